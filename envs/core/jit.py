@@ -1,0 +1,157 @@
+"""Compiles plain Python with numba: the only module that knows numba.
+
+`jit` compiles one function. `specialise` clones a template (a search, a batch step) with one game's functions
+injected as globals and compiles the clone. Both cache machine code on disk, in a folder named by a hash of the
+sources that the code comes from, so that an edited rule never meets an old search.
+
+Environment variables: `NUMBA_DISABLE_JIT=1` runs everything as plain Python; `NUMBA_BOUNDSCHECK=1` checks every
+index; `LEAFWISE_CACHE_DIR` moves the cache.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import types
+import warnings
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+DISABLED = bool(numba.config.DISABLE_JIT)
+BOUNDSCHECK = bool(numba.config.BOUNDSCHECK)
+"""Whether compiled code checks every index (slow; for tests)."""
+
+KEEP_FOLDERS = 4
+"""Cache folders kept per room; older ones are removed when a new one is made."""
+
+# No reference counting: an allocation in compiled code becomes a compile error, and array arguments cost nothing.
+# With index checks on, numba needs the runtime for its exceptions.
+FLAGS: dict[str, Any] = {"error_model": "numpy", "_nrt": BOUNDSCHECK, "nogil": True}
+
+PACKAGE = Path(__file__).resolve().parents[2]
+"""The folder that holds envs, search, models, ... (a checkout, or the installed leafwise package)."""
+
+SHARED = ("envs/core", "search", "models")
+"""Folders whose sources every compiled room depends on."""
+
+
+def cache_root() -> Path:
+    """Returns the folder under which compiled code is kept: `LEAFWISE_CACHE_DIR`, or the user's cache folder."""
+    if named := os.environ.get("LEAFWISE_CACHE_DIR"):
+        return Path(named)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "leafwise"
+
+
+def jit(fn: F | None = None, *, inline: bool = False) -> Any:
+    """Compiles `fn`; `inline=True` asks for it to be copied into its callers (for small functions only)."""
+    if fn is None:
+        return functools.partial(jit, inline=inline)
+    if DISABLED:
+        return _wrapping_integers(fn)
+    folder = _folder(_room(Path(fn.__code__.co_filename)))
+    if folder is None:
+        return numba.njit(forceinline=inline, **FLAGS)(fn)
+    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)  # numba reads it while it decorates
+    try:
+        return numba.njit(cache=True, forceinline=inline, **FLAGS)(fn)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def specialise(template: Callable[..., Any], name: str, injected: Mapping[str, Any], room: Path | None = None) -> Any:
+    """Clones the plain function `template` with `injected` as globals and compiles the clone.
+
+    `name` tells the clones of one template apart and must contain the game and everything that is injected.
+    `room` is the folder or file of the game whose functions are injected; its sources name the cache folder.
+    Recursion inside the template resolves to the clone.
+    """
+    scope = {**template.__globals__, **injected}
+    clone = types.FunctionType(template.__code__, scope, template.__name__, template.__defaults__)
+    clone.__qualname__ = f"{template.__qualname__}__{_identifier(name)}"  # a part of the cache file's name
+    clone.__module__ = template.__module__
+    if DISABLED:
+        compiled: Any = _wrapping_integers(clone)
+    else:
+        folder = _folder(_room(room or Path(template.__code__.co_filename)))
+        before = numba.config.CACHE_DIR
+        try:
+            if folder is not None:
+                numba.config.CACHE_DIR = str(folder)
+            compiled = numba.njit(cache=folder is not None, **FLAGS)(clone)
+        finally:
+            numba.config.CACHE_DIR = before
+    scope[template.__name__] = compiled
+    return compiled
+
+
+def _identifier(name: str) -> str:
+    return "".join(c if c.isalnum() else "_" for c in name)
+
+
+def _wrapping_integers(fn: F) -> F:
+    """Lets 64-bit integers wrap around silently, as compiled code does."""
+
+    @functools.wraps(fn)
+    def plain(*args: Any) -> Any:
+        with np.errstate(over="ignore"):
+            return fn(*args)
+
+    return plain  # type: ignore[return-value]
+
+
+def _room(source: Path) -> Path:
+    """Returns what `source` belongs to: its top package folder below `envs`, or the file itself outside a package."""
+    if source.suffix != ".py":
+        return source
+    if not (source.parent / "__init__.py").exists():
+        return source
+    folder = source.parent
+    while folder.parent.name != "envs" and (folder.parent / "__init__.py").exists() and folder.parent != PACKAGE:
+        folder = folder.parent
+    return folder
+
+
+@functools.cache
+def _folder(room: Path) -> Path | None:
+    """Returns the cache folder for a room's compiled code, made if need be; None where none can be written."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version_info[:2]} {sorted(FLAGS.items())}".encode())
+    shared = [PACKAGE / name for name in SHARED]
+    for place in [*shared, *([] if room in shared else [room])]:
+        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    folder = cache_root() / f"{room.stem}-{digest.hexdigest()[:16]}"
+    try:
+        fresh = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as problem:
+        warnings.warn(f"compiled code is not cached, every start compiles again: {problem}", stacklevel=4)
+        return None
+    if fresh:
+        _prune(folder)
+    return folder
+
+
+def _prune(newest: Path) -> None:
+    """Removes the oldest cache folders of the same room."""
+    prefix = newest.name.rpartition("-")[0]
+    others = [p for p in newest.parent.glob(f"{prefix}-*") if p != newest and p.name.rpartition("-")[0] == prefix]
+    for old in sorted(others, key=lambda p: p.stat().st_mtime, reverse=True)[KEEP_FOLDERS - 1 :]:
+        shutil.rmtree(old, ignore_errors=True)

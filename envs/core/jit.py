@@ -130,6 +130,8 @@ def _room(source: Path) -> Path:
 @functools.cache
 def _folder(room: Path) -> Path | None:
     """Returns the cache folder for a room's compiled code, made if need be; None where none can be written."""
+    if not room.exists():  # typed at a prompt: numba cannot cache it either
+        return None
     digest = hashlib.sha256(f"{numba.__version__} {sys.version_info[:2]} {sorted(FLAGS.items())}".encode())
     shared = [PACKAGE / name for name in SHARED]
     for place in [*shared, *([] if room in shared else [room])]:

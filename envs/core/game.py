@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from leafwise.envs.core.state import State
 
 Row = NDArray[Any]
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -65,14 +63,14 @@ class Game:
     dtype: Any = np.uint64
     stages: tuple[str, ...] = ("decision",)
     """Names of the stages, decisions first; chance stages after it."""
-    defaults: Mapping[str, Any] = NOTHING
+    defaults: Mapping[str, Any] = field(default_factory=dict)
     """Options and their default values."""
     check: Callable[[dict[str, Any]], dict[str, Any]] = dict
     """Checks and completes a full dict of options; raises ValueError."""
-    scores: Mapping[str, Callable[[Mapping[str, Any]], Evaluator]] = NOTHING
+    scores: Mapping[str, Callable[[Mapping[str, Any]], Evaluator]] = field(default_factory=dict)
     """Hand-made evaluators: name -> (options -> Evaluator)."""
     default_score: str = ""
-    rewards: Mapping[str, Callable[..., Any]] = NOTHING
+    rewards: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """Rewards beside "score": compiled (S, i, j, k, T) -> float for player 0.
 
     Row i is the decision, j the row right after the action, k the next decision or the end.
@@ -80,7 +78,7 @@ class Game:
     symmetries: int = 1
     """How many symmetries `rules.transform` knows."""
     return_range: tuple[float, float] = (-1.0, 1.0)
-    ids: Mapping[str, Mapping[str, Any]] = NOTHING
+    ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Gymnasium ids (without namespace and version) -> options."""
     options: Mapping[str, Any] = field(default_factory=dict)
 

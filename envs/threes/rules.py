@@ -381,7 +381,7 @@ def draw_outcomes(S, j, P, o, T):
     n = u64(0)
     for card in range(1, 3 if white else 4):
         count = deck_count(word, u64(card))
-        if count:
+        if count and bonus < 1.0:
             S[o + n, 0] = b
             S[o + n, 1] = without_card(base, u64(card)) | (u64(card) << SHOWN)
             P[o + n] = (1.0 - bonus) * np.float64(count) / size

@@ -1,0 +1,108 @@
+"""What learners see of Threes: observations, symmetric boards, and the eight symmetries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from leafwise.envs.core.jit import jit
+from leafwise.envs.core.stream import u64
+from leafwise.envs.threes.rules import (
+    DIRECTION,
+    FIFTEEN,
+    FOUR,
+    HIGH,
+    HINT_PLUS,
+    LANES,
+    LOW,
+    ONE,
+    PLUS,
+    SHOWN,
+    THREE,
+    TWO,
+    ZERO,
+    deck_count,
+    flip,
+    mirror,
+    transpose,
+)
+
+OBSERVATION = 20
+"""Sixteen ranks, the tile shown, three deck counts."""
+
+
+def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
+    """Returns a Box uint8 [20]: ranks 0..15 row by row, the tile shown, counts of 1s, 2s, 3s in the deck.
+
+    The tile shown is 1, 2, 3, 4 for "+", 5 for white, and 16 * lowest + highest rank for a bonus whose window or
+    value is known; 0 if none is shown.
+    """
+    high = np.array([15] * 16 + [255] + [4] * 3, dtype=np.uint8)
+    return gym.spaces.Box(np.zeros(OBSERVATION, dtype=np.uint8), high, dtype=np.uint8)
+
+
+@jit(inline=True)
+def observe(S, i, O, e, T):
+    b, word = S[i, 0], S[i, 1]
+    for cell in range(16):
+        O[e, cell] = np.uint8((b >> u64(4 * cell)) & FIFTEEN)
+    code = (word >> SHOWN) & u64(7)
+    if code == PLUS and T.hint != HINT_PLUS:
+        code = ((word >> LOW) & FIFTEEN) << FOUR | ((word >> HIGH) & FIFTEEN)
+    O[e, 16] = np.uint8(code)
+    for card in range(1, 4):
+        O[e, 16 + card] = np.uint8(deck_count(word, u64(card)))
+
+
+@jit(inline=True)
+def transform(S, i, k, j, T):
+    """Mirrors left-right (k & 1), then top-bottom (k & 2), then swaps rows and columns (k & 4)."""
+    b, word = S[i, 0], S[i, 1]
+    lanes, direction = (word >> LANES) & FIFTEEN, (word >> DIRECTION) & THREE
+    entering = word & THREE == ONE
+    if k & 1:
+        b = mirror(b)
+        if entering and direction < TWO:
+            lanes = reverse_lanes(lanes)
+    if k & 2:
+        b = flip(b)
+        if entering and direction >= TWO:
+            lanes = reverse_lanes(lanes)
+    if k & 4:
+        b = transpose(b)
+    if entering:
+        direction = u64(transform_action(np.int64(direction), k, T))
+    S[j, 0] = b
+    S[j, 1] = (word & ~(u64(63) << LANES)) | (lanes << LANES) | (direction << DIRECTION)
+
+
+@jit(inline=True)
+def reverse_lanes(lanes):
+    return (lanes & ONE) << THREE | (lanes & TWO) << ONE | (lanes >> ONE) & TWO | lanes >> THREE
+
+
+@jit(inline=True)
+def transform_action(a, k, T):
+    if a < 2:
+        a ^= (k >> 1) & 1
+    else:
+        a ^= k & 1
+    if k & 4:
+        a ^= 2
+    return a
+
+
+@jit(inline=True)
+def symmetric_boards(S, i, k, T):
+    """Returns the board of row i under symmetry k."""
+    b = S[i, ZERO]
+    if k & 1:
+        b = mirror(b)
+    if k & 2:
+        b = flip(b)
+    if k & 4:
+        b = transpose(b)
+    return b

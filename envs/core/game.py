@@ -60,6 +60,8 @@ class Game:
     """(row before, row after one chance stage, T) -> what chance did, unique among the stage's outcomes."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
+    decisions_per_depth: int = 1
+    """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
     dtype: Any = np.uint64
     stages: tuple[str, ...] = ("decision",)
     """Names of the stages, decisions first; chance stages after it."""

@@ -14,7 +14,7 @@ import numpy as np
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
-from leafwise.search.templates import LEAVES, NODES, OVERFLOW, Buffers, compiled_search
+from leafwise.search.templates import FAILED, LEAVES, NO_ROWS, NODES, Buffers, compiled_search
 
 ROOT, TOP = np.uint64(0), np.uint64(1)
 MAX_DEPTH = 64
@@ -115,11 +115,14 @@ class Search:
         self._T = game.tables(evaluator)
         levels = depth * game.decisions_per_depth + 1
         n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
+        frames = (levels + 1) * (1 + game.max_stages)
         slots = 1 if table_mb == 0 else 1 << max(1, int(table_mb * 1e6 / 16).bit_length() - 1)
         self._S = game.rows(n)
         self._B = Buffers(
             P=np.zeros(n),
-            A=np.zeros((levels + 1, game.max_actions), dtype=np.int64),
+            A=np.zeros((frames, game.max_actions), dtype=np.int64),
+            frames=np.zeros((frames, 8), dtype=np.uint64),
+            worth=np.zeros((frames, 2)),
             counts=np.zeros(4, dtype=np.int64),
             keys=np.zeros(slots, dtype=np.uint64),
             values=np.zeros(slots),
@@ -190,11 +193,11 @@ class Search:
 
     def _value(self, i: np.uint64, top: np.uint64, depth: int) -> float:
         """Returns player 0's value of a row; raises Stopped if the stop byte ended the search."""
-        value = float(self._run(self._S, self._B, i, top, depth, 0, 1.0, self._T))
-        if self._B.counts[OVERFLOW] & 1:
+        value = float(self._run(self._S, self._B, i, top, depth, self._T))
+        if self._B.counts[FAILED] == NO_ROWS:
             where = f"{self.game.name}, depth {depth}"
             raise ValueError(f"search: expected at most {self.game.max_stages} chance stages in a row ({where}), got more")
-        if self._B.counts[OVERFLOW]:
+        if self._B.counts[FAILED]:
             raise Stopped
         return value
 

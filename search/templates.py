@@ -16,19 +16,26 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
-from leafwise.envs.core.jit import specialise
+from leafwise.envs.core.jit import jit, specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL
 from leafwise.envs.core.stream import mix
 
 EVALUATE, RETURNS, TRIPLE = 0, 1, 2
 
-NODES, LEAVES, HITS, OVERFLOW = 0, 1, 2, 3
-"""What the counters in `Buffers.counts` count: decisions searched, leaves valued, table hits, 1 if rows ran out."""
+NODES, LEAVES, HITS, FAILED = 0, 1, 2, 3
+"""What `Buffers.counts` counts: decisions searched, leaves valued, table hits; and why the search failed, if it did."""
 
-POLL = np.int64(1023)
-"""The stop byte is read at every node whose number has these bits clear."""
+STOPPED, NO_ROWS = 1, 2
 
-ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+POLL = 1023
+"""The stop byte is read at every decision whose number has these bits clear."""
+
+NEXT, END, DEPTH, ROW, FREE, KIND, SLOT, CHECK = 0, 1, 2, 3, 4, 5, 6, 7
+"""Columns of a frame: next child and end of children, depth left, row, first free row, player (or 2 for chance), and
+where a decision's value goes in the transposition table."""
+
+AVERAGE = np.uint64(2)
+ZERO, ONE = np.uint64(0), np.uint64(1)
 DEPTH_SALT = np.uint64(0x9E3779B97F4A7C15)
 CHECK_SALT = np.uint64(0xD1342543DE82EF95)
 
@@ -39,7 +46,11 @@ class Buffers(NamedTuple):
     P: NDArray[np.float64]
     """Probabilities, one per row."""
     A: NDArray[np.int64]
-    """Legal actions, [level, action]."""
+    """Legal actions, [frame, action]."""
+    frames: NDArray[np.uint64]
+    """The open nodes from the root down, [frame, 8]."""
+    worth: NDArray[np.float64]
+    """Best or summed value of each open node, and the probability of reaching it; [frame, 2]."""
     counts: NDArray[np.int64]
     keys: NDArray[np.uint64]
     """Transposition table: a second, independent hash of row and depth, [slots], slots a power of two."""
@@ -48,62 +59,132 @@ class Buffers(NamedTuple):
     """Decisions reached with a smaller probability than this are leaves (0: exact)."""
 
 
-def depth_first(S, B, i, top, depth, level, reach, T):
+def depth_first(S, B, i, top, depth, T):
     """Returns player 0's value of row i, `depth` decisions deep; rows from `top` on are free.
 
-    `reach` is the product of the chance probabilities on the way from the root.
+    An explicit stack of frames takes the place of recursion: it may be called from compiled code, and the tables
+    are not passed on at every node.
     """
-    player = current_player(S, i, T)
-    if player == CHANCE:
-        if top + MAX_OUTCOMES > np.uint64(S.shape[0]):
-            B.counts[OVERFLOW] = 1
-            return 0.0
-        n = np.uint64(chance_outcomes(S, i, B.P, top, T))
-        total = 0.0
-        if depth == 0:
-            for o in range(top, top + n):
-                if is_leaf(S, o, T):
-                    B.counts[LEAVES] += 1
-                    total += B.P[o] * leaf_value(S, o, T)
-                else:
-                    total += B.P[o] * depth_first(S, B, o, top + n, depth, level, reach * B.P[o], T)
-            return total
-        for o in range(top, top + n):
-            total += B.P[o] * depth_first(S, B, o, top + n, depth, level, reach * B.P[o], T)
-        return total
-    if player == TERMINAL:
-        B.counts[LEAVES] += 1
-        return finished_value(S, i, T)
-    if depth == 0 or reach < B.cutoff:
-        B.counts[LEAVES] += 1
-        return leaf_value(S, i, T)
-    B.counts[NODES] += 1
-    if B.counts[NODES] & POLL == 0 and T.stop[0]:
-        B.counts[OVERFLOW] |= 2
-    if B.counts[OVERFLOW]:
-        return 0.0
-    slot, check = ZERO, ZERO
-    if B.keys.shape[0] > 1 and depth > 1:
-        h = key(S, i, T) + DEPTH_SALT * np.uint64(depth)
-        slot, check = mix(h) & np.uint64(B.keys.shape[0] - 1), mix(h ^ CHECK_SALT) | ONE
-        if B.keys[slot] == check:
-            B.counts[HITS] += 1
-            return B.values[slot]
-    if top >= np.uint64(S.shape[0]) or level >= B.A.shape[0]:
-        B.counts[OVERFLOW] |= 1
-        return 0.0
-    n = legal_actions(S, i, B.A[level], T)
-    best = 0.0
-    for k in range(n):
-        a = B.A[level, k]
-        apply_action(S, i, a, top, T)
-        value = depth_first(S, B, top, top + ONE, depth - action_cost(S, i, a, T), level + 1, reach, T)
-        if k == 0 or (value > best if player == 0 else value < best):
-            best = value
-    if B.keys.shape[0] > 1 and depth > 1 and B.counts[OVERFLOW] == 0:
-        B.keys[slot] = check
-        B.values[slot] = best
-    return best
+    open_nodes = 0
+    row, left, reach, value = i, np.int64(depth), 1.0, 0.0
+    while True:
+        opened = False
+        player = current_player(S, row, T)
+        if player == TERMINAL:
+            B.counts[LEAVES] += 1
+            value = finished_value(S, row, T)
+        elif player == CHANCE:
+            if open_nodes >= B.frames.shape[0] or top + MAX_OUTCOMES > np.uint64(S.shape[0]):
+                B.counts[FAILED] = NO_ROWS
+                return 0.0
+            n = np.uint64(chance_outcomes(S, row, B.P, top, T))
+            open_frame(B, open_nodes, top, top + n, left, row, top + n, AVERAGE, reach)
+            opened = True
+        elif left == 0 or reach < B.cutoff:
+            B.counts[LEAVES] += 1
+            value = leaf_value(S, row, T)
+        else:
+            B.counts[NODES] += 1
+            if B.counts[NODES] & POLL == 0 and T.stop[0]:
+                B.counts[FAILED] = STOPPED
+            if B.counts[FAILED]:
+                return 0.0
+            slot, check = ZERO, ZERO
+            found = False
+            if B.keys.shape[0] > 1 and left > 1:
+                h = key(S, row, T) + DEPTH_SALT * np.uint64(left)
+                slot, check = mix(h) & np.uint64(B.keys.shape[0] - 1), mix(h ^ CHECK_SALT) | ONE
+                if B.keys[slot] == check:
+                    B.counts[HITS] += 1
+                    value = B.values[slot]
+                    found = True
+            if not found:
+                if open_nodes >= B.frames.shape[0] or top + ONE + MAX_OUTCOMES > np.uint64(S.shape[0]):
+                    B.counts[FAILED] = NO_ROWS
+                    return 0.0
+                n = np.uint64(legal_actions(S, row, B.A[open_nodes], T))
+                open_frame(B, open_nodes, ZERO, n, left, row, top, np.uint64(player), reach)
+                B.frames[open_nodes, SLOT] = slot
+                B.frames[open_nodes, CHECK] = check
+                opened = True
+        if opened:
+            open_nodes += 1
+        # give the value to the node above, close every node that is complete, and find the next row to value
+        while True:
+            if open_nodes == 0:
+                return value
+            f = open_nodes - 1
+            next_child, end = B.frames[f, NEXT], B.frames[f, END]
+            kind, best = B.frames[f, KIND], B.worth[f, 0]
+            left, reach = np.int64(B.frames[f, DEPTH]), B.worth[f, 1]
+            top = B.frames[f, FREE]
+            descend = False
+            if kind == AVERAGE:
+                if not opened:
+                    best += B.P[next_child - ONE] * value
+                while next_child < end and not descend:
+                    row = next_child
+                    next_child += ONE
+                    if left == 0 and is_leaf(S, row, T):
+                        B.counts[LEAVES] += 1
+                        best += B.P[row] * leaf_value(S, row, T)
+                    else:
+                        descend = True
+                        reach *= B.P[row]
+            else:
+                better = value < best if kind == ONE else value > best
+                if not opened and (next_child == ONE or better):
+                    best = value
+                here = B.frames[f, ROW]
+                while next_child < end and not descend:
+                    a = B.A[f, next_child]
+                    next_child += ONE
+                    apply_action(S, here, a, top, T)
+                    row = top
+                    below_depth = left - action_cost(S, here, a, T)
+                    descend = True
+                    if below_depth == 0 and current_player(S, row, T) == CHANCE and stage(S, row, T) != LEAF_STAGE:
+                        # the common last step, chance and then leaves, without a frame
+                        n = np.uint64(chance_outcomes(S, row, B.P, top + ONE, T))
+                        value = 0.0
+                        descend = False
+                        for o in range(top + ONE, top + ONE + n):
+                            if is_leaf(S, o, T):
+                                value += B.P[o] * leaf_value(S, o, T)
+                            else:
+                                descend = True
+                        if not descend:
+                            B.counts[LEAVES] += np.int64(n)
+                            better = value < best if kind == ONE else value > best
+                            if next_child == ONE or better:
+                                best = value
+                if descend:
+                    left = below_depth
+                    top += ONE
+            B.frames[f, NEXT] = next_child
+            B.worth[f, 0] = best
+            opened = False
+            if descend:
+                break
+            value = best
+            if kind != AVERAGE and B.frames[f, CHECK] != ZERO:
+                B.keys[B.frames[f, SLOT]] = B.frames[f, CHECK]
+                B.values[B.frames[f, SLOT]] = value
+            open_nodes -= 1
+
+
+@jit(inline=True)
+def open_frame(B, f, first, end, left, row, free, kind, reach):
+    """Opens node f of the stack."""
+    B.frames[f, NEXT] = first
+    B.frames[f, END] = end
+    B.frames[f, DEPTH] = np.uint64(left)
+    B.frames[f, ROW] = row
+    B.frames[f, FREE] = free
+    B.frames[f, KIND] = kind
+    B.frames[f, CHECK] = ZERO
+    B.worth[f, 0] = 0.0
+    B.worth[f, 1] = reach
 
 
 def is_leaf(S, o, T):

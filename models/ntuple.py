@@ -35,10 +35,8 @@ class NTupleWeights(NamedTuple):
     """All tables, one after another."""
     offsets: NDArray[np.uint64]
     """Start of each tuple's table, then of each small table."""
-    first_piece: NDArray[np.int64]
-    """Tuple t is made of pieces first_piece[t] to first_piece[t + 1] - 1."""
     pieces: NDArray[np.uint64]
-    """(shift right, mask, shift left) of each run of neighbouring cells, [pieces, 3]."""
+    """(shift right, mask, shift left) of each run of neighbouring cells, [tuples, runs, 3]; unused ones have mask 0."""
     potential: NDArray[np.float32]
     """Potential of each line of four cells, [65536]."""
 
@@ -46,8 +44,8 @@ class NTupleWeights(NamedTuple):
 def tuple_index(b, t, W):
     """Returns the index of tuple t for board b in `W.table`."""
     index = W.offsets[t]
-    for p in range(W.first_piece[t], W.first_piece[t + 1]):
-        index += ((b >> W.pieces[p, 0]) & W.pieces[p, 1]) << W.pieces[p, 2]
+    for p in range(RUNS):
+        index += ((b >> W.pieces[t, p, 0]) & W.pieces[t, p, 1]) << W.pieces[t, p, 2]
     return index
 
 
@@ -60,10 +58,11 @@ def potential(S, i, T):
 def to_come(S, i, T):
     """Returns the learned potential still to come, finished or not."""
     W = T.leaf
-    n = W.first_piece.shape[0] - 1
+    n = W.pieces.shape[0]
     total = np.float32(0.0)
-    for b in boards(S, i, T):
-        for t in range(n):
+    seen = boards(S, i, T)
+    for t in range(n):
+        for b in seen:
             total += W.table[tuple_index(b, t, W)]
     for k in range(EXTRAS):
         total += W.table[W.offsets[n + k] + extra(S, i, k, T)]
@@ -73,10 +72,11 @@ def to_come(S, i, T):
 def add_to_weights(S, i, change, T):
     """Adds `change` to every weight that row i uses."""
     W = T.leaf
-    n = W.first_piece.shape[0] - 1
+    n = W.pieces.shape[0]
     change = np.float32(change)
-    for b in boards(S, i, T):
-        for t in range(n):
+    seen = boards(S, i, T)
+    for t in range(n):
+        for b in seen:
             W.table[tuple_index(b, t, W)] += change
     for k in range(EXTRAS):
         W.table[W.offsets[n + k] + extra(S, i, k, T)] += change
@@ -91,13 +91,13 @@ def ntuple_value(S, i, T):
 
 
 @functools.cache
-def compiled(game: Game) -> dict[str, Any]:
-    """Returns the compiled functions of n-tuple networks for a game, by name."""
+def compiled(game: Game, most_runs: int) -> dict[str, Any]:
+    """Returns the compiled functions, by name, of n-tuple networks for a game and tuples of at most `most_runs` runs."""
     cells = features(game)
     scope: dict[str, Any] = {**game.rules.injected(), "boards": cells.boards, "extra": cells.extra}
-    scope["EXTRAS"] = len(cells.extra_sizes)
+    scope |= {"EXTRAS": len(cells.extra_sizes), "RUNS": most_runs}
     for template in (tuple_index, potential, to_come, add_to_weights, ntuple_value):
-        scope[template.__name__] = specialise(template, game.name, scope, game.room, inline=True)
+        scope[template.__name__] = specialise(template, f"{game.name}_{most_runs}", scope, game.room, inline=True)
     return scope
 
 
@@ -136,13 +136,13 @@ class NTupleNetwork:
         if table.shape != (sum(sizes),) or table.dtype != np.float32:
             raise ValueError(f"n-tuple networks: expected float32 [{sum(sizes)}], got {table.dtype} {table.shape}")
         pieces = [runs(t) for t in checked]
+        most = max(len(p) for p in pieces)
         points = np.array(cells.points) ** power
         lines = np.arange(65536)
         weights = NTupleWeights(
             table=table,
             offsets=np.cumsum([0, *sizes[:-1]]).astype(np.uint64),
-            first_piece=np.cumsum([0, *(len(p) for p in pieces)]),
-            pieces=np.array([piece for tuple_pieces in pieces for piece in tuple_pieces], dtype=np.uint64),
+            pieces=np.array([p + [(0, 0, 0)] * (most - len(p)) for p in pieces], dtype=np.uint64),
             potential=sum(points[(lines >> (4 * k)) & 15] for k in range(4)).astype(np.float32),  # type: ignore[union-attr]
         )
         return NTupleNetwork(game, checked, power, weights)
@@ -153,9 +153,14 @@ class NTupleNetwork:
         cells = features(self.game)
         return cells.symmetries * len(self.tuples) + len(cells.extra_sizes)
 
+    @property
+    def functions(self) -> dict[str, Any]:
+        """The compiled functions that work on this network's weights, by name."""
+        return compiled(self.game, self.weights.pieces.shape[1])
+
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as a leaf evaluator."""
-        value = compiled(self.game)["ntuple_value"]
+        value = self.functions["ntuple_value"]
         return Evaluator(name, value, self.weights, features(self.game).stage, terminal="evaluate")
 
 

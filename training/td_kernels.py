@@ -145,11 +145,12 @@ def greedy_games(L, keys, scores, T):
 
 
 @functools.cache
-def kernels(game: Game) -> SimpleNamespace:
-    """Returns td_games and greedy_games compiled for a game."""
-    scope = dict(ntuple_functions(game))
+def kernels(game: Game, most_runs: int) -> SimpleNamespace:
+    """Returns td_games and greedy_games compiled for a game and for tuples of at most `most_runs` runs."""
+    scope = dict(ntuple_functions(game, most_runs))
+    name = f"{game.name}_{most_runs}"
     scope["VALUED_STAGE"] = game.stages.index(game.cells.stage) if game.cells else 0
     scope["same_row"] = same_row
     for template in (settle, best_action, act, learn, td_games, greedy_games):
-        scope[template.__name__] = specialise(template, game.name, scope, game.room)
+        scope[template.__name__] = specialise(template, name, scope, game.room, inline=template not in (td_games, greedy_games))
     return SimpleNamespace(td_games=scope["td_games"], greedy_games=scope["greedy_games"])

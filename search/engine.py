@@ -196,7 +196,9 @@ class Search:
         value = float(self._run(self._S, self._B, i, top, depth, self._T))
         if self._B.counts[FAILED] == NO_ROWS:
             where = f"{self.game.name}, depth {depth}"
-            raise ValueError(f"search: expected at most {self.game.max_stages} chance stages in a row ({where}), got more")
+            raise ValueError(
+                f"search: expected at most {self.game.max_stages} chance stages in a row ({where}), got more"
+            )
         if self._B.counts[FAILED]:
             raise Stopped
         return value

@@ -25,7 +25,8 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import save_network
 from leafwise.models.ntuple import NTupleNetwork, parse_tuples
-from leafwise.training.run import Interruption, RunFolder, bootstrap_interval, commit, run_main, training_command
+from leafwise.training.arena import bootstrap_interval
+from leafwise.training.run import Interruption, RunFolder, commit, hardware, run_main, training_command
 from leafwise.training.td_kernels import FRESH_GAMES, GAMES, MOVES, Trainer, kernels, new_trainer
 
 SELECTION_SEED = 900_000
@@ -215,7 +216,7 @@ class Learner:
             print(f"stopped after {self.moves:,} moves; go on with --run {self.path} --resume and the same options")
             return
         games = int(self.trainer.counts[GAMES])
-        self.folder.save_results({**self.description(), "trajectories": games, "hardware": "one core"})
+        self.folder.save_results({**self.description(), "trajectories": games, "hardware": hardware()})
 
 
 def train(config: Config) -> Path:
@@ -225,7 +226,7 @@ def train(config: Config) -> Path:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line."""
-    return run_main(Config, train, arguments)
+    return run_main("td", Config, train, arguments)
 
 
 if __name__ == "__main__":

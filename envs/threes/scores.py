@@ -65,9 +65,8 @@ def count_bits(x):
 def sum_of_lines(b, t, T):
     """Adds the table over the rows of a board `b` and of its transpose `t`."""
     v = T.leaf.value
-    return (
-        np.float64(v[b & LINE] + v[(b >> S16) & LINE] + v[(b >> S32) & LINE] + v[b >> S48])
-        + np.float64(v[t & LINE] + v[(t >> S16) & LINE] + v[(t >> S32) & LINE] + v[t >> S48])
+    return np.float64(v[b & LINE] + v[(b >> S16) & LINE] + v[(b >> S32) & LINE] + v[b >> S48]) + np.float64(
+        v[t & LINE] + v[(t >> S16) & LINE] + v[(t >> S32) & LINE] + v[t >> S48]
     )
 
 
@@ -75,7 +74,10 @@ def sum_of_lines(b, t, T):
 def twice_of_rows(b, T):
     m = T.leaf.twice
     return (
-        u64(m[b & LINE]) | (u64(m[(b >> S16) & LINE]) << S16) | (u64(m[(b >> S32) & LINE]) << S32) | (u64(m[b >> S48]) << S48)
+        u64(m[b & LINE])
+        | (u64(m[(b >> S16) & LINE]) << S16)
+        | (u64(m[(b >> S32) & LINE]) << S32)
+        | (u64(m[b >> S48]) << S48)
     )
 
 
@@ -213,7 +215,11 @@ SCORES: dict[str, Factory] = {
         "rows",
         rows,
         lambda: rows_table(
-            674.4283942265, 253.7959629528, 945.2717132825, (2.5603675951, 48.0754995342), (0.7000574088, 127.8762441482)
+            674.4283942265,
+            253.7959629528,
+            945.2717132825,
+            (2.5603675951, 48.0754995342),
+            (0.7000574088, 127.8762441482),
         ),
         LOST,
     ),

@@ -1,7 +1,7 @@
 """Leafwise: board and card games with exact rules, fast depth-limited search, and learned values at its leaves.
 
-    env = gymnasium.make("leafwise/Threes-v0")
-    search = leafwise.Search(leafwise.game("threes"), leafwise.load("threes"), depth=2)
+env = gymnasium.make("leafwise/Threes-v0")
+search = leafwise.Search(leafwise.game("threes"), leafwise.load("threes"), depth=2)
 """
 
 from __future__ import annotations
@@ -21,7 +21,20 @@ from leafwise.search.players import player as _player
 
 __version__ = "0.1.0"
 
-__all__ = ["Evaluator", "Game", "Player", "Result", "Search", "State", "envs", "game", "games", "load", "player", "score"]
+__all__ = [
+    "Evaluator",
+    "Game",
+    "Player",
+    "Result",
+    "Search",
+    "State",
+    "envs",
+    "game",
+    "games",
+    "load",
+    "player",
+    "score",
+]
 
 register_envs()
 

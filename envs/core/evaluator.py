@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
-
 from leafwise.envs.core.jit import jit
+from numpy.typing import NDArray
 
 Terminal = Literal["evaluate", "returns"] | tuple[float, float, float]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,32 +25,22 @@ EVALUATE, RETURNS, OUTCOME = 0, 1, 2
 """What a finished game is worth: asked like any leaf, the return, or a number for won, drawn, lost."""
 
 
-class Asking(NamedTuple):
-    """How an evaluator is to be asked: its statements as numbers that compiled code reads."""
-
-    stage: int
-    """Index of the stage at which it is asked."""
-    to_go: bool
-    """Whether `returns` of the row is added."""
-    terminal: int
-    """EVALUATE, RETURNS or OUTCOME."""
-    win: float
-    draw: float
-    loss: float
-
-
-def asking(evaluator: Evaluator, stages: tuple[str, ...]) -> Asking:
-    """Returns how `evaluator` is asked in a game with `stages`; raises ValueError for a stage the game lacks."""
+def asking(evaluator: Evaluator, stages: tuple[str, ...]) -> dict[str, Any]:
+    """Returns the evaluator's statements as constants; raises ValueError for a stage that the game lacks."""
     if evaluator.stage not in stages:
         expected = ", ".join(stages)
         raise ValueError(f"evaluator {evaluator.name!r}: expected a stage among {expected}, got {evaluator.stage!r}")
-    stage = stages.index(evaluator.stage)
-    if evaluator.terminal == "evaluate":
-        return Asking(stage, evaluator.to_go, EVALUATE, 0.0, 0.0, 0.0)
-    if evaluator.terminal == "returns":
-        return Asking(stage, evaluator.to_go, RETURNS, 0.0, 0.0, 0.0)
-    win, draw, loss = evaluator.terminal
-    return Asking(stage, evaluator.to_go, OUTCOME, float(win), float(draw), float(loss))
+    rule = {"evaluate": EVALUATE, "returns": RETURNS}.get(str(evaluator.terminal), OUTCOME)
+    win, draw, loss = evaluator.terminal if isinstance(evaluator.terminal, tuple) else (0.0, 0.0, 0.0)
+    return {
+        "evaluate": evaluator.value,
+        "LEAF_STAGE": stages.index(evaluator.stage),
+        "TO_GO": evaluator.to_go,
+        "TERMINAL_RULE": rule,
+        "WIN": float(win),
+        "DRAW": float(draw),
+        "LOSS": float(loss),
+    }
 
 
 def rows_needed(game: Game) -> int:
@@ -58,22 +48,22 @@ def rows_needed(game: Game) -> int:
     return 1 + game.max_stages * game.max_outcomes
 
 
-def row_value(S, i, player, ask, T):  # type: ignore[no-untyped-def]
+def row_value(S, i, player, T):  # type: ignore[no-untyped-def]
     """Returns player 0's value of row i, at which `player` acts (or TERMINAL, or CHANCE at the asked stage)."""
-    if player == TERMINAL and ask.terminal != EVALUATE:
+    if player == TERMINAL and TERMINAL_RULE != EVALUATE:
         result = returns(S, i, T)
-        if ask.terminal == RETURNS:
+        if TERMINAL_RULE == RETURNS:
             return result
         if result > 0.0:
-            return ask.win
-        return ask.draw if result == 0.0 else ask.loss
+            return WIN
+        return DRAW if result == 0.0 else LOSS
     value = for_player_zero(evaluate(S, i, T), player)
-    if ask.to_go:
+    if TO_GO:
         value += returns(S, i, T)
     return value
 
 
-def expected_value(S, o, P, ask, T):  # type: ignore[no-untyped-def]
+def expected_value(S, o, P, T):  # type: ignore[no-untyped-def]
     """Returns player 0's expected value of row o; rows and P from o on are scratch."""
     total = 0.0
     top = o
@@ -87,17 +77,17 @@ def expected_value(S, o, P, ask, T):  # type: ignore[no-untyped-def]
             continue
         P[top] = 0.0
         player = current_player(S, top, T)
-        if player == CHANCE and stage(S, top, T) != ask.stage:
+        if player == CHANCE and stage(S, top, T) != LEAF_STAGE:
             first = top + u64(1)
             n = u64(chance_outcomes(S, top, P, first, T))
             for k in range(n):
                 P[first + u64(k)] *= share
             top += n
         else:
-            total += share * row_value(S, top, player, ask, T)
+            total += share * row_value(S, top, player, T)
 
 
-def greedy_action(S, i, o, L, P, R, ask, T):  # type: ignore[no-untyped-def]
+def greedy_action(S, i, o, L, P, R, T):  # type: ignore[no-untyped-def]
     """Returns the best action of the decision at row i, ties broken by stream R; rows from o on are scratch."""
     player = current_player(S, i, T)
     n = legal_actions(S, i, L, T)
@@ -106,7 +96,7 @@ def greedy_action(S, i, o, L, P, R, ask, T):  # type: ignore[no-untyped-def]
     ties = 0
     for k in range(n):
         apply_action(S, i, L[k], o, T)
-        value = expected_value(S, o, P, ask, T)
+        value = expected_value(S, o, P, T)
         if player == 1:
             value = -value
         if value > best or ties == 0:
@@ -119,13 +109,14 @@ def greedy_action(S, i, o, L, P, R, ask, T):  # type: ignore[no-untyped-def]
 
 
 def compiled_greedy(game: Game, evaluator: Evaluator) -> Callable[..., Any]:
-    """Returns the compiled `greedy_action` of a game and an evaluator."""
-    return _compiled(game.rules, evaluator.value, f"{game.name}_{evaluator.name}", evaluator.room or game.room)
+    """Returns the compiled `greedy_action` of a game and one of its hand-made scores."""
+    constants = asking(evaluator, game.stages)
+    return _compiled(game.rules, f"{game.name}_{evaluator.name}", game.room, tuple(constants.items()))
 
 
 @cache
-def _compiled(rules: Rules, evaluate: Callable[..., Any], name: str, room: Path) -> Callable[..., Any]:
-    scope = rules.injected() | {"evaluate": evaluate}
+def _compiled(rules: Rules, name: str, room: Path, constants: tuple[tuple[str, Any], ...]) -> Callable[..., Any]:
+    scope = rules.injected() | dict(constants)
     for template in (row_value, expected_value):
-        scope[template.__name__] = specialise(template, name, scope, room)
+        scope[template.__name__] = specialise(template, name, scope, room, inline=True)
     return specialise(greedy_action, name, scope, room)

@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from leafwise.envs.core import batch
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
-from leafwise.envs.core.greedy import Asking, asking, compiled_greedy, rows_needed
+from leafwise.envs.core.greedy import compiled_greedy, rows_needed
 from leafwise.envs.core.state import State
 
 ILLEGAL = {"lose": batch.LOSE, "noop": batch.NOOP, "raise": batch.RAISE}
 SEATS = {"first": 0, "second": 1, "random": batch.RANDOM_SEAT}
-NOT_ASKED = Asking(0, False, 0, 0.0, 0.0, 0.0)
-UNUSED_ROWS = 2
+STEP_ROWS = 2
 """Scratch rows of a step: right after the action, and the next decision."""
 
 
@@ -66,30 +65,25 @@ class Stepper:
         play, evaluator = self._opponent()
         other = None if self.reward == "score" else game.rewards[self.reward]
         name = f"{game.name}_{self.reward}_{opponent}"
-        self.compiled = batch.compiled_batch(game.rules, name, game.room, play, other)
+        self.compiled = batch.compiled_batch(game.rules, name, game.room, play, other, game.return_range)
         self.tables = game.tables(evaluator)
-        scratch = UNUSED_ROWS + (rows_needed(game) if evaluator is not None else 0)
+        scratch = STEP_ROWS + (rows_needed(game) if evaluator is not None else 0)
         space = game.observation_space(game.options)
-        actions = len(game.actions)
         self.buffers = batch.Buffers(
             S=game.rows(n + scratch),
             R=np.zeros((n, 2), dtype=np.uint64),
             action=np.zeros(n, dtype=np.int64),
             obs=np.zeros((n, *space.shape), dtype=space.dtype),
             final=np.zeros((n, *space.shape), dtype=space.dtype),
-            mask=np.ones((n, actions), dtype=np.int8),
+            mask=np.ones((n, len(game.actions)), dtype=np.int8),
             reward=np.zeros(n),
             flags=np.zeros((4, n), dtype=np.uint8),
             legal=np.zeros(game.max_actions, dtype=np.int64),
             P=np.zeros(n + scratch),
+            options=np.array([autoreset, ILLEGAL[self.illegal], SEATS[self.seat]], dtype=np.int64),
         )
         self.buffers.flags[batch.OVER] = 1  # until the first reset
-        low, high = game.return_range
-        ask = NOT_ASKED if evaluator is None else asking(evaluator, game.stages)
-        self.settings = batch.Settings(
-            actions, autoreset, ILLEGAL[self.illegal], SEATS[self.seat], float(low), float(high), ask
-        )
-        self.arguments = (self.buffers, self.settings, self.tables)
+        self.arguments = (self.buffers, self.tables)
 
     def _opponent(self) -> tuple[Callable[..., Any], Evaluator | None]:
         """Returns the compiled opponent, and what it evaluates with if anything."""

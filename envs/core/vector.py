@@ -63,6 +63,7 @@ class GameVectorEnv(gym.vector.VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any
             self.game, self.num_envs, reward=reward, illegal=illegal, opponent=opponent, seat=seat, autoreset=mode
         )
         self._keyed = False
+        self._everywhere = np.ones(self.num_envs, dtype=np.bool_)
         self.single_observation_space = self.game.observation_space(self.game.options)
         self.single_action_space = gym.spaces.Discrete(len(self.game.actions))
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
@@ -89,7 +90,7 @@ class GameVectorEnv(gym.vector.VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any
         return self._stepper.buffers.obs.copy(), self._info()
 
     def _info(self) -> dict[str, Any]:
-        return {"action_mask": self._stepper.buffers.mask.copy(), "_action_mask": np.ones(self.num_envs, dtype=np.bool_)}
+        return {"action_mask": self._stepper.buffers.mask.copy(), "_action_mask": self._everywhere.copy()}
 
     def step(
         self, actions: ArrayLike
@@ -116,20 +117,20 @@ class GameVectorEnv(gym.vector.VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any
         """Adds what illegal actions and ends leave in info, in gymnasium's form: an array and a mask for each key."""
         here = info
         if summary & batch.SOME_DONE and self.autoreset_mode is AutoresetMode.SAME_STEP:
-            done = np.flatnonzero(terminated)
-            final_obs = np.full(self.num_envs, None, dtype=object)
-            for e, obs in zip(done.tolist(), self._stepper.buffers.final[done], strict=True):
-                final_obs[e] = obs
-            mask = np.zeros_like(info["action_mask"])
-            mask[done] = 1
+            final_obs = np.empty(self.num_envs, dtype=object)
+            mask = np.zeros(info["action_mask"].shape, dtype=np.int8)
+            last = self._stepper.buffers.final
+            for e in terminated.nonzero()[0].tolist():
+                final_obs[e] = last[e].copy()
+                mask[e] = 1
             final = {"action_mask": mask, "_action_mask": terminated.copy()}
             info["final_obs"], info["_final_obs"] = final_obs, terminated.copy()
             info["final_info"], info["_final_info"] = final, terminated.copy()
             here = final if self._stepper.illegal == "lose" else info
         if summary & batch.SOME_ILLEGAL:
             illegal = self._stepper.buffers.flags[batch.ILLEGAL].astype(np.bool_)
-            sentences = np.full(self.num_envs, None, dtype=object)
-            for e in np.flatnonzero(illegal).tolist():
+            sentences = np.empty(self.num_envs, dtype=object)
+            for e in illegal.nonzero()[0].tolist():
                 sentences[e] = self._stepper.sentence(e)
             here["illegal"], here["_illegal"] = sentences, illegal
 

@@ -13,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.cells import CellFeatures
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.rules import Rules
 
@@ -77,6 +78,8 @@ class Game:
 
     Row i is the decision, j the row right after the action, k the next decision or the end.
     """
+    cells: CellFeatures | None = None
+    """What n-tuple networks see, in games whose board fits one word."""
     symmetries: int = 1
     """How many symmetries `rules.transform` knows."""
     return_range: tuple[float, float] = (-1.0, 1.0)

@@ -7,6 +7,7 @@ from pathlib import Path
 warnings.simplefilter("error")
 
 import gymnasium as gym  # noqa: E402
+
 import leafwise  # noqa: E402
 
 assert "site-packages" in str(Path(leafwise.__file__)), leafwise.__file__

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import gymnasium as gym
+
 import leafwise.envs
 from leafwise.envs.core.game import Game
 

@@ -11,14 +11,15 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import write_atomically
 from leafwise.training import td
 from leafwise.training.arena import FINAL_SEED, Evaluation, evaluate
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 
 @dataclass(frozen=True)

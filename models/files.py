@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.models.ntuple import NTupleNetwork, features
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
+
+from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.game import Game
+from leafwise.models.ntuple import NTupleNetwork, features
 
 FORMAT = 1
 KEY = "leafwise"

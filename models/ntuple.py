@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.core.cells import CellFeatures
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import TERMINAL
-from numpy.typing import NDArray
 
 LINE = np.uint64(0xFFFF)
 S16, S32, S48 = np.uint64(16), np.uint64(32), np.uint64(48)

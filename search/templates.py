@@ -12,12 +12,13 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import jit, specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL
 from leafwise.envs.core.stream import mix
-from numpy.typing import NDArray
 
 EVALUATE, RETURNS, TRIPLE = 0, 1, 2
 

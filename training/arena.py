@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
 from leafwise.models.files import leaf
 from leafwise.search.players import player
-from numpy.typing import NDArray
 
 FINAL_SEED = 1_000_000
 """First seed of games whose figures are reported; training and model selection stay below."""

@@ -22,10 +22,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.core.commandline import parse
 from leafwise.models.files import load_tensors, save_tensors, write_atomically
-from numpy.typing import NDArray
 
 CHECKPOINT_SHARE = 0.1
 """Checkpoints may take this share of the time; where they take longer, they come more seldom."""

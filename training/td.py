@@ -18,6 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
 from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import save_network
@@ -25,8 +28,6 @@ from leafwise.models.ntuple import NTupleNetwork, parse_tuples
 from leafwise.training.arena import bootstrap_interval
 from leafwise.training.run import Interruption, RunFolder, commit, hardware, run_main, training_command
 from leafwise.training.td_kernels import FRESH_GAMES, GAMES, MOVES, Trainer, kernels, new_trainer
-from numpy.typing import NDArray
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 SELECTION_SEED = 900_000
 """First seed of the games that choose the best model; training stays below, final figures start at 1,000,000."""

@@ -10,12 +10,13 @@ from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL, same_row
 from leafwise.envs.core.stream import new_stream
 from leafwise.models.ntuple import compiled as ntuple_functions
-from numpy.typing import NDArray
 
 HERE, AFTER, FIRST = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows: the decision, the row after an action, the first outcome of chance."""

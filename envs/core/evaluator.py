@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from leafwise.envs.core.jit import jit
 from numpy.typing import NDArray
+
+from leafwise.envs.core.jit import jit
 
 Terminal = Literal["evaluate", "returns"] | tuple[float, float, float]
 

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.core.cells import CellFeatures
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.rules import Rules
-from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from leafwise.envs.core.state import State

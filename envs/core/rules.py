@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.stream import mix
 

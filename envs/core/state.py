@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.rules import CHANCE, TERMINAL
-from numpy.typing import NDArray
 
 FIRST, SECOND = np.uint64(0), np.uint64(1)
 

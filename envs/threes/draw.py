@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from numpy.typing import NDArray
+
 from leafwise.envs.core.pictures import Canvas
 from leafwise.envs.threes.rules import Tables
 from leafwise.envs.threes.text import ACTIONS, deck, ranks, shown, tile_value
-from numpy.typing import NDArray
 
 CELL, GAP, EDGE, HEAD = 72, 8, 44, 64
 BOARD = 4 * CELL + 5 * GAP

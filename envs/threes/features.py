@@ -7,6 +7,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+
 from leafwise.envs.core.cells import CellFeatures
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.stream import u64

@@ -18,10 +18,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.rules import CHANCE, TERMINAL
 from leafwise.envs.core.stream import below, u64, uniform
-from numpy.typing import NDArray
 
 DECISION, ENTER, DRAW, SETUP = u64(0), u64(1), u64(2), u64(3)
 """Phases, which are also the indices of the game's stages."""

@@ -13,6 +13,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.core.evaluator import Evaluator, Terminal
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.stream import u64
@@ -31,7 +33,6 @@ from leafwise.envs.threes.rules import (
     transpose,
 )
 from leafwise.envs.threes.tables import cells_of
-from numpy.typing import NDArray
 
 TWO = u64(2)
 LEFT_COLUMN = u64(0x0001000100010001)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from leafwise.envs.threes.rules import NO_MERGE_6144, Tables
 from numpy.typing import NDArray
+
+from leafwise.envs.threes.rules import NO_MERGE_6144, Tables
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "bonus_value": ("uniform", "window3"),

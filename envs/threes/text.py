@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.threes import rules as r
 from leafwise.envs.threes.rules import Tables
-from numpy.typing import NDArray
 
 ACTIONS = ("up", "down", "left", "right")
 DECISION, ENTER, DRAW, SETUP = (int(p) for p in (r.DECISION, r.ENTER, r.DRAW, r.SETUP))

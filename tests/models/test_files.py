@@ -2,9 +2,10 @@
 
 import json
 
-import leafwise
 import numpy as np
 import pytest
+
+import leafwise
 from leafwise.envs.threes import GAME
 from leafwise.models import NTupleNetwork, leaf, load_evaluator, load_network, save_network
 from leafwise.models.files import load_tensors, save_tensors, write_atomically

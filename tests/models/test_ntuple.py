@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from leafwise.envs.threes import GAME
 from leafwise.models.ntuple import NTupleNetwork, parse_tuples
 

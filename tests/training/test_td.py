@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+
 from leafwise.envs.threes import GAME
 from leafwise.models import load_network
 from leafwise.training import td

@@ -1,0 +1,1 @@
+"""The games: one room each, over the contract in `leafwise.envs.core`."""

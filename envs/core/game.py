@@ -13,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.cells import CellFeatures
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.rules import Rules
 
@@ -60,6 +61,8 @@ class Game:
     """(row before, row after one chance stage, T) -> what chance did, unique among the stage's outcomes."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
+    decisions_per_depth: int = 1
+    """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
     dtype: Any = np.uint64
     stages: tuple[str, ...] = ("decision",)
     """Names of the stages, decisions first; chance stages after it."""
@@ -75,6 +78,8 @@ class Game:
 
     Row i is the decision, j the row right after the action, k the next decision or the end.
     """
+    cells: CellFeatures | None = None
+    """What n-tuple networks see, in games whose board fits one word."""
     symmetries: int = 1
     """How many symmetries `rules.transform` knows."""
     return_range: tuple[float, float] = (-1.0, 1.0)

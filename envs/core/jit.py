@@ -74,7 +74,14 @@ def jit(fn: F | None = None, *, inline: bool = False) -> Any:
         numba.config.CACHE_DIR = before
 
 
-def specialise(template: Callable[..., Any], name: str, injected: Mapping[str, Any], room: Path | None = None) -> Any:
+def specialise(
+    template: Callable[..., Any],
+    name: str,
+    injected: Mapping[str, Any],
+    room: Path | None = None,
+    *,
+    inline: bool = False,
+) -> Any:
     """Clones the plain function `template` with `injected` as globals and compiles the clone.
 
     `name` tells the clones of one template apart and must contain the game and everything that is injected.
@@ -93,7 +100,7 @@ def specialise(template: Callable[..., Any], name: str, injected: Mapping[str, A
         try:
             if folder is not None:
                 numba.config.CACHE_DIR = str(folder)
-            compiled = numba.njit(cache=folder is not None, **FLAGS)(clone)
+            compiled = numba.njit(cache=folder is not None, forceinline=inline, **FLAGS)(clone)
         finally:
             numba.config.CACHE_DIR = before
     scope[template.__name__] = compiled

@@ -152,5 +152,7 @@ def kernels(game: Game, most_runs: int) -> SimpleNamespace:
     scope["VALUED_STAGE"] = game.stages.index(game.cells.stage) if game.cells else 0
     scope["same_row"] = same_row
     for template in (settle, best_action, act, learn, td_games, greedy_games):
-        scope[template.__name__] = specialise(template, name, scope, game.room, inline=template not in (td_games, greedy_games))
+        scope[template.__name__] = specialise(
+            template, name, scope, game.room, inline=template not in (td_games, greedy_games)
+        )
     return SimpleNamespace(td_games=scope["td_games"], greedy_games=scope["greedy_games"])

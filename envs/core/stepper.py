@@ -122,7 +122,9 @@ class Stepper:
         if not 0 <= action < len(game.actions):
             raise ValueError(f"{game.name}: expected an action in 0..{len(game.actions) - 1}{where}, got {action!r}")
         if self.buffers.flags[batch.OVER, e]:
-            raise ValueError(f"{game.name}: expected reset() before step(){where}, the episode is over or has not begun")
+            raise ValueError(
+                f"{game.name}: expected reset() before step(){where}, the episode is over or has not begun"
+            )
         legal = ", ".join(game.actions[a] for a in np.flatnonzero(self.buffers.mask[e]))
         raise ValueError(f"{game.name}: expected a legal action ({legal}){where}, got {game.actions[action]!r}")
 

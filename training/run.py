@@ -22,7 +22,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.commandline import parse
@@ -115,16 +114,14 @@ class RunFolder:
 
 
 class Interruption:
-    """Turns Ctrl-C and SIGTERM into a flag (and a stop byte), so that a run ends between two steps, saved."""
+    """Turns Ctrl-C and SIGTERM into a flag, so that a run ends between two steps, saved."""
 
-    def __init__(self, stop: NDArray[np.uint8]) -> None:
+    def __init__(self) -> None:
         self.requested = False
-        self._stop = stop
         self._before: dict[int, Any] = {}
 
     def _request(self, number: int, frame: Any) -> None:
         self.requested = True
-        self._stop[0] = 1
 
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():

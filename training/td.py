@@ -142,7 +142,7 @@ class Learner:
         self.kernels.greedy_games(new_trainer(self.game, 0), keys, scores, self.T)
         low, high = bootstrap_interval(scores)
         result = {"score_mean": float(scores.mean()), "score_ci_low": low, "score_ci_high": high}
-        if result["score_mean"] > self.best and not self.T.stop[0]:
+        if result["score_mean"] > self.best:
             self.best = result["score_mean"]
             self.score = {
                 "mean": result["score_mean"], "ci_low": low, "ci_high": high, "games": n, "player": "greedy",
@@ -172,12 +172,10 @@ class Learner:
             TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"),
             TextColumn("{task.fields[speed]}"), TimeRemainingColumn(), TextColumn("left"),
         )  # fmt: skip
-        with Interruption(self.T.stop) as stop, Progress(*columns) as progress:
+        with Interruption() as stop, Progress(*columns) as progress:
             task = progress.add_task(f"td {self.config.game}", total=self.config.moves, completed=self.moves, speed="")
             while self.moves < self.config.moves and not stop.requested:
                 speed = self.logged_step(writer)
-                if stop.requested:
-                    break
                 if self.entries % self.config.evaluate_every == 0 or self.moves >= self.config.moves:
                     for name, number in self.evaluate().items():
                         writer.add_scalar(f"eval/{name}", number, self.moves)
@@ -186,7 +184,7 @@ class Learner:
                 best = f"best {self.best:,.0f}" if np.isfinite(self.best) else ""
                 progress.update(task, completed=self.moves, speed=f"{speed:,.0f} moves/s {best}")
         writer.close()
-        self.finish(interrupted=stop.requested)
+        self.finish()
         return self.path
 
     def logged_step(self, writer: Any) -> float:
@@ -208,11 +206,10 @@ class Learner:
         self.trainer.sums[:] = 0
         return float(speed)
 
-    def finish(self, interrupted: bool) -> None:
-        """Saves the state and the results."""
-        self.T.stop[0] = 0
+    def finish(self) -> None:
+        """Saves the state, and the results of a run that is over."""
         self.save()
-        if interrupted:
+        if self.moves < self.config.moves:
             print(f"stopped after {self.moves:,} moves; go on with --run {self.path} --resume and the same options")
             return
         games = int(self.trainer.counts[GAMES])

@@ -9,6 +9,7 @@ tile has entered, before the next is drawn.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +23,10 @@ from leafwise.envs.threes.rules import (
     LINE,
     NIBBLES,
     ONE,
-    S8,
-    S12,
     S16,
     S32,
     S48,
     THREE,
-    ZERO,
     board_score,
     highest_rank,
     occupied,
@@ -190,7 +188,7 @@ def rows_table(
         previous = np.where(r == 0, previous, r)
     value += merges * merged
     left, right = np.zeros(65536), np.zeros(65536)
-    for a, b in zip(ranks, ranks[1:], strict=False):
+    for a, b in pairwise(ranks):
         value += one_two * (a * b == 2)
         rise = b.astype(float) ** monotone[0] - a.astype(float) ** monotone[0]
         left += np.where(a > b, -rise, 0)

@@ -1,8 +1,8 @@
 """A hand-written expectimax for Threes alone: the yardstick that `leafwise.search.bench` holds the engine against.
 
-The same tree, rules (the default variant) and leaves as the engine's depth-first search, but everything that generality costs is
-gone: recursion over plain integers, tables frozen into the machine code, a board that stays transposed after a vertical
-slide, no rows, no stages, no options. Nobody plays with it.
+The same tree, rules (the default variant) and leaves as the engine's depth-first search, but everything that generality
+costs is gone: recursion over plain integers, tables frozen into the machine code, a board that stays transposed after a
+vertical slide, no rows, no stages, no options. Nobody plays with it.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from leafwise import envs
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
-from leafwise.envs.registry import game, games, register_envs
+from leafwise.envs.registry import game, games, register_envs, register_game
 from leafwise.models.files import leaf as _leaf
 from leafwise.models.files import load_evaluator as _load_evaluator
 from leafwise.search import Result, Search
@@ -33,6 +33,7 @@ __all__ = [
     "games",
     "load",
     "player",
+    "register_game",
     "score",
 ]
 

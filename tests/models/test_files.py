@@ -74,7 +74,7 @@ def test_other_variants_are_other_games(tmp_path, network):
 def test_other_files_are_refused(tmp_path, data):
     path = tmp_path / "m.safetensors"
     path.write_bytes(data)
-    with pytest.raises(ValueError, match="expected a leafwise .safetensors file") as error:
+    with pytest.raises(ValueError, match="expected a leafwise") as error:
         leafwise.load(path)
     assert "\n" not in str(error.value)
 
@@ -83,7 +83,7 @@ def test_missing_files_and_names():
     with pytest.raises(ValueError, match="expected a model file, found nothing"):
         leafwise.load("no/such/file")
     with pytest.raises(
-        ValueError, match="expected a leaf among openness, .*, learned, or a model's path, got 'opennes'"
+        ValueError, match=r"expected a leaf among openness, .*, learned, or a model's path, got 'opennes'"
     ):
         leaf(GAME, "opennes")
 

@@ -32,7 +32,7 @@ def test_pettingzoos_own_tests_pass(game: Any) -> None:
     with warnings.catch_warnings():
         # its message for every environment whose observations are dicts with a mask
         warnings.filterwarnings("ignore", message="Observation space for each agent probably should be")
-        warnings.filterwarnings("ignore", message="Observation is not NumPy array")
+        warnings.filterwarnings("ignore", message="Observation is not a NumPy array")
         api_test(leafwise.envs.aec(game), num_cycles=200)
         seed_test(lambda: leafwise.envs.aec(game), num_cycles=100)
 
@@ -64,8 +64,8 @@ def test_a_seed_starts_the_game_of_the_single_environment() -> None:
     obs, _ = single.reset(seed=8)
     seen = env.observe("player_0")
     assert (seen["observation"] == obs).all()
-    for _ in range(20):
-        action = single.state.legal_actions[-1]
+    for k in range(20):
+        action = single.state.legal_actions[k % len(single.state.legal_actions)]
         env.step(action)
         obs, reward, _, _, info = single.step(action)
         seen = env.observe("player_0")
@@ -77,9 +77,13 @@ def test_a_seed_starts_the_game_of_the_single_environment() -> None:
 def test_a_seed_tells_the_future_and_no_seed_goes_on() -> None:
     env = leafwise.envs.aec(dice.GAME)
     assert play(env, 1) == play(env, 1)
-    env.reset(seed=1)
-    position = env.position
-    assert (env.reset(), env.position.game)[1] == position.game
+    env = leafwise.envs.aec("threes")
+    starts = []
+    for seed in (1, None, 1, None):
+        env.reset(seed=seed)
+        starts.append(env.position)
+    assert starts[:2] == starts[2:]
+    assert starts[0] != starts[1]
 
 
 @pytest.mark.parametrize(("illegal", "reward"), [("lose", -1.0), ("noop", 0.0)])

@@ -54,7 +54,10 @@ def test_a_game_for_two_passes_gymnasiums_check() -> None:
 def test_a_seed_tells_the_whole_future(game: leafwise.Game) -> None:
     first, second = GameEnv(game), GameEnv(game)
     stories = [
-        [play_episode(env, np.random.default_rng(0), **reset) for reset in ({"seed": 5}, {}, {}, {"seed": 6}, {"seed": 5})]
+        [
+            play_episode(env, np.random.default_rng(0), **reset)
+            for reset in ({"seed": 5}, {}, {}, {"seed": 6}, {"seed": 5})
+        ]
         for env in (first, second)
     ]
     assert stories[0] == stories[1]
@@ -193,7 +196,10 @@ def test_step_before_reset_is_refused() -> None:
         ({"seat": "second"}, r"threes: expected no seat in a game for one player, got 'second'"),
         ({"opponent": "random"}, r"threes: expected no opponent in a game for one player, got 'random'"),
         ({"game": dice.GAME, "seat": 1}, r"dice: expected seat among first, second, random, got 1"),
-        ({"game": dice.GAME, "opponent": "lead"}, r"dice: expected opponent among random, greedy, greedy:lead, .*'lead'"),
+        (
+            {"game": dice.GAME, "opponent": "lead"},
+            r"dice: expected opponent among random, greedy, greedy:lead, .*'lead'",
+        ),
         ({"game": dice.GAME, "opponent": "greedy:"}, r"dice: expected opponent among .*, got 'greedy:'"),
         ({"game": dice.GAME, "opponent": 3}, r"dice: expected opponent among .*, got 3"),
     ],
@@ -204,7 +210,9 @@ def test_wrong_keywords_get_one_line(keywords: dict[str, Any], message: str) -> 
 
 
 @pytest.mark.parametrize("game", [leafwise.game("threes", hint="exact"), dice.GAME], ids=lambda game: game.name)
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))], ids=["deepcopy", "pickle"]
+)
 def test_copies_go_on_alike(game: leafwise.Game, copied: Any) -> None:
     env = GameEnv(game, seat="random" if game.players == 2 else "first")
     _, info = env.reset(seed=2)

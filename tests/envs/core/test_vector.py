@@ -119,7 +119,9 @@ def test_returned_arrays_never_share_memory() -> None:
         arrays += [value for value in info.get("final_info", {}).values() if isinstance(value, np.ndarray)]
         arrays += [value for value in info.get("final_obs", ()) if value is not None]
     assert ended
-    assert not any(np.shares_memory(a, b) for a, b in itertools.combinations(arrays, 2) if object not in (a.dtype, b.dtype))
+    assert not any(
+        np.shares_memory(a, b) for a, b in itertools.combinations(arrays, 2) if object not in (a.dtype, b.dtype)
+    )
 
 
 @pytest.mark.parametrize("autoreset_mode", ["SameStep", "NextStep"])
@@ -138,7 +140,9 @@ def test_masks_are_never_all_zero(autoreset_mode: str) -> None:
     assert ends > 10
 
 
-@pytest.mark.parametrize("copied", [copy.deepcopy, lambda batch: pickle.loads(pickle.dumps(batch))], ids=["deepcopy", "pickle"])
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda batch: pickle.loads(pickle.dumps(batch))], ids=["deepcopy", "pickle"]
+)
 def test_copies_go_on_alike(copied: Any) -> None:
     batch = GameVectorEnv(4, dice.GAME, seat="random", autoreset_mode="NextStep")
     batch.reset(seed=5)
@@ -164,7 +168,9 @@ def test_raise_changes_nothing() -> None:
     batch = GameVectorEnv(3, dice.GAME, illegal="raise")
     batch.reset(seed=0)
     before = batch.get_state()
-    with pytest.raises(ValueError, match=r"^dice: expected a legal action \(left, right, wild\) in environment 1, got 'hold'$"):
+    with pytest.raises(
+        ValueError, match=r"^dice: expected a legal action \(left, right, wild\) in environment 1, got 'hold'$"
+    ):
         batch.step(np.array([dice.LEFT, dice.HOLD, dice.LEFT]))
     assert_same(batch.get_state(), before)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.jit import jit, specialise
-from leafwise.envs.core.rules import CHANCE, TERMINAL, Rules, same_row
+from leafwise.envs.core.rules import CHANCE, TERMINAL, Rules, copy_row
 from leafwise.envs.core.stream import below, u64
 
 OVER, TERMINATED, ILLEGAL, SEAT = 0, 1, 2, 3
@@ -149,10 +149,10 @@ def act(e, B, T):
     if OTHER_REWARD:
         apply_action(S, i, a, after, T)
         now = after + u64(1)
-        same_row(S, after, 0, now, T)
+        copy_row(S, after, now)
         over = play_on(S, now, now + u64(1), seat, R, B, T)
         reward = other_reward(S, i, after, now, T)
-        same_row(S, now, 0, i, T)
+        copy_row(S, now, i)
     else:
         before = returns(S, i, T)
         apply_action(S, i, a, i, T)

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.cells import CellFeatures
 from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.rules import Rules
+from leafwise.envs.core.jit import specialise
+from leafwise.envs.core.rules import DEFAULTS, Rules
 
 if TYPE_CHECKING:
     from leafwise.envs.core.state import State
@@ -89,6 +90,12 @@ class Game:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", self.check({**self.defaults, **self.options}))
+        own = {
+            name: specialise(function, self.name, {}, self.room, inline=True)
+            for name, function in self.rules.injected().items()
+            if function in DEFAULTS
+        }
+        object.__setattr__(self, "rules", replace(self.rules, **own))
 
     def variant(self, **options: Any) -> Game:
         """Returns this game with other options; raises ValueError for one that it does not have."""

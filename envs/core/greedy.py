@@ -48,7 +48,7 @@ def rows_needed(game: Game) -> int:
     return 1 + game.max_stages * game.max_outcomes
 
 
-def row_value(S, i, player, T):  # type: ignore[no-untyped-def]
+def row_value(S, i, player, T):
     """Returns player 0's value of row i, at which `player` acts (or TERMINAL, or CHANCE at the asked stage)."""
     if player == TERMINAL and TERMINAL_RULE != EVALUATE:
         result = returns(S, i, T)
@@ -63,7 +63,7 @@ def row_value(S, i, player, T):  # type: ignore[no-untyped-def]
     return value
 
 
-def expected_value(S, o, P, T):  # type: ignore[no-untyped-def]
+def expected_value(S, o, P, T):
     """Returns player 0's expected value of row o; rows and P from o on are scratch."""
     total = 0.0
     top = o
@@ -87,7 +87,7 @@ def expected_value(S, o, P, T):  # type: ignore[no-untyped-def]
             total += share * row_value(S, top, player, T)
 
 
-def greedy_action(S, i, o, L, P, R, T):  # type: ignore[no-untyped-def]
+def greedy_action(S, i, o, L, P, R, T):
     """Returns the best action of the decision at row i, ties broken by stream R; rows from o on are scratch."""
     player = current_player(S, i, T)
     n = legal_actions(S, i, L, T)

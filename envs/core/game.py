@@ -165,7 +165,11 @@ class Game:
 
         if not isinstance(text, str):
             raise ValueError(f"{self.name}: expected text, got {type(text).__name__}")
-        return State(self, self.parse_row(text, self._shared_tables))
+        try:
+            row = self.parse_row(text, self._shared_tables)
+        except ValueError as problem:
+            raise ValueError(_shortened(str(problem))) from None
+        return State(self, row)
 
     @property
     def room(self) -> Path:
@@ -188,6 +192,11 @@ class Game:
 
     def __reduce__(self) -> Any:
         return _rebuild, (self.module, self.given_options)
+
+
+def _shortened(message: str) -> str:
+    """Cuts the middle out of a message that quotes a very long text."""
+    return message if len(message) <= 300 else f"{message[:200]} ... {message[-60:]}"
 
 
 def _rebuild(module: str, options: dict[str, Any]) -> Game:

@@ -8,8 +8,8 @@ from random import Random
 from typing import Any
 
 import numpy as np
-from games import dice, solitaire
 
+from games import dice, solitaire
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream

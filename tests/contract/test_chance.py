@@ -6,8 +6,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from contract.cases import CASES, chance_of, positions, row_bytes
 
+from contract.cases import CASES, chance_of, positions, row_bytes
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import FIRST, SECOND, State
 from leafwise.envs.core.stream import new_stream

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from contract.cases import CASES, decisions_of, positions
 
+from contract.cases import CASES, decisions_of, positions
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import FIRST, SECOND, Deal, State
 from leafwise.envs.core.stream import new_stream
@@ -58,9 +58,9 @@ def test_a_deal_replays_a_game(game: Game) -> None:
         again = deal.settle(again.play(move))
     assert again == state
     chance = next(s for s in visited if s.is_chance)
-    with pytest.raises(ValueError, match="expected an outcome for stage .* got none"):
+    with pytest.raises(ValueError, match=r"expected an outcome for stage .* got none"):
         deal.resolve(chance)
-    with pytest.raises(ValueError, match="expected one of .* got 'nonsense'"):
+    with pytest.raises(ValueError, match=r"expected one of .* got 'nonsense'"):
         Deal(**{chance.stage: ["nonsense"]}).resolve(chance)
 
 

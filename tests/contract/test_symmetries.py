@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from contract.cases import CASES, positions
 
+from contract.cases import CASES, positions
 from leafwise.envs.core.game import Game
 
 

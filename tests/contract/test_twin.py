@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 import pytest
-from contract.cases import CASES, chance_of, decisions_of, positions, twin
 
+from contract.cases import CASES, chance_of, decisions_of, positions, twin
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.rules import CHANCE, TERMINAL
 

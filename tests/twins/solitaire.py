@@ -62,7 +62,7 @@ class Twin:
     def read(self, text: str) -> Position:
         """Reads what `write` writes; trusts it."""
         n = [int(word) for word in re.findall(r"\d+", text)]
-        return Position(tuple(n[:5]), (n[5], n[6]), n[7] if "card" in text else 0, n[-2], n[-1])
+        return Position(tuple(n[:5]), (n[5], n[6]), n[7] if "card=" in text else 0, n[-2], n[-1])
 
     def unusual(self, rng: Random) -> Iterator[str]:
         """Yields nothing: random play meets every kind of position."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-
 from leafwise.envs.core.jit import jit
 from leafwise.envs.starship.board import (
     ZERO,
@@ -30,8 +29,8 @@ from leafwise.envs.starship.catalogue import (
     DOOR_PRICE,
     FIREPOWER,
     OPERATORS,
-    POWER_STORAGE,
     POINTS,
+    POWER_STORAGE,
     PRICE,
     QUARTERS,
     REACTOR,
@@ -61,10 +60,8 @@ FIGURES = (
     *("forward_thrust", "hull_area", "corridors", "corridor_length", "doors", "extra_doors", "symmetry"),
 )
 """Names of what `measure` writes after the six terms; mass in tonnes, lengths in cells."""
-(
-    *(F_PRICE, F_MASS, F_THRUST_SCORE, F_WEAPON_SCORE, F_FIREPOWER, F_SEATS, F_OPERATORS),
-    *(F_FORWARD, F_AREA, F_CORRIDORS, F_LENGTH, F_DOORS, F_EXTRA_DOORS, F_SYMMETRY),
-) = range(6, 20)
+F_PRICE, F_MASS, F_THRUST_SCORE, F_WEAPON_SCORE, F_FIREPOWER, F_SEATS, F_OPERATORS = range(6, 13)
+F_FORWARD, F_AREA, F_CORRIDORS, F_LENGTH, F_DOORS, F_EXTRA_DOORS, F_SYMMETRY = range(13, 20)
 MEASURES = 20
 
 SUPPLY_STEPS, CREW_STEPS, FULL_SHELTER = 12, 24, 6.0

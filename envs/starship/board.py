@@ -130,9 +130,9 @@ def open_hull(S, i, T):
 
 
 @jit
-def wall_off(T, x, y):
+def wall_off(B, x, y):
     """Clears the floor of one cell in the planes and closes its four edges."""
-    B, here = T.B, bit(x)
+    here = bit(x)
     B[FLOOR, y + 1] &= ~here
     B[EAST, y + 1] &= ~(here | (here >> ONE))
     B[SOUTH, y + 1] &= ~here
@@ -143,7 +143,7 @@ def wall_off(T, x, y):
 def put_armour(S, i, T, x, y):
     """Turns the corridor cell (x, y) into armour."""
     S[i, HEADER + y * T.grid + x] = ARMOUR
-    wall_off(T, x, y)
+    wall_off(T.B, x, y)
 
 
 @jit
@@ -184,7 +184,7 @@ def put_part(S, i, T, part, r, x, y):
     for yy in range(y, y + h):
         for xx in range(x, x + w):
             S[i, HEADER + yy * T.grid + xx] = ROOM + number
-            wall_off(T, xx, yy)
+            wall_off(T.B, xx, yy)
     for yy in range(y, y + h):
         T.B[EAST, yy + 1] |= span(x, w - 1)
         if yy + 1 < y + h:
@@ -196,10 +196,10 @@ def put_part(S, i, T, part, r, x, y):
     S[i, PARTS_PLACED] = number + 1
 
 
-@jit
-def spread(T, top, bottom):
+@jit(inline=True)
+def spread(B, top, bottom):
     """Lets the plane SEEN grow by one crew step, rows top..bottom of the grid; returns whether it grew."""
-    B, above, grew = T.B, T.B[SEEN, top], ZERO
+    above, grew = B[SEEN, top], ZERO
     for row in range(top + 1, bottom + 2):
         old = B[SEEN, row]
         east = B[EAST, row]
@@ -211,15 +211,27 @@ def spread(T, top, bottom):
     return grew != ZERO
 
 
+@jit(inline=True)
+def open_all_round(B, x, y, w, h):
+    """Returns whether the block and the ring of cells round it are all corridor: half-way round is w + h + 2 steps."""
+    ring = span(x - 1, w + 2)
+    missing = ZERO
+    for row in range(y, y + h + 2):
+        missing |= ring & ~B[FLOOR, row]
+    return missing == ZERO
+
+
 @jit
-def contiguous(T, x, y, w, h, limit):
+def contiguous(B, grid, x, y, w, h, limit):
     """Returns whether closing the `w` by `h` block at (x, y) leaves the crew a way round of at most the limit.
 
     All open neighbours of the block must lie within `limit + w + h - 2` steps of the first of them (by cell in raster
     order, then N, E, S, W) without entering the block. A single open neighbour needs no way round, unless it is a
     room: then the block holds the room's only door.
     """
-    B, block = T.B, span(x, w)
+    if limit >= 4 and x > 0 and open_all_round(B, x, y, w, h):
+        return True
+    block = span(x, w)
     left, right = ZERO if x == 0 else bit(x - 1), bit(x + w - 1)
     # the first open neighbour
     sx, sy = -1, -1
@@ -247,13 +259,13 @@ def contiguous(T, x, y, w, h, limit):
     if count <= 1:
         return B[FLOOR, sy + 1] & bit(sx) != ZERO
     reach = limit + w + h - 2
-    for row in range(max(0, min(sy - reach, y)), min(T.grid + 1, max(sy + reach + 2, y + h + 1)) + 1):
+    for row in range(max(0, min(sy - reach, y)), min(grid + 1, max(sy + reach + 2, y + h + 1)) + 1):
         B[SEEN, row] = ZERO
     B[SEEN, sy + 1] = bit(sx)
     top, bottom = sy, sy
     for _ in range(reach):
-        top, bottom = max(0, top - 1), min(T.grid - 1, bottom + 1)
-        grew = spread(T, top, bottom)
+        top, bottom = max(0, top - 1), min(grid - 1, bottom + 1)
+        grew = spread(B, top, bottom)
         missing = ZERO
         for row in range(y + 1, y + h + 1):
             B[SEEN, row] &= ~block
@@ -268,16 +280,15 @@ def contiguous(T, x, y, w, h, limit):
 
 
 @jit
-def walk_is_longer(T, x, y, ox, oy, steps):
+def walk_is_longer(B, grid, x, y, ox, oy, steps):
     """Returns whether the crew needs more than `steps` steps from cell (x, y) to cell (ox, oy)."""
-    B = T.B
-    for row in range(max(0, y - steps), min(T.grid + 1, y + steps + 2) + 1):
+    for row in range(max(0, y - steps), min(grid + 1, y + steps + 2) + 1):
         B[SEEN, row] = ZERO
     B[SEEN, y + 1] = bit(x)
     top, bottom = y, y
     for _ in range(steps):
-        top, bottom = max(0, top - 1), min(T.grid - 1, bottom + 1)
-        grew = spread(T, top, bottom)
+        top, bottom = max(0, top - 1), min(grid - 1, bottom + 1)
+        grew = spread(B, top, bottom)
         if B[SEEN, oy + 1] & bit(ox) != ZERO:
             return False
         if not grew:

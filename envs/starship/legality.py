@@ -96,7 +96,7 @@ def legal_anchors(T, part, r, limit):
         while left != ZERO:
             x = lowest(left)
             left &= left - ONE
-            if contiguous(T, x, y, w, h, limit):
+            if contiguous(T.B, T.grid, x, y, w, h, limit):
                 count += 1
             else:
                 T.B[ANCHORS, y + 1] &= ~(ONE << u64(x))

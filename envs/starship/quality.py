@@ -173,7 +173,7 @@ def supplied_share(S, i, T, weapons):
     if not found:
         return 0.0
     for _ in range(SUPPLY_STEPS):
-        spread(T, 0, T.grid - 1)
+        spread(T.B, 0, T.grid - 1)
     consumers, supplied = 0, 0
     for k in range(np.int64(S[i, PARTS_PLACED])):
         part = part_kind(S, i, T, k)
@@ -194,7 +194,7 @@ def crew_term(S, i, T):
             if part == COCKPIT or is_weapon(part):
                 stations += 1 if step == 0 else 0
                 total += 0 if reached(S, i, T, k) else 1
-        spread(T, 0, T.grid - 1)
+        spread(T.B, 0, T.grid - 1)
     return 1.0 - total / (stations * CREW_STEPS) if stations > 0 else 0.0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -99,11 +100,17 @@ class Ship:
         return self.text
 
 
+@functools.cache
+def _door_offset(part: int, r: int, slot: int) -> tuple[int, int, str]:
+    """Returns the edge of a door slot, from the part's top-left cell."""
+    dx, dy, d = catalogue.door_slots(part, r)[slot]
+    return dx - (d == catalogue.W), dy - (d == catalogue.N), "E" if d % 2 else "S"
+
+
 def initial_door(part: PlacedPart, slot: int) -> tuple[int, int, str]:
     """Returns the edge (x, y, side) of a part's door slot."""
-    dx, dy, d = catalogue.door_slots(part.number, part.r)[slot]
-    x, y = part.x + dx - (d == catalogue.W), part.y + dy - (d == catalogue.N)
-    return x, y, "E" if d % 2 else "S"
+    dx, dy, side = _door_offset(part.number, part.r, slot)
+    return part.x + dx, part.y + dy, side
 
 
 def parts_of_row(row: NDArray[np.uint16], grid: int) -> list[tuple[PlacedPart, int]]:
@@ -121,13 +128,14 @@ def ship_of_row(
 ) -> Ship:
     """Reads a ship off a state row."""
     grid = parameters.grid
-    cells = row[HEADER : HEADER + grid * grid].reshape(grid, grid)
+    cells = row[HEADER : HEADER + grid * grid]
     values = cells & VALUE
     letters = np.where(values == SPACE, ord(" "), ord(".")).astype(np.uint8).tobytes().decode("ascii")
     placed = parts_of_row(row, grid)
     initial = {initial_door(part, slot) for part, slot in placed}
-    edges = [(y, x, "E") for y, x in np.argwhere(cells & DOOR_EAST).tolist()]
-    edges += [(y, x, "S") for y, x in np.argwhere(cells & DOOR_SOUTH).tolist()]
+    edges = [(k, "E") for k in np.flatnonzero(cells & DOOR_EAST).tolist()]
+    edges += [(k, "S") for k in np.flatnonzero(cells & DOOR_SOUTH).tolist()]
+    doors = [(k % grid, k // grid, side) for k, side in sorted(edges)]
     reasons = tuple(name for k, name in enumerate(REASON_NAMES) if int(row[REASONS]) >> k & 1)
     return Ship(
         seed=seed,
@@ -136,9 +144,9 @@ def ship_of_row(
         reasons=reasons,
         parameters=parameters,
         hull=tuple(letters[k * grid : (k + 1) * grid] for k in range(grid)),
-        armour=tuple((x, y) for y, x in np.argwhere(values == ARMOUR).tolist()),
+        armour=tuple((k % grid, k // grid) for k in np.flatnonzero(values == ARMOUR).tolist()),
         parts=tuple(part for part, _ in placed),
-        doors=tuple(Door(x, y, side, int((x, y, side) in initial)) for y, x, side in sorted(edges)),
+        doors=tuple(Door(*edge, int(edge in initial)) for edge in doors),
         stats=stats,
     )
 

@@ -164,7 +164,7 @@ def choose_place(S, i, T, stage, part, facing):
                 value = score(S, i, T, stage, r, x, y, w, h)
                 if place >= 0 and (value < best or (first_tie and value == best)):
                     continue
-                if not contiguous(T, x, y, w, h, limit):
+                if not contiguous(T.B, T.grid, x, y, w, h, limit):
                     continue
                 ties = ties + 1 if place >= 0 and value == best else 1
                 if ties == 1 or below(T.place, u64(ties)) == ZERO:
@@ -223,14 +223,14 @@ def armour_part(S, i, T, stage, part):
         return
 
 
-@jit
+@jit(inline=True)
 def close_cell(S, i, T, stage, x, y):
     """Turns a cell into armour if it is corridor that the crew can do without."""
-    if cell_value(S, i, T, x, y) == CORRIDOR and contiguous(T, x, y, 1, 1, T.P[stage, LIMIT]):
+    if cell_value(S, i, T, x, y) == CORRIDOR and contiguous(T.B, T.grid, x, y, 1, 1, T.P[stage, LIMIT]):
         put_armour(S, i, T, x, y)
 
 
-@jit
+@jit(inline=True)
 def near_space(S, i, T, x, y, distance):
     """Returns whether a cell at Chebyshev distance exactly `distance` is SPACE."""
     for yy in range(y - distance, y + distance + 1):
@@ -291,7 +291,7 @@ def add_doors(S, i, T, stage):
                     continue
                 if not slot_allows(S, i, T, there, ox, oy, 3 if side == 1 else 0):
                     continue
-                if walk_is_longer(T, x, y, ox, oy, T.P[stage, REACH]):
+                if walk_is_longer(T.B, T.grid, x, y, ox, oy, T.P[stage, REACH]):
                     put_door(S, i, T, x, y, side)
 
 

@@ -80,7 +80,7 @@ def measure_distance(S, i, T):
             D[y * G + x] = min(D[y * G + x], 1 + min(below, right))
 
 
-@jit
+@jit(inline=True)
 def gap(S, i, T, k, x, y, w, h):
     """Returns the free columns plus free rows between part number `k` and the rectangle at (x, y); touching is 0."""
     part, r, kx, ky = part_kind(S, i, T, k), part_rotation(S, i, T, k), part_x(S, i, T, k), part_y(S, i, T, k)
@@ -89,7 +89,7 @@ def gap(S, i, T, k, x, y, w, h):
     return max(0, across) + max(0, down)
 
 
-@jit
+@jit(inline=True)
 def consumes(part, supply):
     """Returns whether `part` is a consumer of what `supply` stores."""
     if supply == AMMO_SUPPLY:
@@ -143,7 +143,7 @@ def prepare(S, i, T, stage, part):
         note_crew_rooms(S, i, T)
 
 
-@jit
+@jit(inline=True)
 def alignment(S, i, T, k, x, y, w, h):
     """Returns 1 plus the border lines that continue across if the rectangle touches part `k` along an edge, else 0."""
     part, r, kx, ky = part_kind(S, i, T, k), part_rotation(S, i, T, k), part_x(S, i, T, k), part_y(S, i, T, k)
@@ -155,7 +155,7 @@ def alignment(S, i, T, k, x, y, w, h):
     return 0
 
 
-@jit
+@jit(inline=True)
 def score(S, i, T, stage, r, x, y, w, h):
     """Returns how good a `w` by `h` footprint at (x, y), turned by `r`, is to the stage's strategy."""
     strategy, notes = T.P[stage, STRATEGY], T.notes

@@ -5,6 +5,7 @@ The reader checks form: types, sizes, ranges, known names. Whether the ship keep
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -71,6 +72,8 @@ def write(ship: Ship, path: str | os.PathLike[str]) -> None:
 def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
     """Writes a file under a temporary name in the same folder and renames it."""
     path = Path(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "no such folder", str(path.parent))
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

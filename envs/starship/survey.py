@@ -15,9 +15,15 @@ from leafwise.envs.starship.generator import Generator
 from leafwise.envs.starship.presets import Parameters
 from leafwise.envs.starship.quality import FIGURES, TERMS
 from leafwise.envs.starship.ship import Ship
+from numpy.typing import NDArray
 
 COMPARED = 300
 """Ships that are compared pair by pair; more tell little and take long."""
+MEASURED = (
+    *("quality", *TERMS, *FIGURES),
+    *("forward_acceleration", "seats_per_operator", "price_per_firepower", "parts"),
+)
+"""Figures of which mean and standard deviation over the valid ships are given."""
 SPLIT_TOLERANCE = 0.25
 """Total variation distance up to which the firepower's facings count as those asked for."""
 
@@ -32,42 +38,52 @@ def survey(parameters: Parameters, seeds: Sequence[int], *, checked: bool = Fals
         raise ValueError("seeds should be at least one, got none")
     generator = Generator(parameters)
     generator.ship(seeds[0])
-    started = time.perf_counter()
-    ships = [generator.ship(seed) for seed in seeds]
-    seconds = time.perf_counter() - started
+    seconds, kept, tallies = 0.0, [], []
     reasons: Counter[str] = Counter()
-    for ship in ships:
-        reasons.update(ship.reasons if ship.attempt == 0 else generator.attempt(ship.seed, 0).reasons)
+    broken: Counter[str] = Counter()
+    for seed in seeds:
+        started = time.perf_counter()
+        ship = generator.ship(seed)
+        seconds += time.perf_counter() - started
+        tallies.append(_tally(ship))
+        if len(kept) < COMPARED:
+            kept.append(ship)
+        reasons.update(ship.reasons if ship.attempt == 0 else generator.attempt(seed, 0).reasons)
+        if checked and ship.valid:
+            broken.update(fault.rule for fault in check(ship))
+    table = {name: np.array([tally[name] for tally in tallies], dtype=float) for name in tallies[0]}
+    valid = table["valid"] == 1
     figures: dict[str, Any] = {
         "preset": parameters.preset,
         "seeds": [int(min(seeds)), int(max(seeds)) + 1],
-        "ships": len(ships),
-        "first_attempt_valid": _share(ship.valid and ship.attempt == 0 for ship in ships),
-        "valid": _share(ship.valid for ship in ships),
-        "attempts_most": max(ship.attempt for ship in ships) + 1,
+        "ships": len(seeds),
+        "first_attempt_valid": _mean(valid & (table["attempt"] == 0)),
+        "valid": _mean(valid),
+        "attempts_most": int(table["attempt"].max()) + 1,
         "first_attempt_reasons": dict(sorted(reasons.items())),
-        "ships_per_second": round(len(ships) / seconds, 1),
+        "ships_per_second": round(len(seeds) / seconds, 1),
     }
-    for name in ("quality", *TERMS, *FIGURES, "forward_acceleration", "seats_per_operator", "price_per_firepower"):
-        values = [ship.stats[name] for ship in ships if ship.valid]
-        figures[name] = {"mean": _mean(values), "sd": round(float(np.std(values)), 4) if values else 0.0}
-    figures["parts"] = _mean([len(ship.parts) for ship in ships])
-    figures["diversity"] = _diversity(ships)
+    for name in MEASURED:
+        figures[name] = {"mean": _mean(table[name][valid]), "sd": _spread(table[name][valid])}
+    figures["diversity"] = _diversity(kept)
     figures["controllability"] = {
-        "thrust": _share(ship.stats["thrust_score"] >= ship.stats["thrust_target"] for ship in ships),
-        "fire": _share(_fire_as_asked(ship) for ship in ships),
-        "seats": _share(ship.stats["seats"] >= parameters.crew.min_seats for ship in ships),
+        "thrust": _mean(table["thrust_score"] >= table["thrust_target"]),
+        "fire": _mean(table["fire_as_asked"]),
+        "seats": _mean(table["seats"] >= parameters.crew.min_seats),
     }
     if checked:
-        broken: Counter[str] = Counter()
-        for ship in ships:
-            broken.update(fault.rule for fault in check(ship) if ship.valid)
         figures["broken"] = dict(sorted(broken.items()))
     return figures
 
 
+def _tally(ship: Ship) -> dict[str, float]:
+    """Returns what the survey needs of one ship."""
+    own = {"valid": ship.valid, "attempt": ship.attempt, "fire_as_asked": _fire_as_asked(ship)}
+    return {**ship.stats, **own, "parts": len(ship.parts)}
+
+
 def _diversity(ships: Sequence[Ship]) -> dict[str, float]:
-    distances = pairwise_distances(ships[:COMPARED])
+    distances = pairwise_distances(ships)
     n = len(distances)
     mean = float(distances.sum() / (n * (n - 1))) if n > 1 else 0.0
     return {"ships": n, "set_score": round(set_score(distances), 4), "mean_distance": round(mean, 4)}
@@ -85,9 +101,9 @@ def _fire_as_asked(ship: Ship) -> bool:
     return bool(0.5 * np.abs(fire / fire.sum() - asked / asked.sum()).sum() <= SPLIT_TOLERANCE)
 
 
-def _share(flags: Any) -> float:
-    return _mean([float(flag) for flag in flags])
+def _mean(values: NDArray[Any]) -> float:
+    return round(float(values.mean()), 4) if values.size else 0.0
 
 
-def _mean(values: Sequence[float]) -> float:
-    return round(float(np.mean(values)), 4) if len(values) else 0.0
+def _spread(values: NDArray[Any]) -> float:
+    return round(float(values.std()), 4) if values.size else 0.0

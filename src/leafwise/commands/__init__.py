@@ -1,0 +1,1 @@
+"""The commands of the command line, one module each with `main(arguments) -> exit status`."""

@@ -13,7 +13,7 @@ FOLDERS = ("envs", "search", "models", "training", "experiments")
 
 
 def test_the_wheel_holds_what_is_tracked(tmp_path):
-    build = [sys.executable, "-m", "build", "--wheel", "--outdir", str(tmp_path), str(ROOT)]
+    build = [sys.executable, "-m", "build", "--outdir", str(tmp_path), str(ROOT)]  # by way of the sdist
     subprocess.run(build, check=True, capture_output=True)
     (wheel,) = tmp_path.glob("*.whl")
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}

@@ -136,7 +136,7 @@ class Interruption:
 def run_main(method: str, config_class: type, train: Callable[[Any], Path], arguments: list[str] | None) -> int:
     """Parses a method's command line, trains, and says where the run is; wrong input is one line and status 2."""
     words = sys.argv[1:] if arguments is None else arguments
-    config = parse(config_class, words, prog=f"leafwise train --method {method}")
+    config: Any = parse(config_class, words, prog=f"leafwise train --method {method}")
     try:
         path = train(config)
     except ValueError as problem:

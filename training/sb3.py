@@ -67,7 +67,9 @@ class Sb3VecEnv(VecEnv):
     def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
         """Sets an attribute of the whole batch; raises ValueError for some environments only."""
         if indices is not None:
-            raise ValueError(f"expected indices=None, a batch has no attributes of single environments, got {indices!r}")
+            raise ValueError(
+                f"expected indices=None, a batch has no attributes of single environments, got {indices!r}"
+            )
         setattr(self.batch, attr_name, value)
 
     def env_method(
@@ -82,6 +84,8 @@ class Sb3VecEnv(VecEnv):
         answers = getattr(self.batch, method_name)(*method_args, **method_kwargs)
         return [None if answers is None else answers[e] for e in chosen]
 
-    def env_is_wrapped(self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None) -> list[bool]:
+    def env_is_wrapped(
+        self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None
+    ) -> list[bool]:
         """Answers False for each environment asked: nothing is wrapped inside a batch."""
         return [False] * len(list(self._get_indices(indices)))

@@ -16,7 +16,7 @@ from leafwise.envs.core.stepper import ILLEGAL, new_key, one_of
 from leafwise.envs.core.stream import new_stream, u64
 
 
-class GameAECEnv(AECEnv):  # type: ignore[misc]
+class GameAECEnv(AECEnv):
     """Every player is an agent, `player_0` and (in a game for two) `player_1`; the next agent is who acts in the game.
 
     An observation is a dict: `observation`, the game's for the player who acts, and `action_mask`, int8 [A]: 1 for each
@@ -79,7 +79,7 @@ class GameAECEnv(AECEnv):  # type: ignore[misc]
 
     def observe(self, agent: str) -> dict[str, NDArray[Any]]:
         """Returns what an agent sees and may do."""
-        space = self.observation_spaces[agent]["observation"]
+        space = self.game.observation_space(self.game.options)
         seen = np.zeros((1, *space.shape), dtype=space.dtype)
         self.game.rules.observe(self.position.row[None].copy(), u64(0), seen, 0, self._tables)
         mask = np.ones(len(self.game.actions), dtype=np.int8)
@@ -126,3 +126,6 @@ class GameAECEnv(AECEnv):  # type: ignore[misc]
         if self.render_mode is None:
             return None
         return self.position.board() if self.render_mode == "ansi" else self.position.rgb()
+
+    def close(self) -> None:
+        """Holds nothing open (PettingZoo asks for the method where there is `render`)."""

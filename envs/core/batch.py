@@ -75,12 +75,12 @@ def no_reward(S, i, j, k, T):
     return 0.0
 
 
-def random_action(S, i, o, L, P, R, T):  # type: ignore[no-untyped-def]
+def random_action(S, i, o, L, P, R, T):
     """Returns a legal action drawn from stream R."""
     return L[below(R, legal_actions(S, i, L, T))]
 
 
-def play_on(S, i, o, seat, R, B, T):  # type: ignore[no-untyped-def]
+def play_on(S, i, o, seat, R, B, T):
     """Plays chance and the opponent at row i until the agent decides (False) or the game is over (True)."""
     while True:
         player = current_player(S, i, T)
@@ -94,7 +94,7 @@ def play_on(S, i, o, seat, R, B, T):  # type: ignore[no-untyped-def]
             apply_action(S, i, opponent_action(S, i, o, B.legal, B.P, R, T), i, T)
 
 
-def begin(e, B, T):  # type: ignore[no-untyped-def]
+def begin(e, B, T):
     """Starts an episode: the first game in which the agent gets to decide."""
     i, o, R = u64(e), u64(B.reward.shape[0]), B.R[e]
     seat = B.options[SEATING]
@@ -108,7 +108,7 @@ def begin(e, B, T):  # type: ignore[no-untyped-def]
     B.flags[OVER, e] = 0
 
 
-def show(e, B, T):  # type: ignore[no-untyped-def]
+def show(e, B, T):
     """Writes what the agent sees and may do; where the episode is over everything may be done."""
     over = B.flags[OVER, e]
     observe(B.S, u64(e), B.obs, e, T)
@@ -119,7 +119,7 @@ def show(e, B, T):  # type: ignore[no-untyped-def]
             B.mask[e, B.legal[k]] = 1
 
 
-def refresh(fresh, B, T):  # type: ignore[no-untyped-def]
+def refresh(fresh, B, T):
     """Starts an episode in every environment (fresh) or only shows again what stands there."""
     for e in range(B.reward.shape[0]):
         if fresh:
@@ -127,7 +127,7 @@ def refresh(fresh, B, T):  # type: ignore[no-untyped-def]
         show(e, B, T)
 
 
-def refused(B):  # type: ignore[no-untyped-def]
+def refused(B):
     """Returns the first environment whose action cannot be taken, or -1 if there is none."""
     for e in range(B.reward.shape[0]):
         a = B.action[e]
@@ -141,7 +141,7 @@ def refused(B):  # type: ignore[no-untyped-def]
     return -1
 
 
-def act(e, B, T):  # type: ignore[no-untyped-def]
+def act(e, B, T):
     """Acts at row e and plays on to the agent's next decision; writes the reward, returns whether it is the end."""
     S, R, a, i = B.S, B.R[e], B.action[e], u64(e)
     seat = np.int64(B.flags[SEAT, e])
@@ -162,7 +162,7 @@ def act(e, B, T):  # type: ignore[no-untyped-def]
     return over
 
 
-def step_batch(B, T):  # type: ignore[no-untyped-def]
+def step_batch(B, T):
     """Steps every environment; returns bits SOME_DONE and SOME_ILLEGAL, or -1 - e if environment e refuses.
 
     Nothing changes if one refuses: its action is no id, or illegal under RAISE, or its episode is over.
@@ -226,7 +226,7 @@ def compiled_batch(
     `opponent` is compiled, or the template `random_action`; `other_reward` is one of `game.rewards`, or None for
     the difference of returns; `return_range` is player 0's.
     """
-    scope = rules.injected()
+    scope: dict[str, Any] = dict(rules.injected())
     if opponent is random_action:
         opponent = specialise(random_action, name, scope, room)
     scope |= {"opponent_action": opponent}

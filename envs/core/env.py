@@ -83,7 +83,7 @@ class GameEnv(gym.Env[NDArray[Any], int]):
         self._keyed = True
         return self._obs.copy(), {"action_mask": self._mask.copy()}
 
-    def step(self, action: int) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:  # type: ignore[override]
+    def step(self, action: int) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
         """Takes an action id; returns observation, reward, terminated, False and info.
 
         Raises ValueError if it is no action id, if the episode is over, and for an illegal action under "raise".

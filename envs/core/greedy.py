@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import numpy as np
 
@@ -48,7 +49,7 @@ def rows_needed(game: Game) -> int:
     return 1 + game.max_stages * game.max_outcomes
 
 
-def row_value(S, i, player, T):  # type: ignore[no-untyped-def]
+def row_value(S, i, player, T):
     """Returns player 0's value of row i, at which `player` acts (or TERMINAL, or CHANCE at the asked stage)."""
     if player == TERMINAL and TERMINAL_RULE != EVALUATE:
         result = returns(S, i, T)
@@ -63,7 +64,7 @@ def row_value(S, i, player, T):  # type: ignore[no-untyped-def]
     return value
 
 
-def expected_value(S, o, P, T):  # type: ignore[no-untyped-def]
+def expected_value(S, o, P, T):
     """Returns player 0's expected value of row o; rows and P from o on are scratch."""
     total = 0.0
     top = o
@@ -87,7 +88,7 @@ def expected_value(S, o, P, T):  # type: ignore[no-untyped-def]
             total += share * row_value(S, top, player, T)
 
 
-def greedy_action(S, i, o, L, P, R, T):  # type: ignore[no-untyped-def]
+def greedy_action(S, i, o, L, P, R, T):
     """Returns the best action of the decision at row i, ties broken by stream R; rows from o on are scratch."""
     player = current_player(S, i, T)
     n = legal_actions(S, i, L, T)
@@ -111,7 +112,10 @@ def greedy_action(S, i, o, L, P, R, T):  # type: ignore[no-untyped-def]
 def compiled_greedy(game: Game, evaluator: Evaluator) -> Callable[..., Any]:
     """Returns the compiled `greedy_action` of a game and one of its hand-made scores."""
     constants = asking(evaluator, game.stages)
-    return _compiled(game.rules, f"{game.name}_{evaluator.name}", game.room, tuple(constants.items()))
+    # a variant may state other things under the same name: the name must tell them apart on disk
+    stated = repr([evaluator.value.__qualname__, *list(constants.values())[1:]])
+    name = f"{game.name}_{evaluator.name}_{crc32(stated.encode()):08x}"
+    return _compiled(game.rules, name, game.room, tuple(constants.items()))
 
 
 @cache

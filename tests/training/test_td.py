@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from leafwise.training import td
 from leafwise.training.arena import evaluate
 from leafwise.training.td_kernels import kernels, new_trainer
 
-SMALL = {"moves": 400_000, "interval": 50_000, "evaluate_every": 2, "evaluate_games": 20, "checkpoint_seconds": 0.0}
+SMALL: dict[str, Any] = {"moves": 400_000, "interval": 50_000, "evaluate_every": 2, "evaluate_games": 20, "checkpoint_seconds": 0.0}
 WORDS = [
     "--moves", "400000", "--interval", "50000", "--evaluate-every", "2", "--evaluate-games", "20",
     "--checkpoint-seconds", "0.0",
@@ -114,6 +115,7 @@ def test_a_run_is_not_overwritten_or_changed(run):
 )
 def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
+    status: Any
     try:
         status = td.main(words)
     except SystemExit as exit:

@@ -20,7 +20,8 @@ GAMES: list[Game] = list(dict.fromkeys([*map(game, games()), dice.GAME, solitair
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "threes": [
         {"bonus_value": "window3", "hint": "window3"},
-        {"bonus_value": "window3", "hint": "exact", "top": "continue"},
+        {"bonus_value": "window3", "bonus_p": 0.5},
+        {"bonus_value": "window3", "hint": "exact", "top": "continue", "bonus_p": 0.5},
         {"hint": "colour", "bonus_p": 0.25, "entry": "any_empty_edge"},
         {"bonus_schedule": "slot21", "top": "no_merge_6144"},
     ],

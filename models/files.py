@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import struct
-import tempfile
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -39,15 +38,15 @@ REQUIRED: dict[str, type | tuple[type, ...]] = {
 def write_atomically(path: Path, data: bytes) -> None:
     """Writes a file so that it is either the old or the new one, whenever the process dies."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        os.replace(temporary, path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -143,7 +143,7 @@ class NTupleNetwork:
             table=table,
             offsets=np.cumsum([0, *sizes[:-1]]).astype(np.uint64),
             pieces=np.array([p + [(0, 0, 0)] * (most - len(p)) for p in pieces], dtype=np.uint64),
-            potential=sum(points[(lines >> (4 * k)) & 15] for k in range(4)).astype(np.float32),  # type: ignore[union-attr]
+            potential=sum(points[(lines >> (4 * k)) & 15] for k in range(4)).astype(np.float32),
         )
         return NTupleNetwork(game, checked, power, weights)
 

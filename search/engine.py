@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -196,7 +195,9 @@ class Search:
         value = float(self._run(self._S, self._B, i, top, depth, self._T))
         if self._B.counts[FAILED] == NO_ROWS:
             where = f"{self.game.name}, depth {depth}"
-            raise ValueError(f"search: expected at most {self.game.max_stages} chance stages in a row ({where}), got more")
+            raise ValueError(
+                f"search: expected at most {self.game.max_stages} chance stages in a row ({where}), got more"
+            )
         if self._B.counts[FAILED]:
             raise Stopped
         return value

@@ -1,8 +1,8 @@
 """A hand-written expectimax for Threes alone: the yardstick that `leafwise.search.bench` holds the engine against.
 
-The same tree, rules (the default variant) and leaves as the engine's depth-first search, but everything that generality costs is
-gone: recursion over plain integers, tables frozen into the machine code, a board that stays transposed after a vertical
-slide, no rows, no stages, no options. Nobody plays with it.
+The same tree, rules (the default variant) and leaves as the engine's depth-first search, but everything that generality
+costs is gone: recursion over plain integers, tables frozen into the machine code, a board that stays transposed after a
+vertical slide, no rows, no stages, no options. Nobody plays with it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import jit, specialise
 from leafwise.envs.core.state import State
+from leafwise.envs.threes.rules import DECK as DECK_BIT
 from leafwise.envs.threes.rules import (
-    FOUR,
     FULL_DECK,
     LINE,
     NIBBLES,
@@ -34,7 +34,6 @@ from leafwise.envs.threes.rules import (
     occupied,
     transpose,
 )
-from leafwise.envs.threes.rules import DECK as DECK_BIT
 from leafwise.envs.threes.scores import count_bits
 
 u64 = np.uint64

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import platform
 import shlex
 import signal
 import subprocess
@@ -16,13 +18,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-import leafwise
+from leafwise.envs.core.commandline import parse
 from leafwise.models.files import load_tensors, save_tensors, write_atomically
 
 CHECKPOINT_SHARE = 0.1
@@ -50,7 +52,14 @@ def commit() -> str:
         answer = subprocess.run(["git", "-C", str(here), "rev-parse", "HEAD"], capture_output=True, text=True)
         if answer.returncode == 0:
             return answer.stdout.strip()
-    return f"leafwise {leafwise.__version__}"
+    return f"leafwise {version('leafwise')}"
+
+
+def hardware() -> str:
+    """Returns what the run's single thread ran on, in words."""
+    return (
+        f"one of {os.cpu_count()} cores, {platform.machine()}, {platform.system()}, Python {platform.python_version()}"
+    )
 
 
 class RunFolder:
@@ -105,16 +114,14 @@ class RunFolder:
 
 
 class Interruption:
-    """Turns Ctrl-C and SIGTERM into a flag (and a stop byte), so that a run ends between two steps, saved."""
+    """Turns Ctrl-C and SIGTERM into a flag, so that a run ends between two steps, saved."""
 
-    def __init__(self, stop: NDArray[np.uint8]) -> None:
+    def __init__(self) -> None:
         self.requested = False
-        self._stop = stop
         self._before: dict[int, Any] = {}
 
     def _request(self, number: int, frame: Any) -> None:
         self.requested = True
-        self._stop[0] = 1
 
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():
@@ -126,19 +133,10 @@ class Interruption:
             signal.signal(number, handler)
 
 
-def bootstrap_interval(values: NDArray[np.float64], seed: int = 0, resamples: int = 2000) -> tuple[float, float]:
-    """Returns the 95 % percentile bootstrap interval of a mean; values of shape [n]."""
-    rng = np.random.default_rng(seed)
-    means = np.array([rng.choice(values, len(values)).mean() for _ in range(resamples)])
-    return float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))
-
-
-def run_main(config_class: type, train: Callable[[Any], Path], arguments: list[str] | None = None) -> int:
+def run_main(method: str, config_class: type, train: Callable[[Any], Path], arguments: list[str] | None) -> int:
     """Parses a method's command line, trains, and says where the run is; wrong input is one line and status 2."""
-    from leafwise.cli import parse
-
     words = sys.argv[1:] if arguments is None else arguments
-    config = parse(config_class, words, prog=f"leafwise train --method {train.__module__.rpartition('.')[2]}")
+    config: Any = parse(config_class, words, prog=f"leafwise train --method {method}")
     try:
         path = train(config)
     except ValueError as problem:

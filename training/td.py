@@ -25,7 +25,8 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import save_network
 from leafwise.models.ntuple import NTupleNetwork, parse_tuples
-from leafwise.training.run import Interruption, RunFolder, bootstrap_interval, commit, run_main, training_command
+from leafwise.training.arena import bootstrap_interval
+from leafwise.training.run import Interruption, RunFolder, commit, hardware, run_main, training_command
 from leafwise.training.td_kernels import FRESH_GAMES, GAMES, MOVES, Trainer, kernels, new_trainer
 
 SELECTION_SEED = 900_000
@@ -141,7 +142,7 @@ class Learner:
         self.kernels.greedy_games(new_trainer(self.game, 0), keys, scores, self.T)
         low, high = bootstrap_interval(scores)
         result = {"score_mean": float(scores.mean()), "score_ci_low": low, "score_ci_high": high}
-        if result["score_mean"] > self.best and not self.T.stop[0]:
+        if result["score_mean"] > self.best:
             self.best = result["score_mean"]
             self.score = {
                 "mean": result["score_mean"], "ci_low": low, "ci_high": high, "games": n, "player": "greedy",
@@ -171,12 +172,10 @@ class Learner:
             TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"),
             TextColumn("{task.fields[speed]}"), TimeRemainingColumn(), TextColumn("left"),
         )  # fmt: skip
-        with Interruption(self.T.stop) as stop, Progress(*columns) as progress:
+        with Interruption() as stop, Progress(*columns) as progress:
             task = progress.add_task(f"td {self.config.game}", total=self.config.moves, completed=self.moves, speed="")
             while self.moves < self.config.moves and not stop.requested:
                 speed = self.logged_step(writer)
-                if stop.requested:
-                    break
                 if self.entries % self.config.evaluate_every == 0 or self.moves >= self.config.moves:
                     for name, number in self.evaluate().items():
                         writer.add_scalar(f"eval/{name}", number, self.moves)
@@ -185,7 +184,7 @@ class Learner:
                 best = f"best {self.best:,.0f}" if np.isfinite(self.best) else ""
                 progress.update(task, completed=self.moves, speed=f"{speed:,.0f} moves/s {best}")
         writer.close()
-        self.finish(interrupted=stop.requested)
+        self.finish()
         return self.path
 
     def logged_step(self, writer: Any) -> float:
@@ -207,15 +206,14 @@ class Learner:
         self.trainer.sums[:] = 0
         return float(speed)
 
-    def finish(self, interrupted: bool) -> None:
-        """Saves the state and the results."""
-        self.T.stop[0] = 0
+    def finish(self) -> None:
+        """Saves the state, and the results of a run that is over."""
         self.save()
-        if interrupted:
+        if self.moves < self.config.moves:
             print(f"stopped after {self.moves:,} moves; go on with --run {self.path} --resume and the same options")
             return
         games = int(self.trainer.counts[GAMES])
-        self.folder.save_results({**self.description(), "trajectories": games, "hardware": "one core"})
+        self.folder.save_results({**self.description(), "trajectories": games, "hardware": hardware()})
 
 
 def train(config: Config) -> Path:
@@ -225,7 +223,7 @@ def train(config: Config) -> Path:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line."""
-    return run_main(Config, train, arguments)
+    return run_main("td", Config, train, arguments)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import specialise
-from leafwise.envs.core.rules import CHANCE, TERMINAL, same_row
+from leafwise.envs.core.rules import CHANCE, TERMINAL, copy_row
 from leafwise.envs.core.stream import new_stream
 from leafwise.models.ntuple import compiled as ntuple_functions
 
@@ -80,7 +80,7 @@ def best_action(S, A, P, T):
 def act(S, R, a, T):
     """Plays an action at row HERE and draws chance up to the stage that is valued."""
     apply_action(S, HERE, a, AFTER, T)
-    same_row(S, AFTER, 0, HERE, T)
+    copy_row(S, AFTER, HERE)
     while current_player(S, HERE, T) == CHANCE and stage(S, HERE, T) != VALUED_STAGE:
         sample_outcome(S, HERE, R, T)
 
@@ -150,7 +150,8 @@ def kernels(game: Game, most_runs: int) -> SimpleNamespace:
     scope = dict(ntuple_functions(game, most_runs))
     name = f"{game.name}_{most_runs}"
     scope["VALUED_STAGE"] = game.stages.index(game.cells.stage) if game.cells else 0
-    scope["same_row"] = same_row
     for template in (settle, best_action, act, learn, td_games, greedy_games):
-        scope[template.__name__] = specialise(template, name, scope, game.room, inline=template not in (td_games, greedy_games))
+        scope[template.__name__] = specialise(
+            template, name, scope, game.room, inline=template not in (td_games, greedy_games)
+        )
     return SimpleNamespace(td_games=scope["td_games"], greedy_games=scope["greedy_games"])

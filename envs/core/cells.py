@@ -19,6 +19,8 @@ class CellFeatures:
     extra_sizes: tuple[int, ...]
     points: tuple[float, ...]
     """What a cell of each rank 0..15 is worth in the game's score."""
+    names: tuple[str, ...]
+    """What a cell of each rank 0..15 shows."""
     stage: str
     """The stage at which a learned value is asked."""
     version: int = 1

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.cells import CellFeatures
 from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.rules import Rules
+from leafwise.envs.core.jit import specialise
+from leafwise.envs.core.rules import DEFAULTS, Rules
 
 if TYPE_CHECKING:
     from leafwise.envs.core.state import State
@@ -89,6 +90,12 @@ class Game:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", self.check({**self.defaults, **self.options}))
+        own = {
+            name: specialise(function, self.name, {}, self.room, inline=True)
+            for name, function in self.rules.injected().items()
+            if function in DEFAULTS
+        }
+        object.__setattr__(self, "rules", replace(self.rules, **own))
 
     def variant(self, **options: Any) -> Game:
         """Returns this game with other options; raises ValueError for one that it does not have."""
@@ -158,7 +165,11 @@ class Game:
 
         if not isinstance(text, str):
             raise ValueError(f"{self.name}: expected text, got {type(text).__name__}")
-        return State(self, self.parse_row(text, self._shared_tables))
+        try:
+            row = self.parse_row(text, self._shared_tables)
+        except ValueError as problem:
+            raise ValueError(_shortened(str(problem))) from None
+        return State(self, row)
 
     @property
     def room(self) -> Path:
@@ -181,6 +192,11 @@ class Game:
 
     def __reduce__(self) -> Any:
         return _rebuild, (self.module, self.given_options)
+
+
+def _shortened(message: str) -> str:
+    """Cuts the middle out of a message that quotes a very long text."""
+    return message if len(message) <= 300 else f"{message[:200]} ... {message[-60:]}"
 
 
 def _rebuild(module: str, options: dict[str, Any]) -> Game:

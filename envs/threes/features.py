@@ -35,6 +35,7 @@ from leafwise.envs.threes.rules import (
 )
 from leafwise.envs.threes.scores import count_bits, of_rank
 from leafwise.envs.threes.tables import tile_points
+from leafwise.envs.threes.text import tile_value
 
 FIVE, SIX, SIXTEEN = u64(5), u64(6), u64(16)
 
@@ -145,5 +146,6 @@ CELLS = CellFeatures(
     extra=extra_index,
     extra_sizes=(125 * 64, 125 * 16, 4**5),
     points=tuple(float(p) for p in tile_points(np.arange(16))),
+    names=tuple(str(tile_value(rank)) for rank in range(16)),
     stage="draw",
 )

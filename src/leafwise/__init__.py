@@ -1,7 +1,7 @@
 """Leafwise: board and card games with exact rules, fast depth-limited search, and learned values at its leaves.
 
-    env = gymnasium.make("leafwise/Threes-v0")
-    search = leafwise.Search(leafwise.game("threes"), leafwise.load("threes"), depth=2)
+env = gymnasium.make("leafwise/Threes-v0")
+search = leafwise.Search(leafwise.game("threes"), leafwise.load("threes"), depth=2)
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from leafwise import envs
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
-from leafwise.envs.registry import game, games, register_envs
+from leafwise.envs.registry import game, games, register_envs, register_game
 from leafwise.models.files import leaf as _leaf
 from leafwise.models.files import load_evaluator as _load_evaluator
 from leafwise.search import Result, Search
@@ -21,7 +21,21 @@ from leafwise.search.players import player as _player
 
 __version__ = "0.1.0"
 
-__all__ = ["Evaluator", "Game", "Player", "Result", "Search", "State", "envs", "game", "games", "load", "player", "score"]
+__all__ = [
+    "Evaluator",
+    "Game",
+    "Player",
+    "Result",
+    "Search",
+    "State",
+    "envs",
+    "game",
+    "games",
+    "load",
+    "player",
+    "register_game",
+    "score",
+]
 
 register_envs()
 

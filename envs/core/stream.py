@@ -7,9 +7,8 @@ everywhere and for ever. Source: Steele, Lea, Flood, "Fast splittable pseudorand
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
-
 from leafwise.envs.core.jit import jit
+from numpy.typing import NDArray
 
 u64 = np.uint64
 

@@ -17,7 +17,8 @@ from leafwise.training import td
 from leafwise.training.arena import evaluate
 from leafwise.training.td_kernels import kernels, new_trainer
 
-SMALL: dict[str, Any] = {"moves": 400_000, "interval": 50_000, "evaluate_every": 2, "evaluate_games": 20, "checkpoint_seconds": 0.0}
+SMALL: dict[str, Any] = {"moves": 400_000, "interval": 50_000, "evaluate_every": 2, "evaluate_games": 20}
+SMALL["checkpoint_seconds"] = 0.0
 WORDS = [
     "--moves", "400000", "--interval", "50000", "--evaluate-every", "2", "--evaluate-games", "20",
     "--checkpoint-seconds", "0.0",

@@ -55,3 +55,17 @@ def bench_threes(depths: tuple[int, ...] = (2, 3, 4, 5), seconds: float = 0.2) -
                 rates[name] = leaves / own
                 rates[f"{name} time ratio"] = own / best_time(lambda: scalar(state, depth), seconds)
     return rates
+
+
+def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
+    """Returns leaves per second by leaf, position and depth; for Threes as it is by default, `bench_threes`."""
+    if game == find_game("threes"):
+        return bench_threes(seconds=seconds)
+    rates = {}
+    state = game.new(0)
+    for depth in (1, 2, 3):
+        search = Search(game, game.score(), depth)
+        leaves = search(state).leaves
+        spent = best_time(lambda search=search: search(state), seconds)  # type: ignore[misc]
+        rates[f"{game.default_score}/start/depth={depth}"] = leaves / spent
+    return rates

@@ -42,10 +42,12 @@ def test_play_ends_a_game(shell: Shell) -> None:
 
 
 def test_play_against_an_opponent_and_with_two_people(shell: Shell, dice_game: None) -> None:
-    alone = shell("play", "dice", "--opponent", "random", "--seat", "second", typed="hold\nhold\nq\n").out
+    alone = shell("play", "dice", "--opponent", "random", "--seat", "second", typed="left\nq\n").out
     assert "random plays" in alone
     assert "player 2, " in alone
-    both = shell("play", "dice", "--opponent", "human", "--length", "2", "--turns", "2", typed="hold\n" * 40).out
+    both = shell(
+        "play", "dice", "--opponent", "human", "--length", "2", "--turns", "2", typed="left\nright\nhold\n" * 40
+    ).out
     assert "player 1, " in both
     assert "player 2, " in both
     assert "game over" in both

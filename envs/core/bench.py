@@ -17,7 +17,7 @@ ACTIONS = 1024
 
 
 def best_rate(work: Callable[[], int], seconds: float) -> float:
-    """Returns the most steps per second that repeated calls of `work` (steps done) reach in `seconds`, after a first that compiles."""
+    """Returns the most steps per second that repeated calls of `work` (steps done) reach; the first only compiles."""
     work()
     best, end = 0.0, perf_counter() + seconds
     while best == 0.0 or perf_counter() < end:

@@ -19,7 +19,7 @@ START = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1"
 
 
 def test_play_takes_moves_hints_and_wrong_words(shell: Shell) -> None:
-    answer = shell("play", "threes", "--position", START, typed="h\nfoo\nright\nq\n")
+    answer = shell("play", "threes", "--position", START, typed="h\nfoo\n\x1b[C\nq\n")
     assert answer.status == 0
     assert "right       17.6902  best" in answer.out
     assert "expected an action among up, down, left, right, got 'foo'" in answer.out

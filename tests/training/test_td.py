@@ -111,7 +111,7 @@ def test_a_run_is_not_overwritten_or_changed(run):
         (["--game", "chess"], "expected a game among"),
         (["--seed", "950000"], "expected --seed of 0 to 899999, got 950000"),
         (["--tuples", "012g"], "expected tuples as words of cells"),
-        (["--mov", "5"], "unrecognized options: --mov, 5"),
+        (["--mov", "5"], "expected known arguments, got '--mov, 5'"),
     ],
 )
 def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, words, message):

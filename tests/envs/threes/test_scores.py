@@ -104,7 +104,7 @@ def wegner_twin(text: str) -> int:
     return total
 
 
-def line_twin(line: list[int], w: dict) -> float:  # type: ignore[type-arg]
+def line_twin(line: list[int], w: dict) -> float:
     tiles = [rank for rank in line if rank]
     runs, k = 0, 0
     while k < len(tiles):
@@ -126,7 +126,7 @@ def line_twin(line: list[int], w: dict) -> float:  # type: ignore[type-arg]
     return float(total - weight * min(left, right) - w["sum"][1] * heavy)
 
 
-def rows_twin(text: str, weights: dict) -> float:  # type: ignore[type-arg]
+def rows_twin(text: str, weights: dict) -> float:
     ranks = grid(text)
     return sum(line_twin(line, weights) for line in [*ranks, *(list(column) for column in zip(*ranks, strict=True))])
 
@@ -165,7 +165,7 @@ def test_counting_scores_are_exact(score, twin) -> None:  # type: ignore[no-unty
 
 
 @pytest.mark.parametrize(("score", "weights"), [("rows", ROWS), ("rows_cli", ROWS_CLI)], ids=["rows", "rows_cli"])
-def test_line_scores_agree_with_the_formula(score: str, weights: dict) -> None:  # type: ignore[type-arg]
+def test_line_scores_agree_with_the_formula(score: str, weights: dict) -> None:
     evaluator = THREES.score(score)
     for text in BOARDS:
         assert THREES.parse(text).value(evaluator) == pytest.approx(rows_twin(text, weights), rel=2e-7, abs=SINGLE), (

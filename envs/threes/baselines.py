@@ -80,6 +80,11 @@ def cards_in(deck, card):
     return (deck >> (THREE * (card - ONE))) & SEVEN
 
 
+@jit(inline=True)
+def lane_count(lanes):
+    return f32((lanes & ONE) + ((lanes >> ONE) & ONE) + ((lanes >> TWO) & ONE) + (lanes >> THREE))
+
+
 def moved(b, a):
     """Returns the board after a slide, in lines (columns for up and down), and before it."""
     before = transpose(b) if a < LEFT else b
@@ -173,7 +178,7 @@ def nneonneo_value(b, deck, depth, limit, reach, highest, search, K, V, N):
         if after == before:
             continue
         lanes = lanes_that_moved(before, after)
-        cells = f32((lanes & ONE) + ((lanes >> ONE) & ONE) + ((lanes >> TWO) & ONE) + (lanes >> THREE))
+        cells = lane_count(lanes)
         base = f32(1)
         value = NOTHING
         if highest >= SEVEN:
@@ -196,7 +201,9 @@ def nneonneo_value(b, deck, depth, limit, reach, highest, search, K, V, N):
             for lane in range(4):
                 if (lanes >> u64(lane)) & ONE:
                     below = entered(after, a, u64(lane), u64(card))
-                    value += share * nneonneo_value(below, rest, depth + 1, limit, f32(reach * share), highest, search, K, V, N)
+                    value += share * nneonneo_value(
+                        below, rest, depth + 1, limit, f32(reach * share), highest, search, K, V, N
+                    )
         best = max(best, value)
     if depth < CACHED_DEPTH:
         slot = mix(b) & u64(SLOTS - 1)
@@ -210,7 +217,10 @@ def nneonneo_value(b, deck, depth, limit, reach, highest, search, K, V, N):
 
 
 def nneonneo_root(b, deck, low, high, a, limit, search, K, V, N):
-    """Returns the value of slide `a` when the tile to enter is one of low..high."""
+    """Returns the value of slide `a` when the tile to enter is one of low..high.
+
+    The cells of this entry count in `reach`, its tiles do not: so the published values come out.
+    """
     N[ENTRIES] = 0
     before, after = moved(b, a)
     lanes = lanes_that_moved(before, after)
@@ -219,7 +229,9 @@ def nneonneo_root(b, deck, low, high, a, limit, search, K, V, N):
         for lane in range(4):
             if (lanes >> u64(lane)) & ONE:
                 below = entered(after, a, u64(lane), u64(tile))
-                total += nneonneo_value(below, deck, 0, limit, f32(1), highest_rank(b), search, K, V, N)
+                total += nneonneo_value(
+                    below, deck, 0, limit, f32(1) / lane_count(lanes), highest_rank(b), search, K, V, N
+                )
                 weight += f32(1)
     return f32(total / weight)
 
@@ -252,7 +264,9 @@ class Program:
     def __init__(self, game: Game, name: str) -> None:
         """Raises ValueError for a variant whose tile shown or entry the programs do not know."""
         if game.options["hint"] == "colour" or game.options["entry"] != "moved_lane":
-            raise ValueError(f"{name}: expected a variant with a hint other than colour and entry='moved_lane', got {game!r}")
+            raise ValueError(
+                f"{name}: expected a variant with a hint other than colour and entry='moved_lane', got {game!r}"
+            )
         self.name = name
         self.leaves = 0
         """Leaves valued for the last move."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from leafwise.envs.starship.catalogue import DIRECTIONS, DX, DY, PARTS, door_slots
 from leafwise.envs.starship.presets import Parameters
@@ -149,7 +149,7 @@ def _counts(ship: Ship) -> list[Broken]:
     """V3 to V7: what the stages of the file's own parameters ask for; a disabled stage places nothing."""
     p: Parameters = ship.parameters
     thrusters, weapons, ammo, power, crew = p.thrusters, p.weapons, p.ammo_supplies, p.power_storage, p.crew
-    asked = [
+    asked: list[tuple[str, str, Any, tuple[str, ...], int, int]] = [
         ("V3", "cockpits", p.cockpit, ("cockpit",), 1, 1),
         ("V3", "reactors", p.reactor, ("reactor",), 1, 1),
         ("V4", "thruster score", thrusters, THRUSTER_NAMES, thrusters.min_score, thrusters.max_score),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from leafwise.envs.starship.catalogue import DIRECTIONS, DX, DY, PARTS, door_slots
-from leafwise.envs.starship.presets import Parameters
+from leafwise.envs.starship.presets import MOST_EXTRA_SEATS, Parameters
 from leafwise.envs.starship.report import stats_of
 from leafwise.envs.starship.ship import PlacedPart, Ship
 
@@ -156,7 +156,7 @@ def _counts(ship: Ship) -> list[Broken]:
         ("V5", "weapon score", weapons, WEAPON_NAMES, weapons.min_score, weapons.max_score),
         ("V6", "ammo supplies", ammo, ("ammo_supply",), ammo.min_count, ammo.max_count),
         ("V6", "power storages", power, ("power_storage",), power.min_count, power.max_count),
-        ("V7", "seats", crew, ("quarters", "bunk"), crew.min_seats, crew.min_seats + 5),
+        ("V7", "seats", crew, ("quarters", "bunk"), crew.min_seats, crew.min_seats + MOST_EXTRA_SEATS),
     ]
     broken = []
     for rule, what, stage, names, low, high in asked:

@@ -107,11 +107,8 @@ def plot(results: dict[str, Any], path: Path) -> None:
         axis.set_xticks(range(len(keys)), [key.replace("thruster_", "").replace("cannon_", "") for key in keys])
         axis.set_title(f"{name}: sizes and facings")
         axis.legend(frameon=False)
-    names = {"thrust_score": "thruster score", "weapon_score": "weapon score"}
-    names |= {"ammo_supply": "ammo supplies", "power_storage": "power storages", "seats": "seats"}
-    for axis, (key, title) in zip(
-        [axes[0][2], *axes[1][:2]], list(names.items())[:2] + [("seats", "seats")], strict=True
-    ):
+    names = {"thrust_score": "thruster score", "weapon_score": "weapon score", "seats": "seats"}
+    for axis, (key, title) in zip([axes[0][2], *axes[1][:2]], names.items(), strict=True):
         table = results["outcomes"]["counts"][key]
         axis.bar([int(k) for k in table], list(table.values()), color="#4a86e8")
         axis.set_title(f"{title}, ships")

@@ -47,9 +47,10 @@ class Generator:
     def attempt(self, seed: int, attempt: int) -> Ship:
         """Returns one attempt at a seed, valid or not."""
         self._rows[0] = self._start
-        build(self._rows, self._tables, ORDER, _seed(seed), np.uint64(attempt), False)
+        key = _seed(seed)
+        build(self._rows, self._tables, ORDER, key, np.uint64(attempt), False)
         stats = {**measured(self._rows, self._tables, self.parameters), **targets(self._rows)}
-        return ship_of_row(self._rows[0], self._kept, seed, attempt, dict(sorted(stats.items())))
+        return ship_of_row(self._rows[0], self._kept, int(key), attempt, dict(sorted(stats.items())))
 
     def ship(self, seed: int, *, strict: bool = False) -> Ship:
         """Returns the first valid attempt at a seed (an integer of 64 bits).
@@ -76,13 +77,14 @@ class Generator:
         """Returns the ship after each stage that is enabled, as (stage name, ship), in the order they run."""
         rows = new_rows(self.parameters, len(ORDER) + 1)
         rows[0] = self._start
-        build(rows, self._tables, ORDER, _seed(seed), np.uint64(attempt), True)
+        key = _seed(seed)
+        build(rows, self._tables, ORDER, key, np.uint64(attempt), True)
         told = []
         for n, (_, field, name) in enumerate(STAGES):
             if getattr(self.parameters, field).enabled:
                 row = rows[n + 1 : n + 2]
                 stats = dict(sorted({**measured(row, self._tables, self.parameters), **targets(row)}.items()))
-                told.append((name, ship_of_row(row[0], self._kept, seed, attempt, stats)))
+                told.append((name, ship_of_row(row[0], self._kept, int(key), attempt, stats)))
         return told
 
     def first_attempt_reasons(self, seed: int) -> int:

@@ -7,7 +7,7 @@ import reprlib
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from leafwise.envs.starship.catalogue import BUNK, PARTS, THRUSTER_SMALL
+from leafwise.envs.starship.catalogue import BUNK, PARTS, QUARTERS, THRUSTER_SMALL
 from leafwise.envs.starship.parameters import (
     AmmoSupplies,
     Carve,
@@ -32,6 +32,8 @@ GRID_LIMITS = (12, 64)
 LARGEST = 1000
 """No number in the parameters may be greater."""
 MOST_PARTS = 250
+MOST_EXTRA_SEATS = PARTS[QUARTERS].seats - 1
+"""Seats by which a ship may exceed what it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,7 @@ def most_parts(parameters: Parameters) -> int:
         + parameters.weapons.max_score
         + parameters.ammo_supplies.max_count
         + parameters.power_storage.max_count
-        + parameters.crew.min_seats // PARTS[BUNK].points
-        + 1
+        + (parameters.crew.min_seats + MOST_EXTRA_SEATS) // PARTS[BUNK].points
     )
 
 

@@ -54,5 +54,6 @@ def stats_of(ship: Ship) -> dict[str, Any]:
     """Returns the figures of a ship, measured anew; the targets are taken from its own stats."""
     S, T = new_rows(ship.parameters, 1), new_tables(ship.parameters)
     fill_row(S[0], ship)
-    asked = {name: ship.stats[name] for name in ("thrust_target", "weapon_target") if name in ship.stats}
-    return dict(sorted({**measured(S, T, ship.parameters), **asked}.items()))
+    figures: dict[str, Any] = measured(S, T, ship.parameters)
+    figures.update({name: ship.stats[name] for name in ("thrust_target", "weapon_target") if name in ship.stats})
+    return dict(sorted(figures.items()))

@@ -39,7 +39,9 @@ def survey(parameters: Parameters, seeds: Sequence[int], *, checked: bool = Fals
         raise ValueError("seeds should be at least one, got none")
     generator = Generator(parameters)
     generator.ship(seeds[0])
-    seconds, kept, tallies = 0.0, [], []
+    seconds = 0.0
+    kept: list[Ship] = []
+    tallies: list[dict[str, float]] = []
     reasons: Counter[str] = Counter()
     broken: Counter[str] = Counter()
     for seed in seeds:

@@ -5,21 +5,35 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
-from leafwise.envs.starship import CLASSIC, SCOUT, STAGES, Broken, Generator, check, dump, generate, ship_hash, switched
+from leafwise.envs.starship import (
+    CLASSIC,
+    SCOUT,
+    STAGES,
+    Broken,
+    Generator,
+    check,
+    dump,
+    generate,
+    load,
+    ship_hash,
+    switched,
+)
 from leafwise.envs.starship.check import Plan
+from leafwise.envs.starship.draw import png
 from leafwise.envs.starship.replay import check_stages
 
 # SHA-256 of the ship without its stats, of (preset, seed): these bytes never change.
 GOLDEN: dict[tuple[str, int], str] = {
-    ("classic", 0): "5b596e50dc2df73f3ab9d47fe6633d1c01e9dff96bac5002c21120e81e1478cf",
-    ("classic", 7): "3fb374b2ea4815ef41f48511c9a67525c1d92a208bd5539c6ac722ded41d5d24",
-    ("classic", 123456789): "a90cf7ac7151f2a8323161855efbd2715d8e1984272e9be03be449f0d4a22fcd",
-    ("scout", 0): "968ea68b4a4f05e9998fec0da159711ea6edce4217ddf342622d48f9af7c98d8",
-    ("scout", 7): "f907ce4be58b1d45c4d75646dce664bf3bdc05bc457ed88b532b642575ac7c38",
-    ("scout", 8): "d8140fd9ee805600f0bc775f71c284da6af7f0781605794c72f62b059ce25bdf",
-    ("cruiser", 0): "b917f3450af77e5460fe8ff0e5bd842a473ebc850e5a9733239a4e49d31ca0f8",
-    ("cruiser", 7): "e1ecd813a3113c27b53cfd0d0c0c54d99f0ba16090d16ad9778628b91b78bbe4",
+    ("classic", 0): "6197dcb60c0ed9810a4af1c242aa8ec4514368479f3787b9109c98562920b6ef",
+    ("classic", 7): "255c3426dc5f657fe3fb3c58a7ba7a46a3840c1f1ad3a2058bb011d353b386b8",
+    ("classic", 123456789): "001a1a338f086ed0b1939d57d6844117e5a6d7d0f221de4ed731b1868d9c2369",
+    ("scout", 0): "d828b1cd9bda8c6eeebefdfe46d5ecb788a7ce0479082033c15df3b89d757f03",
+    ("scout", 7): "b2442658ae365494f92c708eedbf1856a5982a106409dac4f7ee13e96216b7f6",
+    ("scout", 8): "4679a08cfaebbb768fc9c20976ef9fa6c26c56e8d8392a750ebe8bd99664247c",
+    ("cruiser", 0): "b489ebb8a13fd6ec5ab1b46a948305b6639a6af8f00630e8eca5f69c306c3133",
+    ("cruiser", 7): "e72a06e62574e7d9cd5456260eab7b1ba2614ed1083efe20a61bd8a783815535",
 }
 SEEDS = {"classic": range(40), "scout": range(150), "cruiser": range(20)}
 
@@ -143,6 +157,52 @@ def test_symmetry_mirrors_the_hull():
         ship = generate(seed, parameters)
         assert ship.stats["symmetry"] == 1
         assert [fault for fault in check(ship) if ship.valid] == []
+
+
+STRATEGIES = {
+    "cockpit": ("protected", "centralized", "random"),
+    "reactor": ("protected", "centralized", "random"),
+    "thrusters": ("random", "farthest_in_facing", "protected", "centralized"),
+    "weapons": ("random", "farthest_in_facing", "protected", "centralized"),
+    "ammo_supplies": ("near_consumers", "random", "protected", "centralized"),
+    "power_storage": ("near_consumers", "random", "protected", "centralized"),
+    "crew": ("align_edges", "random", "protected", "centralized"),
+}
+
+
+@pytest.mark.parametrize(("field", "strategy"), [(f, s) for f, names in STRATEGIES.items() for s in names])
+def test_every_strategy_keeps_the_rules_and_first_ties_draw_nothing(field, strategy):
+    stage = dataclasses.replace(getattr(SCOUT, field), strategy=strategy, tie="first")
+    generator = Generator(dataclasses.replace(SCOUT, **{field: stage}))
+    for seed in range(3):
+        ship = generator.ship(seed)
+        assert [fault for fault in check(ship) if ship.valid] == []
+    usual = dataclasses.replace(stage, strategy=getattr(SCOUT, field).strategy)
+    if usual != stage:
+        other = Generator(dataclasses.replace(SCOUT, **{field: usual}))
+        assert any(other.ship(seed).parts != generator.ship(seed).parts for seed in range(15))
+
+
+def test_a_hull_carved_away_is_a_reason_and_can_be_drawn():
+    carve = dataclasses.replace(SCOUT.carve, enabled=True, min_directions=1, iterations=40, scan_range=3)
+    ship = generate(1, dataclasses.replace(SCOUT, carve=carve, max_attempts=1))
+    assert ship.text.split() == []
+    assert {"shape_failed", "no_cockpit", "no_reactor", "thrust_below_min"} <= set(ship.reasons)
+    assert load(dump(ship)) == ship
+    assert [str(fault) for fault in check(ship)] == ["V1: no hull"]
+    assert b"PNG" in png(ship)
+
+
+def test_carving_takes_cells_and_keeps_one_piece():
+    carved = switched(CLASSIC, ["Carve"], True)
+    for seed in range(10):
+        told = dict(Generator(carved).stages(seed))
+        assert told["Carve"].stats["hull_area"] < told["Fill Gaps"].stats["hull_area"]
+        assert [fault for fault in check(told["Carve"]) if fault.rule == "V1"] == []
+
+
+def test_seeds_of_numpy_become_plain():
+    assert dump(generate(np.uint64(7), "scout")) == dump(generate(7, "scout"))
 
 
 def test_strict_raises_where_no_attempt_is_valid():

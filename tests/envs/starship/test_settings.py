@@ -37,7 +37,7 @@ def test_toml_changes_a_preset():
         ('[reactor]\nstrategy = "align_edges"', "reactor.strategy should be one of protected, centralized, random"),
         ("grid = 65", "grid should be an integer from 12 to 64, got 65"),
         ("[thrusters]\nmin_score = 46", "thrusters.min_score should be at most max_score = 45, got 46"),
-        ("[thrusters]\nmax_score = 900", "at most 250 parts, got up to 932"),
+        ("[thrusters]\nmax_score = 900", "at most 250 parts, got up to 933"),
         ("[crew]\nweight_bunk = -1", "crew.weight_bunk should be an integer from 0 to 1000, got -1"),
         ("[crew]\nweight_bunk = 0\nweight_quarters = 0", "crew: at least one weight"),
         ("[shape.rectangle]\nmax_width = 47", "shape.rectangle.max_width should be an integer from 1 to 46"),

@@ -13,8 +13,10 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.cells import CellFeatures
 from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.rules import Rules
+from leafwise.envs.core.jit import specialise
+from leafwise.envs.core.rules import DEFAULTS, Rules
 
 if TYPE_CHECKING:
     from leafwise.envs.core.state import State
@@ -60,6 +62,8 @@ class Game:
     """(row before, row after one chance stage, T) -> what chance did, unique among the stage's outcomes."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
+    decisions_per_depth: int = 1
+    """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
     dtype: Any = np.uint64
     stages: tuple[str, ...] = ("decision",)
     """Names of the stages, decisions first; chance stages after it."""
@@ -75,6 +79,8 @@ class Game:
 
     Row i is the decision, j the row right after the action, k the next decision or the end.
     """
+    cells: CellFeatures | None = None
+    """What n-tuple networks see, in games whose board fits one word."""
     symmetries: int = 1
     """How many symmetries `rules.transform` knows."""
     return_range: tuple[float, float] = (-1.0, 1.0)
@@ -84,6 +90,12 @@ class Game:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", self.check({**self.defaults, **self.options}))
+        own = {
+            name: specialise(function, self.name, {}, self.room, inline=True)
+            for name, function in self.rules.injected().items()
+            if function in DEFAULTS
+        }
+        object.__setattr__(self, "rules", replace(self.rules, **own))
 
     def variant(self, **options: Any) -> Game:
         """Returns this game with other options; raises ValueError for one that it does not have."""
@@ -153,7 +165,11 @@ class Game:
 
         if not isinstance(text, str):
             raise ValueError(f"{self.name}: expected text, got {type(text).__name__}")
-        return State(self, self.parse_row(text, self._shared_tables))
+        try:
+            row = self.parse_row(text, self._shared_tables)
+        except ValueError as problem:
+            raise ValueError(_shortened(str(problem))) from None
+        return State(self, row)
 
     @property
     def room(self) -> Path:
@@ -176,6 +192,11 @@ class Game:
 
     def __reduce__(self) -> Any:
         return _rebuild, (self.module, self.given_options)
+
+
+def _shortened(message: str) -> str:
+    """Cuts the middle out of a message that quotes a very long text."""
+    return message if len(message) <= 300 else f"{message[:200]} ... {message[-60:]}"
 
 
 def _rebuild(module: str, options: dict[str, Any]) -> Game:

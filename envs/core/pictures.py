@@ -36,7 +36,9 @@ class Canvas:
         self, x: float, y: float, words: str, *, size: float = 14, colour: str = "#222222", anchor: str = "middle"
     ) -> None:
         """Writes one line, vertically centred on y; anchor is start, middle or end."""
-        self._shapes.append(("text", {"x": x, "y": y, "words": words, "size": size, "colour": colour, "anchor": anchor}))
+        self._shapes.append(
+            ("text", {"x": x, "y": y, "words": words, "size": size, "colour": colour, "anchor": anchor})
+        )
 
     def svg(self) -> str:
         """Returns the drawing as an SVG document."""

@@ -26,30 +26,25 @@ TERMINAL = -4
 Compiled = Callable[..., Any]
 
 
-@jit(inline=True)
 def unit_cost(S, i, a, T):
     """Counts every action as one step of search depth."""
     return 1
 
 
-@jit(inline=True)
 def no_chance_outcomes(S, j, P, o, T):
     """Stands in for a game without chance; never reached."""
     return 0
 
 
-@jit(inline=True)
 def no_sample(S, j, R, T):
     """Stands in for a game without chance; never reached."""
 
 
-@jit(inline=True)
 def no_stage(S, i, T):
     """Answers the only stage of a game without chance: decisions."""
     return 0
 
 
-@jit(inline=True)
 def row_hash(S, i, T):
     """Hashes every word of a row; equal situations are equal rows."""
     h = np.uint64(0x243F6A8885A308D3)
@@ -58,17 +53,26 @@ def row_hash(S, i, T):
     return h
 
 
-@jit(inline=True)
 def same_row(S, i, k, j, T):
     """Copies row i to row j: the identity, symmetry 0 of every game."""
     for w in range(S.shape[1]):
         S[j, w] = S[i, w]
 
 
-@jit(inline=True)
 def same_action(a, k, T):
     """Leaves an action as it is: the identity, symmetry 0 of every game."""
     return a
+
+
+@jit(inline=True)
+def copy_row(S, i, j):
+    """Copies row i to row j."""
+    for w in range(S.shape[1]):
+        S[j, w] = S[i, w]
+
+
+DEFAULTS = (unit_cost, no_chance_outcomes, no_sample, no_stage, row_hash, same_row, same_action)
+"""Plain functions; a `Game` compiles its own copies, so that nothing of a game gets into another's cache."""
 
 
 @dataclass(frozen=True)

@@ -117,7 +117,9 @@ class State:
     def transformed(self, symmetry: int) -> State:
         """Returns the state under one of the game's symmetries; 0 is the identity."""
         if not 0 <= symmetry < self.game.symmetries:
-            raise ValueError(f"{self.game.name}: expected a symmetry in 0..{self.game.symmetries - 1}, got {symmetry!r}")
+            raise ValueError(
+                f"{self.game.name}: expected a symmetry in 0..{self.game.symmetries - 1}, got {symmetry!r}"
+            )
         rows = self._rows(1)
         self.game.rules.transform(rows, FIRST, symmetry, SECOND, self.game._shared_tables)
         return State(self.game, rows[1])

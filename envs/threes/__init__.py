@@ -41,6 +41,7 @@ GAME = Game(
     scores=scores.SCORES,
     default_score="openness",
     rewards={"merges": rules.merge_points, "survival": rules.survival},
+    cells=features.CELLS,
     symmetries=8,
     return_range=(0.0, 2.0e6),
     ids={"Threes": {}},

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from leafwise.envs.core.cells import CellFeatures
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.stream import u64
 from leafwise.envs.threes.rules import (
@@ -18,8 +19,10 @@ from leafwise.envs.threes.rules import (
     HINT_PLUS,
     LANES,
     LOW,
+    NIBBLES,
     ONE,
     PLUS,
+    SEVEN,
     SHOWN,
     THREE,
     TWO,
@@ -27,8 +30,14 @@ from leafwise.envs.threes.rules import (
     deck_count,
     flip,
     mirror,
+    occupied,
     transpose,
 )
+from leafwise.envs.threes.scores import count_bits, of_rank
+from leafwise.envs.threes.tables import tile_points
+from leafwise.envs.threes.text import tile_value
+
+FIVE, SIX, SIXTEEN = u64(5), u64(6), u64(16)
 
 OBSERVATION = 20
 """Sixteen ranks, the tile shown, three deck counts."""
@@ -96,13 +105,47 @@ def transform_action(a, k, T):
 
 
 @jit(inline=True)
-def symmetric_boards(S, i, k, T):
-    """Returns the board of row i under symmetry k."""
-    b = S[i, ZERO]
-    if k & 1:
-        b = mirror(b)
-    if k & 2:
-        b = flip(b)
-    if k & 4:
-        b = transpose(b)
-    return b
+def symmetric_boards(S, i, T):
+    """Returns the board of row i under its eight symmetries, itself first."""
+    b = S[i, 0]
+    m = mirror(b)
+    f = flip(b)
+    fm = flip(m)
+    return b, m, f, fm, transpose(b), transpose(m), transpose(f), transpose(fm)
+
+
+@jit(inline=True)
+def capped(n, most):
+    return n if n < most else most
+
+
+@jit(inline=True)
+def deck_index(word):
+    """Numbers the decks: 0..124."""
+    return (deck_count(word, ONE) * FIVE + deck_count(word, TWO)) * FIVE + deck_count(word, THREE)
+
+
+@jit(inline=True)
+def extra_index(S, i, k, T):
+    """Indices of the small tables: deck x 1s x 2s on the board, deck x empty cells, counts of 384 to 6144."""
+    b, word = S[i, 0], S[i, 1]
+    if k == 0:
+        ones, twos = capped(count_bits(of_rank(b, ONE)), SEVEN), capped(count_bits(of_rank(b, TWO)), SEVEN)
+        return (deck_index(word) << SIX) | (ones << THREE) | twos
+    if k == 1:
+        return deck_index(word) * SIXTEEN + count_bits(occupied(b) ^ NIBBLES) % SIXTEEN
+    index = ZERO
+    for rank in range(10, 15):
+        index = (index << TWO) | capped(count_bits(of_rank(b, u64(rank))), THREE)
+    return index
+
+
+CELLS = CellFeatures(
+    boards=symmetric_boards,
+    symmetries=8,
+    extra=extra_index,
+    extra_sizes=(125 * 64, 125 * 16, 4**5),
+    points=tuple(float(p) for p in tile_points(np.arange(16))),
+    names=tuple(str(tile_value(rank)) for rank in range(16)),
+    stage="draw",
+)

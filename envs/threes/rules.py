@@ -75,15 +75,9 @@ class Tables(NamedTuple):
 @jit(inline=True)
 def transpose(b):
     """Swaps rows and columns of a board."""
-    a = (
-        (b & u64(0xF0F00F0FF0F00F0F))
-        | ((b & u64(0x0000F0F00000F0F0)) << S12)
-        | ((b & u64(0x0F0F00000F0F0000)) >> S12)
-    )
+    a = (b & u64(0xF0F00F0FF0F00F0F)) | ((b & u64(0x0000F0F00000F0F0)) << S12) | ((b & u64(0x0F0F00000F0F0000)) >> S12)
     return (
-        (a & u64(0xFF00FF0000FF00FF))
-        | ((a & u64(0x00FF00FF00000000)) >> S24)
-        | ((a & u64(0x00000000FF00FF00)) << S24)
+        (a & u64(0xFF00FF0000FF00FF)) | ((a & u64(0x00FF00FF00000000)) >> S24) | ((a & u64(0x00000000FF00FF00)) << S24)
     )
 
 
@@ -129,9 +123,7 @@ def has_12288(b):
 @jit(inline=True)
 def ways_of(b, T):
     """Returns the legal slides of lines (rows) as bits: 0 low, 1 high."""
-    return (
-        T.ways[b & LINE] | T.ways[(b >> S16) & LINE] | T.ways[(b >> S32) & LINE] | T.ways[b >> S48]
-    )
+    return T.ways[b & LINE] | T.ways[(b >> S16) & LINE] | T.ways[(b >> S32) & LINE] | T.ways[b >> S48]
 
 
 @jit(inline=True)
@@ -142,9 +134,7 @@ def is_dead(b, T):
 
 @jit(inline=True)
 def board_score(b, T):
-    return (
-        T.points[b & LINE] + T.points[(b >> S16) & LINE] + T.points[(b >> S32) & LINE] + T.points[b >> S48]
-    )
+    return T.points[b & LINE] + T.points[(b >> S16) & LINE] + T.points[(b >> S32) & LINE] + T.points[b >> S48]
 
 
 @jit(inline=True)
@@ -204,7 +194,9 @@ def legal_actions(S, i, A, T):
 def lanes_that_moved(before, after):
     changed = occupied(before ^ after)
     changed |= (changed >> FOUR) | (changed >> S8) | (changed >> S12)
-    return (changed & ONE) | ((changed >> u64(15)) & TWO) | ((changed >> u64(30)) & FOUR) | ((changed >> u64(45)) & u64(8))
+    return (
+        (changed & ONE) | ((changed >> u64(15)) & TWO) | ((changed >> u64(30)) & FOUR) | ((changed >> u64(45)) & u64(8))
+    )
 
 
 @jit(inline=True)
@@ -333,9 +325,7 @@ def enter_outcomes(S, j, P, o, T):
     for rank in range(low, high + ONE):
         total += bonus_weight(u64(rank), low, high, law)
     for rank in range(low, high + ONE):
-        n = put_entering(
-            S, j, P, o, n, left, u64(rank), share * bonus_weight(u64(rank), low, high, law) / total
-        )
+        n = put_entering(S, j, P, o, n, left, u64(rank), share * bonus_weight(u64(rank), low, high, law) / total)
     return n
 
 

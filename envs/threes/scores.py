@@ -9,6 +9,7 @@ tile has entered, before the next is drawn.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,13 +23,10 @@ from leafwise.envs.threes.rules import (
     LINE,
     NIBBLES,
     ONE,
-    S8,
-    S12,
     S16,
     S32,
     S48,
     THREE,
-    ZERO,
     board_score,
     highest_rank,
     occupied,
@@ -65,9 +63,8 @@ def count_bits(x):
 def sum_of_lines(b, t, T):
     """Adds the table over the rows of a board `b` and of its transpose `t`."""
     v = T.leaf.value
-    return (
-        np.float64(v[b & LINE] + v[(b >> S16) & LINE] + v[(b >> S32) & LINE] + v[b >> S48])
-        + np.float64(v[t & LINE] + v[(t >> S16) & LINE] + v[(t >> S32) & LINE] + v[t >> S48])
+    return np.float64(v[b & LINE] + v[(b >> S16) & LINE] + v[(b >> S32) & LINE] + v[b >> S48]) + np.float64(
+        v[t & LINE] + v[(t >> S16) & LINE] + v[(t >> S32) & LINE] + v[t >> S48]
     )
 
 
@@ -75,7 +72,10 @@ def sum_of_lines(b, t, T):
 def twice_of_rows(b, T):
     m = T.leaf.twice
     return (
-        u64(m[b & LINE]) | (u64(m[(b >> S16) & LINE]) << S16) | (u64(m[(b >> S32) & LINE]) << S32) | (u64(m[b >> S48]) << S48)
+        u64(m[b & LINE])
+        | (u64(m[(b >> S16) & LINE]) << S16)
+        | (u64(m[(b >> S32) & LINE]) << S32)
+        | (u64(m[b >> S48]) << S48)
     )
 
 
@@ -188,7 +188,7 @@ def rows_table(
         previous = np.where(r == 0, previous, r)
     value += merges * merged
     left, right = np.zeros(65536), np.zeros(65536)
-    for a, b in zip(ranks, ranks[1:], strict=False):
+    for a, b in pairwise(ranks):
         value += one_two * (a * b == 2)
         rise = b.astype(float) ** monotone[0] - a.astype(float) ** monotone[0]
         left += np.where(a > b, -rise, 0)
@@ -213,7 +213,11 @@ SCORES: dict[str, Factory] = {
         "rows",
         rows,
         lambda: rows_table(
-            674.4283942265, 253.7959629528, 945.2717132825, (2.5603675951, 48.0754995342), (0.7000574088, 127.8762441482)
+            674.4283942265,
+            253.7959629528,
+            945.2717132825,
+            (2.5603675951, 48.0754995342),
+            (0.7000574088, 127.8762441482),
         ),
         LOST,
     ),

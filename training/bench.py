@@ -1,0 +1,30 @@
+"""How fast games are learned from: moves a second of greedy TD on one core."""
+
+from __future__ import annotations
+
+import time
+
+from leafwise.envs.core.game import Game
+from leafwise.models.ntuple import NTupleNetwork, parse_tuples
+from leafwise.training import td
+from leafwise.training.td_kernels import MOVES, kernels, new_trainer
+
+SETS = {
+    "five_4_tuples": td.Config.tuples,
+    "four_6_tuples": "012456 45689a 012345 456789",
+}
+
+
+def bench_training(game: Game, moves: int = 1_000_000) -> dict[str, float]:
+    """Returns training moves a second by tuple set, after as many moves of warm-up."""
+    rates = {}
+    for name, text in SETS.items():
+        network = NTupleNetwork.create(game, parse_tuples(text), td.Config.power)
+        trainer, T = new_trainer(game, 1), game.tables(network.evaluator(name))
+        run = kernels(game, network.weights.pieces.shape[1]).td_games
+        rate = td.Config.rate / network.active
+        run(trainer, moves, rate, td.Config.decay, td.Config.restart, T)
+        before, start = int(trainer.counts[MOVES]), time.perf_counter()
+        run(trainer, moves, rate, td.Config.decay, td.Config.restart, T)
+        rates[f"td_moves_per_second_{name}"] = (trainer.counts[MOVES] - before) / (time.perf_counter() - start)
+    return rates

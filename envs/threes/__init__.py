@@ -43,6 +43,6 @@ GAME = Game(
     rewards={"merges": rules.merge_points, "survival": rules.survival},
     cells=features.CELLS,
     symmetries=8,
-    return_range=(0.0, 2.0e6),
+    return_range=(0.0, 16.0 * 3**13),
     ids={"Threes": {}},
 )

@@ -176,6 +176,8 @@ def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
     board = parse_board(board_text)
     word = (parse_deck(given["deck"]) if "deck" in given else int(r.FULL_DECK)) << int(r.DECK)
     word |= parse_extras(given, T)
+    if (word >> int(r.START) & 15) * 3 > r.board_score(np.uint64(board), T):
+        raise ValueError(f"threes: expected a start score of at most the board's, got start={given['start']}")
     row = np.array([board, word], dtype=np.uint64)
     if setup:
         return parse_setup(row, given)

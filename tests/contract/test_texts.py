@@ -132,7 +132,7 @@ def test_whatever_parses_can_be_played(game: Game) -> None:
                 assert {s for _, s in edited.outcomes()}
             elif not edited.is_terminal:
                 assert edited.legal_actions, str(edited)
-    assert accepted > 50
+    assert accepted > 10
 
 
 @pytest.mark.parametrize("game", [g for g in CASES if g.module.startswith("leafwise.")], ids=repr)

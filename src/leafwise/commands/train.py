@@ -1,0 +1,55 @@
+"""Trains a model by self-play: `leafwise train GAME --method td ...`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+
+from leafwise import training
+from leafwise.cli import fail, say
+from leafwise.envs.registry import games
+
+NOT_METHODS = ("arena", "publish", "run", "sb3")
+"""Modules of leafwise.training that train nothing."""
+USAGE = """usage: leafwise train GAME [--method METHOD] [OPTIONS]
+
+Trains a model and saves it in a run folder. Ctrl-C saves and ends; --resume goes on.
+`leafwise train GAME --method METHOD --help` shows a method's options.
+"""
+
+
+def methods() -> list[str]:
+    """Returns the training methods: the modules of leafwise.training that are methods."""
+    found = [module.name for module in pkgutil.iter_modules(training.__path__)]
+    return sorted(name for name in found if name not in NOT_METHODS and "_" not in name)
+
+
+def take_option(arguments: list[str], flag: str, default: str) -> tuple[str, list[str]]:
+    """Returns the value of an option and the arguments without it."""
+    rest = list(arguments)
+    for k, word in enumerate(rest):
+        name, equals, value = word.partition("=")
+        if name == flag:
+            if not equals and k + 1 == len(rest):
+                fail(f"expected a value after {flag}, got nothing")
+            return (value, rest[:k] + rest[k + 1 :]) if equals else (rest[k + 1], rest[:k] + rest[k + 2 :])
+    return default, rest
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    method, rest = take_option(arguments, "--method", "td")
+    known = ", ".join(methods())
+    if method not in methods():
+        fail(f"expected --method among {known}, got {method!r}")
+    if rest in (["-h"], ["--help"]) and "--method" not in arguments:
+        say(f"{USAGE}\nmethods: {known} (default: td)\ngames: {', '.join(games())}")
+        return 0
+    if rest and not rest[0].startswith("-"):
+        if rest[0] not in games():
+            fail(f"expected a game among {', '.join(games())}, got {rest[0]!r}")
+        rest = ["--game", *rest]
+    elif "-h" not in rest and "--help" not in rest:
+        fail(f"expected a game among {', '.join(games())}, got {rest[0] if rest else 'nothing'!r}")
+    status: int = importlib.import_module(f"leafwise.training.{method}").main(rest)
+    return status

@@ -7,17 +7,17 @@ its cell, and the least board wins. Points that may be swapped without any chang
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.cassis.rules import LOST, ONE, ZERO, Tables
+from leafwise.envs.cassis.tables import MAX_POINTS
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.stream import u64
-from leafwise.envs.cassis.rules import ONE, ZERO, Tables
-from leafwise.envs.cassis.tables import MAX_POINTS
 
-S3, S24, S28, S48, S52 = u64(3), u64(24), u64(28), u64(48), u64(52)
+S3, S24, S28, S51 = u64(3), u64(24), u64(28), u64(51)
 SEVEN = u64(7)
 
 
@@ -65,7 +65,7 @@ def refine(own, other, level, C, T):
     cells = 0
     while True:
         for v in range(T.n):
-            C.label[v] = (C.cell[level, v] << S48 << S3) | u64(v)
+            C.label[v] = (C.cell[level, v] << S51) | u64(v)
         for e in range(T.edges):
             bit = u64(e)
             shift = ZERO
@@ -154,3 +154,25 @@ def canonical(own, other, C, T):
             cells = refine(own, other, level, C, T)
         if level < 0:
             return best
+
+
+def canonical_form(row: NDArray[np.uint64], T: Tables) -> tuple[NDArray[np.uint64], tuple[int, ...]]:
+    """Returns the canonical board of a row, and the renaming that leads there: point -> new name.
+
+    Two rows have the same canonical board if and only if a renaming of the points maps one to the other.
+    """
+    scratch = make_scratch()
+    board = int(canonical(row[0] & ~LOST, row[1] & ~LOST, scratch, T))
+    sides = np.array([board & (1 << 28) - 1, board >> 28], dtype=np.uint64)
+    return sides | (row & LOST), tuple(int(place) for place in scratch.place[: T.n])
+
+
+def renamed_edge(edge: int, renaming: tuple[int, ...], T: Tables) -> int:
+    """Returns the edge that an edge becomes under a renaming of the points."""
+    a, b = T.ends[edge]
+    return int(T.edge_of[renaming[a], renaming[b]])
+
+
+def inverse(renaming: tuple[int, ...]) -> tuple[int, ...]:
+    """Returns the renaming that undoes another: it maps an edge of the canonical board back."""
+    return tuple(sorted(range(len(renaming)), key=lambda point: renaming[point]))

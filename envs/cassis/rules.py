@@ -37,6 +37,8 @@ class Tables(NamedTuple):
     """Points [8, 8] -> edge; -1 on the diagonal."""
     sides: NDArray[np.uint64]
     """Edge [28, n - 2, 2] -> the two other edges (as bits) of each triangle on it."""
+    renamed: NDArray[np.int64]
+    """Symmetry, edge [24, 28] -> the edge that it becomes."""
     stop: NDArray[np.uint8]
     leaf: Any
 
@@ -44,10 +46,11 @@ class Tables(NamedTuple):
 @jit(inline=True)
 def closes(own, e, T):
     """Whether edge e completes a triangle with the edges `own`."""
+    found = False
     for t in range(T.n - 2):
         if own & T.sides[e, t, 0] and own & T.sides[e, t, 1]:
-            return True
-    return False
+            found = True
+    return found
 
 
 @jit(inline=True)

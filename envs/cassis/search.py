@@ -7,7 +7,7 @@ opponent go first; positions with many safe edges are stored under their true ca
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,7 +112,7 @@ def reaches(own, other, g, M, T):
         elif count_bits(free & ~mine) + count_bits(free & ~theirs) >= MIN_TABLED:
             h = hash_of(own, other, g, M, T)
             entry = M.table[h >> (SIXTY_FOUR - M.bits)] ^ (h << M.bits)
-            if entry == TWO or entry == THREE:
+            if entry ^ TWO <= ONE:  # 2 or 3: the tag fits
                 answer = np.int64(entry & ONE)
                 h = ZERO
         if answer < 0:

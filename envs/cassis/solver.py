@@ -16,11 +16,18 @@ from leafwise.envs.core.solution import Solution, checked_ask
 from leafwise.envs.core.state import State
 
 
-def make_memory(table_mb: float) -> search.Memory:
-    """Returns memory for one thread; its table uses at most `table_mb`. Raises ValueError below 1 MB."""
+ENOUGH_BITS = {7: 17, 8: 23}
+"""Points -> log2 of the entries beyond which a table brings nothing; 13 for fewer points."""
+
+
+def make_memory(n: int, table_mb: float) -> search.Memory:
+    """Returns memory for one thread; its table uses at most `table_mb`, and no more than n points can fill.
+
+    Raises ValueError below 1 MB.
+    """
     if not table_mb >= 1:
         raise ValueError(f"cassis: expected a table of at least 1 MB, got {table_mb!r}")
-    bits = int(np.log2(table_mb * 2**20 / 8))
+    bits = min(int(np.log2(table_mb * 2**20 / 8)), ENOUGH_BITS.get(n, 13))
     return search.Memory(
         table=np.zeros(1 << bits, dtype=np.uint64),
         bits=np.uint64(bits),
@@ -39,7 +46,7 @@ class Solver:
 
     def __init__(self, game: Game, table_mb: float = 64) -> None:
         self.game = game
-        self.memory = make_memory(table_mb)
+        self.memory = make_memory(game.options["n"], table_mb)
         self.tables = make_tables(game.options)
         self.stop: NDArray[np.uint8] = self.memory.stop
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,12 @@ def action_names(options: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(f"{a}-{b}" for a, b in edges(options["n"]))
 
 
+def renamings(n: int) -> list[tuple[int, ...]]:
+    """Returns 24 renamings of n points, those of the first four (for n = 3 each of six comes four times)."""
+    first = list(permutations(range(min(n, 4))))
+    return [(*names, *range(4, n)) for names in first * (24 // len(first))]
+
+
 def make_tables(options: Mapping[str, Any]) -> Tables:
     """Returns the tables of one variant."""
     n = options["n"]
@@ -45,6 +51,9 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
     for e, (a, b) in enumerate(pairs):
         others = [c for c in range(n) if c not in (a, b)]
         sides[e] = [[1 << int(edge_of[a, c]), 1 << int(edge_of[b, c])] for c in others]
+    renamed = np.zeros((24, MAX_EDGES), dtype=np.int64)
+    for k, names in enumerate(renamings(n)):
+        renamed[k, : len(pairs)] = [edge_of[names[a], names[b]] for a, b in pairs]
     return Tables(
         n=n,
         edges=len(pairs),
@@ -52,6 +61,7 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
         ends=ends,
         edge_of=edge_of,
         sides=sides,
+        renamed=renamed,
         stop=np.zeros(1, dtype=np.uint8),
         leaf=(),
     )

@@ -12,7 +12,7 @@ draw is 0. This is the convention of the Connect Four literature.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray

@@ -33,7 +33,9 @@ def check(options: dict[str, Any]) -> dict[str, Any]:
     if isinstance(k, bool) or not isinstance(k, int) or not 3 <= k <= 5:
         raise ValueError(f"trilobite: expected k in 3..5, got {k!r}")
     if k > max(width, height):
-        raise ValueError(f"trilobite: expected k of at most {max(width, height)} on a {width}x{height} board, got {k!r}")
+        raise ValueError(
+            f"trilobite: expected k of at most {max(width, height)} on a {width}x{height} board, got {k!r}"
+        )
     return {**options, "board": f"{width}x{height}"}
 
 

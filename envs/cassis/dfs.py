@@ -81,9 +81,7 @@ class DepthFirst:
         self.game = game
         self.tables = make_tables(game.options)
         self._key = KEYS[key]
-        self._sides = [
-            [int(one) | int(other) for one, other in self.tables.sides[e]] for e in range(self.tables.edges)
-        ]
+        self._sides = [[int(one) | int(other) for one, other in self.tables.sides[e]] for e in range(self.tables.edges)]
         self.stored: list[dict[Hashable, bool]] = [{} for _ in range(self.tables.edges + 1)]
         """Number of coloured edges -> key -> whether player 0 wins."""
 

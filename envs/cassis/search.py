@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.cassis.canon import Scratch, canonical
-from leafwise.envs.cassis.rules import ONE, ZERO, closes, spoiled, spoiled_by
+from leafwise.envs.cassis.rules import ONE, ZERO, spoiled, spoiled_by
 from leafwise.envs.core.bits import count_bits
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.stream import u64
@@ -28,9 +28,7 @@ ALWAYS_DECIDED = 6
 SCATTER = u64(0x9E3779B97F4A7C15)
 """Odd, so that multiplying by it loses nothing: place and rest of the hash together are the position."""
 TWO, THREE, MOVES, S56, SIXTY_FOUR = u64(2), u64(3), u64(28), u64(56), u64(64)
-NODES, STOPPED, STORED, LOWEST, HIGHEST, LENGTH = 0, 1, 2, 3, 4, 5
-UNKNOWN = -99
-ASK_NONE, ASK_BEST, ASK_ALL = 0, 1, 2
+NODES, STOPPED, STORED, LOWEST, HIGHEST = 0, 1, 2, 3, 4
 
 
 class Memory(NamedTuple):
@@ -45,11 +43,7 @@ class Memory(NamedTuple):
     moves: NDArray[np.uint64]
     """28 moves a ply [32 * 28, 3]: edge, mover's spoiled edges after it, order."""
     out: NDArray[np.int64]
-    """NODES visited, whether STOPPED, positions STORED, LOWEST and HIGHEST value, LENGTH of the line."""
-    values: NDArray[np.int64]
-    """Edge [28] -> its value, UNKNOWN for a coloured one or one that nothing was asked of."""
-    line: NDArray[np.int64]
-    """Edges of best play [28]."""
+    """NODES visited, whether STOPPED, positions STORED, LOWEST and HIGHEST value."""
     scratch: Scratch
     stop: NDArray[np.uint8]
 
@@ -142,90 +136,3 @@ def reaches(own, other, g, M, T):
         mine, theirs = M.frames[ply, 3], M.moves[j, 1]
         ply += ONE
         g = 1 - g
-
-
-@jit
-def value_of(own, other, M, T):
-    """Returns the value for the mover of a position that is not finished: 1, 0 or -1."""
-    if reaches(own, other, 1, M, T):
-        return 1
-    if T.n >= ALWAYS_DECIDED or M.out[STOPPED]:
-        return -1
-    return 0 if reaches(own, other, 0, M, T) else -1
-
-
-@jit
-def value_after(own, other, edge, M, T):
-    """Returns what colouring an edge is worth to the mover."""
-    if closes(own, edge, T):
-        return -1
-    own |= ONE << u64(edge)
-    if own | other == T.all:
-        return 0
-    return -value_of(other, own, M, T)
-
-
-@jit
-def keeps(own, other, edge, value, M, T):
-    """Whether colouring an edge is worth at least `value`, the position's own."""
-    if closes(own, edge, T):
-        return value == -1
-    after = own | (ONE << u64(edge))
-    if value == -1 or after | other == T.all:
-        return True
-    return not reaches(other, after, 1 - value, M, T)
-
-
-@jit
-def follow(own, other, value, M, T):
-    """Writes best play from a position with a known value to M.line; it closes a triangle only where it must."""
-    n = 0
-    while own | other != T.all:
-        choice = -1
-        for hasty in range(2):
-            for edge in range(T.edges):
-                coloured = ((own | other) >> u64(edge)) & ONE
-                if choice < 0 and coloured == ZERO and (hasty or not closes(own, edge, T)):
-                    if keeps(own, other, edge, value, M, T):
-                        choice = edge
-                    if M.out[STOPPED]:
-                        return
-        M.line[n] = choice
-        n += 1
-        M.out[LENGTH] = n
-        if closes(own, choice, T):
-            return
-        own, other = other, own | (ONE << u64(choice))
-        value = -value
-
-
-@jit
-def analyse(own, other, ask, M, T):
-    """Solves a position that is not finished: its value, then what was asked of every edge, then best play."""
-    M.out[NODES], M.out[STOPPED], M.out[STORED], M.out[LENGTH] = 0, 0, 0, 0
-    M.out[LOWEST], M.out[HIGHEST] = -1, 1
-    for edge in range(T.edges):
-        M.values[edge] = UNKNOWN
-    value = value_of(own, other, M, T)
-    if M.out[STOPPED]:
-        return
-    M.out[LOWEST], M.out[HIGHEST] = value, value
-    for edge in range(T.edges):
-        if ask == ASK_NONE or ((own | other) >> u64(edge)) & ONE:
-            continue
-        if ask == ASK_ALL:
-            result = value_after(own, other, edge, M, T)
-        else:
-            result = value if keeps(own, other, edge, value, M, T) else UNKNOWN
-        if M.out[STOPPED]:
-            return
-        M.values[edge] = result
-    follow(own, other, value, M, T)
-
-
-@jit
-def value_rows(S, results, M, T):
-    """Writes the value for the mover of every row, none of them finished, to `results`."""
-    for i in range(S.shape[0]):
-        player = np.int64(count_bits(S[i, 0] | S[i, 1]) & ONE)
-        results[i] = value_of(S[i, player], S[i, 1 - player], M, T)

@@ -1,7 +1,9 @@
-"""What an exact solver answers, the same for every room."""
+"""Exact solvers: what they answer, the same for every room, and the player made of one."""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
+from leafwise.envs.core.stream import below, new_stream, uniform
 
 
 @dataclass(frozen=True)
@@ -39,22 +42,22 @@ class Solution:
     """False where stopped before everything that was asked for was known."""
 
 
-ASKS = ("none", "best", "all")
-"""What a solver may be asked of each action, by number."""
+QUESTIONS = ("all", "best", "none")
+"""What a solver may be asked of each action."""
 
 
-def checked_ask(game: Game, state: State, actions: str) -> int:
-    """Returns the number of `actions` in ASKS; raises ValueError for an unknown one, or for another game's state."""
+def check_question(game: Game, state: State, actions: str) -> None:
+    """Raises ValueError for an unknown `actions`, or a state of another game."""
     if state.game != game:
         raise ValueError(f"solver of {game!r}: expected a position of this game, got {state!r}")
-    if actions not in ASKS:
-        raise ValueError(f"expected actions among {', '.join(ASKS)}, got {actions!r}")
-    return ASKS.index(actions)
+    if actions not in QUESTIONS:
+        raise ValueError(f"expected actions among {', '.join(QUESTIONS)}, got {actions!r}")
 
 
 class Solver(Protocol):
     """An exact solver with memory of its own: one position at a time, many after one another."""
 
+    game: Game
     stop: NDArray[np.uint8]
     """Set `stop[0] = 1`, from another thread, to end the search within some thousand nodes."""
 
@@ -66,3 +69,39 @@ class Solver(Protocol):
 
     def known(self) -> dict[str, Any]:
         """Returns what the search under way knows: `bounds` and `nodes`. Safe to call from another thread."""
+
+
+def exact_solver(game: Game, table_mb: float = 64) -> Solver:
+    """Returns the exact solver of a game's room, with its compiled code loaded and a table of at most `table_mb`.
+
+    Raises ValueError for a game that has none, or a table that is too small.
+    """
+    name = f"{game.module}.solver"
+    if importlib.util.find_spec(name) is None:
+        raise ValueError(f"expected a game with an exact solver, got {game.name!r}")
+    solver: Solver = importlib.import_module(name).Solver(game, table_mb)
+    return solver
+
+
+LEVELS = {"easy": 0.4, "medium": 0.15, "hard": 0.0}
+"""Share of its moves that an easier solver draws at random."""
+
+
+class SolverPlayer:
+    """Plays a best action, the first of them on the solver's line, or with a certain share any legal one."""
+
+    def __init__(
+        self, game: Game, level: str = "hard", seed: int = 0, table_mb: float = 64, name: str = "solver"
+    ) -> None:
+        if level not in LEVELS:
+            raise ValueError(f"solver: expected level among {', '.join(LEVELS)}, got {level!r}")
+        self.name = name
+        self.solver = exact_solver(game, table_mb)
+        self.blunder = LEVELS[level]
+        self._stream = new_stream(seed)
+
+    def choose(self, state: State) -> int:
+        """Returns the id of a legal action at a decision."""
+        if uniform(self._stream) < self.blunder:
+            return state.legal_actions[int(below(self._stream, len(state.legal_actions)))]
+        return self.solver.game.action(self.solver.solve(state, "none").line[0])

@@ -43,8 +43,6 @@ SCATTER = u64(0x9E3779B97F4A7C15)
 
 BITS, STORES = 0, 1
 NODES, STOPPED, SCORING, LOWEST, HIGHEST, LENGTH = 0, 1, 2, 3, 4, 5
-UNKNOWN = -99
-ASK_NONE, ASK_BEST, ASK_ALL = 0, 1, 2
 
 
 class Memory(NamedTuple):
@@ -73,8 +71,6 @@ class Memory(NamedTuple):
     """Eight moves a ply [512, 4]: cell, mover's threats after it, replies that do not lose at once, order."""
     out: NDArray[np.int64]
     """NODES visited, whether STOPPED, whether SCORING the root, its LOWEST and HIGHEST score, LENGTH of the line."""
-    scores: NDArray[np.int64]
-    """Column [8] -> its score, UNKNOWN for a full column or one that nothing was asked of."""
     line: NDArray[np.int64]
     """Columns of best play [56]."""
     stop: NDArray[np.uint8]
@@ -315,21 +311,6 @@ def narrow(own, filled, low, high, M):
 
 
 @jit
-def exact(own, filled, M):
-    """Returns the score of a position that is not finished."""
-    left = M.cells - np.int64(count_bits(filled))
-    return narrow(own, filled, -(left // 2), (left + 1) // 2, M)
-
-
-@jit
-def score_rows(S, results, M):
-    """Writes the exact score of every row, none of them finished, to `results`."""
-    for i in range(S.shape[0]):
-        filled = S[i, 0] | S[i, 1]
-        results[i] = exact(S[i, np.int64(count_bits(filled) & ONE)], filled, M)
-
-
-@jit
 def follow(own, filled, score, M):
     """Writes best play from a position with a known score to M.line: among equals, the move that the table knows."""
     n = 0
@@ -361,36 +342,3 @@ def follow(own, filled, score, M):
             return
         own, filled = own ^ filled, filled | choice
         score = -score
-
-
-@jit
-def analyse(own, filled, ask, M):
-    """Solves a position that is not finished: its score, then what was asked of every column, then best play."""
-    left = M.cells - np.int64(count_bits(filled))
-    M.out[NODES], M.out[STOPPED], M.out[LENGTH], M.out[SCORING] = 0, 0, 0, 1
-    M.out[LOWEST], M.out[HIGHEST] = -(left // 2), (left + 1) // 2
-    for c in range(M.width):
-        M.scores[c] = UNKNOWN
-    score = exact(own, filled, M)
-    M.out[SCORING] = 0
-    landing = landing_cells(filled, M)
-    wins = threats(own, M.board ^ filled, M) & landing
-    column = (ONE << (M.stride - ONE)) - ONE
-    for c in range(M.width):
-        cell = landing & (column << (M.stride * u64(c)))
-        if M.out[STOPPED]:
-            return
-        if cell == ZERO or ask == ASK_NONE:
-            continue
-        if cell & wins:
-            M.scores[c] = (left + 1) // 2
-        elif left == 1:
-            M.scores[c] = 0
-        elif ask == ASK_ALL:
-            result = -narrow(own ^ filled, filled | cell, -score, left // 2, M)
-            if not M.out[STOPPED]:
-                M.scores[c] = result
-        elif search(own ^ filled, filled | cell, 1 - score, M) <= -score and not M.out[STOPPED]:
-            M.scores[c] = score
-    if not M.out[STOPPED]:
-        follow(own, filled, score, M)

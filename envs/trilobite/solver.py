@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.game import Game
-from leafwise.envs.core.solution import Solution, checked_ask
+from leafwise.envs.core.solution import Solution, check_question
 from leafwise.envs.core.state import State
 from leafwise.envs.trilobite import alphabeta as ab
-from leafwise.envs.trilobite.rules import Tables
+from leafwise.envs.trilobite.rules import Tables, has_line
 from leafwise.envs.trilobite.tables import make_tables
 
 
@@ -48,7 +48,6 @@ def make_memory(T: Tables, table_mb: float) -> ab.Memory:
         bounds=np.zeros((64, 3), dtype=np.int64),
         moves=np.zeros((512, 4), dtype=np.uint64),
         out=np.zeros(8, dtype=np.int64),
-        scores=np.zeros(8, dtype=np.int64),
         line=np.zeros(64, dtype=np.int64),
         stop=np.zeros(1, dtype=np.uint8),
     )
@@ -59,46 +58,75 @@ class Solver:
 
     def __init__(self, game: Game, table_mb: float = 64) -> None:
         self.game = game
-        self.memory = make_memory(make_tables(game.options), table_mb)
+        self.tables = make_tables(game.options)
+        self.memory = make_memory(self.tables, table_mb)
         self.stop: NDArray[np.uint8] = self.memory.stop
+        full = self.memory.board
+        ab.follow(np.uint64(0), full, ab.narrow(np.uint64(0), full, 0, 0, self.memory), self.memory)  # compiles
 
     def solve(self, state: State, actions: str = "all") -> Solution:
         """Solves a position; see `leafwise.envs.core.solution.Solver`."""
-        ask = checked_ask(self.game, state, actions)
+        check_question(self.game, state, actions)
         started = time.perf_counter()
-        M = self.memory
-        M.stop[0] = 0
+        M, names = self.memory, self.game.actions
         if state.is_terminal:
             score = self._finished(state)
             return Solution(value=_sign(score), score=score, action_scores={}, bounds=(score, score))
-        own = state.row[state.current_player]
-        ab.analyse(own, state.row[0] | state.row[1], ask, M)
-        low, high, names = int(M.out[ab.LOWEST]), int(M.out[ab.HIGHEST]), self.game.actions
-        score_or_none = low if low == high else None
-        found = {names[c]: int(s) for c, s in enumerate(M.scores[: len(names)]) if s != ab.UNKNOWN}
+        own, filled = state.row[state.current_player], state.row[0] | state.row[1]
+        low, high = self._bounds(filled)
+        M.stop[0] = 0
+        M.out[:] = 0
+        M.out[ab.LOWEST], M.out[ab.HIGHEST], M.out[ab.SCORING] = low, high, 1
+        score = ab.narrow(own, filled, low, high, M)
+        M.out[ab.SCORING] = 0
+        found: dict[str, int] = {}
+        for a in state.legal_actions if actions != "none" else ():
+            result = self._after(own, filled, a, score, actions == "best")
+            if M.out[ab.STOPPED]:
+                break
+            found[names[a]] = result
+        if not M.out[ab.STOPPED]:
+            ab.follow(own, filled, score, M)
         line = tuple(names[c] for c in M.line[: M.out[ab.LENGTH]])
-        best = tuple(name for name, s in found.items() if s == score_or_none) or line[:1]
+        known = low == high or M.out[ab.LOWEST] == M.out[ab.HIGHEST]
         return Solution(
-            value=None if score_or_none is None else _sign(score_or_none),
-            score=score_or_none,
-            best_actions=best,
+            value=_sign(score) if known else None,
+            score=score if known else None,
+            best_actions=tuple(name for name, s in found.items() if s == score) or line[:1],
             action_values={name: _sign(s) for name, s in found.items()} if actions == "all" else {},
             action_scores=found if actions == "all" else {},
             line=line,
             nodes=int(M.out[ab.NODES]),
             depth=len(line),
             seconds=time.perf_counter() - started,
-            bounds=(low, high),
+            bounds=(int(M.out[ab.LOWEST]), int(M.out[ab.HIGHEST])),
             complete=not M.out[ab.STOPPED],
         )
 
+    def _bounds(self, filled: np.uint64) -> tuple[int, int]:
+        """Returns the lowest and highest score that the mover of an unfinished board can have."""
+        left = self.memory.cells - int(filled).bit_count()
+        return -(left // 2), (left + 1) // 2
+
+    def _after(self, own: np.uint64, filled: np.uint64, column: int, score: int, roughly: bool) -> int:
+        """Returns the score of a column, or (`roughly`) whether it is the position's `score`: that, or one less."""
+        M = self.memory
+        cell = (filled + (np.uint64(1) << M.stride * np.uint64(column))) & ~filled
+        if has_line(own | cell, self.tables):
+            return self._bounds(filled)[1]
+        other, after = own ^ filled, filled | cell
+        if roughly:
+            return score if ab.search(other, after, 1 - score, M) <= -score else score - 1
+        return -int(ab.narrow(other, after, max(-score, self._bounds(after)[0]), self._bounds(after)[1], M))
+
     def scores(self, rows: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Returns the exact scores of many positions, none of them finished; rows [n, 2]."""
-        results = np.zeros(len(rows), dtype=np.int64)
         self.memory.stop[0] = 0
-        self.memory.out[ab.STOPPED] = 0
-        ab.score_rows(rows, results, self.memory)
-        return results
+        self.memory.out[:] = 0
+        filled = rows[:, 0] | rows[:, 1]
+        own = np.where(np.bitwise_count(filled) % 2 == 0, rows[:, 0], rows[:, 1])
+        pairs = zip(own, filled, strict=True)
+        return np.array([ab.narrow(o, f, *self._bounds(f), self.memory) for o, f in pairs], dtype=np.int64)
 
     def known(self) -> dict[str, Any]:
         """Returns `bounds` of the score and `nodes`, of the search under way."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
 
-from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.search.engine import Search
 
@@ -32,8 +32,8 @@ def best_time(work: Callable[[], object], seconds: float) -> float:
 def bench_threes(depths: tuple[int, ...] = (2, 3, 4, 5), seconds: float = 0.2) -> dict[str, float]:
     """Returns leaves per second of the engine, and its time over that of the hand-written search for Threes.
 
-    Keys are `LEAF/BOARD/depth=D` and the same with ` time ratio` after them. Both searches value the same leaves; a difference
-    raises ArithmeticError.
+    Keys are `LEAF/BOARD/depth=D` and the same with ` time ratio` after them. Both searches value the same leaves; a
+    difference raises ArithmeticError.
     """
     from leafwise.search.scalar_threes import ScalarSearch
 
@@ -50,8 +50,8 @@ def bench_threes(depths: tuple[int, ...] = (2, 3, 4, 5), seconds: float = 0.2) -
                 values, leaves = scalar(state, depth)
                 if leaves != found.leaves or any(abs(values[a] - v) > 1e-9 * abs(v) for a, v in found.values.items()):
                     raise ArithmeticError(f"expected equal trees and values, got {values} and {found.values}")
-                own = best_time(lambda: search(state), seconds)
+                own = best_time(partial(search, state), seconds)
                 name = f"{leaf}/{board}/depth={depth}"
                 rates[name] = leaves / own
-                rates[f"{name} time ratio"] = own / best_time(lambda: scalar(state, depth), seconds)
+                rates[f"{name} time ratio"] = own / best_time(partial(scalar, state, depth), seconds)
     return rates

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
+from typing import Any
 
+from leafwise.envs.core.state import State
 from leafwise.envs.registry import game as find_game
 from leafwise.search.engine import Search
 
@@ -54,4 +56,35 @@ def bench_threes(depths: tuple[int, ...] = (2, 3, 4, 5), seconds: float = 0.2) -
                 name = f"{leaf}/{board}/depth={depth}"
                 rates[name] = leaves / own
                 rates[f"{name} time ratio"] = own / best_time(partial(scalar, state, depth), seconds)
+    return rates
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "table": {"table_mb": 32},
+    "pruning": {"pruning": True},
+    "cutoff": {"cutoff": 1e-3},
+}
+"""Options of `Search` that are measured; all but the cutoff are exact."""
+
+
+def bench_search(game: Game, state: State, depth: int = 4, seconds: float = 0.5) -> dict[str, float]:
+    """Returns rates of every option of `Search` at one position, with the game's default score.
+
+    Keys are `OPTION nodes/s`, `OPTION leaves/s`, and against the plain search `OPTION time ratio`, `OPTION node ratio` and
+    `OPTION error` (of the value, absolute).
+    """
+    rates: dict[str, float] = {}
+    plain = Search(game, game.score(), depth)(state)
+    time = 0.0
+    for name, options in OPTIONS.items():
+        search = Search(game, game.score(), depth, **options)
+        found = search(state)
+        best = best_time(partial(search, state), seconds)
+        time = time or best
+        rates[f"{name} nodes/s"] = found.nodes / best
+        rates[f"{name} leaves/s"] = found.leaves / best
+        rates[f"{name} time ratio"] = best / time
+        rates[f"{name} node ratio"] = found.nodes / plain.nodes
+        rates[f"{name} error"] = abs(found.value - plain.value)
     return rates

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import numpy as np
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
+from leafwise.search.alpha_beta import bounds
 from leafwise.search.templates import FAILED, LEAVES, NO_ROWS, NODES, Buffers, compiled_search
 
 ROOT, TOP = np.uint64(0), np.uint64(1)
@@ -88,6 +90,7 @@ class Search:
         seconds: float | None = None,
         table_mb: float = 0.0,
         cutoff: float = 0.0,
+        pruning: bool = False,
     ) -> None:
         """Compiles the search, or finds it in the cache.
 
@@ -95,7 +98,8 @@ class Search:
             depth: decisions looked ahead, at least 1; with `seconds` the most (default: 3, with `seconds` no limit).
             seconds: wall time per search; the deepest complete depth counts, the first is always completed.
             table_mb: size of the transposition table in MB (16 bytes a position; 0: none).
-            cutoff: decisions less probable than this are leaves (0: exact).
+            cutoff: decisions less probable than this are leaves (0: exact; above 0: approximate).
+            pruning: alpha-beta at decisions, Star1 at chance nodes if the evaluator has bounds (exact; no table or cutoff).
 
         Raises ValueError for a depth below 1, a time, size or cutoff below 0, or an evaluator of another game.
         """
@@ -109,8 +113,12 @@ class Search:
             raise ValueError(f"search: expected table_mb of 0 to 65536, got {table_mb!r}")
         if not 0 <= cutoff < 1:
             raise ValueError(f"search: expected a cutoff in [0, 1), got {cutoff!r}")
+        if pruning and (table_mb or cutoff):
+            raise ValueError(f"search: expected pruning without table_mb and cutoff, got {table_mb!r} and {cutoff!r}")
         self.game, self.evaluator, self.depth, self.seconds = game, evaluator, depth, seconds
-        self._run = compiled_search(game, evaluator).depth_first
+        compiled = compiled_search(game, evaluator)
+        self._run, self._prune = compiled.depth_first, compiled.alpha_beta if pruning else None
+        self._bounds = bounds(game, evaluator)
         self._T = game.tables(evaluator)
         levels = depth * game.decisions_per_depth + 1
         n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
@@ -121,7 +129,7 @@ class Search:
             P=np.zeros(n),
             A=np.zeros((frames, game.max_actions), dtype=np.int64),
             frames=np.zeros((frames, 8), dtype=np.uint64),
-            worth=np.zeros((frames, 2)),
+            worth=np.zeros((frames, 4)),
             counts=np.zeros(4, dtype=np.int64),
             keys=np.zeros(slots, dtype=np.uint64),
             values=np.zeros(slots),
@@ -192,7 +200,11 @@ class Search:
 
     def _value(self, i: np.uint64, top: np.uint64, depth: int) -> float:
         """Returns player 0's value of a row; raises Stopped if the stop byte ended the search."""
-        value = float(self._run(self._S, self._B, i, top, depth, self._T))
+        if self._prune is None:
+            value = float(self._run(self._S, self._B, i, top, depth, self._T))
+        else:
+            window = (-math.inf, math.inf, *self._bounds)
+            value = float(self._prune(self._S, self._B, i, top, depth, *window, self._T))
         if self._B.counts[FAILED] == NO_ROWS:
             where = f"{self.game.name}, depth {depth}"
             raise ValueError(

@@ -7,6 +7,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any
 
+from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.envs.registry import game as find_game
 from leafwise.search.engine import Search

@@ -20,6 +20,8 @@ from leafwise.search.templates import FAILED, LEAVES, NO_ROWS, NODES, Buffers, c
 ROOT, TOP = np.uint64(0), np.uint64(1)
 MAX_DEPTH = 64
 """Where iterative deepening ends if no clock ends it."""
+LISTENING_DEPTH = 4
+"""From this depth on a search may be long enough to press Ctrl-C; a thread that listens costs some 0.1 ms."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ class Search:
         """Searches a position.
 
         Raises ValueError for a position of another game or a finished one, and Stopped if `stop` came before a first
-        depth was complete.
+        depth was complete. Ctrl-C ends a search with `seconds` like `stop`; from any other it is raised.
         """
         if state.game != self.game:
             raise ValueError(f"search: expected a position of {self.game!r}, got one of {state.game!r}")
@@ -154,6 +156,41 @@ class Search:
         self._T.stop[0] = 0
         self._B.counts[:] = 0
         self._B.keys[:] = 0
+        quick = self.seconds is None and self.depth < LISTENING_DEPTH
+        if quick or threading.current_thread() is not threading.main_thread():
+            return self._deepen(state, start)
+        return self._listening(lambda: self._deepen(state, start))
+
+    def _listening(self, work: Callable[[], Result]) -> Result:
+        """Runs `work` in a thread, so that Ctrl-C is heard while compiled code runs.
+
+        Ctrl-C ends a search against the clock early; from any other it is passed on.
+        """
+        answer: list[Result | BaseException] = []
+        done = threading.Event()  # an interrupted join may take a running thread for a finished one
+
+        def run() -> None:
+            try:
+                answer.append(work())
+            except BaseException as problem:
+                answer.append(problem)
+            done.set()
+
+        threading.Thread(target=run, daemon=True).start()
+        interrupt: KeyboardInterrupt | None = None
+        while not done.is_set():
+            try:
+                done.wait(0.1)
+            except KeyboardInterrupt as pressed:
+                interrupt = pressed
+            if interrupt is not None:
+                self.stop()  # again and again: the byte is cleared where a search begins
+        if isinstance(answer[0], Result):
+            return answer[0]
+        raise interrupt if interrupt is not None and isinstance(answer[0], Stopped) else answer[0]
+
+    def _deepen(self, state: State, start: float) -> Result:
+        """Searches the one depth, or depth after depth against the clock."""
         if self.seconds is None:
             return self._root(state, self.depth, start)
         best = self._root(state, 1, start)

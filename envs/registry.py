@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import pkgutil
 from functools import cache
 from typing import Any
@@ -18,9 +19,9 @@ _added: dict[str, Game] = {}
 
 @cache
 def _rooms() -> tuple[str, ...]:
-    """Returns the names of the package's rooms: every folder of leafwise.envs that is not `core`."""
-    found = pkgutil.iter_modules(leafwise.envs.__path__)
-    return tuple(sorted(m.name for m in found if m.ispkg and m.name != "core"))
+    """Returns the names of the package's games: every folder of leafwise.envs with rules that is not `core`."""
+    names = [m.name for m in pkgutil.iter_modules(leafwise.envs.__path__) if m.ispkg and m.name != "core"]
+    return tuple(sorted(n for n in names if importlib.util.find_spec(f"leafwise.envs.{n}.rules")))
 
 
 def games() -> tuple[str, ...]:

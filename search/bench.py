@@ -89,3 +89,17 @@ def bench_search(game: Game, state: State, depth: int = 4, seconds: float = 0.5)
         rates[f"{name} node ratio"] = found.nodes / plain.nodes
         rates[f"{name} error"] = abs(found.value - plain.value)
     return rates
+
+
+def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
+    """Returns leaves per second by leaf, position and depth; for Threes as it is by default, `bench_threes`."""
+    if game == find_game("threes"):
+        return bench_threes(seconds=seconds)
+    rates = {}
+    state = game.new(0)
+    for depth in (1, 2, 3):
+        search = Search(game, game.score(), depth)
+        leaves = search(state).leaves
+        spent = best_time(lambda search=search: search(state), seconds)  # type: ignore[misc]
+        rates[f"{game.default_score}/start/depth={depth}"] = leaves / spent
+    return rates

@@ -34,13 +34,21 @@ def parse(config_class: type[C], arguments: Sequence[str], prog: str, descriptio
 def one_line(box: str) -> str:
     """Condenses tyro's framed message to what was expected and got."""
     lines = [line.strip(" │") for line in box.splitlines()]
-    rules = [k for k, line in enumerate(lines) if line[:2] in ("--", "──", "╭─", "├─", "╰─")]
+    rules = [k for k, line in enumerate(lines) if re.match("[─╭├╰]|[-+]-{2}|-+$", line)]
     ends = [*rules, len(lines)]
-    body = " ".join(lines[ends[0] + 1 : ends[1]] if len(ends) > 1 else lines).strip()
-    if wrong := re.fullmatch(r"Error parsing (--\S+): .*?((?:'[^']*'|\"[^\"]*\"))\.?", body):
-        flag, got = wrong.groups()
-        kind = re.search(re.escape(flag) + r" ([A-Z|{}]\S*)", " ".join(lines[ends[1] :]))
-        return f"expected {kind.group(1) if kind else 'another value'} for {flag}, got {got}"
-    if near := re.search(r"Perhaps you meant: .*?(--\S+)", " ".join(lines)):
-        return f"{body[:1].lower()}{body[1:]}; perhaps {near.group(1)}"
+    message = lines[ends[0] + 1 : ends[1]] if len(ends) > 1 else lines
+    body, whole = " ".join(message).strip(), " ".join(lines)
+    if body.startswith("Missing from"):
+        missing = [line for line in message[1:] if re.fullmatch(r"[A-Z][A-Z_]*|--\S+( .*)?", line)]
+        return f"expected {' and '.join(missing)}, got nothing"
+    if wrong := re.match(r"Error parsing (\S+): .*?('[^']*'|\"[^\"]*\")", body):
+        kind = re.search(re.escape(wrong[1]) + r" (?:\{None\}\|)?\[?([A-Z|{}][^\s\]]*)", " ".join(lines[ends[1] :]))
+        return f"expected {kind[1] if kind else 'another value'} for {wrong[1]}, got {wrong[2]}"
+    if wrong := re.match(r"invalid choice ('.*') for argument '(.*)'\. Expected one of \((.*?),?\)", body):
+        return f"expected {wrong[3].replace(chr(39), '')} for {wrong[2]}, got {wrong[1]}"
+    if wrong := re.match(r"Missing value for argument '(.*?)'", body):
+        return f"expected a value after {wrong[1]}, got nothing"
+    if wrong := re.match(r"Unrecognized options: (.*)", body):
+        near = re.search(r"Perhaps you meant: .*?(--\S+)", whole)
+        return f"expected known arguments, got {wrong[1]!r}" + (f"; perhaps {near[1]}" if near else "")
     return body[:1].lower() + body[1:]

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import numpy as np
 
@@ -111,7 +112,10 @@ def greedy_action(S, i, o, L, P, R, T):
 def compiled_greedy(game: Game, evaluator: Evaluator) -> Callable[..., Any]:
     """Returns the compiled `greedy_action` of a game and one of its hand-made scores."""
     constants = asking(evaluator, game.stages)
-    return _compiled(game.rules, f"{game.name}_{evaluator.name}", game.room, tuple(constants.items()))
+    # a variant may state other things under the same name: the name must tell them apart on disk
+    stated = repr([evaluator.value.__qualname__, *list(constants.values())[1:]])
+    name = f"{game.name}_{evaluator.name}_{crc32(stated.encode()):08x}"
+    return _compiled(game.rules, name, game.room, tuple(constants.items()))
 
 
 @cache

@@ -94,7 +94,8 @@ class Rules:
     chance_outcomes: Compiled = no_chance_outcomes
     """`(S, j, P, o, T)` -> n: n successors of row j to rows o, o+1, ..., their probabilities to P[o], P[o+1], ...
 
-    One stage: a successor may be CHANCE again. The probabilities are positive and sum to 1.
+    One stage: a successor may be CHANCE again. The probabilities are positive and sum to 1. The rows o to
+    o + max_outcomes - 1 are its scratch: those after the n successors hold nothing.
     """
     sample_outcome: Compiled = no_sample
     """`(S, j, R, T)`: draws one stage in place from stream R, without enumerating."""

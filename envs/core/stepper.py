@@ -64,7 +64,7 @@ class Stepper:
         self.opponent, self.autoreset = opponent, autoreset
         play, evaluator = self._opponent()
         other = None if self.reward == "score" else game.rewards[self.reward]
-        name = f"{game.name}_{self.reward}_{opponent}"
+        name = f"{game.name}_{self.reward}_{play.__qualname__}"
         self.compiled = batch.compiled_batch(game.rules, name, game.room, play, other, game.return_range)
         self.tables = game.tables(evaluator)
         scratch = STEP_ROWS + (rows_needed(game) if evaluator is not None else 0)

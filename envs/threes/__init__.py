@@ -44,6 +44,6 @@ GAME = Game(
     cells=features.CELLS,
     ais={"threesus": baselines.named, "nneonneo": baselines.named},
     symmetries=8,
-    return_range=(0.0, 2.0e6),
+    return_range=(0.0, 16.0 * 3**13),
     ids={"Threes": {}},
 )

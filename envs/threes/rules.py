@@ -326,7 +326,7 @@ def enter_outcomes(S, j, P, o, T):
         total += bonus_weight(u64(rank), low, high, law)
     for rank in range(low, high + ONE):
         n = put_entering(S, j, P, o, n, left, u64(rank), share * bonus_weight(u64(rank), low, high, law) / total)
-    return n
+    return np.int64(n)
 
 
 @jit(inline=True)

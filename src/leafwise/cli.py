@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 import json
 import sys
 import threading
@@ -14,8 +15,20 @@ from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
+from leafwise.models.files import leaf
+from leafwise.search import Result, Search
 
-__all__ = ["fail", "one_line_errors", "parse", "parse_with_game", "patiently", "print_json", "say"]
+__all__ = [
+    "fail",
+    "make_search",
+    "one_line_errors",
+    "parse",
+    "parse_with_game",
+    "patiently",
+    "print_json",
+    "say",
+    "value_lines",
+]
 
 C = TypeVar("C")
 R = TypeVar("R")
@@ -59,7 +72,7 @@ def parse_with_game(config_class: type[C], arguments: Sequence[str], prog: str) 
     """
     own, options = split_options(config_class, arguments)
     if any(word in ("-h", "--help") for word in own):
-        parse(config_class, own, prog, description=description(config_class, own))
+        parse(config_class, ["--help"], prog, description=description(config_class, own))
     config = parse(config_class, own, prog)
     with one_line_errors():
         found = find_game(config.game)  # type: ignore[attr-defined]
@@ -117,7 +130,7 @@ def options_of(config_class: type) -> list[dataclasses.Field[Any]]:
 def description(config_class: type, own: Sequence[str]) -> str:
     """Returns the text above a command's options: what it does, and the options of the game that is named, or all."""
     named = [word for word in own if word in games()]
-    lines = [str(config_class.__doc__)]
+    lines = [inspect.cleandoc(str(config_class.__doc__))]
     for name in named[:1] or games():
         game = find_game(name)
         options = ", ".join(f"--{option.replace('_', '-')} {value}" for option, value in game.defaults.items())
@@ -167,3 +180,24 @@ def patiently(work: Callable[[], R], stop: Callable[[], None] = lambda: None) ->
     if problem:
         raise problem[0]
     return answer[0]
+
+
+def make_search(game: Game, leaf_name: str, depth: int, seconds: float) -> Search:
+    """Returns a compiled search with a leaf named as in players; 0 stands for the search's own depth, for no clock.
+
+    Wrong names and numbers are one line and status 2.
+    """
+    with one_line_errors():
+        if not 0 <= seconds < 1e6:
+            raise ValueError(f"expected --seconds of 0 to 1,000,000, got {seconds!r}")
+        evaluator = leaf(game, leaf_name or game.default_score)
+        search = Search(game, evaluator, depth or None, seconds=seconds or None)
+    Search(game, evaluator, 1)(game.new(0))  # loads the machine code, which is no part of a search's time
+    return search
+
+
+def value_lines(result: Result) -> list[str]:
+    """Returns one line per action with its value, best first."""
+    ranked = sorted(result.action_values.items(), key=lambda item: -item[1])
+    width = max(map(len, result.action_values), default=0)
+    return [f"  {name:<{width}}  {value:>12,.4f}" + ("  best" if name == result.name else "") for name, value in ranked]

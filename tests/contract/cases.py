@@ -15,7 +15,7 @@ from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
 from leafwise.envs.registry import game, games
 
-GAMES: list[Game] = [*map(game, games()), dice.GAME, solitaire.GAME]
+GAMES: list[Game] = list(dict.fromkeys([*map(game, games()), dice.GAME, solitaire.GAME]))
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "threes": [

@@ -57,6 +57,8 @@ def test_a_deal_replays_a_game(game: Game) -> None:
         assert again in visited
         again = deal.settle(again.play(move))
     assert again == state
+    if len(game.stages) == 1:
+        return
     chance = next(s for s in visited if s.is_chance)
     with pytest.raises(ValueError, match=r"expected an outcome for stage .* got none"):
         deal.resolve(chance)

@@ -117,11 +117,12 @@ def test_whatever_parses_can_be_played(game: Game) -> None:
     """A typed position that is accepted never leaves a player without a move or chance without an outcome."""
     rng = Random(6)
     accepted = 0
+    edits = "0123456" if any(letter.isdigit() for letter in str(positions(game)[0])) else ".xo"
     for state in positions(game):
         letters = list(str(state))
         for _ in range(6):
-            digits = [k for k, letter in enumerate(letters) if letter.isdigit()]
-            letters[rng.choice(digits)] = rng.choice("0123456")
+            editable = [k for k, letter in enumerate(letters) if letter.isdigit() or letter in edits]
+            letters[rng.choice(editable)] = rng.choice(edits)
             try:
                 edited = game.parse("".join(letters))
             except ValueError:
@@ -132,7 +133,7 @@ def test_whatever_parses_can_be_played(game: Game) -> None:
                 assert {s for _, s in edited.outcomes()}
             elif not edited.is_terminal:
                 assert edited.legal_actions, str(edited)
-    assert accepted > 50
+    assert accepted > 10
 
 
 @pytest.mark.parametrize("game", [g for g in CASES if g.module.startswith("leafwise.")], ids=repr)

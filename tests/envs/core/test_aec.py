@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from games import dice
 from pettingzoo.test import api_test, seed_test
 
 import leafwise
+from games import dice
 from leafwise.envs.core.env import GameEnv
 
 

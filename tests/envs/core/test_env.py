@@ -10,11 +10,11 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from games import dice
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
 
 import leafwise
+from games import dice
 from leafwise.envs.core.env import GameEnv
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.greedy import compiled_greedy, rows_needed
@@ -46,7 +46,7 @@ def test_every_id_passes_gymnasiums_check(env_id: str) -> None:
 
 
 def test_a_game_for_two_passes_gymnasiums_check() -> None:
-    spec = EnvSpec("leafwise/TestDice-v0", entry_point=GameEnv, kwargs={"game": dice.GAME})
+    spec = EnvSpec("leafwise/TestDice-v0", entry_point="leafwise.envs.core.env:GameEnv", kwargs={"game": dice.GAME})
     check_env(gym.make(spec, render_mode="rgb_array").unwrapped)
 
 
@@ -303,8 +303,9 @@ def naive_values(state: State, evaluator: Evaluator) -> dict[int, float]:
         """Player 0's."""
         if after.is_terminal and evaluator.terminal == "returns":
             return after.returns
-        if after.is_terminal and evaluator.terminal != "evaluate":
-            return evaluator.terminal[1 - int(after.returns)]
+        if after.is_terminal and isinstance(evaluator.terminal, tuple):
+            win, draw, loss = evaluator.terminal
+            return win if after.returns > 0 else loss if after.returns < 0 else draw
         if after.is_chance and after.stage != evaluator.stage:
             return sum(p * value(outcome) for p, outcome in after.outcomes())
         number = after.value(evaluator) * (-1 if after.current_player == 1 else 1)

@@ -12,10 +12,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from games import dice
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 import leafwise
+from games import dice
 from leafwise.envs.core.bench import bench_envs
 from leafwise.envs.core.env import GameEnv
 from leafwise.envs.core.vector import GameVectorEnv

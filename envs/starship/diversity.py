@@ -1,0 +1,59 @@
+"""How different the ships of a set are from one another.
+
+Source of the set score: the PCG Benchmark (Khalifa, Gallotta, Barthet, Liapis, Togelius, Yannakakis, 2025): members
+that are too much like others are dropped, the one with the most likenesses first, and what is left is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.starship.catalogue import PARTS
+from leafwise.envs.starship.scene import hull_box
+from leafwise.envs.starship.ship import Ship
+
+DIFFERENT = 0.4
+"""Two ships are different if at least this share of their occupied cells differs."""
+CORRIDOR_LAYER, ARMOUR_LAYER = len(PARTS) + 1, len(PARTS) + 2
+
+
+def part_map(ship: Ship) -> NDArray[np.uint8]:
+    """Returns what each cell holds, the hull's bounding box in the middle; shape [grid, grid].
+
+    0 is space, 1 to 11 the parts of the catalogue, 12 corridor, 13 armour.
+    """
+    cells = np.array([[CORRIDOR_LAYER if c == "." else 0 for c in line] for line in ship.hull], dtype=np.uint8)
+    for x, y in ship.armour:
+        cells[y, x] = ARMOUR_LAYER
+    for part in ship.parts:
+        w, h = part.size
+        cells[part.y : part.y + h, part.x : part.x + w] = part.number + 1
+    box = hull_box(ship, 0)
+    hull = cells[box.top : box.bottom, box.left : box.right]
+    aligned = np.zeros_like(cells)
+    top, left = (ship.grid - hull.shape[0]) // 2, (ship.grid - hull.shape[1]) // 2
+    aligned[top : top + hull.shape[0], left : left + hull.shape[1]] = hull
+    return aligned
+
+
+def pairwise_distances(ships: Sequence[Ship]) -> NDArray[np.float64]:
+    """Returns the share of cells occupied in either ship that differ, for every pair; shape [n, n]."""
+    maps = np.array([part_map(ship).ravel() for ship in ships])
+    distances = np.zeros((len(ships), len(ships)))
+    for k, own in enumerate(maps):
+        occupied = ((maps[k + 1 :] != 0) | (own != 0)).sum(axis=1)
+        distances[k, k + 1 :] = (maps[k + 1 :] != own).sum(axis=1) / np.maximum(occupied, 1)
+    return distances + distances.T
+
+
+def set_score(distances: NDArray[np.float64], different: float = DIFFERENT) -> float:
+    """Returns the share of ships that is left when the ones too much like others are dropped."""
+    alike = distances < different
+    np.fill_diagonal(alike, False)
+    left = np.ones(len(alike), dtype=bool)
+    while (counts := (alike & left).sum(axis=1) * left).any():
+        left[int(counts.argmax())] = False
+    return float(left.mean())

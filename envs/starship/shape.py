@@ -1,0 +1,195 @@
+"""Stage 1 (the hull from random modules), stage 2 (filling gaps) and the optional carving, on the plane HULL."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leafwise.envs.core.jit import jit
+from leafwise.envs.core.stream import below
+from leafwise.envs.starship.board import ONE, ZERO, bit, lowest, popcount, span
+from leafwise.envs.starship.tables import (
+    HIGH,
+    HULL,
+    LAYERS,
+    LOW,
+    MARGIN_ROWS,
+    OTHER,
+    REACH,
+    SEEN,
+    SPARE,
+    STAGE_SHAPE,
+    WEIGHTS,
+)
+
+u64 = np.uint64
+
+
+@jit(inline=True)
+def between(R, low, high):
+    """Returns a random integer in low..high."""
+    return low + np.int64(below(R, u64(high - low + 1)))
+
+
+@jit
+def draw_module(T):
+    """Draws a module into the first rows of plane SPARE, at column 0; returns its width and height."""
+    P, B = T.P, T.B
+    circle, rectangle = P[STAGE_SHAPE, WEIGHTS], P[STAGE_SHAPE, WEIGHTS + 1]
+    if np.int64(below(T.request, u64(circle + rectangle))) < circle:
+        radius = between(T.request, P[STAGE_SHAPE, WEIGHTS + 2], P[STAGE_SHAPE, WEIGHTS + 3])
+        for y in range(2 * radius + 1):
+            row = ZERO
+            for x in range(2 * radius + 1):
+                if (x - radius) ** 2 + (y - radius) ** 2 <= radius * radius + radius:
+                    row |= bit(x)
+            B[SPARE, y] = row
+        return 2 * radius + 1, 2 * radius + 1
+    width = between(T.request, P[STAGE_SHAPE, WEIGHTS + 4], P[STAGE_SHAPE, WEIGHTS + 5])
+    height = between(T.request, P[STAGE_SHAPE, WEIGHTS + 6], P[STAGE_SHAPE, WEIGHTS + 7])
+    for y in range(height):
+        B[SPARE, y] = span(0, width)
+    return width, height
+
+
+@jit
+def pick_cell(T, plane, first, last, R):
+    """Returns column and row index of a random set bit of a plane, rows first..last-1; at least one must be set."""
+    total = 0
+    for row in range(first, last):
+        total += popcount(T.B[plane, row])
+    k = np.int64(below(R, u64(total)))
+    for row in range(first, last):
+        bits = T.B[plane, row]
+        here = popcount(bits)
+        if k < here:
+            for _ in range(k):
+                bits &= bits - ONE
+            return lowest(bits), row
+        k -= here
+    return -1, -1
+
+
+@jit
+def join_module(T, width, height, left, right):
+    """Lays a random cell of the module on a random hull cell, within columns left..right; drops it if that fails."""
+    B = T.B
+    for _ in range(T.P[STAGE_SHAPE, REACH]):
+        hx, hy = pick_cell(T, HULL, 1, T.grid + 1, T.place)
+        mx, my = pick_cell(T, SPARE, 0, height, T.place)
+        x, y = hx - mx, hy - 1 - my
+        if x >= left and y >= 1 and x + width - 1 <= right and y + height <= T.grid - 1:
+            for k in range(height):
+                B[HULL, y + 1 + k] |= B[SPARE, k] << u64(x)
+            return
+
+
+@jit
+def draw_hull(T):
+    """Stage 1: draws the hull into plane HULL from the streams `request` and `place`."""
+    B, P = T.B, T.P
+    for row in range(MARGIN_ROWS):
+        B[HULL, row] = ZERO
+    modules = between(T.request, P[STAGE_SHAPE, LOW], P[STAGE_SHAPE, HIGH])
+    mirrored = P[STAGE_SHAPE, LAYERS] != 0
+    left, right, axis = 1, T.grid - 2, 0
+    for number in range(modules):
+        width, height = draw_module(T)
+        if number == 0:
+            x, y = (T.grid - width) // 2, (T.grid - height) // 2
+            for k in range(height):
+                B[HULL, y + 1 + k] = B[SPARE, k] << u64(x)
+            if mirrored:  # the mirror image must stay inside as well
+                axis = 2 * x + width - 1
+                left, right = max(1, axis - (T.grid - 2)), min(T.grid - 2, axis - 1)
+        else:
+            join_module(T, width, height, left, right)
+    if mirrored:
+        for row in range(1, T.grid + 1):
+            bits = B[HULL, row]
+            for x in range(left, right + 1):
+                if (bits >> u64(x)) & ONE != ZERO:
+                    B[HULL, row] |= bit(axis - x)
+
+
+@jit
+def seen_directions(north, east, south, west, least):
+    """Returns the bits set in at least `least` (1 to 4) of four words."""
+    two_a, two_b, any_a, any_b = north & east, south & west, north | east, south | west
+    if least == 1:
+        return any_a | any_b
+    if least == 2:
+        return two_a | two_b | (any_a & any_b)
+    if least == 3:
+        return (two_a & any_b) | (two_b & any_a)
+    return two_a & two_b
+
+
+@jit
+def scan(T, stage, sought_hull):
+    """Marks in plane SPARE the cells that see hull (or space) in enough directions; returns how many are to change."""
+    B, reach, least = T.B, T.P[stage, REACH], T.P[stage, LOW]
+    whole, changes = span(0, T.grid) if T.grid < 64 else ~ZERO, 0
+    flip = ZERO if sought_hull else ~ZERO  # space is sought as the hull of the inverted board
+    for row in range(1, T.grid + 1):
+        north, east, south, west = ZERO, ZERO, ZERO, ZERO
+        here = B[HULL, row] ^ flip
+        for k in range(1, min(reach, T.grid) + 1):
+            if row - k >= 0:
+                north |= B[HULL, row - k] ^ flip
+            if row + k < MARGIN_ROWS:
+                south |= B[HULL, row + k] ^ flip
+            east |= here >> u64(k)
+            west |= here << u64(k)
+        marked = seen_directions(north, east, south, west, least) & ~here
+        inner = span(1, T.grid - 2) if 1 < row < T.grid else ZERO
+        B[SPARE, row] = marked & (inner if sought_hull else whole)
+        changes += popcount(B[SPARE, row])
+    return changes
+
+
+@jit
+def fill_gaps(T, stage):
+    """Stage 2: cells of space with hull in enough directions become hull, all at once, several times over."""
+    for _ in range(T.P[stage, LAYERS]):
+        if scan(T, stage, True) == 0:
+            return
+        for row in range(1, T.grid + 1):
+            T.B[HULL, row] |= T.B[SPARE, row]
+
+
+@jit
+def carve(T, stage):
+    """Carves hull that sees space in enough directions, all at once, several times; keeps the largest piece."""
+    for _ in range(T.P[stage, LAYERS]):
+        if scan(T, stage, False) == 0:
+            break
+        for row in range(1, T.grid + 1):
+            T.B[HULL, row] &= ~T.B[SPARE, row]
+    keep_largest(T)
+
+
+@jit
+def keep_largest(T):
+    """Keeps the largest 4-connected piece of plane HULL, the first in raster order among equals."""
+    B, best = T.B, 0
+    for row in range(MARGIN_ROWS):
+        B[OTHER, row] = ZERO
+    for start in range(1, T.grid + 1):
+        while B[HULL, start] != ZERO:
+            for row in range(MARGIN_ROWS):
+                B[SEEN, row] = ZERO
+            B[SEEN, start] = bit(lowest(B[HULL, start]))
+            area, before = 1, 0
+            while area > before:
+                before, area = area, 0
+                for row in range(1, T.grid + 1):
+                    old = B[SEEN, row]
+                    B[SEEN, row] |= (old << ONE | old >> ONE | B[SEEN, row - 1] | B[SEEN, row + 1]) & B[HULL, row]
+                    area += popcount(B[SEEN, row])
+            for row in range(1, T.grid + 1):
+                B[HULL, row] &= ~B[SEEN, row]
+                if area > best:
+                    B[OTHER, row] = B[SEEN, row]
+            best = max(best, area)
+    for row in range(1, T.grid + 1):
+        B[HULL, row] = B[OTHER, row]

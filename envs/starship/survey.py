@@ -1,0 +1,112 @@
+"""Figures over many seeds: validity, quality and its terms, diversity, whether requests are met, speed."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.starship.catalogue import PARTS
+from leafwise.envs.starship.check import check
+from leafwise.envs.starship.diversity import pairwise_distances, set_score
+from leafwise.envs.starship.generator import Generator
+from leafwise.envs.starship.presets import Parameters
+from leafwise.envs.starship.quality import FIGURES, TERMS
+from leafwise.envs.starship.ship import Ship
+
+COMPARED = 300
+"""Ships that are compared pair by pair; more tell little and take long."""
+MEASURED = (
+    *("quality", *TERMS, *FIGURES),
+    *("forward_acceleration", "seats_per_operator", "price_per_firepower", "parts"),
+)
+"""Figures of which mean and standard deviation over the valid ships are given."""
+SPLIT_TOLERANCE = 0.25
+"""Total variation distance up to which the firepower's facings count as those asked for."""
+
+
+def survey(parameters: Parameters, seeds: Sequence[int], *, checked: bool = False) -> dict[str, Any]:
+    """Makes the ship of every seed and returns the figures by name.
+
+    Shares from 0 to 1; `ships_per_second` counts generation with retries and figures, on one core, after warm-up.
+    With `checked`, every ship is also checked against the rules, and `broken` counts the broken rules by name.
+    """
+    if not seeds:
+        raise ValueError("seeds should be at least one, got none")
+    generator = Generator(parameters)
+    generator.ship(seeds[0])
+    seconds = 0.0
+    kept: list[Ship] = []
+    tallies: list[dict[str, float]] = []
+    reasons: Counter[str] = Counter()
+    broken: Counter[str] = Counter()
+    for seed in seeds:
+        started = time.perf_counter()
+        ship = generator.ship(seed)
+        seconds += time.perf_counter() - started
+        tallies.append(_tally(ship))
+        if len(kept) < COMPARED:
+            kept.append(ship)
+        reasons.update(ship.reasons if ship.attempt == 0 else generator.attempt(seed, 0).reasons)
+        if checked and ship.valid:
+            broken.update(fault.rule for fault in check(ship))
+    table = {name: np.array([tally[name] for tally in tallies], dtype=float) for name in tallies[0]}
+    valid = table["valid"] == 1
+    figures: dict[str, Any] = {
+        "preset": parameters.preset,
+        "seeds": [int(min(seeds)), int(max(seeds)) + 1],
+        "ships": len(seeds),
+        "first_attempt_valid": _mean(valid & (table["attempt"] == 0)),
+        "valid": _mean(valid),
+        "attempts_most": int(table["attempt"].max()) + 1,
+        "first_attempt_reasons": dict(sorted(reasons.items())),
+        "ships_per_second": round(len(seeds) / seconds, 1),
+    }
+    for name in MEASURED:
+        figures[name] = {"mean": _mean(table[name][valid]), "sd": _spread(table[name][valid])}
+    figures["diversity"] = _diversity(kept)
+    figures["controllability"] = {
+        "thrust": _mean(table["thrust_score"] >= table["thrust_target"]),
+        "fire": _mean(table["fire_as_asked"]),
+        "seats": _mean(table["seats"] >= parameters.crew.min_seats),
+    }
+    if checked:
+        figures["broken"] = dict(sorted(broken.items()))
+    return figures
+
+
+def _tally(ship: Ship) -> dict[str, float]:
+    """Returns what the survey needs of one ship."""
+    own = {"valid": ship.valid, "attempt": ship.attempt, "fire_as_asked": _fire_as_asked(ship)}
+    return {**ship.stats, **own, "parts": len(ship.parts)}
+
+
+def _diversity(ships: Sequence[Ship]) -> dict[str, float]:
+    distances = pairwise_distances(ships)
+    n = len(distances)
+    mean = float(distances.sum() / (n * (n - 1))) if n > 1 else 0.0
+    return {"ships": n, "set_score": round(set_score(distances), 4), "mean_distance": round(mean, 4)}
+
+
+def _fire_as_asked(ship: Ship) -> bool:
+    """Returns whether the firepower's facings are near the weights that the weapons stage was given."""
+    stage = ship.parameters.weapons
+    asked = np.array([stage.weight_north, stage.weight_east, stage.weight_south, stage.weight_west], dtype=float)
+    fire = np.zeros(4)
+    for part in ship.parts:
+        fire[part.r] += PARTS[part.number].firepower
+    if not fire.any():
+        return False
+    return bool(0.5 * np.abs(fire / fire.sum() - asked / asked.sum()).sum() <= SPLIT_TOLERANCE)
+
+
+def _mean(values: NDArray[Any]) -> float:
+    return round(float(values.mean()), 4) if values.size else 0.0
+
+
+def _spread(values: NDArray[Any]) -> float:
+    return round(float(values.std()), 4) if values.size else 0.0

@@ -1,0 +1,165 @@
+"""What compiled code is handed: catalogue, parameters and scratch in one tuple; and the layout of a state row.
+
+A state is one row of 16-bit words: a header, one word for each cell of the grid in raster order, and two words for
+each part in placement order.
+
+- header: the words named below; `POINTS + stage` and `TARGET + stage` hold a stage's progress and its target.
+- cell: SPACE, ARMOUR, CORRIDOR or ROOM + part, with DOOR_EAST and DOOR_SOUTH for the cell's own east and south edge.
+- part: first word `part | rotation << 4 | door slot << 8`, second word `x | y << 8` of its top-left cell.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.starship import catalogue
+from leafwise.envs.starship.presets import MOST_PARTS, STAGES, Parameters, most_parts
+
+PARTS_PLACED, REASONS, SKIPS, EXHAUSTED = 0, 1, 2, 3
+POINTS, TARGET = 4, 20
+HEADER = 36
+DOOR_EAST, DOOR_SOUTH, VALUE = 0x4000, 0x8000, 0x3FFF
+
+STAGE_SHAPE, STAGE_FILL, STAGE_COCKPIT, STAGE_REACTOR, STAGE_COCKPIT_ARMOUR, STAGE_REACTOR_ARMOUR = 1, 2, 3, 4, 5, 6
+STAGE_THRUSTERS, STAGE_WEAPONS, STAGE_EXTERIOR, STAGE_AMMO, STAGE_POWER, STAGE_CREW = 7, 8, 9, 10, 11, 12
+STAGE_ARMOUR, STAGE_DOORS, STAGE_CARVE = 13, 14, 15
+
+REASON_NAMES = (
+    "shape_failed",
+    "no_cockpit",
+    "no_reactor",
+    "thrust_below_min",
+    "weapons_below_min",
+    "ammo_below_min",
+    "power_below_min",
+    "crew_below_min",
+)
+"""Why a ship is not valid, by bit of the REASONS word."""
+REASON_BIT = (-1, 0, 0, 1, 2, -1, -1, 3, 4, -1, 5, 6, 7, -1, -1, 0)
+"""The bit that a stage sets when it fails, -1 where it cannot; by stage number."""
+
+STRATEGIES = ("random", "protected", "centralized", "farthest_in_facing", "near_consumers", "align_edges")
+RANDOM, PROTECTED, CENTRALIZED, FARTHEST, NEAR, ALIGN = range(6)
+
+# Columns of the parameter matrix. The first six mean the same for every stage that has them.
+ENABLED, LIMIT, STRATEGY, FIRST_TIE, LOW, HIGH = range(6)
+REACH, LAYERS = 6, 7
+"""REACH: near, scan range, longest path or redraws; LAYERS: layers, iterations, or whether the hull is mirrored."""
+WEIGHTS = 8
+"""The weights of three kinds, then of the facings N, E, S, W; the shape's module sizes stand here instead."""
+FACINGS = 11
+COLUMNS = 16
+
+KINDS = {
+    STAGE_COCKPIT: (catalogue.COCKPIT,),
+    STAGE_REACTOR: (catalogue.REACTOR,),
+    STAGE_THRUSTERS: catalogue.THRUSTERS,
+    STAGE_WEAPONS: catalogue.WEAPONS,
+    STAGE_AMMO: (catalogue.AMMO_SUPPLY,),
+    STAGE_POWER: (catalogue.POWER_STORAGE,),
+    STAGE_CREW: catalogue.CREW_ROOMS,
+}
+"""The parts each stage places, in the order of their weights."""
+
+MARGIN_ROWS = 66
+"""Rows of a bit plane: row y of the grid is at y + 1, so that both neighbours of every row exist."""
+HULL, FLOOR, EAST, SOUTH, ANCHORS, SEEN, SPARE, OTHER = range(8)
+"""Bit planes, bit x for column x: hull; corridor; one may walk from (x, y) east, south; three for scratch."""
+
+
+class Tables(NamedTuple):
+    """Catalogue, parameters and scratch of one generator; one set per thread."""
+
+    grid: int
+    size: NDArray[np.int64]
+    """Footprints; shape [part, rotation, 2]."""
+    slots: NDArray[np.int64]
+    """Door slots; shape [part, rotation, slot, 3]."""
+    facts: NDArray[np.int64]
+    """Numbers of the parts; shape [part, 9]."""
+    kinds: NDArray[np.int64]
+    """Parts that a stage places, -1 past the last; shape [stage, 3]."""
+    P: NDArray[np.int64]
+    """Parameters; shape [stage, COLUMNS]."""
+    B: NDArray[np.uint64]
+    """Bit planes; shape [8, MARGIN_ROWS]."""
+    D: NDArray[np.int64]
+    """Steps from each cell to the nearest SPACE; shape [grid * grid]."""
+    notes: NDArray[np.int64]
+    """What a strategy finds out once before it scores places; shape [4 + parts]."""
+    request: NDArray[np.uint64]
+    """Stream of what is asked for; shape [2]."""
+    place: NDArray[np.uint64]
+    """Stream of where things go; shape [2]."""
+
+
+def new_tables(parameters: Parameters) -> Tables:
+    """Returns fresh tables for these parameters."""
+    kinds = np.full((16, 3), -1, dtype=np.int64)
+    for stage, parts in KINDS.items():
+        kinds[stage, : len(parts)] = parts
+    return Tables(
+        grid=parameters.grid,
+        size=catalogue.SIZE,
+        slots=catalogue.SLOTS,
+        facts=catalogue.FACTS,
+        kinds=kinds,
+        P=encode(parameters),
+        B=np.zeros((8, MARGIN_ROWS), dtype=np.uint64),
+        D=np.zeros(parameters.grid**2, dtype=np.int64),
+        notes=np.zeros(4 + MOST_PARTS, dtype=np.int64),
+        request=np.zeros(2, dtype=np.uint64),
+        place=np.zeros(2, dtype=np.uint64),
+    )
+
+
+def row_length(parameters: Parameters) -> int:
+    """Returns the number of words of a state row."""
+    return HEADER + parameters.grid**2 + 2 * most_parts(parameters)
+
+
+def new_rows(parameters: Parameters, count: int) -> NDArray[np.uint16]:
+    """Returns `count` empty state rows (all SPACE, no parts); shape [count, words]."""
+    return np.zeros((count, row_length(parameters)), dtype=np.uint16)
+
+
+def encode(parameters: Parameters) -> NDArray[np.int64]:
+    """Returns the parameters as the matrix that compiled code reads; shape [16, COLUMNS]."""
+    P = np.zeros((16, COLUMNS), dtype=np.int64)
+    for number, name, _ in STAGES:
+        stage: Any = getattr(parameters, name)
+        P[number, ENABLED] = stage.enabled
+        P[number, LIMIT] = getattr(stage, "max_detour", 0)
+        P[number, STRATEGY] = STRATEGIES.index(getattr(stage, "strategy", "random"))
+        P[number, FIRST_TIE] = getattr(stage, "tie", "random") == "first"
+        P[number, LAYERS] = getattr(stage, "layers", 0)
+        P[number, WEIGHTS] = 1
+        P[number, FACINGS] = 1
+    shape, circle, rectangle = parameters.shape, parameters.shape.circle, parameters.shape.rectangle
+    P[STAGE_SHAPE, LOW:WEIGHTS] = shape.min_modules, shape.max_modules, shape.max_redraws, shape.symmetry == "x"
+    P[STAGE_SHAPE, WEIGHTS:COLUMNS] = [
+        *(circle.weight, rectangle.weight, circle.min_radius, circle.max_radius),
+        *(rectangle.min_width, rectangle.max_width, rectangle.min_height, rectangle.max_height),
+    ]
+    for number, scan in ((STAGE_FILL, parameters.fill_gaps), (STAGE_CARVE, parameters.carve)):
+        P[number, LOW], P[number, REACH], P[number, LAYERS] = scan.min_directions, scan.scan_range, scan.iterations
+    for number in (STAGE_COCKPIT, STAGE_REACTOR):
+        P[number, LOW : HIGH + 1] = 1
+    thrusters, weapons, crew = parameters.thrusters, parameters.weapons, parameters.crew
+    for number, mounts in ((STAGE_THRUSTERS, thrusters), (STAGE_WEAPONS, weapons)):
+        P[number, LOW : HIGH + 1] = mounts.min_score, mounts.max_score
+        P[number, FACINGS : FACINGS + 4] = (
+            *(mounts.weight_north, mounts.weight_east),
+            *(mounts.weight_south, mounts.weight_west),
+        )
+    P[STAGE_THRUSTERS, WEIGHTS:FACINGS] = thrusters.weight_small, thrusters.weight_medium, thrusters.weight_large
+    P[STAGE_WEAPONS, WEIGHTS : WEIGHTS + 2] = weapons.weight_medium, weapons.weight_large
+    for number, supply in ((STAGE_AMMO, parameters.ammo_supplies), (STAGE_POWER, parameters.power_storage)):
+        P[number, LOW : REACH + 1] = supply.min_count, supply.max_count, supply.near
+    P[STAGE_CREW, LOW : HIGH + 1] = crew.min_seats
+    P[STAGE_CREW, WEIGHTS : WEIGHTS + 2] = crew.weight_quarters, crew.weight_bunk
+    P[STAGE_DOORS, REACH] = parameters.extra_doors.max_path
+    return P

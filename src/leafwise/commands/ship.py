@@ -1,0 +1,301 @@
+"""`leafwise ship gen|check|stats|gallery`: makes ships, checks ship files, measures many, draws a contact sheet.
+
+Every parameter of every stage is an option, for instance `--thrusters.min-score 30`; `--config FILE` reads them from
+TOML, `gen --save-config FILE` writes them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+import tyro
+
+from leafwise.envs.starship import (
+    CLASSIC,
+    Generator,
+    Parameters,
+    Ship,
+    check,
+    dump,
+    from_toml,
+    preset,
+    read,
+    ship_hash,
+    switched,
+    to_toml,
+)
+from leafwise.envs.starship.files import write_bytes
+
+PROGRAM = "leafwise ship"
+LARGEST_CONFIG = 1 << 18
+"""Bytes of a parameter file that are read at most."""
+MOST_PICTURED = 400
+Options = TypeVar("Options")
+AllParameters = Annotated[Parameters, tyro.conf.arg(name="")]
+
+
+@dataclass
+class Common:
+    """Where the parameters come from."""
+
+    config: Path | None = None
+    """TOML file of parameters; its `preset` names the preset that it changes."""
+    disable: tuple[str, ...] = ()
+    """Stages to switch off, by name, for instance "Exterior Armour"."""
+    enable: tuple[str, ...] = ()
+    """Stages to switch on, for instance Carve."""
+    parameters: AllParameters = field(default_factory=lambda: CLASSIC)
+
+    def chosen(self) -> Parameters:
+        """Returns the parameters with the named stages switched."""
+        return switched(switched(self.parameters, self.enable, True), self.disable, False)
+
+
+@dataclass
+class Gen(Common):
+    """Makes the ship of a seed; prints it as text unless a file is asked for."""
+
+    seed: int = 0
+    """Seed, from 0 to 2**64 - 1."""
+    json: Path | None = None
+    """File for the ship as JSON."""
+    png: Path | None = None
+    """File for the picture, 12 pixels a cell."""
+    svg: Path | None = None
+    """File for the picture as SVG."""
+    stages: Path | None = None
+    """File for the picture of the ship after each stage, as PNG."""
+    lanes: bool = False
+    """Show the lanes that thrusters and weapons need clear."""
+    hull: Path | None = None
+    """Text file of the hull ("." and space, a row a line), used instead of stage 1."""
+    strict: bool = False
+    """Fail if no attempt gives a valid ship."""
+    save_config: Path | None = None
+    """File for all parameters as TOML."""
+
+
+@dataclass
+class Check:
+    """Checks ship files against the rules; names each broken rule and where."""
+
+    files: tyro.conf.Positional[tuple[Path, ...]]
+    """Ship files (JSON)."""
+
+
+@dataclass
+class Stats(Common):
+    """Makes the ships of many seeds and prints validity, quality and its terms, diversity and speed."""
+
+    seeds: str = "0:1000"
+    """Seeds FIRST:END, END not included."""
+    check: bool = False
+    """Check every ship against the rules too (about 15 ms a classic ship)."""
+    json: bool = False
+    """Print the figures as JSON."""
+
+
+@dataclass
+class Gallery(Common):
+    """Draws the ships of several seeds on one contact sheet."""
+
+    seeds: str = "0:12"
+    """Seeds FIRST:END, END not included."""
+    png: Path = Path("gallery.png")
+    """File for the picture."""
+    columns: int = 4
+    """Ships in a row."""
+    scale: float = 0.4
+    """Size; 1 means 12 pixels a cell."""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs one of the four commands; returns 0, 1 if a ship is not valid, 2 for wrong input."""
+    commands: dict[str, Callable[[list[str]], int]] = {"gen": gen, "check": checked, "stats": stats, "gallery": sheet}
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(f"usage: {PROGRAM} {{{','.join(commands)}}} [options]; --help after a command lists its options")
+        return 0 if arguments else 2
+    try:
+        if arguments[0] not in commands:
+            raise ValueError(f"command should be one of {', '.join(commands)}, got {arguments[0]!r}")
+        return commands[arguments[0]](arguments[1:])
+    except OSError as problem:
+        name = f"{problem.filename}: " if problem.filename else ""
+        print(f"{PROGRAM}: {name}{problem.strerror or problem}", file=sys.stderr)
+    except ValueError as problem:
+        print(f"{PROGRAM}: {' '.join(str(problem).split())}", file=sys.stderr)
+    return 2
+
+
+def gen(arguments: list[str]) -> int:
+    """Makes one ship."""
+    options = parse(Gen, "gen", arguments, Gen(parameters=base(arguments)))
+    parameters = options.chosen()
+    generator = Generator(parameters, hull=hull_lines(options.hull, parameters.grid) if options.hull else None)
+    ship = generator.ship(options.seed, strict=options.strict)
+    if options.json:
+        write_bytes((dump(ship) + "\n").encode("ascii"), options.json)
+    if options.save_config:
+        write_bytes(to_toml(parameters).encode(), options.save_config)
+    if options.png or options.svg or options.stages:
+        draw_files(options, generator, ship)
+    if not (options.json or options.png or options.svg or options.stages):
+        print("\n".join(line.rstrip() for line in ship.text.splitlines() if line.strip()))
+    state = "valid" if ship.valid else "not valid: " + ", ".join(ship.reasons)
+    quality = f"quality {ship.stats['quality']:.3f}"
+    print(
+        f"{ship.parameters.preset} seed {ship.seed} attempt {ship.attempt}: {state}, {quality}, {ship_hash(ship)[:16]}"
+    )
+    return 0 if ship.valid else 1
+
+
+def draw_files(options: Gen, generator: Generator, ship: Ship) -> None:
+    """Writes the pictures that the options ask for."""
+    from leafwise.envs.starship import draw
+
+    if options.png:
+        write_bytes(draw.png(ship, lanes=options.lanes), options.png)
+    if options.svg:
+        write_bytes(draw.svg(ship, lanes=options.lanes).encode("utf-8"), options.svg)
+    if options.stages:
+        story = draw.story(generator.stages(ship.seed, ship.attempt))
+        write_bytes(draw.png_bytes(story), options.stages)
+
+
+def checked(arguments: list[str]) -> int:
+    """Checks ship files."""
+    options = parse(Check, "check", arguments)
+    if not options.files:
+        raise ValueError("check: at least one ship file should be named, got none")
+    status = 0
+    for path in options.files:
+        try:
+            ship = read(path)
+        except ValueError as problem:
+            raise ValueError(f"{path}: {problem}") from None
+        broken = [str(fault) for fault in check(ship)]
+        if ship.valid and not broken:
+            print(f"{path}: ok")
+        else:
+            status = 1
+            for fault in broken or [f"not valid: {', '.join(ship.reasons)}"]:
+                print(f"{path}: {fault}")
+    return status
+
+
+def stats(arguments: list[str]) -> int:
+    """Measures the ships of many seeds."""
+    from leafwise.envs.starship.survey import survey
+
+    options = parse(Stats, "stats", arguments, Stats(parameters=base(arguments)))
+    figures = survey(options.chosen(), seed_range(options.seeds), checked=options.check)
+    if options.json:
+        print(json.dumps(figures))
+    else:
+        for name, value in figures.items():
+            print(f"{name:24} {_shown(value)}")
+    return 0 if figures["valid"] == 1.0 and not figures.get("broken") else 1
+
+
+def sheet(arguments: list[str]) -> int:
+    """Draws a contact sheet."""
+    from leafwise.envs.starship import draw
+
+    options = parse(Gallery, "gallery", arguments, Gallery(parameters=base(arguments)))
+    seeds = seed_range(options.seeds)
+    if not 1 <= options.columns <= MOST_PICTURED or not 0.05 <= options.scale <= 4:
+        raise ValueError(
+            f"columns should be from 1 to {MOST_PICTURED} and scale from 0.05 to 4, "
+            f"got {options.columns} and {options.scale}"
+        )
+    if len(seeds) > MOST_PICTURED:
+        raise ValueError(f"seeds should be at most {MOST_PICTURED} for a gallery, got {len(seeds)}")
+    generator = Generator(options.chosen())
+    ships = [generator.ship(seed) for seed in seeds]
+    write_bytes(draw.png_bytes(draw.gallery(ships, options.columns, options.scale)), options.png)
+    print(f"{options.png}: {len(ships)} ships, {sum(ship.valid for ship in ships)} valid")
+    return 0 if all(ship.valid for ship in ships) else 1
+
+
+def parse(kind: type[Options], command: str, arguments: list[str], default: Options | None = None) -> Options:
+    """Returns the options of a command; ValueError in one line for wrong ones."""
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said):
+            extra: dict[str, Any] = {} if default is None else {"default": default}
+            return tyro.cli(kind, args=arguments, prog=f"{PROGRAM} {command}", description=kind.__doc__, **extra)
+    except SystemExit as end:
+        if not end.code:
+            raise
+        raise ValueError(f"{command}: {_first_sentence(said.getvalue())}") from None
+
+
+def _first_sentence(box: str) -> str:
+    """Returns the message of the box that tyro draws: what stands between its title and the next ruled line."""
+    lines = [line.strip(" │|") for line in box.splitlines()][1:]
+    ruled = [not set(line) - set("─-+╰╯╭╮") for line in lines]
+    start = ruled.index(False)
+    end = ruled.index(True, start)
+    return " ".join(lines[start:end])
+
+
+def base(arguments: Sequence[str]) -> Parameters:
+    """Returns the parameters that the other options change: those of --config, or else of --preset."""
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+    first.add_argument("--preset")
+    first.add_argument("--config", type=Path)
+    try:
+        known, _ = first.parse_known_args(list(arguments))
+    except argparse.ArgumentError as problem:
+        raise ValueError(str(problem)) from None
+    if known.config is None:
+        return preset(known.preset or "classic")
+    if known.preset is not None:
+        raise ValueError("--preset and --config should not both be given: the file names its preset")
+    return from_toml(read_text(known.config))
+
+
+def read_text(path: Path) -> str:
+    """Returns a small UTF-8 file."""
+    with open(path, "rb") as file:
+        data = file.read(LARGEST_CONFIG + 1)
+    if len(data) > LARGEST_CONFIG:
+        raise ValueError(f"{path} should have at most {LARGEST_CONFIG} bytes, got more")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise ValueError(f"{path} should be UTF-8 text: {problem.reason} at byte {problem.start}") from None
+
+
+def hull_lines(path: Path, grid: int) -> list[str]:
+    """Returns the rows of a hull file, filled up with space on the right and below."""
+    lines = read_text(path).rstrip("\n").split("\n")
+    return [line.ljust(grid) for line in lines] + [" " * grid] * (grid - len(lines))
+
+
+def seed_range(text: str) -> range:
+    """Returns the seeds of "FIRST:END"."""
+    first, _, end = text.partition(":")
+    if not (
+        first.isascii() and first.isdigit() and end.isascii() and end.isdigit() and int(first) < int(end) < 1 << 63
+    ):
+        raise ValueError(f"seeds should be FIRST:END with FIRST below END, for instance 0:1000, got {text[:60]!r}")
+    return range(int(first), int(end))
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "  ".join(f"{name} {entry}" for name, entry in value.items()) or "none"
+    return ":".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

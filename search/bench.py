@@ -69,7 +69,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """Options of `Search` that are measured; all but the cutoff are exact."""
 
 
-def bench_search(game: Game, state: State, depth: int = 4, seconds: float = 0.5) -> dict[str, float]:
+def bench_options(game: Game, state: State, depth: int = 4, seconds: float = 0.5) -> dict[str, float]:
     """Returns rates of every option of `Search` at one position, with the game's default score.
 
     Keys are `OPTION nodes/s`, `OPTION leaves/s`, and against the plain search `OPTION time ratio`, `OPTION node ratio` and

@@ -5,8 +5,6 @@
 injects the line tables, which end up in the machine code.
 """
 
-# ruff: noqa: F821
-
 from __future__ import annotations
 
 from collections.abc import Iterator

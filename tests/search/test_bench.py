@@ -5,7 +5,7 @@ import pytest
 from games import dice
 from leafwise.envs.registry import game
 from leafwise.search import Search
-from leafwise.search.bench import POSITIONS, bench_search
+from leafwise.search.bench import POSITIONS, bench_options
 from leafwise.search.scalar_threes import ScalarSearch
 
 THREES = game("threes")
@@ -29,7 +29,7 @@ def test_the_hand_written_search_knows_one_variant_and_its_scores():
 
 
 def test_options_are_measured_at_equal_value():
-    rates = bench_search(dice.GAME, dice.GAME.new(900_001), depth=4, seconds=0.01)
+    rates = bench_options(dice.GAME, dice.GAME.new(900_001), depth=4, seconds=0.01)
     assert rates["plain node ratio"] == 1
     assert rates["table node ratio"] <= 1
     assert rates["pruning node ratio"] < 1

@@ -28,11 +28,11 @@ class Config:
 
     run: str = ""
     """Run folder (default: a new one under runs/)."""
-    moves: int = 40_000_000
-    """Moves to learn from (about half a minute per 40 million on one core)."""
+    moves: int = 25_000_000
+    """Moves to learn from (about a million a second on one core)."""
     hand_made: str = "openness"
     """The hand-made leaf to play against."""
-    games: tuple[int, ...] = (400, 100)
+    games: tuple[int, ...] = (300, 60)
     """Games per player at depth 1, 2, ..."""
     processes: int = 2
     """Processes that play."""

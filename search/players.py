@@ -66,8 +66,11 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
     words = split(rest)
     if kind == "random" and not rest:
         return RandomPlayer(seed, text)
+    if kind in game.ais:
+        return named_ai(game, kind, words, text)
     if kind not in ("greedy", "search"):
-        raise ValueError(f"expected a player like random, greedy:SCORE or search:LEAF,depth=3, got {text!r}")
+        known = "".join(f", {name}" for name in game.ais)
+        raise ValueError(f"expected a player like random, greedy:SCORE, search:LEAF,depth=3{known}, got {text!r}")
     name = words.pop(0) if words and not is_option(words[0]) else game.default_score
     options: dict[str, int | float] = {"depth": 1} if kind == "greedy" else {}
     for word in words:
@@ -80,6 +83,16 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
         except ValueError:
             raise ValueError(f"player {text!r}: expected a number for {option}, got {value!r}") from None
     return SearchPlayer(Search(game, leaf(game, name), **options), text)  # type: ignore[arg-type]
+
+
+def named_ai(game: Game, kind: str, words: list[str], text: str) -> Player:
+    """Returns one of the game's own players under the name `text`; raises ValueError for words it does not know."""
+    try:
+        found: Player = game.ais[kind](game, kind, words)
+    except ValueError as problem:
+        raise ValueError(f"player {text!r}: {problem}") from None
+    found.name = text
+    return found
 
 
 def is_option(word: str) -> bool:

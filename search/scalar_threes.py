@@ -16,6 +16,7 @@ from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import jit, specialise
 from leafwise.envs.core.state import State
+from leafwise.envs.threes.baselines import slide
 from leafwise.envs.threes.rules import DECK as DECK_BIT
 from leafwise.envs.threes.rules import (
     FULL_DECK,
@@ -40,16 +41,6 @@ u64 = np.uint64
 S12 = u64(12)
 NINE_BITS = u64(511)
 BONUS = 1.0 / 21.0
-
-
-@jit(inline=True)
-def slide(b, lines):
-    return (
-        u64(lines[b & LINE])
-        | (u64(lines[(b >> S16) & LINE]) << S16)
-        | (u64(lines[(b >> S32) & LINE]) << S32)
-        | (u64(lines[b >> S48]) << S48)
-    )
 
 
 @jit(inline=True)

@@ -21,7 +21,7 @@ from leafwise.search.players import Player, player
 
 FINAL_SEED = 1_000_000
 """First seed of games whose figures are reported; training and model selection stay below."""
-BATCH = 10
+BATCH = 5
 """Seeds per task; players start anew with each, so the result does not depend on the number of processes."""
 
 Played = tuple[float, int, int, float]

@@ -16,7 +16,6 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.solution import Solution, check_question
 from leafwise.envs.core.state import State
 
-
 ENOUGH_BITS = {7: 17, 8: 23}
 """Points -> log2 of the entries beyond which a table brings nothing; 13 for fewer points."""
 

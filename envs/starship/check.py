@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from leafwise.envs.starship.catalogue import DIRECTIONS, DX, DY, PARTS, door_slots
-from leafwise.envs.starship.presets import Parameters
+from leafwise.envs.starship.presets import MOST_EXTRA_SEATS, Parameters
 from leafwise.envs.starship.report import stats_of
 from leafwise.envs.starship.ship import PlacedPart, Ship
 
@@ -149,14 +149,14 @@ def _counts(ship: Ship) -> list[Broken]:
     """V3 to V7: what the stages of the file's own parameters ask for; a disabled stage places nothing."""
     p: Parameters = ship.parameters
     thrusters, weapons, ammo, power, crew = p.thrusters, p.weapons, p.ammo_supplies, p.power_storage, p.crew
-    asked = [
+    asked: list[tuple[str, str, Any, tuple[str, ...], int, int]] = [
         ("V3", "cockpits", p.cockpit, ("cockpit",), 1, 1),
         ("V3", "reactors", p.reactor, ("reactor",), 1, 1),
         ("V4", "thruster score", thrusters, THRUSTER_NAMES, thrusters.min_score, thrusters.max_score),
         ("V5", "weapon score", weapons, WEAPON_NAMES, weapons.min_score, weapons.max_score),
         ("V6", "ammo supplies", ammo, ("ammo_supply",), ammo.min_count, ammo.max_count),
         ("V6", "power storages", power, ("power_storage",), power.min_count, power.max_count),
-        ("V7", "seats", crew, ("quarters", "bunk"), crew.min_seats, crew.min_seats + 5),
+        ("V7", "seats", crew, ("quarters", "bunk"), crew.min_seats, crew.min_seats + MOST_EXTRA_SEATS),
     ]
     broken = []
     for rule, what, stage, names, low, high in asked:

@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.starship import presets
 from leafwise.envs.starship.catalogue import CORRIDOR
 from leafwise.envs.starship.presets import STAGES, Parameters
@@ -13,7 +15,6 @@ from leafwise.envs.starship.report import measured, targets
 from leafwise.envs.starship.ship import Ship, ship_of_row
 from leafwise.envs.starship.stages import build
 from leafwise.envs.starship.tables import HEADER, REASONS, new_rows, new_tables
-from numpy.typing import NDArray
 
 DEFAULT_ATTEMPTS = Parameters().max_attempts
 ORDER = np.array([number for number, _, _ in STAGES], dtype=np.int64)
@@ -46,9 +47,10 @@ class Generator:
     def attempt(self, seed: int, attempt: int) -> Ship:
         """Returns one attempt at a seed, valid or not."""
         self._rows[0] = self._start
-        build(self._rows, self._tables, ORDER, _seed(seed), np.uint64(attempt), False)
+        key = _seed(seed)
+        build(self._rows, self._tables, ORDER, key, np.uint64(attempt), False)
         stats = {**measured(self._rows, self._tables, self.parameters), **targets(self._rows)}
-        return ship_of_row(self._rows[0], self._kept, seed, attempt, dict(sorted(stats.items())))
+        return ship_of_row(self._rows[0], self._kept, int(key), attempt, dict(sorted(stats.items())))
 
     def ship(self, seed: int, *, strict: bool = False) -> Ship:
         """Returns the first valid attempt at a seed (an integer of 64 bits).
@@ -75,13 +77,14 @@ class Generator:
         """Returns the ship after each stage that is enabled, as (stage name, ship), in the order they run."""
         rows = new_rows(self.parameters, len(ORDER) + 1)
         rows[0] = self._start
-        build(rows, self._tables, ORDER, _seed(seed), np.uint64(attempt), True)
+        key = _seed(seed)
+        build(rows, self._tables, ORDER, key, np.uint64(attempt), True)
         told = []
         for n, (_, field, name) in enumerate(STAGES):
             if getattr(self.parameters, field).enabled:
                 row = rows[n + 1 : n + 2]
                 stats = dict(sorted({**measured(row, self._tables, self.parameters), **targets(row)}.items()))
-                told.append((name, ship_of_row(row[0], self._kept, seed, attempt, stats)))
+                told.append((name, ship_of_row(row[0], self._kept, int(key), attempt, stats)))
         return told
 
     def first_attempt_reasons(self, seed: int) -> int:

@@ -79,15 +79,15 @@ class FillGaps:
 
 @dataclass(frozen=True)
 class Carve:
-    """Optional, between stages 2 and 3: carves hull that sticks out, the reverse of filling gaps."""
+    """Optional, in place of stage 2 or after it: hull with space in several directions nearby is carved away."""
 
     enabled: bool = False
     """Whether the stage runs."""
     scan_range: int = 2
     """How far each ray looks for space, in cells."""
-    iterations: int = 2
+    iterations: int = 1
     """Times the scan is repeated."""
-    min_directions: int = 3
+    min_directions: int = 2
     """Directions (of 4) in which space must be seen."""
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from leafwise.envs.starship.catalogue import BUNK, PARTS, THRUSTER_SMALL
+from leafwise.envs.starship.catalogue import BUNK, PARTS, QUARTERS, THRUSTER_SMALL
 from leafwise.envs.starship.parameters import (
     AmmoSupplies,
     Carve,
@@ -31,6 +32,8 @@ GRID_LIMITS = (12, 64)
 LARGEST = 1000
 """No number in the parameters may be greater."""
 MOST_PARTS = 250
+MOST_EXTRA_SEATS = PARTS[QUARTERS].seats - 1
+"""Seats by which a ship may exceed what it was asked for."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +91,12 @@ def _check(parameters: Parameters) -> None:
     low, high = GRID_LIMITS
     _in_range("grid", parameters.grid, low, high)
     _in_range("max_attempts", parameters.max_attempts, 1, LARGEST)
-    if not isinstance(parameters.preset, str) or len(parameters.preset) > 40 or not parameters.preset.isprintable():
-        raise ValueError(f"preset should be a name of at most 40 printable characters, got {parameters.preset!r}")
+    name = typed(str, parameters.preset, "preset")
+    if len(name) > 40 or not name.isprintable():
+        raise ValueError(f"preset should be a name of at most 40 printable characters, got {reprlib.repr(name)}")
+    types = get_type_hints(Parameters)
     for _, name, _ in STAGES:
-        _check_numbers(name, getattr(parameters, name))
+        _check_fields(name, typed(types[name], getattr(parameters, name), name))
     shape, room = parameters.shape, parameters.grid - 2
     _in_range("shape.min_modules", shape.min_modules, 1, LARGEST)
     _in_range("shape.circle.max_radius", shape.circle.max_radius, 0, (room - 1) // 2)
@@ -120,27 +125,40 @@ def most_parts(parameters: Parameters) -> int:
         + parameters.weapons.max_score
         + parameters.ammo_supplies.max_count
         + parameters.power_storage.max_count
-        + parameters.crew.min_seats // PARTS[BUNK].points
-        + 1
+        + (parameters.crew.min_seats + MOST_EXTRA_SEATS) // PARTS[BUNK].points
     )
 
 
-def _check_numbers(where: str, stage: Any) -> None:
-    """Checks every number of one stage, and that each `min_...` is at most its `max_...`."""
-    for entry in dataclasses.fields(stage):
-        value = getattr(stage, entry.name)
+def typed(wanted: Any, value: Any, place: str) -> Any:
+    """Returns `value` if it is of a field's type; ValueError, naming the field by `place`, otherwise."""
+    if get_origin(wanted) is Literal:
+        if not isinstance(value, str) or value not in get_args(wanted):
+            raise ValueError(f"{place} should be one of {', '.join(get_args(wanted))}, got {reprlib.repr(value)}")
+    elif not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
+        kind = {int: "an integer", bool: "true or false", str: "a text"}.get(wanted, f"a {wanted.__name__}")
+        raise ValueError(f"{place} should be {kind}, got {reprlib.repr(value)}")
+    return value
+
+
+def _check_fields(where: str, stage: Any) -> None:
+    """Checks the types and ranges of one stage's fields, and that each `min_...` is at most its `max_...`."""
+    types = get_type_hints(type(stage))
+    for name, wanted in types.items():
+        value = typed(wanted, getattr(stage, name), f"{where}.{name}")
         if dataclasses.is_dataclass(value):
-            _check_numbers(f"{where}.{entry.name}", value)
-        elif isinstance(value, int) and not isinstance(value, bool):
-            _in_range(f"{where}.{entry.name}", value, 0, LARGEST)
-            top = getattr(stage, f"max_{entry.name[4:]}", None) if entry.name.startswith("min_") else None
-            if top is not None and value > top:
-                raise ValueError(f"{where}.{entry.name} should be at most max_{entry.name[4:]} = {top}, got {value}")
+            _check_fields(f"{where}.{name}", value)
+        elif wanted is int:
+            _in_range(f"{where}.{name}", value, 0, LARGEST)
+    for name in types:
+        top = f"max_{name[4:]}"
+        if name.startswith("min_") and top in types and getattr(stage, name) > getattr(stage, top):
+            limit = f"{top} = {getattr(stage, top)}"
+            raise ValueError(f"{where}.{name} should be at most {limit}, got {getattr(stage, name)}")
 
 
 def _in_range(name: str, value: int, low: int, high: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(f"{name} should be an integer from {low} to {high}, got {value!r}")
+        raise ValueError(f"{name} should be an integer from {low} to {high}, got {reprlib.repr(value)}")
 
 
 def _positive_sum(name: str, weights: list[int]) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.starship.presets import Parameters
 from leafwise.envs.starship.quality import FIGURES, MEASURES, TERM_WEIGHTS, TERMS, measure
 from leafwise.envs.starship.ship import Ship, fill_row
@@ -17,7 +19,6 @@ from leafwise.envs.starship.tables import (
     new_rows,
     new_tables,
 )
-from numpy.typing import NDArray
 
 WHOLE = frozenset(FIGURES) - {"mass", "corridor_length", "symmetry"}
 """Figures that are whole numbers."""
@@ -53,5 +54,6 @@ def stats_of(ship: Ship) -> dict[str, Any]:
     """Returns the figures of a ship, measured anew; the targets are taken from its own stats."""
     S, T = new_rows(ship.parameters, 1), new_tables(ship.parameters)
     fill_row(S[0], ship)
-    asked = {name: ship.stats[name] for name in ("thrust_target", "weapon_target") if name in ship.stats}
-    return dict(sorted({**measured(S, T, ship.parameters), **asked}.items()))
+    figures: dict[str, Any] = measured(S, T, ship.parameters)
+    figures.update({name: ship.stats[name] for name in ("thrust_target", "weapon_target") if name in ship.stats})
+    return dict(sorted(figures.items()))

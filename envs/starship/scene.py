@@ -152,11 +152,11 @@ def ship_shapes(ship: Ship, box: Box, *, lanes: bool = False, centre: bool = Tru
         else:
             shapes.append(Rectangle(x + 2, y + CELL - 2, CELL - 4, 4, DOOR_COLOUR, OUTLINE))
     if centre and any("." in line for line in ship.hull):
-        x, y = centre_of_mass(ship)
-        x, y = x * CELL + ox, y * CELL + oy
+        across, down = centre_of_mass(ship)
+        cx, cy = across * CELL + ox, down * CELL + oy
         for colour, width in ((OUTLINE, 4), ("#ffffff", 2)):
-            shapes.append(Line(x - 7, y, x + 7, y, colour, width))
-            shapes.append(Line(x, y - 7, x, y + 7, colour, width))
+            shapes.append(Line(cx - 7, cy, cx + 7, cy, colour, width))
+            shapes.append(Line(cx, cy - 7, cx, cy + 7, colour, width))
     return shapes
 
 

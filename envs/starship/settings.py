@@ -7,9 +7,9 @@ import reprlib
 import tomllib
 import typing
 from collections.abc import Mapping
-from typing import Any, Literal, get_args, get_origin
+from typing import Any
 
-from leafwise.envs.starship.presets import PRESETS, STAGES, Parameters, preset
+from leafwise.envs.starship.presets import PRESETS, STAGES, Parameters, preset, typed
 
 FIELD_OF_NAME = {name: field for _, field, name in STAGES}
 
@@ -53,20 +53,8 @@ def updated(base: Any, values: Any, where: str = "") -> Any:
         if dataclasses.is_dataclass(current):
             changes[name] = updated(current, value, place)
         else:
-            changes[name] = _typed(types[name], value, place)
+            changes[name] = typed(types[name], value, place)
     return dataclasses.replace(base, **changes)
-
-
-def _typed(wanted: Any, value: Any, place: str) -> Any:
-    """Returns `value` if it is of the field's type; ValueError otherwise."""
-    if get_origin(wanted) is Literal:
-        if not isinstance(value, str) or value not in get_args(wanted):
-            raise ValueError(f"{place} should be one of {', '.join(get_args(wanted))}, got {reprlib.repr(value)}")
-        return value
-    if not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-        kind = {int: "an integer", bool: "true or false", str: "a text"}[wanted]
-        raise ValueError(f"{place} should be {kind}, got {reprlib.repr(value)}")
-    return value
 
 
 def from_toml(text: str) -> Parameters:

@@ -2,7 +2,7 @@
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.rules import Rules
-from leafwise.envs.threes import draw, features, rules, scores, tables, text
+from leafwise.envs.threes import baselines, draw, features, rules, scores, tables, text
 
 GAME = Game(
     name="threes",
@@ -42,6 +42,7 @@ GAME = Game(
     default_score="openness",
     rewards={"merges": rules.merge_points, "survival": rules.survival},
     cells=features.CELLS,
+    ais={"threesus": baselines.named, "nneonneo": baselines.named},
     symmetries=8,
     return_range=(0.0, 16.0 * 3**13),
     ids={"Threes": {}},

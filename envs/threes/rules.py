@@ -49,8 +49,6 @@ ZERO, ONE, TWO, THREE, FOUR, SEVEN, FIFTEEN = u64(0), u64(1), u64(2), u64(3), u6
 S16, S32, S48, S12, S24, S20, S8 = u64(16), u64(32), u64(48), u64(12), u64(24), u64(20), u64(8)
 LINE = u64(0xFFFF)
 NIBBLES = u64(0x1111111111111111)
-FIRST_BITS = u64(0x000C0030)
-"""Per direction, one byte each: the first bit of the trailing cell of lane 0."""
 
 
 class Tables(NamedTuple):
@@ -240,8 +238,13 @@ def apply_action(S, i, a, j, T):
 @jit(inline=True)
 def entry_shift(lane, direction):
     """Returns the first bit of the trailing cell of a lane."""
-    first = (FIRST_BITS >> (direction << THREE)) & u64(255)
-    return first + (lane << (FOUR if direction & TWO else TWO))
+    if direction == ZERO:
+        return S48 + FOUR * lane
+    if direction == ONE:
+        return FOUR * lane
+    if direction == TWO:
+        return S16 * lane + S12
+    return S16 * lane
 
 
 @jit(inline=True)
@@ -289,17 +292,15 @@ def after_entry(word):
 
 @jit(inline=True)
 def put_entering(S, j, P, o, n, word, rank, share):
-    """Writes one successor per lane for an entering tile; returns the new number of successors.
-
-    Every lane is written and only those that moved are counted (the next one overwrites): no branch to mispredict.
-    """
+    """Writes one successor per lane for an entering tile; returns the new number of successors."""
     lanes = (S[j, 1] >> LANES) & FIFTEEN
     direction = (S[j, 1] >> DIRECTION) & THREE
     for lane in range(4):
-        S[o + n, 0] = S[j, 0] | (rank << entry_shift(u64(lane), direction))
-        S[o + n, 1] = word
-        P[o + n] = share
-        n += (lanes >> u64(lane)) & ONE
+        if (lanes >> u64(lane)) & ONE:
+            S[o + u64(n), 0] = S[j, 0] | (rank << entry_shift(u64(lane), direction))
+            S[o + u64(n), 1] = word
+            P[o + u64(n)] = share
+            n += 1
     return n
 
 
@@ -311,8 +312,8 @@ def enter_outcomes(S, j, P, o, T):
     shown = (word >> SHOWN) & SEVEN
     left = after_entry(word)
     if shown < PLUS:
-        return np.int64(put_entering(S, j, P, o, ZERO, left, shown, share))
-    n = ZERO
+        return put_entering(S, j, P, o, 0, left, shown, share)
+    n = 0
     if shown == WHITE:
         three = white_three(word, T)
         if three > 0.0:

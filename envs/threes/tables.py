@@ -34,6 +34,8 @@ def check(options: dict[str, Any]) -> dict[str, Any]:
         raise ValueError("threes: hint='window3' shows the window that bonus_value='window3' draws; set both")
     if options["hint"] == "colour" and options["bonus_schedule"] == "slot21":
         raise ValueError("threes: expected bonus_schedule='iid' with hint='colour', got 'slot21'")
+    if p != DEFAULTS["bonus_p"] and options["bonus_schedule"] == "slot21":
+        raise ValueError(f"threes: expected no bonus_p with bonus_schedule='slot21', got {p!r}")
     return options
 
 

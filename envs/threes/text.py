@@ -120,6 +120,8 @@ def parse_next(text: str, highest: int, T: Tables) -> int:
         if text == "3" and T.hint == r.HINT_COLOUR and highest >= 7 and T.bonus_p > 0:
             raise ValueError("threes: expected next=white, a 3 and a bonus look alike with hint='colour', got '3'")
         return int(text) << int(r.SHOWN)
+    if T.bonus_schedule == r.IID and T.bonus_p == 0:
+        raise ValueError(f"threes: expected next=1, 2 or 3 (there is no bonus with bonus_p=0), got {text!r}")
     low, high = 4, highest - 3
     if high < low:
         raise ValueError(f"threes: expected next=1, 2 or 3 (a bonus needs a 48 on the board), got {text!r}")
@@ -175,16 +177,20 @@ def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
     board_text, given, setup = parse_fields(text)
     board = parse_board(board_text)
     word = (parse_deck(given["deck"]) if "deck" in given else int(r.FULL_DECK)) << int(r.DECK)
-    word |= parse_extras(given, T)
+    highest = max(board >> 4 * cell & 15 for cell in range(16))
+    if highest == 15 and T.top == r.NO_MERGE_6144:
+        raise ValueError("threes: expected no 12288 with top='no_merge_6144'")
+    word |= parse_extras(given, highest, T)
     if (word >> int(r.START) & 15) * 3 > r.board_score(np.uint64(board), T):
         raise ValueError(f"threes: expected a start score of at most the board's, got start={given['start']}")
     row = np.array([board, word], dtype=np.uint64)
     if setup:
         return parse_setup(row, given)
     if "move" in given or "lanes" in given:
-        row[1] |= np.uint64(parse_entering(board, given))
+        tile = parse_entering(board, given, T)
+        check_deck(tile, deck(row))
+        row[1] |= np.uint64(tile)
         return row
-    highest = max(ranks(row))
     over = bool(r.is_dead(row[0], T)) or (T.top == r.END_AT_12288 and highest == 15)
     if "next" in given:
         tile = parse_next(given["next"], highest, T)
@@ -206,7 +212,7 @@ def check_deck(tile: int, counts: tuple[int, int, int]) -> None:
         )
 
 
-def parse_extras(given: dict[str, str], T: Tables) -> int:
+def parse_extras(given: dict[str, str], highest: int, T: Tables) -> int:
     """Returns the fields for the start score and the slot21 cycle."""
     word = 0
     if "start" in given:
@@ -219,11 +225,13 @@ def parse_extras(given: dict[str, str], T: Tables) -> int:
         slot = number(position, "a slot")
         if T.bonus_schedule != r.SLOT21 or not 0 < slot < 21 or (comma and used != "used"):
             raise ValueError(f"threes: expected slot=1 to 20, perhaps ',used', under slot21, got {given['slot']!r}")
+        if highest < 7:
+            raise ValueError(f"threes: expected no slot before a 48 is on the board, got {given['slot']!r}")
         word |= slot << int(r.SLOT) | bool(used) << int(r.SLOT_USED)
     return word
 
 
-def parse_entering(board: int, given: dict[str, str]) -> int:
+def parse_entering(board: int, given: dict[str, str], T: Tables) -> int:
     """Returns the fields for a tile that is about to enter after a slide."""
     direction, lanes, tile = given.get("move", ""), given.get("lanes", ""), given.get("next", "")
     if direction not in ACTIONS:
@@ -234,15 +242,24 @@ def parse_entering(board: int, given: dict[str, str]) -> int:
     for k in lanes:
         if board >> int(r.entry_shift(np.uint64(int(k)), np.uint64(a))) & 15:
             raise ValueError(f"threes: expected an empty cell for lane {k} after move={direction}, got a tile")
-    if tile in ("1", "2", "3"):
-        fields = int(tile) << int(r.SHOWN)
-    elif tile.startswith("3|"):
-        fields = bonus_fields(r.WHITE, *parse_candidates(tile[2:]))
-    elif tile:
-        fields = bonus_fields(r.PLUS, *parse_candidates(tile))
-    else:
+    if not tile:
         raise ValueError("threes: expected next= with move=, got none")
+    fields = parse_entering_tile(tile, max(board >> 4 * cell & 15 for cell in range(16)), T)
     return fields | ENTER | sum(1 << int(k) for k in lanes) << int(r.LANES) | a << int(r.DIRECTION)
+
+
+def parse_entering_tile(text: str, highest: int, T: Tables) -> int:
+    """Returns the fields of a tile about to enter; the slide may have made the highest tile of the board."""
+    sign, first = {r.HINT_PLUS: ("+", []), r.HINT_COLOUR: ("white", [3])}.get(T.hint, ("", []))
+    refused = ""
+    for before in (highest, highest - 1):
+        candidates = [*first, *(tile_value(rank) for rank in range(4, before - 2))]
+        hidden = sign and before >= 7 and text == "|".join(map(str, candidates))
+        try:
+            return parse_next(sign if hidden else text, before, T)
+        except ValueError as problem:
+            refused = refused or str(problem)
+    raise ValueError(refused)
 
 
 def parse_setup(row: NDArray[np.uint64], given: dict[str, str]) -> NDArray[np.uint64]:

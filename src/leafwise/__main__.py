@@ -65,7 +65,7 @@ def main() -> None:
         status = run(sys.argv[1:])
         sys.stdout.flush()
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+        print("\ninterrupted" if sys.stderr.isatty() else "interrupted", file=sys.stderr)
         status = INTERRUPTED
     except BrokenPipeError:  # the reader (head, less) has gone
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -139,12 +139,10 @@ def checked(state: State) -> State:
 
 def assist(game: Game, position: str, search: Search) -> int:
     """Runs the dialogue until the game ends or the person quits."""
+    with one_line_errors():
+        start = checked(game.parse(position)) if position else None
     say(f"Follows a game of Threes.\n{HELP}")
-    if position:
-        with one_line_errors():
-            start: State | None = checked(game.parse(position))
-    else:
-        start = typed_start(game)
+    start = start or typed_start(game)
     if start is None:
         return 0
     history = [start]

@@ -6,11 +6,13 @@ The listing is compared with stored files, with a run of plain Python, and with 
 from __future__ import annotations
 
 import sys
+from functools import cache
 from random import Random
 
 import numpy as np
 
 from contract.cases import CASES, twin
+from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import FIRST, State
 from leafwise.envs.core.stream import new_stream
@@ -46,6 +48,11 @@ def playthrough(game: Game) -> str:
     return "\n".join(lines) + "\n"
 
 
+@cache
+def evaluators(game: Game) -> list[Evaluator]:
+    return [game.score(name) for name in game.scores]
+
+
 def listing(game: Game) -> str:
     """Returns the listing of a game, and of a few positions that random play seldom meets."""
     states = [game.parse(text) for text in twin(game).unusual(Random(SEED))][:8]
@@ -64,8 +71,8 @@ def details(game: Game, state: State) -> list[str]:
         f"key: {int(game.rules.key(rows, FIRST, T)):016x}",
         f"observation: {' '.join(number(float(x)) for x in O[0].ravel())}",
     ]
-    asked = [name for name in game.scores if state.stage in ("decision", game.score(name).stage)]
-    lines += [f"score {name}: {number(state.value(game.score(name)))}" for name in asked]
+    asked = [e for e in evaluators(game) if state.stage in ("decision", e.stage)]
+    lines += [f"score {e.name}: {number(state.value(e))}" for e in asked]
     images = {k: state.transformed(k) for k in range(1, game.symmetries)}
     lines += [f"symmetry {k}: {image}" for k, image in images.items()][:2]
     for a in state.legal_actions:

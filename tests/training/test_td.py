@@ -17,7 +17,8 @@ from leafwise.training import td
 from leafwise.training.arena import evaluate
 from leafwise.training.td_kernels import kernels, new_trainer
 
-SMALL: dict[str, Any] = {"moves": 400_000, "interval": 50_000, "evaluate_every": 2, "evaluate_games": 20, "checkpoint_seconds": 0.0}
+SMALL: dict[str, Any] = {"moves": 400_000, "interval": 50_000, "evaluate_every": 2, "evaluate_games": 20}
+SMALL["checkpoint_seconds"] = 0.0
 WORDS = [
     "--moves", "400000", "--interval", "50000", "--evaluate-every", "2", "--evaluate-games", "20",
     "--checkpoint-seconds", "0.0",
@@ -110,7 +111,7 @@ def test_a_run_is_not_overwritten_or_changed(run):
         (["--game", "chess"], "expected a game among"),
         (["--seed", "950000"], "expected --seed of 0 to 899999, got 950000"),
         (["--tuples", "012g"], "expected tuples as words of cells"),
-        (["--mov", "5"], "unrecognized options: --mov, 5"),
+        (["--mov", "5"], "expected known arguments, got '--mov, 5'"),
     ],
 )
 def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, words, message):

@@ -237,11 +237,9 @@ class Twin:
                 0 if rng.random() > fill else rng.choice(ladder[rng.randrange(len(ladder)) :][:3]) for _ in range(16)
             ]
             deck = rng.choice([(4, 4, 4), (0, 0, 1), (1, 2, 0), (1, 0, 2), (3, 1, 2)])
-            slot = (
-                f" slot={rng.randint(1, 20)}{rng.choice(['', ',used'])}"
-                if self.options["bonus_schedule"] == "slot21"
-                else ""
-            )
+            slot = ""
+            if self.options["bonus_schedule"] == "slot21" and max(cells) >= 48:
+                slot = f" slot={rng.randint(1, 20)}{rng.choice(['', ',used'])}"
             yield self.write(Position("draw", tuple(cells), deck)) + slot
 
 

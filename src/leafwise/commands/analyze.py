@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,14 +59,13 @@ def with_fields(config: Config, game: Game) -> str:
     return " ".join([config.position, *fields])
 
 
-def positions(config: Config) -> Iterator[tuple[int, str]]:
-    """Yields the number and text of every line that is not blank."""
+def numbered_lines(config: Config) -> Iterator[tuple[int, str]]:
+    """Returns the number and text of every line that is not blank; a file is read here, standard input as it comes."""
+    lines: Iterable[str] = sys.stdin
     if config.file and config.file != "-":
         with one_line_errors():
             lines = Path(config.file).read_text(encoding="utf-8").splitlines()
-        yield from ((k, line) for k, line in enumerate(lines, start=1) if line.strip())
-    else:
-        yield from ((k, line.rstrip("\n")) for k, line in enumerate(sys.stdin, start=1) if line.strip())
+    return ((k, line.strip()) for k, line in enumerate(lines, start=1) if line.strip())
 
 
 def described(text: str, result: Result) -> dict[str, Any]:
@@ -121,8 +120,9 @@ def main(arguments: list[str]) -> int:
         else:
             patiently(lambda: show(state, result, search), search.stop)
         return 0
+    lines = numbered_lines(config)
     search = make_search(game, config.leaf, config.depth, config.seconds)
-    for number, text in positions(config):
+    for number, text in lines:
         with one_line_errors():
             try:
                 state = read_position(game, text)

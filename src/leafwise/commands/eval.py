@@ -78,7 +78,9 @@ def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
     }
     if evaluation.opponent is not None:
         elo, error = evaluation.elo()
-        counts = {name: int((np.sign(scores) == sign).sum()) for name, sign in (("wins", 1), ("draws", 0), ("losses", -1))}
+        counts = {
+            name: int((np.sign(scores) == sign).sum()) for name, sign in (("wins", 1), ("draws", 0), ("losses", -1))
+        }
         result |= {"elo": elo, "elo_error": error, **counts}
     if game.cells is not None:
         result["reached"] = reached(evaluation, game.cells.names)
@@ -95,7 +97,9 @@ def show(result: dict[str, Any]) -> None:
     """Prints the figures for people."""
     against = f" against {result['opponent']}" if result["opponent"] else ""
     last = result["first_seed"] + result["games"] // (2 if against else 1) - 1
-    say(f"{result['game']}, {result['player']}{against}: {result['games']} games, seeds {result['first_seed']} to {last}")
+    say(
+        f"{result['game']}, {result['player']}{against}: {result['games']} games, seeds {result['first_seed']} to {last}"
+    )
     form = ",.3f" if abs(result["mean"]) < 10 else ",.0f"
     interval = "no interval from one seed"
     if result["ci_low"] is not None:

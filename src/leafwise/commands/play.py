@@ -17,6 +17,8 @@ from leafwise.search import Search
 from leafwise.search.players import Player, SearchPlayer, player
 
 HUMAN = "human"
+ARROWS = {"\x1b[A": "up", "\x1b[B": "down", "\x1b[D": "left", "\x1b[C": "right"}
+"""What terminals send for the arrow keys."""
 HELP = "h shows the search's values, u takes a move back, q quits"
 
 
@@ -83,9 +85,10 @@ def legal_text(state: State, most: int = 24) -> str:
 
 
 def ask(prompt: str) -> str | None:
-    """Returns a line that the person types, without blanks around; None at the end of input."""
+    """Returns a line that the person types, without blanks around, arrow keys by name; None at the end of input."""
     try:
-        return input(prompt).strip()
+        line = input(prompt).strip()
+        return ARROWS.get(line, line)
     except EOFError:
         say()
         return None

@@ -77,7 +77,8 @@ def main(arguments: list[str]) -> int:
     config, game = parse_with_game(Config, arguments, "leafwise record")
     out = Path(config.out)
     with one_line_errors():
-        for name, low, high in (("seed", 0, 2**63 - 1), ("width", 32, 2000), ("milliseconds", 20, 60_000), ("moves", 0, 10**6)):
+        limits = (("seed", 0, 2**63 - 1), ("width", 32, 2000), ("milliseconds", 20, 60_000), ("moves", 0, 10**6))
+        for name, low, high in limits:
             if not low <= getattr(config, name) <= high:
                 raise ValueError(f"expected --{name} of {low} to {high}, got {getattr(config, name)}")
         if out.suffix != ".gif":

@@ -76,7 +76,7 @@ class Gen(Common):
     lanes: bool = False
     """Show the lanes that thrusters and weapons need clear."""
     hull: Path | None = None
-    """Text file of the hull ("." and space, grid rows), used instead of stage 1."""
+    """Text file of the hull ("." and space, a row a line), used instead of stage 1."""
     strict: bool = False
     """Fail if no attempt gives a valid ship."""
     save_config: Path | None = None
@@ -138,12 +138,13 @@ def main(arguments: list[str]) -> int:
 def gen(arguments: list[str]) -> int:
     """Makes one ship."""
     options = parse(Gen, "gen", arguments, Gen(parameters=base(arguments)))
-    generator = Generator(options.chosen(), hull=None if options.hull is None else hull_lines(options.hull))
+    parameters = options.chosen()
+    generator = Generator(parameters, hull=hull_lines(options.hull, parameters.grid) if options.hull else None)
     ship = generator.ship(options.seed, strict=options.strict)
     if options.json:
         write_bytes((dump(ship) + "\n").encode("ascii"), options.json)
     if options.save_config:
-        write_bytes(to_toml(options.chosen()).encode(), options.save_config)
+        write_bytes(to_toml(parameters).encode(), options.save_config)
     if options.png or options.svg or options.stages:
         draw_files(options, generator, ship)
     if not (options.json or options.png or options.svg or options.stages):
@@ -234,9 +235,16 @@ def parse(kind: type[Options], command: str, arguments: list[str], default: Opti
     except SystemExit as end:
         if not end.code:
             raise
-        lines = [line.strip("│ ") for line in said.getvalue().splitlines() if line.startswith("│")]
-        first = next((k for k, line in enumerate(lines) if line.startswith("─")), len(lines))
-        raise ValueError(f"{command}: {' '.join(lines[:first])}") from None
+        raise ValueError(f"{command}: {_first_sentence(said.getvalue())}") from None
+
+
+def _first_sentence(box: str) -> str:
+    """Returns the message of the box that tyro draws: what stands between its title and the next ruled line."""
+    lines = [line.strip(" │|") for line in box.splitlines()][1:]
+    ruled = [not set(line) - set("─-+╰╯╭╮") for line in lines]
+    start = ruled.index(False)
+    end = ruled.index(True, start)
+    return " ".join(lines[start:end])
 
 
 def base(arguments: Sequence[str]) -> Parameters:
@@ -267,13 +275,10 @@ def read_text(path: Path) -> str:
         raise ValueError(f"{path} should be UTF-8 text: {problem.reason} at byte {problem.start}") from None
 
 
-def hull_lines(path: Path) -> list[str]:
-    """Returns the rows of a hull file, padded with spaces to equal length."""
-    lines = read_text(path).split("\n")
-    if lines[-1] == "":
-        lines.pop()
-    width = max([len(line) for line in lines], default=0)
-    return [line.ljust(width) for line in lines]
+def hull_lines(path: Path, grid: int) -> list[str]:
+    """Returns the rows of a hull file, filled up with space on the right and below."""
+    lines = read_text(path).rstrip("\n").split("\n")
+    return [line.ljust(grid) for line in lines] + [" " * grid] * (grid - len(lines))
 
 
 def seed_range(text: str) -> range:

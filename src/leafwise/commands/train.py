@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import importlib
-import pkgutil
 
-from leafwise import training
 from leafwise.cli import fail, say
 from leafwise.envs.registry import games
 
-NOT_METHODS = ("arena", "publish", "run", "sb3")
-"""Modules of leafwise.training that train nothing."""
+METHODS = {"td": "leafwise.training.td"}
+"""Training methods and their modules."""
 USAGE = """usage: leafwise train GAME [--method METHOD] [OPTIONS]
 
 Trains a model and saves it in a run folder. Ctrl-C saves and ends; --resume goes on.
 `leafwise train GAME --method METHOD --help` shows a method's options.
 """
-
-
-def methods() -> list[str]:
-    """Returns the training methods: the modules of leafwise.training that are methods."""
-    found = [module.name for module in pkgutil.iter_modules(training.__path__)]
-    return sorted(name for name in found if name not in NOT_METHODS and "_" not in name)
 
 
 def take_option(arguments: list[str], flag: str, default: str) -> tuple[str, list[str]]:
@@ -39,8 +31,8 @@ def take_option(arguments: list[str], flag: str, default: str) -> tuple[str, lis
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     method, rest = take_option(arguments, "--method", "td")
-    known = ", ".join(methods())
-    if method not in methods():
+    known = ", ".join(METHODS)
+    if method not in METHODS:
         fail(f"expected --method among {known}, got {method!r}")
     if rest in (["-h"], ["--help"]) and "--method" not in arguments:
         say(f"{USAGE}\nmethods: {known} (default: td)\ngames: {', '.join(games())}")
@@ -51,5 +43,5 @@ def main(arguments: list[str]) -> int:
         rest = ["--game", *rest]
     elif "-h" not in rest and "--help" not in rest:
         fail(f"expected a game among {', '.join(games())}, got {rest[0] if rest else 'nothing'!r}")
-    status: int = importlib.import_module(f"leafwise.training.{method}").main(rest)
+    status: int = importlib.import_module(METHODS[method]).main(rest)
     return status

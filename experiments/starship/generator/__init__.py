@@ -1,0 +1,1 @@
+"""The ship generator measured: validity, rules kept, quality, speed, and whether outcomes follow the parameters."""

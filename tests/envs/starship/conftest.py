@@ -1,0 +1,70 @@
+"""Hand-drawn boards for tests of the compiled rules."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from leafwise.envs.starship import catalogue, stages, tables
+from leafwise.envs.starship.board import contiguous, load_planes, put_part
+from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, PART_NUMBERS
+from leafwise.envs.starship.legality import legal_anchors
+from leafwise.envs.starship.presets import CLASSIC
+from leafwise.envs.starship.strategies import prepare, score
+
+ROW = np.uint64(0)
+GRID, MARGIN = 24, 4
+
+
+class Board:
+    """A board drawn in letters ("." corridor, "#" armour, "_" space), in the middle of space; (0, 0) is its corner."""
+
+    def __init__(self, *lines: str, **changes: object) -> None:
+        small = dataclasses.replace(CLASSIC, grid=GRID, **changes)
+        self.T, self.S = tables.new_tables(small), tables.new_rows(small, 1)
+        cells = self.S[0, tables.HEADER : tables.HEADER + GRID * GRID].reshape(GRID, GRID)
+        for y, line in enumerate(lines):
+            for x, letter in enumerate(line):
+                cells[y + MARGIN, x + MARGIN] = {".": CORRIDOR, "#": ARMOUR, "_": 0}[letter]
+        load_planes(self.S, ROW, self.T)
+
+    def put(self, name: str, r: int, x: int, y: int) -> None:
+        put_part(self.S, ROW, self.T, PART_NUMBERS[name], r, x + MARGIN, y + MARGIN)
+
+    def closable(self, x: int, y: int, limit: int, w: int = 1, h: int = 1) -> bool:
+        return bool(contiguous(self.T.B, GRID, x + MARGIN, y + MARGIN, w, h, limit))
+
+    def legal(self, name: str, r: int = 0, limit: int = 5) -> list[tuple[int, int]]:
+        legal_anchors(self.T, PART_NUMBERS[name], r, limit)
+        return self.plane(tables.ANCHORS)
+
+    def plane(self, plane: int) -> list[tuple[int, int]]:
+        rows = self.T.B[plane].tolist()
+        return [(x - MARGIN, y - MARGIN) for y in range(GRID) for x in range(GRID) if rows[y + 1] >> x & 1]
+
+    def scores(self, stage: int, name: str, r: int = 0) -> list[tuple[int, tuple[int, int]]]:
+        """Scores of all legal places, best first, then in raster order."""
+        part = PART_NUMBERS[name]
+        places = self.legal(name, r)
+        prepare(self.S, ROW, self.T, stage, part)
+        w, h = catalogue.size(part, r)
+        values = [int(score(self.S, ROW, self.T, stage, r, x + MARGIN, y + MARGIN, w, h)) for x, y in places]
+        return sorted(zip(values, places, strict=True), key=lambda entry: (-entry[0], entry[1][1], entry[1][0]))
+
+    def letters(self) -> list[str]:
+        cells = self.S[0, tables.HEADER : tables.HEADER + GRID * GRID].reshape(GRID, GRID) & tables.VALUE
+        drawn = [["_#.R"[min(3, int(value))] for value in row] for row in cells]
+        return ["".join(row[MARGIN:]) for row in drawn[MARGIN:]]
+
+    def doors(self) -> set[tuple[int, int, str]]:
+        cells = self.S[0, tables.HEADER : tables.HEADER + GRID * GRID].reshape(GRID, GRID)
+        east = {(int(x) - MARGIN, int(y) - MARGIN, "E") for y, x in np.argwhere(cells & tables.DOOR_EAST)}
+        return east | {(int(x) - MARGIN, int(y) - MARGIN, "S") for y, x in np.argwhere(cells & tables.DOOR_SOUTH)}
+
+    def run(self, stage: int, seed: int = 0) -> None:
+        stages.run_stage(self.S, ROW, self.T, stage, np.uint64(seed), np.uint64(0))
+
+
+@pytest.fixture
+def board() -> type[Board]:
+    return Board

@@ -1,0 +1,88 @@
+"""Pictures: their size, colours and legend, and SVG that parses."""
+
+import io
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PIL import Image, ImageColor
+
+from leafwise.envs.starship import Generator, Ship, generate
+from leafwise.envs.starship.draw import gallery, image, png, rgb, story, svg
+from leafwise.envs.starship.scene import CELL, COLOURS, TITLES, centre_of_mass, hull_box, scene
+
+
+@pytest.fixture(scope="module")
+def ship() -> Ship:
+    return generate(7)
+
+
+def test_png_is_12_pixels_a_cell_and_the_same_bytes_each_time(ship):
+    data = png(ship)
+    assert data == png(ship)
+    picture = Image.open(io.BytesIO(data)).convert("RGB")
+    box, plan = hull_box(ship), scene(ship)
+    assert picture.size == (plan.width, plan.height)
+    assert plan.width == (box.right - box.left) * CELL + 190
+    drop = (plan.height - 48 - (box.bottom - box.top) * CELL) // 2
+    for part in ship.parts:  # a pixel off the centre, away from arrows, doors and outline
+        if part.id in ("ammo_supply", "power_storage", "quarters"):
+            x, y = (part.x - box.left) * CELL + 6, (part.y - box.top) * CELL + 6 + drop
+            seen = np.array(picture.getpixel((x, y)))
+            assert np.abs(seen - ImageColor.getrgb(COLOURS[part.id])).max() <= 8, part
+
+
+def test_rgb_has_three_channels(ship):
+    pixels = rgb(ship)
+    assert pixels.dtype == np.uint8
+    assert pixels.shape == (scene(ship).height, scene(ship).width, 3)
+
+
+def test_svg_parses_and_names_everything(ship):
+    root = ElementTree.fromstring(svg(ship, lanes=True))
+    texts = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert set(TITLES.values()) | {"Corridor", "Armour", "Door"} <= set(texts)
+    assert any("seed 7" in text and "quality 0.7" in text for text in texts)
+    boxes = len(list(root.iter("{http://www.w3.org/2000/svg}rect")))
+    plain = ElementTree.fromstring(svg(ship))
+    lanes = sum(part.id.startswith(("thruster", "cannon")) for part in ship.parts)
+    assert 0 < boxes - len(list(plain.iter("{http://www.w3.org/2000/svg}rect"))) <= lanes
+
+
+def test_an_invalid_ship_says_so():
+    generator = Generator("scout")
+    ship = next(s for s in (generator.attempt(seed, 0) for seed in range(100)) if not s.valid)
+    assert ship.reasons[0] in svg(ship)
+
+
+def test_story_and_gallery_have_a_panel_for_each(ship):
+    generator = Generator("scout")
+    told = generator.stages(2)
+    assert told[0][0] == "Shape"
+    picture = story(told, columns=7)
+    box = hull_box(told[-1][1])
+    wide, tall = (box.right - box.left) * CELL + 36, (box.bottom - box.top) * CELL + 100
+    assert picture.size == (round(7 * wide * 0.5), round(2 * tall * 0.5))
+    ships = [generator.ship(seed) for seed in range(5)]
+    sheet = gallery(ships, 3, scale=0.25)
+    assert sheet.size[0] > sheet.size[1] / 2
+
+
+def test_scale_scales(ship):
+    plan = scene(ship)
+    assert image(plan, 0.5).size == (round(plan.width / 2), round(plan.height / 2))
+
+
+def test_centre_of_mass_is_inside_the_hull_box(ship):
+    x, y = centre_of_mass(ship)
+    box = hull_box(ship, 0)
+    assert box.left < x < box.right
+    assert box.top < y < box.bottom
+
+
+def test_text_has_a_letter_for_every_cell(ship):
+    lines = ship.text.split("\n")
+    assert [len(line) for line in lines] == [48] * 48
+    assert sum(line.count("C") for line in lines) == 4
+    assert sum(line.count("#") for line in lines) == len(ship.armour)
+    assert str(ship) == ship.text

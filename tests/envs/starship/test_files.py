@@ -1,0 +1,200 @@
+"""Ship files: identity, the check's verdict on mutated ships (V18), hostile files."""
+
+import dataclasses
+import hashlib
+import json
+import math
+import os
+
+import pytest
+
+from leafwise.envs.starship import Door, PlacedPart, Ship, check, dump, generate, load, read, ship_hash, write
+from leafwise.envs.starship.files import LARGEST_FILE
+
+
+@pytest.fixture(scope="module")
+def ship() -> Ship:
+    return generate(7)
+
+
+def changed(ship: Ship, **fields: object) -> Ship:
+    return dataclasses.replace(ship, **fields)
+
+
+@pytest.mark.parametrize("preset", ["classic", "scout", "cruiser"])
+def test_load_undoes_dump(preset):
+    for seed in range(5):
+        ship = generate(seed, preset)
+        assert load(dump(ship)) == ship
+        assert dump(load(dump(ship).encode())) == dump(ship)
+
+
+def test_a_file_is_canonical_and_mostly_integers(ship):
+    fields = json.loads(dump(ship))
+    assert dump(ship) == json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    stats = fields.pop("stats")
+    assert "." not in json.dumps({**fields, "hull": []})
+    assert all(value == round(value, 6) for value in stats.values())
+    plain = json.dumps(fields, sort_keys=True, separators=(",", ":"))
+    assert ship_hash(ship) == hashlib.sha256(plain.encode()).hexdigest()
+
+
+def test_write_leaves_one_whole_file(ship, tmp_path):
+    write(ship, tmp_path / "ship.json")
+    write(ship, tmp_path / "ship.json")
+    assert os.listdir(tmp_path) == ["ship.json"]
+    assert read(tmp_path / "ship.json") == ship
+    with pytest.raises(FileNotFoundError):
+        write(ship, tmp_path / "nowhere" / "ship.json")
+
+
+def rules(ship: Ship) -> set[str]:
+    return {fault.rule for fault in check(load(dump(ship)))}
+
+
+def test_v18_a_removed_cockpit(ship):
+    parts = tuple(part for part in ship.parts if part.id != "cockpit")
+    faults = check(changed(ship, parts=parts))
+    assert any(str(fault).startswith("V3: cockpits should be 1 to 1, got 0") for fault in faults)
+
+
+def test_v18_thruster_score_46(ship):
+    missing = 46 - int(ship.stats["thrust_score"])
+    added = tuple(PlacedPart("thruster_small", 2, x, y) for x, y in ship.armour[:missing])
+    faults = check(changed(ship, parts=ship.parts + added, armour=ship.armour[missing:]))
+    assert "V4: thruster score should be 35 to 45, got 46" in map(str, faults)
+
+
+def test_v18_overlapped_parts(ship):
+    first = ship.parts[0]
+    moved = ship.parts[1]._replace(x=first.x, y=first.y)
+    faults = check(changed(ship, parts=(first, moved, *ship.parts[2:])))
+    assert {fault.rule for fault in faults} == {"V2"}
+    assert f"({first.x}, {first.y})" in str(faults[0])
+
+
+def test_v18_armour_closing_a_door(ship):
+    letters = ship.text.split("\n")
+    corridor = next((d.x, d.y) for d in ship.doors if d.side == "E" and letters[d.y][d.x] == ".")
+    broken = changed(ship, armour=tuple(sorted({*ship.armour, corridor}, key=lambda c: (c[1], c[0]))))
+    assert "V9" in rules(broken)
+    assert any(f"({corridor[0]}, {corridor[1]}, 'E')" in fault.where for fault in check(broken))
+
+
+def test_v18_every_moved_door_is_found(ship):
+    for k, door in enumerate(ship.doors):
+        for dx, dy, side in ((1, 0, door.side), (0, -1, door.side), (0, 0, "S" if door.side == "E" else "E")):
+            moved = Door(door.x + dx, door.y + dy, side, door.initial)
+            doors = (*ship.doors[:k], moved, *ship.doors[k + 1 :])
+            assert rules(changed(ship, doors=doors)) & {"V9", "V10", "V13"}, (door, moved)
+
+
+def test_other_broken_rules_are_named(ship):
+    rows = list(ship.hull)
+    assert rules(changed(ship, hull=("." * 48, *rows[1:]))) == {"V1"}
+    y = next(k for k, line in enumerate(rows) if "." in line) - 2
+    island = [*rows[:y], " " * 24 + "." + " " * 23, *rows[y + 1 :]]
+    assert rules(changed(ship, hull=tuple(island))) == {"V1"}
+    extra = next(door for door in ship.doors if not door.initial)
+    assert rules(changed(ship, doors=tuple(d for d in ship.doors if d != extra))) == {"V13"}
+    cannon = next(k for k, part in enumerate(ship.parts) if part.id == "cannon_med" and part.r == 0)
+    turned = ship.parts[cannon]._replace(r=2)
+    parts = (*ship.parts[:cannon], turned, *ship.parts[cannon + 1 :])
+    assert "V8" in rules(changed(ship, parts=parts))
+    assert rules(changed(ship, stats={**ship.stats, "quality": 0.9})) == {"stats"}
+    assert rules(changed(ship, valid=False)) == {"valid"}
+    fewer = tuple(part for part in ship.parts if part.id not in ("quarters", "bunk"))
+    assert "V7" in rules(changed(ship, parts=fewer))
+    assert "V6" in rules(changed(ship, parts=tuple(part for part in ship.parts if part.id != "ammo_supply")))
+    assert "V5" in rules(changed(ship, parts=tuple(part for part in ship.parts if "cannon" not in part.id)))
+
+
+def edited(ship: Ship, **fields: object) -> str:
+    return json.dumps({**json.loads(dump(ship)), **fields})
+
+
+HOSTILE = {
+    "empty": (b"", "should be JSON"),
+    "not text": (b"\xff\xfe\x00", "should be UTF-8"),
+    "half": (b'{"schema": "starship/1", ', "should be JSON"),
+    "a list": (b"[]", "should hold an object"),
+    "a number": (b"7", "should hold an object"),
+    "huge": (b" " * (LARGEST_FILE + 1), "at most 1048576 bytes"),
+    "deep": (b"[" * 400_000, "deeper nesting"),
+    "NaN": (b'{"schema": NaN}', "finite, got NaN"),
+    "long number": (b"9" * 20_000, "should be JSON"),
+    "twice": (b'{"schema": 1, "schema": 2}', "the same key twice"),
+    "missing": (b"{}", "is missing"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_get_one_clear_line(name):
+    data, message = HOSTILE[name]
+    with pytest.raises(ValueError, match=message) as caught:
+        load(data)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("schema", "starship/2", "schema should be 'starship/1'"),
+        ("seed", -1, "seed should be an integer from 0"),
+        ("seed", 1.0, "seed should be an integer"),
+        ("attempt", True, "attempt should be an integer"),
+        ("grid", 10**9, "grid should be an integer from 12 to 64"),
+        ("grid", 24, "hull|armour|on the grid|from 0 to 23"),
+        ("valid", 1, "valid should be true or false"),
+        ("reasons", ["bad luck"], "reasons\\[0\\] should be one of"),
+        ("reasons", ["no_reactor", "no_reactor"], "once each"),
+        ("hull", ["." * 48] * 47, "hull should have 48 rows, got 47"),
+        ("hull", ["x" * 48] * 48, "hull\\[0\\] should be 48 characters"),
+        ("hull", {"0": "."}, "hull should be a list"),
+        ("armour", [[1, 2, 3]], "armour\\[0\\] should be a list of 2"),
+        ("armour", [[1, 99]], "armour\\[0\\]\\[1\\] should be an integer from 0 to 47"),
+        ("armour", [[1, 1]] * 3000, "list of at most 2304"),
+        ("parts", [{"id": "laser", "r": 0, "x": 1, "y": 1}], "parts\\[0\\].id should be one of"),
+        ("parts", [{"id": "bunk", "r": 2, "x": 1, "y": 1}], "parts\\[0\\].r should be an integer from 0 to 1"),
+        ("parts", [{"id": "bunk", "r": 0, "x": 47, "y": 1}], "should lie on the grid"),
+        ("parts", [{"id": "bunk", "r": 0, "x": 1}], "'y' is missing"),
+        ("parts", [[]], "parts\\[0\\] should be an object"),
+        ("doors", [[1, 1, "N", 0]], "should be one of E, S"),
+        ("doors", [[1, 1, "E", 2]], "should be an integer from 0 to 1"),
+        ("stages", [], "stages should be 15, got 0"),
+        ("stats", {"quality": "high"}, "should be a finite number"),
+        ("stats", [], "stats should be an object"),
+        ("preset", 3, "preset should be a text"),
+        ("preset", "a\nb", "printable"),
+        ("name", "Boat", "only, got 'name'"),
+    ],
+)
+def test_wrong_fields_are_named(ship, field, value, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        load(edited(ship, **{field: value}))
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 400
+
+
+def test_infinite_stats_are_refused(ship):
+    with pytest.raises(ValueError, match="finite"):
+        load(dump(ship).replace('"quality":0.', '"quality":1e999,"x":0.'))
+    with pytest.raises(ValueError, match="finite"):
+        load(json.dumps({**json.loads(dump(ship)), "stats": {"quality": math.inf}}))
+
+
+def test_wrong_stage_parameters_are_named(ship):
+    fields = json.loads(dump(ship))
+    for change, message in [
+        ({"params": {}}, "is missing"),
+        ({"enabled": 1}, "shape.enabled should be true or false"),
+        ({"name": "Boat"}, "should list 'Shape' here"),
+    ]:
+        stages = [{**fields["stages"][0], **change}, *fields["stages"][1:]]
+        with pytest.raises(ValueError, match=message):
+            load(edited(ship, stages=stages))
+    circle = {**fields["stages"][0]["params"], "circle": {"weight": 1, "min_radius": 3, "max_radius": 400}}
+    stages = [{**fields["stages"][0], "params": circle}, *fields["stages"][1:]]
+    with pytest.raises(ValueError, match="max_radius should be an integer from 0 to 22, got 400"):
+        load(edited(ship, stages=stages))

@@ -1,0 +1,227 @@
+"""The rules that every ship keeps, over many seeds (leafwise.experiments.starship.generator does thousands)."""
+
+import dataclasses
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from leafwise.envs.starship import (
+    CLASSIC,
+    SCOUT,
+    STAGES,
+    Broken,
+    Generator,
+    check,
+    dump,
+    generate,
+    load,
+    ship_hash,
+    switched,
+)
+from leafwise.envs.starship.check import Plan
+from leafwise.envs.starship.draw import png
+from leafwise.envs.starship.replay import check_stages
+
+# SHA-256 of the ship without its stats, of (preset, seed): these bytes never change.
+GOLDEN: dict[tuple[str, int], str] = {
+    ("classic", 0): "6197dcb60c0ed9810a4af1c242aa8ec4514368479f3787b9109c98562920b6ef",
+    ("classic", 7): "255c3426dc5f657fe3fb3c58a7ba7a46a3840c1f1ad3a2058bb011d353b386b8",
+    ("classic", 123456789): "001a1a338f086ed0b1939d57d6844117e5a6d7d0f221de4ed731b1868d9c2369",
+    ("scout", 0): "d828b1cd9bda8c6eeebefdfe46d5ecb788a7ce0479082033c15df3b89d757f03",
+    ("scout", 7): "b2442658ae365494f92c708eedbf1856a5982a106409dac4f7ee13e96216b7f6",
+    ("scout", 8): "4679a08cfaebbb768fc9c20976ef9fa6c26c56e8d8392a750ebe8bd99664247c",
+    ("cruiser", 0): "b489ebb8a13fd6ec5ab1b46a948305b6639a6af8f00630e8eca5f69c306c3133",
+    ("cruiser", 7): "e72a06e62574e7d9cd5456260eab7b1ba2614ed1083efe20a61bd8a783815535",
+}
+SEEDS = {"classic": range(40), "scout": range(150), "cruiser": range(20)}
+
+
+@pytest.mark.parametrize("preset", SEEDS)
+def test_every_ship_is_valid_and_keeps_the_rules(preset):
+    generator = Generator(preset)
+    for seed in SEEDS[preset]:
+        ship = generator.ship(seed)
+        assert ship.valid, (seed, ship.reasons)
+        assert check(ship) == []
+
+
+def test_an_invalid_attempt_names_its_reasons_and_keeps_every_other_rule():
+    rules = {"thrust_below_min": "V4", "weapons_below_min": "V5", "crew_below_min": "V7"}
+    rules |= {"ammo_below_min": "V6", "power_below_min": "V6"}
+    generator, reasons = Generator("scout"), set()
+    for seed in range(200):
+        ship = generator.attempt(seed, 0)
+        assert ship.valid == (not ship.reasons)
+        assert {fault.rule for fault in check(ship)} == {rules[reason] for reason in ship.reasons}
+        reasons.update(ship.reasons)
+        if ship.reasons:
+            assert ship.stats["quality"] == 0 < ship.stats["potential"]
+    assert len(reasons) >= 2
+
+
+@pytest.mark.parametrize("preset", ["classic", "scout", "cruiser"])
+def test_v11_and_v12_stages_undo_nothing_and_leave_no_needless_corridor(preset):
+    generator = Generator(preset)
+    for seed in range(12):
+        assert check_stages(generator.stages(seed)) == []
+
+
+def test_a_doctored_story_is_found_out():
+    told = Generator("scout").stages(3)
+    names = [name for name, _ in told]
+    k = names.index("Fill With Armour")
+    before, after = told[k - 1][1], told[k][1]
+    reopened = dataclasses.replace(after, armour=after.armour[1:])
+    assert {fault.rule for fault in check_stages([*told[:k], (names[k], reopened)])} == {"V11", "V12"}
+    closed = min(Plan(after).corridors)
+    armour = tuple(sorted({*after.armour, closed}, key=lambda cell: (cell[1], cell[0])))
+    (fault,) = check_stages([*told[:k], (names[k], dataclasses.replace(after, armour=armour))])
+    assert str(fault) == f"V12: armour {closed} closes a way"
+    turned = (before.parts[0]._replace(x=before.parts[0].x + 1), *before.parts[1:])
+    faults = check_stages([*told[: k - 1], (names[k - 1], dataclasses.replace(before, parts=turned))])
+    assert Broken("V11", "Crew undoes parts") in faults
+
+
+def test_v14_golden_bytes():
+    for (preset, seed), wanted in GOLDEN.items():
+        assert ship_hash(generate(seed, preset)) == wanted, (preset, seed)
+
+
+def test_v14_the_same_bytes_without_compilation():
+    code = (
+        "from leafwise.envs.starship import generate, ship_hash\n"
+        "for preset, seed in (('scout', 7), ('scout', 8), ('classic', 7)): print(ship_hash(generate(seed, preset)))"
+    )
+    plain = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "NUMBA_DISABLE_JIT": "1"}, capture_output=True, check=True
+    )
+    wanted = [GOLDEN["scout", 7], GOLDEN["scout", 8], GOLDEN["classic", 7]]
+    assert plain.stdout.decode().split() == wanted
+
+
+@pytest.mark.parametrize("name", [name for _, _, name in STAGES if name not in ("Shape", "Carve")])
+def test_v15_a_stage_switched_off_changes_nothing_before_it(name):
+    whole = Generator("scout").stages(3)
+    names = [stage for stage, _ in whole]
+    without = Generator(switched(SCOUT, [name], False)).stages(3)
+    assert [stage for stage, _ in without] == [stage for stage in names if stage != name]
+    for k in range(names.index(name)):
+        assert dataclasses.replace(without[k][1], parameters=SCOUT) == whole[k][1]
+    targets = [(ship.stats["thrust_target"], ship.stats["weapon_target"]) for ship in (whole[-1][1], without[-1][1])]
+    assert all(b in (0, a) for a, b in zip(*targets, strict=True))
+
+
+def test_v15_requests_do_not_depend_on_places():
+    """With ties settled otherwise, the hulls are equal and the targets too: places never touch the request stream."""
+    changed = dataclasses.replace(CLASSIC, cockpit=dataclasses.replace(CLASSIC.cockpit, tie="first"))
+    for seed in range(8):
+        a, b = Generator(CLASSIC).attempt(seed, 0), Generator(changed).attempt(seed, 0)
+        assert a.hull == b.hull
+        assert [a.stats[n] for n in ("thrust_target", "weapon_target")] == [
+            b.stats[n] for n in ("thrust_target", "weapon_target")
+        ]
+
+
+def test_every_stage_can_be_switched_off_alone_and_the_rest_keeps_the_rules():
+    for _, field, name in STAGES:
+        if field == "shape":
+            continue
+        parameters = switched(SCOUT, [name], field == "carve")
+        for seed in range(4):
+            ship = generate(seed, parameters)
+            assert [fault for fault in check(ship) if ship.valid] == []
+            assert getattr(ship.parameters, field).enabled == (field == "carve")
+
+
+def test_a_supplied_hull_takes_the_place_of_stage_1():
+    ship = generate(5, "scout")
+    again = generate(5, switched(SCOUT, ["Fill Gaps"], False), hull=ship.hull)
+    assert again.hull == ship.hull
+    assert not again.parameters.shape.enabled
+    assert check(again) == []
+    with pytest.raises(ValueError, match="disabled only where a hull is supplied"):
+        generate(5, switched(SCOUT, ["Shape"], False))
+    with pytest.raises(ValueError, match="outermost ring"):
+        generate(5, SCOUT, hull=["." * 24] * 24)
+    with pytest.raises(ValueError, match="4-connected"):
+        generate(5, SCOUT, hull=[" " * 24, " .  ." + " " * 19, *[" " * 24] * 22])
+    with pytest.raises(ValueError, match="24 by 24"):
+        generate(5, SCOUT, hull=[" .. "])
+
+
+def test_symmetry_mirrors_the_hull():
+    parameters = dataclasses.replace(CLASSIC, shape=dataclasses.replace(CLASSIC.shape, symmetry="x"))
+    for seed in range(10):
+        ship = generate(seed, parameters)
+        assert ship.stats["symmetry"] == 1
+        assert [fault for fault in check(ship) if ship.valid] == []
+
+
+STRATEGIES = {
+    "cockpit": ("protected", "centralized", "random"),
+    "reactor": ("protected", "centralized", "random"),
+    "thrusters": ("random", "farthest_in_facing", "protected", "centralized"),
+    "weapons": ("random", "farthest_in_facing", "protected", "centralized"),
+    "ammo_supplies": ("near_consumers", "random", "protected", "centralized"),
+    "power_storage": ("near_consumers", "random", "protected", "centralized"),
+    "crew": ("align_edges", "random", "protected", "centralized"),
+}
+
+
+@pytest.mark.parametrize(("field", "strategy"), [(f, s) for f, names in STRATEGIES.items() for s in names])
+def test_every_strategy_keeps_the_rules_and_first_ties_draw_nothing(field, strategy):
+    stage = dataclasses.replace(getattr(SCOUT, field), strategy=strategy, tie="first")
+    generator = Generator(dataclasses.replace(SCOUT, **{field: stage}))
+    for seed in range(3):
+        ship = generator.ship(seed)
+        assert [fault for fault in check(ship) if ship.valid] == []
+    usual = dataclasses.replace(stage, strategy=getattr(SCOUT, field).strategy)
+    if usual != stage:
+        other = Generator(dataclasses.replace(SCOUT, **{field: usual}))
+        assert any(other.ship(seed).parts != generator.ship(seed).parts for seed in range(15))
+
+
+def test_a_hull_carved_away_is_a_reason_and_can_be_drawn():
+    carve = dataclasses.replace(SCOUT.carve, enabled=True, min_directions=1, iterations=40, scan_range=3)
+    ship = generate(1, dataclasses.replace(SCOUT, carve=carve, max_attempts=1))
+    assert ship.text.split() == []
+    assert {"shape_failed", "no_cockpit", "no_reactor", "thrust_below_min"} <= set(ship.reasons)
+    assert load(dump(ship)) == ship
+    assert [str(fault) for fault in check(ship)] == ["V1: no hull"]
+    assert b"PNG" in png(ship)
+
+
+def test_carving_takes_cells_and_keeps_one_piece():
+    carved = switched(CLASSIC, ["Carve"], True)
+    for seed in range(10):
+        told = dict(Generator(carved).stages(seed))
+        assert told["Carve"].stats["hull_area"] < told["Fill Gaps"].stats["hull_area"]
+        assert [fault for fault in check(told["Carve"]) if fault.rule == "V1"] == []
+
+
+def test_seeds_of_numpy_become_plain():
+    assert dump(generate(np.uint64(7), "scout")) == dump(generate(7, "scout"))
+
+
+def test_strict_raises_where_no_attempt_is_valid():
+    small = dataclasses.replace(SCOUT, crew=dataclasses.replace(SCOUT.crew, min_seats=200), max_attempts=2)
+    ship = generate(1, small)
+    assert ship.reasons == ("crew_below_min",)
+    assert ship.stats["quality"] == 0
+    with pytest.raises(ValueError, match="within 2 attempts, got crew_below_min"):
+        generate(1, small, strict=True)
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 64, 1.5, True, "7"])
+def test_seeds_are_64_bits(seed):
+    with pytest.raises(ValueError, match="seed should be an integer"):
+        generate(seed)
+
+
+def test_dump_is_the_same_in_one_process_and_another_generator():
+    generator = Generator("scout")
+    generator.ship(11)
+    assert dump(generator.ship(12)) == dump(generate(12, "scout"))

@@ -1,0 +1,124 @@
+"""`leafwise ship`: each command, and one clear line for wrong input."""
+
+import json
+
+import pytest
+from PIL import Image
+
+from leafwise.commands.ship import main
+from leafwise.envs.starship import generate, read, write
+
+
+def test_gen_writes_what_is_asked_for(tmp_path, capsys):
+    names = {option: tmp_path / f"ship.{option}" for option in ("json", "png", "svg", "stages")}
+    options = [f"--{option}={path}" for option, path in names.items()]
+    assert main(["gen", "--preset", "scout", "--seed", "7", *options]) == 0
+    assert read(names["json"]) == generate(7, "scout")
+    for option in ("png", "stages"):
+        with Image.open(names[option]) as picture:
+            assert picture.size[0] > 190
+    assert names["svg"].read_text().startswith("<svg")
+    assert "scout seed 7 attempt 0: valid, quality 0." in capsys.readouterr().out
+
+
+def test_gen_prints_the_ship_where_no_file_is_asked_for(capsys):
+    assert main(["gen", "--preset", "scout", "--seed", "3"]) == 0
+    out = capsys.readouterr().out
+    assert "CC" in out
+    assert "RR" in out
+
+
+def test_stages_are_switched_and_parameters_set(tmp_path):
+    path, config = tmp_path / "ship.json", tmp_path / "ship.toml"
+    switches = ["--disable", "Exterior Armour", "--enable", "Carve", "--thrusters.min-score", "9"]
+    assert main(["gen", "--preset", "scout", *switches, "--json", str(path), "--save-config", str(config)]) == 0
+    first = read(path)
+    assert not first.parameters.exterior_armour.enabled
+    assert first.parameters.carve.enabled
+    assert first.parameters.thrusters.min_score == 9
+    assert main(["gen", "--config", str(config), "--json", str(path)]) == 0
+    assert read(path) == first
+
+
+def test_a_hull_file_takes_the_place_of_stage_1(tmp_path):
+    ship, path = generate(4, "scout"), tmp_path / "ship.json"
+    (tmp_path / "hull.txt").write_text("\n".join(line.rstrip() for line in ship.hull) + "\n")
+    options = ["--preset", "scout", "--disable", "Fill Gaps", "--hull", str(tmp_path / "hull.txt")]
+    assert main(["gen", *options, "--seed", "4", "--json", str(path)]) == 0
+    assert read(path).hull == ship.hull
+
+
+def test_check_names_each_broken_rule(tmp_path, capsys):
+    ship, path = generate(7, "scout"), tmp_path / "ship.json"
+    write(ship, path)
+    assert main(["check", str(path)]) == 0
+    assert capsys.readouterr().out == f"{path}: ok\n"
+    fields = json.loads(path.read_text())
+    fields["parts"] = [part for part in fields["parts"] if part["id"] != "cockpit"]
+    path.write_text(json.dumps(fields))
+    assert main(["check", str(path)]) == 1
+    assert "V3: cockpits should be 1 to 1, got 0" in capsys.readouterr().out
+
+
+def test_stats_and_gallery(tmp_path, capsys):
+    assert main(["stats", "--preset", "scout", "--seeds", "0:20", "--check", "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures["ships"] == 20
+    assert figures["broken"] == {}
+    assert {"quality", "thrust", "cockpit", "supply", "crew", "fire", "skin", "diversity"} <= set(figures)
+    assert main(["stats", "--preset", "scout", "--seeds", "0:5"]) == 0
+    assert "ships_per_second" in capsys.readouterr().out
+    path = tmp_path / "sheet.png"
+    assert main(["gallery", "--preset", "scout", "--seeds", "0:4", "--columns", "2", "--png", str(path)]) == 0
+    with Image.open(path) as picture:
+        assert picture.format == "PNG"
+
+
+WRONG = [
+    ([], ""),
+    (["fly"], "command should be one of gen, check, stats, gallery, got 'fly'"),
+    (["gen", "--seed", "x"], "--seed"),
+    (["gen", "--seed", "-1"], "seed should be an integer from 0"),
+    (["gen", "--sails", "3"], "--sails"),
+    (["gen", "--preset", "tug"], "preset should be one of classic, scout, cruiser, got 'tug'"),
+    (["gen", "--preset"], "expected one argument"),
+    (["gen", "--thrusters.min-score", "99"], "thrusters.min_score should be at most max_score = 45, got 99"),
+    (["gen", "--disable", "Sails"], "stage should be one of Shape"),
+    (["gen", "--disable", "Shape"], "disabled only where a hull is supplied"),
+    (["gen", "--config", "nowhere.toml"], "nowhere.toml: No such file"),
+    (["gen", "--config", "a.toml", "--preset", "scout"], "should not both be given"),
+    (["gen", "--json", "nowhere/ship.json"], "nowhere: no such folder"),
+    (["check"], "at least one ship file should be named"),
+    (["check", "nowhere.json"], "nowhere.json: No such file"),
+    (["stats", "--seeds", "7"], "seeds should be FIRST:END"),
+    (["stats", "--seeds", "9:3"], "seeds should be FIRST:END"),
+    (["gallery", "--seeds", "0:9999"], "at most 400"),
+    (["gallery", "--columns", "0"], "columns should be from 1"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), WRONG, ids=[" ".join(a) or "nothing" for a, _ in WRONG])
+def test_wrong_input_gets_one_line_and_status_2(arguments, message, capsys):
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert message in said.err
+    assert said.err.count("\n") <= 1
+    assert "Traceback" not in said.err
+
+
+def test_hostile_files_get_one_line_and_status_2(tmp_path, capsys):
+    path = tmp_path / "bad.json"
+    for data in (b"", b"[" * 300_000, b"\xff", b'{"seed": NaN}', b" " * (1 << 21)):
+        path.write_bytes(data)
+        assert main(["check", str(path)]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"leafwise ship: {path}: ")
+        assert said.count("\n") == 1
+
+
+def test_hostile_parameter_files_get_one_line_and_status_2(tmp_path, capsys):
+    path = tmp_path / "bad.toml"
+    for data in (b"a =", b"\xff", b" " * (1 << 19), b"a = " + b"[" * 100_000, b"[crew]\nmin_seats = nan"):
+        path.write_bytes(data)
+        assert main(["gen", "--config", str(path)]) == 2
+        assert capsys.readouterr().err.count("\n") == 1

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint types clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -19,6 +19,14 @@ test: $(VENV)/.installed
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+# Type-checks the built wheel (an editable install hides the packages from the checker) and the tests.
+types: $(VENV)/.installed
+	rm -rf build/types
+	$(BIN)/python -m build --outdir build/types . > /dev/null
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/types/site build/types/*.whl
+	MYPYPATH=build/types/site $(BIN)/mypy -p leafwise
+	MYPYPATH=build/types/site:tests $(BIN)/mypy --explicit-package-bases tests
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info src/*.egg-info

@@ -27,8 +27,9 @@ import numpy as np
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-DISABLED = bool(numba.config.DISABLE_JIT)
-BOUNDSCHECK = bool(numba.config.BOUNDSCHECK)
+config: Any = numba.config
+DISABLED = bool(config.DISABLE_JIT)
+BOUNDSCHECK = bool(config.BOUNDSCHECK)
 """Whether compiled code checks every index (slow; for tests)."""
 
 KEEP_FOLDERS = 4
@@ -67,14 +68,21 @@ def jit(fn: F | None = None, *, inline: bool = False) -> Any:
     folder = _folder(_room(Path(fn.__code__.co_filename)))
     if folder is None:
         return numba.njit(forceinline=inline, **FLAGS)(fn)
-    before, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)  # numba reads it while it decorates
+    before, config.CACHE_DIR = config.CACHE_DIR, str(folder)  # numba reads it while it decorates
     try:
         return numba.njit(cache=True, forceinline=inline, **FLAGS)(fn)
     finally:
-        numba.config.CACHE_DIR = before
+        config.CACHE_DIR = before
 
 
-def specialise(template: Callable[..., Any], name: str, injected: Mapping[str, Any], room: Path | None = None) -> Any:
+def specialise(
+    template: Callable[..., Any],
+    name: str,
+    injected: Mapping[str, Any],
+    room: Path | None = None,
+    *,
+    inline: bool = False,
+) -> Any:
     """Clones the plain function `template` with `injected` as globals and compiles the clone.
 
     `name` tells the clones of one template apart and must contain the game and everything that is injected.
@@ -89,13 +97,13 @@ def specialise(template: Callable[..., Any], name: str, injected: Mapping[str, A
         compiled: Any = _wrapping_integers(clone)
     else:
         folder = _folder(_room(room or Path(template.__code__.co_filename)))
-        before = numba.config.CACHE_DIR
+        before = config.CACHE_DIR
         try:
             if folder is not None:
-                numba.config.CACHE_DIR = str(folder)
-            compiled = numba.njit(cache=folder is not None, **FLAGS)(clone)
+                config.CACHE_DIR = str(folder)
+            compiled = numba.njit(cache=folder is not None, forceinline=inline, **FLAGS)(clone)
         finally:
-            numba.config.CACHE_DIR = before
+            config.CACHE_DIR = before
     scope[template.__name__] = compiled
     return compiled
 

@@ -7,8 +7,9 @@ everywhere and for ever. Source: Steele, Lea, Flood, "Fast splittable pseudorand
 from __future__ import annotations
 
 import numpy as np
-from leafwise.envs.core.jit import jit
 from numpy.typing import NDArray
+
+from leafwise.envs.core.jit import jit
 
 u64 = np.uint64
 

@@ -7,6 +7,7 @@ one breadth-first step over the whole board is a handful of shifts a row.
 from __future__ import annotations
 
 import numpy as np
+
 from leafwise.envs.core.jit import jit
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, ROOM, SPACE
 from leafwise.envs.starship.tables import (

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.scene import hull_box
 from leafwise.envs.starship.ship import Ship
-from numpy.typing import NDArray
 
 DIFFERENT = 0.4
 """Two ships are different if at least this share of their occupied cells differs."""

@@ -8,6 +8,9 @@ import io
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageColor, ImageDraw, ImageFont
+
 from leafwise.envs.starship.scene import (
     CELL,
     FAINT_INK,
@@ -28,8 +31,6 @@ from leafwise.envs.starship.scene import (
     ship_shapes,
 )
 from leafwise.envs.starship.ship import Ship
-from numpy.typing import NDArray
-from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 SMOOTH = 2
 """Pictures are drawn this many times as large and scaled down."""

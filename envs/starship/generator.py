@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.starship import presets
 from leafwise.envs.starship.catalogue import CORRIDOR
 from leafwise.envs.starship.presets import STAGES, Parameters
@@ -13,7 +15,6 @@ from leafwise.envs.starship.report import measured, targets
 from leafwise.envs.starship.ship import Ship, ship_of_row
 from leafwise.envs.starship.stages import build
 from leafwise.envs.starship.tables import HEADER, REASONS, new_rows, new_tables
-from numpy.typing import NDArray
 
 DEFAULT_ATTEMPTS = Parameters().max_attempts
 ORDER = np.array([number for number, _, _ in STAGES], dtype=np.int64)

@@ -7,6 +7,7 @@ asked cell by cell.
 from __future__ import annotations
 
 import numpy as np
+
 from leafwise.envs.core.jit import jit
 from leafwise.envs.starship.board import ONE, ZERO, contiguous, lowest
 from leafwise.envs.starship.catalogue import CLEAR

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.starship.presets import Parameters
 from leafwise.envs.starship.quality import FIGURES, MEASURES, TERM_WEIGHTS, TERMS, measure
 from leafwise.envs.starship.ship import Ship, fill_row
@@ -17,7 +19,6 @@ from leafwise.envs.starship.tables import (
     new_rows,
     new_tables,
 )
-from numpy.typing import NDArray
 
 WHOLE = frozenset(FIGURES) - {"mass", "corridor_length", "symmetry"}
 """Figures that are whole numbers."""

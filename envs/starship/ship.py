@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.starship import catalogue
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, LETTERS, PART_NUMBERS, PARTS, ROOM, SPACE
 from leafwise.envs.starship.presets import Parameters
@@ -21,7 +23,6 @@ from leafwise.envs.starship.tables import (
     REASONS,
     VALUE,
 )
-from numpy.typing import NDArray
 
 
 class PlacedPart(NamedTuple):

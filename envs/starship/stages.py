@@ -5,6 +5,7 @@ of their own, so that whoever places chooses among the same requests.
 from __future__ import annotations
 
 import numpy as np
+
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.stream import GOLDEN, below, mix
 from leafwise.envs.starship.board import (

@@ -6,6 +6,7 @@ Scores are integers, greater is better, and mean something only within one place
 from __future__ import annotations
 
 import numpy as np
+
 from leafwise.envs.core.jit import jit
 from leafwise.envs.starship.board import (
     cell_value,

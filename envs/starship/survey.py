@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.check import check
 from leafwise.envs.starship.diversity import pairwise_distances, set_score
@@ -15,7 +17,6 @@ from leafwise.envs.starship.generator import Generator
 from leafwise.envs.starship.presets import Parameters
 from leafwise.envs.starship.quality import FIGURES, TERMS
 from leafwise.envs.starship.ship import Ship
-from numpy.typing import NDArray
 
 COMPARED = 300
 """Ships that are compared pair by pair; more tell little and take long."""

@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.starship import catalogue
 from leafwise.envs.starship.presets import MOST_PARTS, STAGES, Parameters, most_parts
-from numpy.typing import NDArray
 
 PARTS_PLACED, REASONS, SKIPS, EXHAUSTED = 0, 1, 2, 3
 POINTS, TARGET = 4, 20

@@ -1,0 +1,49 @@
+"""Threes!: slide tiles on a 4x4 board, merge equal ones, count the cards. Rules and rulings: `rules`."""
+
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.rules import Rules
+from leafwise.envs.threes import baselines, draw, features, rules, scores, tables, text
+
+GAME = Game(
+    name="threes",
+    title="Threes!, sliding tiles with a card deck (one player)",
+    module=__name__,
+    players=1,
+    rules=Rules(
+        initial_state=rules.initial_state,
+        current_player=rules.current_player,
+        stage=rules.stage,
+        legal_actions=rules.legal_actions,
+        apply_action=rules.apply_action,
+        chance_outcomes=rules.chance_outcomes,
+        sample_outcome=rules.sample_outcome,
+        returns=rules.returns,
+        observe=features.observe,
+        transform=features.transform,
+        transform_action=features.transform_action,
+    ),
+    make_tables=tables.make_tables,
+    width=2,
+    max_actions=4,
+    max_outcomes=48,
+    max_stages=2,
+    stages=("decision", "enter", "draw", "setup"),
+    action_names=lambda options: text.ACTIONS,
+    observation_space=features.observation_space,
+    text=text.to_text,
+    parse_row=text.parse_row,
+    outcome_name=text.outcome_name,
+    board=draw.to_board,
+    svg=lambda row, T: draw.draw(row, T).svg(),
+    rgb=lambda row, T: draw.draw(row, T).rgb(),
+    defaults=tables.DEFAULTS,
+    check=tables.check,
+    scores=scores.SCORES,
+    default_score="openness",
+    rewards={"merges": rules.merge_points, "survival": rules.survival},
+    cells=features.CELLS,
+    ais={"threesus": baselines.named, "nneonneo": baselines.named},
+    symmetries=8,
+    return_range=(0.0, 16.0 * 3**13),
+    ids={"Threes": {}},
+)

@@ -1,1 +1,1 @@
-"""Studies of Starship."""
+"""Studies of the ship generator."""

@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from leafwise.envs.starship import generate, read, write
 from PIL import Image
 
 from leafwise.commands.ship import main
+from leafwise.envs.starship import generate, read, write
 
 
 def test_gen_writes_what_is_asked_for(tmp_path, capsys):

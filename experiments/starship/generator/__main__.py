@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import tyro
+
 from leafwise.envs.starship import PRESETS, Generator
 from leafwise.envs.starship.bench import bench
 from leafwise.envs.starship.draw import gallery, png_bytes, story

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from leafwise.envs.starship import CLASSIC, Generator
 from leafwise.envs.starship.catalogue import DIRECTIONS, PARTS
 from leafwise.envs.starship.files import write_bytes

@@ -1,1 +1,1 @@
-"""The commands of the command line, one module each with `main(arguments) -> exit status`."""
+"""The commands: one module each, with `main(arguments) -> int`; its first docstring line is its line of help."""

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+
 from leafwise.envs.starship import catalogue, stages, tables
 from leafwise.envs.starship.board import contiguous, load_planes, put_part
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, PART_NUMBERS

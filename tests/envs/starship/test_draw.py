@@ -5,10 +5,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from PIL import Image, ImageColor
+
 from leafwise.envs.starship import Generator, Ship, generate
 from leafwise.envs.starship.draw import gallery, image, png, rgb, story, svg
 from leafwise.envs.starship.scene import CELL, COLOURS, TITLES, centre_of_mass, hull_box, scene
-from PIL import Image, ImageColor
 
 
 @pytest.fixture(scope="module")

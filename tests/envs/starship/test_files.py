@@ -7,6 +7,7 @@ import math
 import os
 
 import pytest
+
 from leafwise.envs.starship import Door, PlacedPart, Ship, check, dump, generate, load, read, ship_hash, write
 from leafwise.envs.starship.files import LARGEST_FILE
 

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+
 from leafwise.envs.starship import (
     CLASSIC,
     SCOUT,

@@ -4,6 +4,7 @@ from collections import deque
 
 import numpy as np
 import pytest
+
 from leafwise.envs.starship import Generator, Ship, tables
 from leafwise.envs.starship.board import contiguous, load_planes
 from leafwise.envs.starship.legality import legal_anchors

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+
 from leafwise.envs.starship import CLASSIC, SCOUT, Generator, Ship, generate
 from leafwise.envs.starship.bench import bench
 from leafwise.envs.starship.check import Plan

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+
 from leafwise.envs.starship import CLASSIC, Generator, dump, generate, switched, tables
 from leafwise.envs.starship.parameters import CockpitArmour, FillGaps
 from leafwise.envs.starship.stages import draw_entry, entry_usable, open_streams, phase_over

@@ -3,6 +3,7 @@
 import dataclasses
 
 import pytest
+
 from leafwise.envs.starship import CLASSIC, CRUISER, SCOUT, STAGES, Parameters, from_toml, preset, switched, to_toml
 from leafwise.envs.starship.parameters import Shape, Thrusters
 from leafwise.envs.starship.presets import most_parts

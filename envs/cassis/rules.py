@@ -1,0 +1,127 @@
+"""Exact rules of Cassis (the pencil game Sim) as functions on rows: who completes a triangle of their own loses.
+
+Edges of n points are numbered in lexicographic order of their ends: (0,1) (0,2) ... (1,2) ... Word 0 holds the edges of
+player 0, word 1 those of player 1, edge e at bit e; bit 63 (LOST) marks the word of a player who completed a
+triangle. Player 0 moves when the number of coloured edges is even.
+
+Source: the article "The best AI for cassis", which plays n = 6.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.bits import count_bits
+from leafwise.envs.core.jit import jit
+from leafwise.envs.core.rules import TERMINAL
+from leafwise.envs.core.stream import u64
+
+ZERO, ONE = u64(0), u64(1)
+LOST = u64(1 << 63)
+
+
+class Tables(NamedTuple):
+    """Everything compiled code needs besides the row."""
+
+    n: int
+    """Points."""
+    edges: int
+    all: np.uint64
+    """All edges."""
+    ends: NDArray[np.int64]
+    """Edge [28, 2] -> its points, the lower first."""
+    edge_of: NDArray[np.int64]
+    """Points [8, 8] -> edge; -1 on the diagonal."""
+    sides: NDArray[np.uint64]
+    """Edge [28, n - 2, 2] -> the two other edges (as bits) of each triangle on it."""
+    renamed: NDArray[np.int64]
+    """Symmetry, edge [24, 28] -> the edge that it becomes."""
+    stop: NDArray[np.uint8]
+    leaf: Any
+
+
+@jit(inline=True)
+def closes(own, e, T):
+    """Whether edge e completes a triangle with the edges `own`."""
+    found = False
+    for t in range(T.n - 2):
+        if own & T.sides[e, t, 0] and own & T.sides[e, t, 1]:
+            found = True
+    return found
+
+
+@jit(inline=True)
+def spoiled_by(own, e, T):
+    """Returns the edges that complete a triangle once edge e has joined `own`, and did not before."""
+    result = ZERO
+    for t in range(T.n - 2):
+        one, other = T.sides[e, t, 0], T.sides[e, t, 1]
+        if own & one:
+            result |= other
+        if own & other:
+            result |= one
+    return result
+
+
+@jit(inline=True)
+def spoiled(own, T):
+    """Returns the edges, coloured or not, that complete a triangle with two of `own`."""
+    result = ZERO
+    for e in range(T.edges):
+        if closes(own, e, T):
+            result |= ONE << u64(e)
+    return result
+
+
+@jit(inline=True)
+def initial_state(S, i, T):
+    S[i, 0] = ZERO
+    S[i, 1] = ZERO
+
+
+@jit(inline=True)
+def mover(S, i):
+    """Returns the player whose turn it is, or would be on a finished board."""
+    return np.int64(count_bits((S[i, 0] | S[i, 1]) & ~LOST) & ONE)
+
+
+@jit(inline=True)
+def current_player(S, i, T):
+    coloured = S[i, 0] | S[i, 1]
+    if coloured >= T.all:
+        return TERMINAL
+    return np.int64(count_bits(coloured) & ONE)
+
+
+@jit(inline=True)
+def legal_actions(S, i, A, T):
+    coloured = S[i, 0] | S[i, 1]
+    n = 0
+    for e in range(T.edges):
+        if (coloured >> u64(e)) & ONE == ZERO:
+            A[n] = e
+            n += 1
+    return n
+
+
+@jit(inline=True)
+def apply_action(S, i, a, j, T):
+    player = mover(S, i)
+    own, other = S[i, player], S[i, 1 - player]
+    after = own | (ONE << u64(a))
+    if closes(own, a, T):
+        after |= LOST
+    S[j, player] = after
+    S[j, 1 - player] = other
+
+
+@jit(inline=True)
+def returns(S, i, T):
+    if S[i, 0] & LOST:
+        return -1.0
+    if S[i, 1] & LOST:
+        return 1.0
+    return 0.0

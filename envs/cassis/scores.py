@@ -1,0 +1,33 @@
+"""The hand-made evaluator of Cassis: the difference in safe edges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.cassis.rules import mover, spoiled
+from leafwise.envs.core.bits import count_bits
+from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.jit import jit
+
+
+@jit(inline=True)
+def safe_edges(S, i, T):
+    player = mover(S, i)
+    own, other = S[i, player], S[i, 1 - player]
+    free = T.all & ~(own | other)
+    mine, theirs = count_bits(free & ~spoiled(own, T)), count_bits(free & ~spoiled(other, T))
+    return (np.float64(mine) - np.float64(theirs)) / np.float64(T.edges + 1)
+
+
+def make_safe_edges(options: Mapping[str, Any]) -> Evaluator:
+    """Returns the evaluator `safe_edges`: own safe edges less the other's, over the number of edges + 1.
+
+    An edge is safe for a player if it would not complete a triangle of their own.
+    """
+    return Evaluator("safe_edges", safe_edges, low=-1.0, high=1.0)
+
+
+SCORES = {"safe_edges": make_safe_edges}

@@ -1,0 +1,67 @@
+"""The variants of Cassis and the tables of their points, edges and triangles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.cassis.rules import Tables
+
+DEFAULTS: dict[str, Any] = {"n": 6}
+MAX_POINTS, MAX_EDGES = 8, 28
+
+
+def check(options: dict[str, Any]) -> dict[str, Any]:
+    """Returns checked options; raises ValueError for a number of points that Cassis does not have."""
+    n = options["n"]
+    if isinstance(n, bool) or not isinstance(n, int) or not 3 <= n <= MAX_POINTS:
+        raise ValueError(f"cassis: expected n in 3..{MAX_POINTS}, got {n!r}")
+    return options
+
+
+def edges(n: int) -> list[tuple[int, int]]:
+    """Returns the edges of n points in the order of their numbers."""
+    return list(combinations(range(n), 2))
+
+
+def action_names(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the names of the edges, `0-1` to `(n-2)-(n-1)`."""
+    return tuple(f"{a}-{b}" for a, b in edges(options["n"]))
+
+
+def renamings(n: int) -> list[tuple[int, ...]]:
+    """Returns 24 renamings of n points, those of the first four (for n = 3 each of six comes four times)."""
+    first = list(permutations(range(min(n, 4))))
+    return [(*names, *range(4, n)) for names in first * (24 // len(first))]
+
+
+def make_tables(options: Mapping[str, Any]) -> Tables:
+    """Returns the tables of one variant."""
+    n = options["n"]
+    pairs = edges(n)
+    ends = np.zeros((MAX_EDGES, 2), dtype=np.int64)
+    edge_of = np.full((MAX_POINTS, MAX_POINTS), -1, dtype=np.int64)
+    for e, (a, b) in enumerate(pairs):
+        ends[e] = a, b
+        edge_of[a, b] = edge_of[b, a] = e
+    sides = np.zeros((MAX_EDGES, n - 2, 2), dtype=np.uint64)
+    for e, (a, b) in enumerate(pairs):
+        others = [c for c in range(n) if c not in (a, b)]
+        sides[e] = [[1 << int(edge_of[a, c]), 1 << int(edge_of[b, c])] for c in others]
+    renamed = np.zeros((24, MAX_EDGES), dtype=np.int64)
+    for k, names in enumerate(renamings(n)):
+        renamed[k, : len(pairs)] = [edge_of[names[a], names[b]] for a, b in pairs]
+    return Tables(
+        n=n,
+        edges=len(pairs),
+        all=np.uint64((1 << len(pairs)) - 1),
+        ends=ends,
+        edge_of=edge_of,
+        sides=sides,
+        renamed=renamed,
+        stop=np.zeros(1, dtype=np.uint8),
+        leaf=(),
+    )

@@ -1,0 +1,80 @@
+"""Cassis positions as one line of text, and as the article's board code.
+
+`.x.../..o./.../../.`: for each point but the last, its edges to the points after it, x for the edges of the player who
+moved first, o for the other's, a dot for an uncoloured one. Who is to move follows from the number of coloured edges.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.cassis.rules import LOST, Tables, spoiled
+
+MARKS = ".xo"
+
+
+def colours(row: NDArray[Any], T: Tables) -> list[int]:
+    """Returns what colour each edge has, in order of their numbers: 0 none, 1 player 0's, 2 player 1's."""
+    first, second = int(row[0]), int(row[1])
+    return [(first >> e & 1) + 2 * (second >> e & 1) for e in range(T.edges)]
+
+
+def to_text(row: NDArray[Any], T: Tables) -> str:
+    """Returns the line of text for a row."""
+    marks = "".join(MARKS[colour] for colour in colours(row, T))
+    starts = [int(T.edge_of[point, point + 1]) for point in range(T.n - 1)] + [T.edges]
+    return "/".join(marks[a:b] for a, b in pairwise(starts))
+
+
+def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
+    """Returns the row that a line of text describes; raises ValueError if no game leads there."""
+    groups = text.strip().split("/")
+    lengths = [T.n - 1 - point for point in range(T.n - 1)]
+    if [len(group) for group in groups] != lengths:
+        expected = ", ".join(map(str, lengths))
+        raise ValueError(f"cassis: expected groups of {expected} edges separated by '/', got {text!r}")
+    for mark in "".join(groups):
+        if mark not in MARKS:
+            raise ValueError(f"cassis: expected edges among '.', 'x', 'o', got {mark!r} in {text!r}")
+    return row_of([MARKS.index(mark) for mark in "".join(groups)], T, text)
+
+
+def to_code(row: NDArray[Any], T: Tables) -> int:
+    """Returns the article's board code: the colour of edge e times 3**e, summed."""
+    return sum(colour * 3**e for e, colour in enumerate(colours(row, T)))
+
+
+def parse_code(code: int, T: Tables) -> NDArray[np.uint64]:
+    """Returns the row of a board code; raises ValueError if it is none, or no game leads there."""
+    if not 0 <= code < 3**T.edges:
+        raise ValueError(f"cassis: expected a board code in 0..{3**T.edges - 1}, got {code!r}")
+    return row_of([code // 3**e % 3 for e in range(T.edges)], T, str(code))
+
+
+def row_of(colour: list[int], T: Tables, text: str) -> NDArray[np.uint64]:
+    """Returns the row with these colours; raises ValueError if no game leads there."""
+    sides = [sum(1 << e for e, c in enumerate(colour) if c == player + 1) for player in range(2)]
+    counts = [side.bit_count() for side in sides]
+    if counts[0] - counts[1] not in (0, 1):
+        raise ValueError(
+            f"cassis: expected as many x as o, or one more, got {counts[0]} x and {counts[1]} o in {text!r}"
+        )
+    row = np.array(sides, dtype=np.uint64)
+    last = 0 if counts[0] > counts[1] else 1
+    if has_triangle(row[1 - last], T):
+        raise ValueError(f"cassis: expected no move after a triangle of {'xo'[1 - last]}, got {text!r}")
+    if has_triangle(row[last], T):
+        own = [e for e in range(T.edges) if sides[last] >> e & 1]
+        if all(has_triangle(row[last] ^ np.uint64(1 << e), T) for e in own):
+            raise ValueError(f"cassis: expected one last edge that closed every triangle, got {text!r}")
+        row[last] |= LOST
+    return row
+
+
+def has_triangle(own: Any, T: Tables) -> bool:
+    """Whether some edges hold a triangle."""
+    return bool(spoiled(own, T) & own)

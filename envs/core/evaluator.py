@@ -1,0 +1,52 @@
+"""What a leaf evaluator is: a number for a position, and an exact statement of what that number means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.jit import jit
+
+Terminal = Literal["evaluate", "returns"] | tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Values a row for the player who acts next; at a chance stage it speaks for player 0.
+
+    (At a chance stage it need not be known who acts next, so there the view is fixed.)
+    """
+
+    name: str
+    value: Callable[..., Any]
+    """Compiled `(S, i, T)` -> float; its weights are `T.leaf`."""
+    weights: Any = ()
+    """A NamedTuple of arrays, put into `T.leaf`; () if there are none."""
+    stage: str = "decision"
+    """The stage at which it may be asked, a name in `game.stages`; where a line of play has none, a decision."""
+    to_go: bool = False
+    """True: the number is the return still to come, added to the leaf's `returns`. False: it replaces the return."""
+    terminal: Terminal = "returns"
+    """What a finished game is worth: asked like any leaf, the return, or (win, draw, loss) by the return's sign."""
+    low: float | None = None
+    high: float | None = None
+    """Bounds of the value, if it has any (Star pruning needs them)."""
+    batch: Callable[[NDArray[Any], Any], NDArray[np.float64]] | None = None
+    """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
+    room: Path | None = None
+    """Where `value` was written, if not in the game's room; names the cache of searches that use it."""
+
+    def __post_init__(self) -> None:
+        if (self.low is None) != (self.high is None):
+            raise ValueError(f"evaluator {self.name!r}: expected both of low and high or none")
+
+
+@jit(inline=True)
+def for_player_zero(value, player):
+    """Turns a value for the player who acts into player 0's; at a chance stage it already is."""
+    return -value if player == 1 else value

@@ -1,0 +1,151 @@
+"""What learners see of Threes: observations, symmetric boards, and the eight symmetries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from leafwise.envs.core.cells import CellFeatures
+from leafwise.envs.core.jit import jit
+from leafwise.envs.core.stream import u64
+from leafwise.envs.threes.rules import (
+    DIRECTION,
+    FIFTEEN,
+    FOUR,
+    HIGH,
+    HINT_PLUS,
+    LANES,
+    LOW,
+    NIBBLES,
+    ONE,
+    PLUS,
+    SEVEN,
+    SHOWN,
+    THREE,
+    TWO,
+    ZERO,
+    deck_count,
+    flip,
+    mirror,
+    occupied,
+    transpose,
+)
+from leafwise.envs.threes.scores import count_bits, of_rank
+from leafwise.envs.threes.tables import tile_points
+from leafwise.envs.threes.text import tile_value
+
+FIVE, SIX, SIXTEEN = u64(5), u64(6), u64(16)
+
+OBSERVATION = 20
+"""Sixteen ranks, the tile shown, three deck counts."""
+
+
+def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
+    """Returns a Box uint8 [20]: ranks 0..15 row by row, the tile shown, counts of 1s, 2s, 3s in the deck.
+
+    The tile shown is 1, 2, 3, 4 for "+", 5 for white, and 16 * lowest + highest rank for a bonus whose window or
+    value is known; 0 if none is shown.
+    """
+    high = np.array([15] * 16 + [255] + [4] * 3, dtype=np.uint8)
+    return gym.spaces.Box(np.zeros(OBSERVATION, dtype=np.uint8), high, dtype=np.uint8)
+
+
+@jit(inline=True)
+def observe(S, i, O, e, T):
+    b, word = S[i, 0], S[i, 1]
+    for cell in range(16):
+        O[e, cell] = np.uint8((b >> u64(4 * cell)) & FIFTEEN)
+    code = (word >> SHOWN) & u64(7)
+    if code == PLUS and T.hint != HINT_PLUS:
+        code = ((word >> LOW) & FIFTEEN) << FOUR | ((word >> HIGH) & FIFTEEN)
+    O[e, 16] = np.uint8(code)
+    for card in range(1, 4):
+        O[e, 16 + card] = np.uint8(deck_count(word, u64(card)))
+
+
+@jit(inline=True)
+def transform(S, i, k, j, T):
+    """Mirrors left-right (k & 1), then top-bottom (k & 2), then swaps rows and columns (k & 4)."""
+    b, word = S[i, 0], S[i, 1]
+    lanes, direction = (word >> LANES) & FIFTEEN, (word >> DIRECTION) & THREE
+    entering = word & THREE == ONE
+    if k & 1:
+        b = mirror(b)
+        if entering and direction < TWO:
+            lanes = reverse_lanes(lanes)
+    if k & 2:
+        b = flip(b)
+        if entering and direction >= TWO:
+            lanes = reverse_lanes(lanes)
+    if k & 4:
+        b = transpose(b)
+    if entering:
+        direction = u64(transform_action(np.int64(direction), k, T))
+    S[j, 0] = b
+    S[j, 1] = (word & ~(u64(63) << LANES)) | (lanes << LANES) | (direction << DIRECTION)
+
+
+@jit(inline=True)
+def reverse_lanes(lanes):
+    return (lanes & ONE) << THREE | (lanes & TWO) << ONE | (lanes >> ONE) & TWO | lanes >> THREE
+
+
+@jit(inline=True)
+def transform_action(a, k, T):
+    if a < 2:
+        a ^= (k >> 1) & 1
+    else:
+        a ^= k & 1
+    if k & 4:
+        a ^= 2
+    return a
+
+
+@jit(inline=True)
+def symmetric_boards(S, i, T):
+    """Returns the board of row i under its eight symmetries, itself first."""
+    b = S[i, 0]
+    m = mirror(b)
+    f = flip(b)
+    fm = flip(m)
+    return b, m, f, fm, transpose(b), transpose(m), transpose(f), transpose(fm)
+
+
+@jit(inline=True)
+def capped(n, most):
+    return n if n < most else most
+
+
+@jit(inline=True)
+def deck_index(word):
+    """Numbers the decks: 0..124."""
+    return (deck_count(word, ONE) * FIVE + deck_count(word, TWO)) * FIVE + deck_count(word, THREE)
+
+
+@jit(inline=True)
+def extra_index(S, i, k, T):
+    """Indices of the small tables: deck x 1s x 2s on the board, deck x empty cells, counts of 384 to 6144."""
+    b, word = S[i, 0], S[i, 1]
+    if k == 0:
+        ones, twos = capped(count_bits(of_rank(b, ONE)), SEVEN), capped(count_bits(of_rank(b, TWO)), SEVEN)
+        return (deck_index(word) << SIX) | (ones << THREE) | twos
+    if k == 1:
+        return deck_index(word) * SIXTEEN + count_bits(occupied(b) ^ NIBBLES) % SIXTEEN
+    index = ZERO
+    for rank in range(10, 15):
+        index = (index << TWO) | capped(count_bits(of_rank(b, u64(rank))), THREE)
+    return index
+
+
+CELLS = CellFeatures(
+    boards=symmetric_boards,
+    symmetries=8,
+    extra=extra_index,
+    extra_sizes=(125 * 64, 125 * 16, 4**5),
+    points=tuple(float(p) for p in tile_points(np.arange(16))),
+    names=tuple(str(tile_value(rank)) for rank in range(16)),
+    stage="draw",
+)

@@ -1,0 +1,227 @@
+"""The hand-made evaluators of Threes, as functions on rows.
+
+`openness` and `openness_wegner` are the two evaluators of the Threesus bot (Walt Destler 2014; the second by Matthew
+Wegner). `rows` and `rows_cli` are the line-table heuristic of the threes-ai program (Robert Xiao, "nneonneo", 2014),
+with the weights of its assistants and of its command line. All look at the board only, so they are asked right after a
+tile has entered, before the next is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.evaluator import Evaluator, Terminal
+from leafwise.envs.core.jit import jit
+from leafwise.envs.core.stream import u64
+from leafwise.envs.threes.rules import (
+    FOUR,
+    LINE,
+    NIBBLES,
+    ONE,
+    S16,
+    S32,
+    S48,
+    THREE,
+    board_score,
+    highest_rank,
+    occupied,
+    transpose,
+)
+from leafwise.envs.threes.tables import cells_of
+
+TWO = u64(2)
+LEFT_COLUMN = u64(0x0001000100010001)
+RIGHT_COLUMN = u64(0x1000100010001000)
+EDGE_COLUMNS = LEFT_COLUMN | RIGHT_COLUMN
+EDGE_ROWS = u64(0x1111000000001111)
+
+
+class LineTable(NamedTuple):
+    """Weights of an evaluator that is a sum over the eight lines of a board."""
+
+    value: NDArray[np.float32]
+    """Line [65536]: its share of the value."""
+    twice: NDArray[np.uint16]
+    """Line [65536]: per cell (bits 0, 4, 8, 12) whether a neighbour in the line is twice the cell."""
+    twice_bonus: float
+    """What a cell with a neighbour of twice its value adds, once."""
+
+
+@jit(inline=True)
+def count_bits(x):
+    """Counts the bits of a mask that has at most one bit in each nibble."""
+    x = (x & u64(0x0101010101010101)) + ((x >> FOUR) & u64(0x0101010101010101))
+    return (x * u64(0x0101010101010101)) >> u64(56)
+
+
+@jit(inline=True)
+def sum_of_lines(b, t, T):
+    """Adds the table over the rows of a board `b` and of its transpose `t`."""
+    v = T.leaf.value
+    return np.float64(v[b & LINE] + v[(b >> S16) & LINE] + v[(b >> S32) & LINE] + v[b >> S48]) + np.float64(
+        v[t & LINE] + v[(t >> S16) & LINE] + v[(t >> S32) & LINE] + v[t >> S48]
+    )
+
+
+@jit(inline=True)
+def twice_of_rows(b, T):
+    m = T.leaf.twice
+    return (
+        u64(m[b & LINE])
+        | (u64(m[(b >> S16) & LINE]) << S16)
+        | (u64(m[(b >> S32) & LINE]) << S32)
+        | (u64(m[b >> S48]) << S48)
+    )
+
+
+@jit(inline=True)
+def openness(S, i, T):
+    b = S[i, 0]
+    t = transpose(b)
+    twice = twice_of_rows(b, T) | transpose(twice_of_rows(t, T))
+    return sum_of_lines(b, t, T) + T.leaf.twice_bonus * np.float64(count_bits(twice))
+
+
+@jit(inline=True)
+def of_rank(b, rank):
+    """Returns one bit per cell that holds `rank`."""
+    return NIBBLES & ~occupied(b ^ (NIBBLES * rank))
+
+
+@jit(inline=True)
+def right_of(cells):
+    """Returns the cells whose left neighbour is in `cells`."""
+    return (cells << FOUR) & ~LEFT_COLUMN
+
+
+@jit(inline=True)
+def left_of(cells):
+    """Returns the cells whose right neighbour is in `cells`."""
+    return (cells >> FOUR) & ~RIGHT_COLUMN
+
+
+@jit(inline=True)
+def beside(cells):
+    """Returns the cells with a neighbour in `cells`."""
+    return right_of(cells) | left_of(cells) | (cells << S16) | (cells >> S16)
+
+
+@jit(inline=True)
+def big_tiles(b):
+    """The part of Wegner's evaluator that likes the three highest ranks in a corner, side by side."""
+    highest = highest_rank(b)
+    if highest <= FOUR:
+        return 0.0
+    first = of_rank(b, highest)
+    second = of_rank(b, highest - ONE)
+    third = of_rank(b, highest - TWO)
+    joined = second & beside(first)
+    points = THREE * (count_bits(first & EDGE_COLUMNS) + count_bits(first & EDGE_ROWS))
+    points += count_bits(joined) + count_bits(joined & EDGE_COLUMNS) + count_bits(joined & EDGE_ROWS)
+    # a third-highest tile looks left, right, up, down and tests only the first second-highest tile that it finds
+    chained = third & right_of(joined)
+    third &= ~right_of(second)
+    chained |= third & left_of(joined)
+    third &= ~left_of(second)
+    chained |= third & (joined << S16)
+    third &= ~(second << S16)
+    chained |= third & (joined >> S16)
+    return np.float64(points + count_bits(chained))
+
+
+@jit(inline=True)
+def openness_wegner(S, i, T):
+    return openness(S, i, T) + big_tiles(S[i, 0])
+
+
+@jit(inline=True)
+def rows(S, i, T):
+    b = S[i, 0]
+    return sum_of_lines(b, transpose(b), T)
+
+
+@jit(inline=True)
+def total_score(S, i, T):
+    return np.float64(board_score(S[i, 0], T))
+
+
+@jit(inline=True)
+def empty_spaces(S, i, T):
+    return np.float64(u64(16) - count_bits(occupied(S[i, 0])))
+
+
+def openness_table(empty: float, merge: float, trap: float, twice: float) -> LineTable:
+    """Returns the weights of Threesus' evaluators: points per empty cell, mergeable neighbour, trapped axis, twice."""
+    ranks = cells_of(np.arange(65536))
+    value = np.zeros(65536)
+    mask = np.zeros(65536, dtype=np.uint16)
+    wall = np.full(65536, 99)
+    for k, own in enumerate(ranks):
+        before = ranks[k - 1] if k > 0 else wall
+        after = ranks[k + 1] if k < 3 else wall
+        value += np.where(own == 0, empty / 2, 0)  # every cell lies in two lines
+        higher = [(side >= 3) & (side > own) for side in (before, after)]
+        value += np.where((own > 0) & higher[0] & higher[1], trap, 0)
+        for side in (before, after):
+            value += np.where((own > 0) & (((side == own) & (own >= 3)) | (side * own == 2)), merge, 0)
+            mask |= np.where((own >= 3) & (side == own + 1), 1 << (4 * k), 0).astype(np.uint16)
+    return LineTable(value.astype(np.float32), mask, twice)
+
+
+def rows_table(
+    empties: float, merges: float, one_two: float, monotone: tuple[float, float], total: tuple[float, float]
+) -> LineTable:
+    """Returns the weights of nneonneo's heuristic; `monotone` and `total` are (power, weight)."""
+    ranks = cells_of(np.arange(65536))
+    value = np.full(65536, 200_000.0)
+    value += empties * sum((r == 0).astype(float) for r in ranks)
+    previous, run, merged = np.zeros(65536, dtype=int), np.zeros(65536, dtype=int), np.zeros(65536)
+    for r in ranks:
+        same = (r != 0) & (r == previous)
+        merged += np.where(same, np.where(run == 1, 2, 1), 0)  # a run of L >= 2 equal ranks adds L
+        run = np.where(r == 0, run, np.where(same, run + 1, 1))
+        previous = np.where(r == 0, previous, r)
+    value += merges * merged
+    left, right = np.zeros(65536), np.zeros(65536)
+    for a, b in pairwise(ranks):
+        value += one_two * (a * b == 2)
+        rise = b.astype(float) ** monotone[0] - a.astype(float) ** monotone[0]
+        left += np.where(a > b, -rise, 0)
+        right += np.where(a > b, 0, rise)
+    value -= monotone[1] * np.minimum(left, right)
+    value -= total[1] * sum(r.astype(float) ** total[0] for r in ranks)
+    return LineTable(value.astype(np.float32), np.zeros(1, dtype=np.uint16), 0.0)
+
+
+Factory = Callable[[Mapping[str, Any]], Evaluator]
+
+
+def _score(name: str, value: Any, make: Callable[[], Any] = tuple, terminal: Terminal = "evaluate") -> Factory:
+    return lambda options: Evaluator(name, value, weights=make(), stage="draw", terminal=terminal)
+
+
+LOST: Terminal = (0.0, 0.0, 0.0)
+SCORES: dict[str, Factory] = {
+    "openness": _score("openness", openness, lambda: openness_table(2, 1, -1, 1)),
+    "openness_wegner": _score("openness_wegner", openness_wegner, lambda: openness_table(3, 2, -5, 2)),
+    "rows": _score(
+        "rows",
+        rows,
+        lambda: rows_table(
+            674.4283942265,
+            253.7959629528,
+            945.2717132825,
+            (2.5603675951, 48.0754995342),
+            (0.7000574088, 127.8762441482),
+        ),
+        LOST,
+    ),
+    "rows_cli": _score("rows_cli", rows, lambda: rows_table(270, 700, 0, (4, 47), (3.5, 11)), LOST),
+    "total_score": _score("total_score", total_score),
+    "empty_spaces": _score("empty_spaces", empty_spaces),
+}

@@ -1,0 +1,97 @@
+"""The variants of Threes and the line tables that its rules look up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.threes.rules import NO_MERGE_6144, Tables
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "bonus_value": ("uniform", "window3"),
+    "bonus_schedule": ("iid", "slot21"),
+    "hint": ("plus", "window3", "colour", "exact"),
+    "top": ("end_at_12288", "continue", "no_merge_6144"),
+    "entry": ("moved_lane", "any_empty_edge"),
+}
+DEFAULTS: dict[str, Any] = {name: choices[0] for name, choices in CHOICES.items()} | {"bonus_p": 1 / 21}
+
+Lines = NDArray[np.int64]
+
+
+def check(options: dict[str, Any]) -> dict[str, Any]:
+    """Returns checked options; raises ValueError for a value that Threes does not have."""
+    for name, choices in CHOICES.items():
+        if options[name] not in choices:
+            raise ValueError(f"threes: expected {name} among {', '.join(choices)}, got {options[name]!r}")
+    p = options["bonus_p"]
+    if isinstance(p, bool) or not isinstance(p, (int, float)) or not 0 <= p < 1:
+        raise ValueError(f"threes: expected bonus_p in [0, 1), got {p!r}")
+    if options["hint"] == "window3" and options["bonus_value"] != "window3":
+        raise ValueError("threes: hint='window3' shows the window that bonus_value='window3' draws; set both")
+    if options["hint"] == "colour" and options["bonus_schedule"] == "slot21":
+        raise ValueError("threes: expected bonus_schedule='iid' with hint='colour', got 'slot21'")
+    if p != DEFAULTS["bonus_p"] and options["bonus_schedule"] == "slot21":
+        raise ValueError(f"threes: expected no bonus_p with bonus_schedule='slot21', got {p!r}")
+    return options
+
+
+def cells_of(lines: Lines) -> list[Lines]:
+    """Returns the four ranks of each line, lowest nibble first; each of shape [n]."""
+    return [(lines >> (4 * k)) & 15 for k in range(4)]
+
+
+def line_of(cells: list[Lines]) -> Lines:
+    """Returns the lines made of four ranks each."""
+    return cells[0] | cells[1] << 4 | cells[2] << 8 | cells[3] << 12
+
+
+def slide_low(lines: Lines, top: int) -> Lines:
+    """Returns every line after a slide towards its lowest nibble."""
+    cells = cells_of(lines)
+    result = lines.copy()
+    settled = np.zeros(len(lines), dtype=bool)
+    for k in range(3):
+        a, b = cells[k], cells[k + 1]
+        behind = [*cells[k + 1 :], np.zeros_like(lines)]
+        step = ~settled & (a == 0)
+        result[step] = line_of([*cells[:k], *behind])[step]
+        pair = ((a == b) & (a >= 3) & (a < 15)) | ((a + b == 3) & (a * b == 2))
+        if top == NO_MERGE_6144:
+            pair &= a != 14
+        merge = ~settled & ~step & pair
+        merged = np.where(a == b, a + 1, 3)
+        result[merge] = line_of([*cells[:k], merged, *behind[1:], np.zeros_like(lines)])[merge]
+        settled |= step | merge
+    return result
+
+
+def reversed_line(lines: Lines) -> Lines:
+    """Returns every line read from its other end."""
+    return line_of(cells_of(lines)[::-1])
+
+
+def tile_points(rank: Lines) -> Lines:
+    """Returns the score of a tile of each rank: 0 below the 3, else 3**(rank - 2)."""
+    return np.where(rank >= 3, 3 ** np.maximum(rank - 2, 0), 0)
+
+
+def make_tables(options: Mapping[str, Any]) -> Tables:
+    """Returns the tables of one variant (about 0.6 MB)."""
+    code = {name: choices.index(options[name]) for name, choices in CHOICES.items()}
+    lines = np.arange(65536)
+    low = slide_low(lines, code["top"])
+    high = reversed_line(slide_low(reversed_line(lines), code["top"]))
+    return Tables(
+        slide_low=low.astype(np.uint16),
+        slide_high=high.astype(np.uint16),
+        ways=((low != lines) | (high != lines) << 1).astype(np.uint8),
+        points=sum(tile_points(c) for c in cells_of(lines)).astype(np.int32),  # type: ignore[union-attr]
+        bonus_p=float(options["bonus_p"]),
+        stop=np.zeros(1, dtype=np.uint8),
+        leaf=(),
+        **code,
+    )

@@ -1,0 +1,44 @@
+"""Trilobite: drop chips into columns, k in a row win (Connect Four at 7x6 with k = 4). Rules: `rules`."""
+
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.rules import Rules
+from leafwise.envs.trilobite import draw, features, rules, scores, tables, text
+
+GAME = Game(
+    name="trilobite",
+    title="Trilobite, k chips in a row on an upright board (two players)",
+    module=__name__,
+    players=2,
+    rules=Rules(
+        initial_state=rules.initial_state,
+        current_player=rules.current_player,
+        legal_actions=rules.legal_actions,
+        apply_action=rules.apply_action,
+        returns=rules.returns,
+        observe=features.observe,
+        transform=features.transform,
+        transform_action=features.transform_action,
+    ),
+    make_tables=tables.make_tables,
+    width=2,
+    max_actions=8,
+    max_outcomes=0,
+    max_stages=0,
+    action_names=tables.action_names,
+    observation_space=features.observation_space,
+    text=text.to_text,
+    parse_row=text.parse_row,
+    board=draw.to_board,
+    svg=lambda row, T: draw.draw(row, T).svg(),
+    rgb=lambda row, T: draw.draw(row, T).rgb(),
+    defaults=tables.DEFAULTS,
+    check=tables.check,
+    scores=scores.SCORES,
+    default_score="lines",
+    symmetries=2,
+    ids={
+        "Trilobite": {},
+        "Trilobite5x5": {"board": "5x5", "k": 4},
+        "Trilobite7x6": {"board": "7x6", "k": 4},
+    },
+)

@@ -1,0 +1,344 @@
+"""Solves Trilobite exactly: win, draw or loss, and how soon, for any position of any board.
+
+Null-window alpha-beta on bitboards (fail-soft, with an explicit stack), asked again and again until both bounds meet.
+What makes it fast: the replies to a move are computed before it is searched, so a move without a saving reply wins
+unvisited; only moves that do not lose at once are searched, those that make most threats first; the table is asked
+about every child before one is searched; and it starts small enough for the processor's cache and grows only under
+pressure, which beats a large table by a factor of two.
+
+Scores: the winner's is (cells + 1 - m) // 2, where m chips lie before the winning one; the loser's its negative; a
+draw is 0. This is the convention of the Connect Four literature.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.bits import count_bits
+from leafwise.envs.core.jit import jit
+from leafwise.envs.core.stream import u64
+from leafwise.envs.trilobite.features import reversed_columns
+from leafwise.envs.trilobite.rules import FOUR, ONE, TWO, ZERO, landing_cells, threats
+
+MIN_TABLED = 8
+"""Positions with fewer empty cells are searched again rather than stored."""
+MIRRORED_CHIPS = 14
+"""Positions with at most this many chips share one table entry with their mirror image."""
+FIRST_BITS = 19
+"""The table starts with 2**19 entries of 8 bytes: 4 MB."""
+PRESSURE = 48
+"""The table doubles after this many stores an entry."""
+POLL = 1023
+"""The stop byte is read every POLL + 1 nodes."""
+
+SIX, EIGHT, TWELVE, SIXTY_FOUR = u64(6), u64(8), u64(12), u64(64)
+LOW6 = u64(63)
+DATA = u64((1 << 18) - 1)
+"""An entry: the hash without the bits that its place tells, then left (6 bits), low + 32 (6), high + 32 (6)."""
+SCATTER = u64(0x9E3779B97F4A7C15)
+"""Odd, so that multiplying by it loses nothing: place and rest of the hash together are the position."""
+
+BITS, STORES = 0, 1
+NODES, STOPPED, SCORING, LOWEST, HIGHEST, LENGTH = 0, 1, 2, 3, 4, 5
+
+
+class Memory(NamedTuple):
+    """What the compiled search works on: the board's geometry (as `rules.Tables`), the table, one stack."""
+
+    width: int
+    k: np.uint64
+    stride: np.uint64
+    board: np.uint64
+    bottom: np.uint64
+    cells: int
+    columns: NDArray[np.uint64]
+    """Cells of each column, centre first."""
+    good: NDArray[np.uint64]
+    """Empty cells left, modulo 2 -> cells where a threat of the mover lasts (odd rows for player 0)."""
+    table: NDArray[np.uint64]
+    """Pairs of entries: the deepest, then the newest."""
+    size: NDArray[np.int64]
+    """BITS: log2 of the entries in use; STORES since it last grew."""
+    max_bits: int
+    frames: NDArray[np.uint64]
+    """Ply [64, 8]: mover's chips, all chips, opponent's threats, next move, end of moves, hash."""
+    bounds: NDArray[np.int64]
+    """Ply [64, 3]: best so far, proven low, proven high."""
+    moves: NDArray[np.uint64]
+    """Eight moves a ply [512, 4]: cell, mover's threats after it, replies that do not lose at once, order."""
+    out: NDArray[np.int64]
+    """NODES visited, whether STOPPED, whether SCORING the root, its LOWEST and HIGHEST score, LENGTH of the line."""
+    line: NDArray[np.int64]
+    """Columns of best play [56]."""
+    stop: NDArray[np.uint8]
+
+
+@jit(inline=True)
+def hash_of(own, filled, left, M):
+    """Hashes a position, one-to-one; near the start its mirror image hashes alike."""
+    key = own + filled  # the carry marks the height of every column, so the sum tells both
+    if left >= M.cells - MIRRORED_CHIPS:
+        other = reversed_columns(own, M) + reversed_columns(filled, M)
+        if other < key:
+            key = other
+    return key * SCATTER
+
+
+@jit(inline=True)
+def lookup(h, bits, M):
+    """Returns the data stored for a hash; 0 if there are none."""
+    first = (h >> (SIXTY_FOUR - bits + ONE)) << ONE
+    tag = h << (bits - ONE)
+    entry = M.table[first]
+    if (entry ^ tag) <= DATA:
+        return entry & DATA
+    entry = M.table[first + ONE]
+    if (entry ^ tag) <= DATA:
+        return entry & DATA
+    return ZERO
+
+
+@jit(inline=True)
+def remember(h, bits, low, high, left, M):
+    """Stores bounds: the deeper position keeps the first place, the newer one gets the second."""
+    first = (h >> (SIXTY_FOUR - bits + ONE)) << ONE
+    entry = (h << (bits - ONE)) | (u64(left) << TWELVE) | (u64(low + 32) << SIX) | u64(high + 32)
+    present = M.table[first]
+    if (present ^ entry) <= DATA:
+        M.table[first] = entry
+    elif (present >> TWELVE) & LOW6 <= u64(left):
+        M.table[first] = entry
+        M.table[first + ONE] = present
+    else:
+        M.table[first + ONE] = entry
+
+
+@jit
+def grow(M):
+    """Doubles the table in place: a pair of entries splits into two pairs by the next bit of their hashes."""
+    bits = u64(M.size[BITS])
+    for k in range(1 << (M.size[BITS] - 1)):
+        pair = (ONE << (bits - ONE)) - ONE - u64(k)
+        deep, new = M.table[TWO * pair], M.table[TWO * pair + ONE]
+        for half in range(2):
+            place = FOUR * pair + TWO * u64(half)
+            M.table[place] = ZERO
+            M.table[place + ONE] = ZERO
+            for entry in (new, deep):  # the deep one last: it goes first
+                if entry & DATA and (entry >> u64(63)) == u64(half):
+                    M.table[place + ONE] = M.table[place]
+                    M.table[place] = ((entry & ~DATA) << ONE) | (entry & DATA)
+    M.size[BITS] += 1
+    M.size[STORES] = 0
+
+
+@jit(inline=True)
+def safe_replies(landing, hostile):
+    """Returns the moves that do not let the owner of the threats `hostile` win at once."""
+    forced = landing & hostile
+    if forced:
+        if forced & (forced - ONE):
+            return ZERO
+        landing = forced
+    return landing & ~(hostile >> ONE)
+
+
+@jit(inline=True)
+def expand(own, filled, moves, base, left, M):
+    """Writes the moves, best first, to M.moves from `base` on; returns the end, or `base` if one wins.
+
+    It wins if the opponent has no reply that does not lose at once.
+    """
+    landing = landing_cells(filled, M)
+    good = M.good[left & 1]
+    end = base
+    for c in range(M.width):
+        cell = moves & M.columns[c]
+        if cell == ZERO:
+            continue
+        mine = threats(own | cell, M.board ^ filled ^ cell, M)
+        below = (landing ^ cell) | ((cell << ONE) & M.board)
+        replies = safe_replies(below, mine)
+        if replies == ZERO:
+            return base
+        order = TWO * (TWO * count_bits(mine) + count_bits(mine & good))
+        if below & mine == ZERO:  # among equals, keep the forcing moves for later
+            order += ONE
+        j = end
+        while j > base and M.moves[j - ONE, 3] < order:
+            for field in range(4):
+                M.moves[j, field] = M.moves[j - ONE, field]
+            j -= ONE
+        M.moves[j, 0], M.moves[j, 1], M.moves[j, 2], M.moves[j, 3] = cell, mine, replies, order
+        end += ONE
+    return end
+
+
+@jit(inline=True)
+def known_child(own, filled, base, end, left, g, M):
+    """Returns what the table says of the first move that it knows to reach `g`; g - 1 if there is none."""
+    bits = u64(M.size[BITS])
+    for j in range(base, end):
+        data = lookup(hash_of(own ^ filled, filled | M.moves[j, 0], left - 1, M), bits, M)
+        if data and 32 - np.int64(data & LOW6) >= g:
+            return 32 - np.int64(data & LOW6)
+    return g - 1
+
+
+@jit
+def search(own, filled, g, M):
+    """Returns a score that lies on the same side of `g` as the true one: at least g, or below, and a bound to it."""
+    left = M.cells - np.int64(count_bits(filled))
+    empty = M.board ^ filled
+    hostile = threats(own ^ filled, empty, M)
+    landing = landing_cells(filled, M)
+    moves = safe_replies(landing, hostile)
+    if threats(own, empty, M) & landing:
+        return (left + 1) // 2
+    if moves == ZERO:
+        return -(left // 2)  # also a full board
+    nodes = M.out[NODES]
+    bits = u64(M.size[BITS])
+    limit = np.int64(PRESSURE) << M.size[BITS]
+    if M.size[BITS] >= M.max_bits:
+        limit = np.int64(1) << 62
+    ply = ZERO
+    while True:
+        nodes += 1
+        if nodes & POLL == 0:
+            M.out[NODES] = nodes
+            if M.stop[0]:
+                M.out[STOPPED] = 1
+                return 0
+            if M.size[STORES] > limit:
+                grow(M)
+                bits += ONE
+                limit = limit * 2 if M.size[BITS] < M.max_bits else np.int64(1) << 62
+        # nobody wins with the next two chips: the mover not now, the opponent not after a safe move
+        low, high = -((left - 2) // 2), (left - 1) // 2
+        result = 0
+        done = True
+        h = ZERO
+        if left <= 2:
+            result = 0
+        elif low >= g:
+            result = low
+        elif high < g:
+            result = high
+        else:
+            done = False
+            if left >= MIN_TABLED:
+                h = hash_of(own, filled, left, M)
+                data = lookup(h, bits, M)
+                if data:
+                    low = max(low, np.int64((data >> SIX) & LOW6) - 32)
+                    high = min(high, np.int64(data & LOW6) - 32)
+                    if low >= g:
+                        result = low
+                        done = True
+                    elif high < g:
+                        result = high
+                        done = True
+        if not done:
+            base = ply * EIGHT
+            end = expand(own, filled, moves, base, left, M)
+            if end == base:
+                result = (left - 1) // 2
+                done = True
+            else:
+                high = min(high, (left - 3) // 2)  # not with its second chip either
+                if high < g:
+                    result = high
+                    done = True
+                elif left > MIN_TABLED:
+                    result = known_child(own, filled, base, end, left, g, M)
+                    done = result >= g
+            if not done:
+                M.frames[ply, 0], M.frames[ply, 1], M.frames[ply, 2] = own, filled, hostile
+                M.frames[ply, 3], M.frames[ply, 4], M.frames[ply, 5] = base, end, h
+                M.bounds[ply, 0], M.bounds[ply, 1], M.bounds[ply, 2] = -99, low, high
+        while done:
+            if ply == ZERO:
+                M.out[NODES] = nodes
+                return result
+            ply -= ONE
+            left += 1
+            g = 1 - g
+            result = -result
+            low, high = M.bounds[ply, 1], M.bounds[ply, 2]
+            if result >= g:
+                low = result
+            else:
+                M.bounds[ply, 0] = max(M.bounds[ply, 0], result)
+                if M.frames[ply, 3] < M.frames[ply, 4]:
+                    break
+                result = min(M.bounds[ply, 0], high)
+                high = result
+            if left >= MIN_TABLED:
+                M.size[STORES] += 1
+                remember(M.frames[ply, 5], bits, low, high, left, M)
+        j = M.frames[ply, 3]
+        M.frames[ply, 3] = j + ONE
+        cell, hostile, moves = M.moves[j, 0], M.moves[j, 1], M.moves[j, 2]
+        filled = M.frames[ply, 1]
+        own = M.frames[ply, 0] ^ filled
+        filled |= cell
+        ply += ONE
+        left -= 1
+        g = 1 - g
+
+
+@jit
+def narrow(own, filled, low, high, M):
+    """Returns the score, which lies in low..high (or, after a stop, anything)."""
+    while low < high:
+        g = low + 1
+        if low <= 0:
+            g = 1 if high > 0 else high  # the sign first, then step by step away from 0
+        result = search(own, filled, g, M)
+        if M.out[STOPPED]:
+            return low
+        if result >= g:
+            low = result
+        else:
+            high = result
+        if M.out[SCORING]:
+            M.out[LOWEST], M.out[HIGHEST] = low, high
+    return low
+
+
+@jit
+def follow(own, filled, score, M):
+    """Writes best play from a position with a known score to M.line: among equals, the move that the table knows."""
+    n = 0
+    while filled != M.board:
+        landing = landing_cells(filled, M)
+        left = M.cells - np.int64(count_bits(filled))
+        wins = threats(own, M.board ^ filled, M) & landing
+        bits = u64(M.size[BITS])
+        choice = wins & (~wins + ONE)
+        for certain in range(2):
+            for c in range(M.width):
+                cell = landing & M.columns[c]
+                if cell == ZERO or choice:
+                    continue
+                other, after = own ^ filled, filled | cell
+                if certain:
+                    reached = search(other, after, 1 - score, M) <= -score
+                else:
+                    data = lookup(hash_of(other, after, left - 1, M), bits, M)
+                    reached = data and np.int64(data & LOW6) - 32 <= -score
+                if M.out[STOPPED]:
+                    return
+                if reached:
+                    choice = cell
+        M.line[n] = count_bits(choice - ONE) // M.stride
+        n += 1
+        M.out[LENGTH] = n
+        if wins:
+            return
+        own, filled = own ^ filled, filled | choice
+        score = -score

@@ -1,0 +1,144 @@
+"""The exact solver of Trilobite for people and tools; the search itself is `alphabeta`."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.solution import Solution, check_question
+from leafwise.envs.core.state import State
+from leafwise.envs.trilobite import alphabeta as ab
+from leafwise.envs.trilobite.rules import Tables, has_line
+from leafwise.envs.trilobite.tables import make_tables
+
+
+def make_memory(T: Tables, table_mb: float) -> ab.Memory:
+    """Returns memory for one thread; the table uses at most `table_mb` and takes its pages as it grows.
+
+    Raises ValueError below 4 MB.
+    """
+    max_bits = int(np.log2(max(table_mb, 1) * 2**20 / 8))
+    if max_bits < ab.FIRST_BITS:
+        raise ValueError(f"trilobite: expected a table of at least {2**ab.FIRST_BITS * 8 >> 20} MB, got {table_mb!r}")
+    width, height = T.width, T.height
+    bottom = int(T.bottom)
+    column = (1 << height) - 1
+    centre_first = sorted(range(width), key=lambda c: abs(2 * c - (width - 1)))
+    odd_rows = sum(bottom << y for y in range(0, height, 2))
+    good = [odd_rows, int(T.board) ^ odd_rows]
+    if width * height % 2:
+        good.reverse()
+    return ab.Memory(
+        width=width,
+        k=T.k,
+        stride=T.stride,
+        board=T.board,
+        bottom=T.bottom,
+        cells=width * height,
+        columns=np.array([column << c * (height + 1) for c in centre_first], dtype=np.uint64),
+        good=np.array(good, dtype=np.uint64),
+        table=np.zeros(1 << max_bits, dtype=np.uint64),
+        size=np.array([ab.FIRST_BITS, 0], dtype=np.int64),
+        max_bits=max_bits,
+        frames=np.zeros((64, 8), dtype=np.uint64),
+        bounds=np.zeros((64, 3), dtype=np.int64),
+        moves=np.zeros((512, 4), dtype=np.uint64),
+        out=np.zeros(8, dtype=np.int64),
+        line=np.zeros(64, dtype=np.int64),
+        stop=np.zeros(1, dtype=np.uint8),
+    )
+
+
+class Solver:
+    """Solves positions of one board, win, draw or loss and how soon; keeps its table from one to the next."""
+
+    def __init__(self, game: Game, table_mb: float = 64) -> None:
+        self.game = game
+        self.tables = make_tables(game.options)
+        self.memory = make_memory(self.tables, table_mb)
+        self.stop: NDArray[np.uint8] = self.memory.stop
+        full = self.memory.board
+        ab.follow(np.uint64(0), full, ab.narrow(np.uint64(0), full, 0, 0, self.memory), self.memory)  # compiles
+
+    def solve(self, state: State, actions: str = "all") -> Solution:
+        """Solves a position; see `leafwise.envs.core.solution.Solver`."""
+        check_question(self.game, state, actions)
+        started = time.perf_counter()
+        M, names = self.memory, self.game.actions
+        if state.is_terminal:
+            score = self._finished(state)
+            return Solution(value=_sign(score), score=score, action_scores={}, bounds=(score, score))
+        own, filled = state.row[state.current_player], state.row[0] | state.row[1]
+        low, high = self._bounds(filled)
+        M.stop[0] = 0
+        M.out[:] = 0
+        M.out[ab.LOWEST], M.out[ab.HIGHEST], M.out[ab.SCORING] = low, high, 1
+        score = ab.narrow(own, filled, low, high, M)
+        M.out[ab.SCORING] = 0
+        found: dict[str, int] = {}
+        for a in state.legal_actions if actions != "none" else ():
+            result = self._after(own, filled, a, score, actions == "best")
+            if M.out[ab.STOPPED]:
+                break
+            found[names[a]] = result
+        if not M.out[ab.STOPPED]:
+            ab.follow(own, filled, score, M)
+        line = tuple(names[c] for c in M.line[: M.out[ab.LENGTH]])
+        known = low == high or M.out[ab.LOWEST] == M.out[ab.HIGHEST]
+        return Solution(
+            value=_sign(score) if known else None,
+            score=score if known else None,
+            best_actions=tuple(name for name, s in found.items() if s == score) or line[:1],
+            action_values={name: _sign(s) for name, s in found.items()} if actions == "all" else {},
+            action_scores=found if actions == "all" else {},
+            line=line,
+            nodes=int(M.out[ab.NODES]),
+            depth=len(line),
+            seconds=time.perf_counter() - started,
+            bounds=(int(M.out[ab.LOWEST]), int(M.out[ab.HIGHEST])),
+            complete=not M.out[ab.STOPPED],
+        )
+
+    def _bounds(self, filled: np.uint64) -> tuple[int, int]:
+        """Returns the lowest and highest score that the mover of an unfinished board can have."""
+        left = self.memory.cells - int(filled).bit_count()
+        return -(left // 2), (left + 1) // 2
+
+    def _after(self, own: np.uint64, filled: np.uint64, column: int, score: int, roughly: bool) -> int:
+        """Returns the score of a column, or (`roughly`) whether it is the position's `score`: that, or one less."""
+        M = self.memory
+        cell = (filled + (np.uint64(1) << M.stride * np.uint64(column))) & ~filled
+        if has_line(own | cell, self.tables):
+            return self._bounds(filled)[1]
+        other, after = own ^ filled, filled | cell
+        if roughly:
+            return score if ab.search(other, after, 1 - score, M) <= -score else score - 1
+        return -int(ab.narrow(other, after, max(-score, self._bounds(after)[0]), self._bounds(after)[1], M))
+
+    def scores(self, rows: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Returns the exact scores of many positions, none of them finished; rows [n, 2]."""
+        self.memory.stop[0] = 0
+        self.memory.out[:] = 0
+        filled = rows[:, 0] | rows[:, 1]
+        own = np.where(np.bitwise_count(filled) % 2 == 0, rows[:, 0], rows[:, 1])
+        pairs = zip(own, filled, strict=True)
+        return np.array([ab.narrow(o, f, *self._bounds(f), self.memory) for o, f in pairs], dtype=np.int64)
+
+    def known(self) -> dict[str, Any]:
+        """Returns `bounds` of the score and `nodes`, of the search under way."""
+        out = self.memory.out
+        return {"bounds": (int(out[ab.LOWEST]), int(out[ab.HIGHEST])), "nodes": int(out[ab.NODES])}
+
+    def _finished(self, state: State) -> int:
+        if state.returns == 0:
+            return 0
+        chips = bin(int(state.row[0] | state.row[1])).count("1")
+        return -((self.memory.cells + 2 - chips) // 2)
+
+
+def _sign(score: int) -> int:
+    return (score > 0) - (score < 0)

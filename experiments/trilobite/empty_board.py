@@ -1,0 +1,79 @@
+"""Solves the empty board of Connect Four (Trilobite 7 x 6, k = 4) and records score, nodes and seconds.
+
+`python -m leafwise.experiments.trilobite.empty_board` takes some minutes on one core and writes `empty_board.json` here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.solution import Solution
+from leafwise.envs.registry import game
+from leafwise.envs.trilobite.solver import Solver
+
+RESULT = Path(__file__).with_name("empty_board.json")
+PROG = "python -m leafwise.experiments.trilobite.empty_board"
+
+
+@dataclass(frozen=True)
+class Config:
+    """Solves an empty board."""
+
+    board: str = "7x6"
+    """Width x height."""
+    k: int = 4
+    """Chips in a row that win."""
+    table_mb: float = 1024
+    """Most memory for the table, in MB."""
+    report_seconds: float = 60
+    """Seconds between two lines of progress."""
+    out: str = str(RESULT)
+    """File to write."""
+
+
+def solve(solver: Solver, report_seconds: float) -> Solution:
+    """Solves the start of the solver's game in a thread of its own and tells on standard error what is known."""
+    answer: list[Solution] = []
+    thread = threading.Thread(target=lambda: answer.append(solver.solve(solver.game.start(), "none")), daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(report_seconds)
+        known = solver.known()
+        low, high = known["bounds"]
+        print(f"score {low} to {high}, {known['nodes']:,} nodes", file=sys.stderr, flush=True)
+    return answer[0]
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the study."""
+    config = parse(Config, arguments, PROG)
+    solution = solve(Solver(game("trilobite", board=config.board, k=config.k), config.table_mb), config.report_seconds)
+    result: dict[str, Any] = {
+        "command": " ".join([PROG, *arguments]),
+        "board": config.board,
+        "k": config.k,
+        "table_mb": config.table_mb,
+        "value": solution.value,
+        "score": solution.score,
+        "line": "".join(solution.line),
+        "nodes": solution.nodes,
+        "seconds": round(solution.seconds, 1),
+        "processor": platform.machine(),
+    }
+    temporary = Path(f"{config.out}.part")
+    temporary.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    os.replace(temporary, config.out)
+    print(json.dumps(result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

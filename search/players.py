@@ -1,0 +1,106 @@
+"""Players named by a short text: `random`, `greedy:openness`, `search:openness,depth=3,seconds=0.1`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Protocol
+
+from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.state import State
+from leafwise.envs.core.stream import below, new_stream
+from leafwise.search.engine import Search
+
+LeafSource = Callable[[Game, str], Evaluator]
+"""(game, name or path) -> Evaluator; raises ValueError."""
+
+OPTIONS = {"depth": int, "seconds": float, "table_mb": float, "cutoff": float}
+
+
+class Player(Protocol):
+    """Chooses actions."""
+
+    name: str
+
+    def choose(self, state: State) -> int:
+        """Returns the id of a legal action at a decision."""
+
+
+class RandomPlayer:
+    """Plays every legal action equally often."""
+
+    def __init__(self, seed: int = 0, name: str = "random") -> None:
+        self.name = name
+        self._stream = new_stream(seed)
+
+    def choose(self, state: State) -> int:
+        return state.legal_actions[int(below(self._stream, len(state.legal_actions)))]
+
+
+class SearchPlayer:
+    """Plays the best action of a search."""
+
+    def __init__(self, search: Search, name: str) -> None:
+        self.name = name
+        self.search = search
+
+    def choose(self, state: State) -> int:
+        action = self.search(state).action
+        if action is None:
+            raise ValueError(f"{self.name}: expected a decision, got a chance stage: {state}")
+        return action
+
+
+def hand_made(game: Game, name: str) -> Evaluator:
+    """Returns a hand-made score of the game: the leaf source that knows no models."""
+    return game.score(name)
+
+
+def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -> Player:
+    """Returns the player that `text` names; raises ValueError with what was expected.
+
+    `leaf` turns the leaf's name into an evaluator; `leafwise.player` passes one that also loads models.
+    """
+    kind, _, rest = text.partition(":")
+    words = split(rest)
+    if kind == "random" and not rest:
+        return RandomPlayer(seed, text)
+    if kind in game.ais:
+        return named_ai(game, kind, words, text)
+    if kind not in ("greedy", "search"):
+        known = "".join(f", {name}" for name in game.ais)
+        raise ValueError(f"expected a player like random, greedy:SCORE, search:LEAF,depth=3{known}, got {text!r}")
+    name = words.pop(0) if words and not is_option(words[0]) else game.default_score
+    options: dict[str, int | float] = {"depth": 1} if kind == "greedy" else {}
+    for word in words:
+        option, _, value = word.partition("=")
+        if kind == "greedy" or option not in OPTIONS:
+            known = ", ".join(OPTIONS) if kind == "search" else "none"
+            raise ValueError(f"player {text!r}: expected options among {known}, got {word!r}")
+        try:
+            options[option] = OPTIONS[option](value)
+        except ValueError:
+            raise ValueError(f"player {text!r}: expected a number for {option}, got {value!r}") from None
+    return SearchPlayer(Search(game, leaf(game, name), **options), text)  # type: ignore[arg-type]
+
+
+def named_ai(game: Game, kind: str, words: list[str], text: str) -> Player:
+    """Returns one of the game's own players under the name `text`; raises ValueError for words it does not know."""
+    try:
+        found: Player = game.ais[kind](game, kind, words)
+    except ValueError as problem:
+        raise ValueError(f"player {text!r}: {problem}") from None
+    found.name = text
+    return found
+
+
+def is_option(word: str) -> bool:
+    """Whether a word is `name=value`, rather than the name of a leaf."""
+    return re.fullmatch(r"[a-z_]+=.*", word) is not None
+
+
+def split(text: str) -> list[str]:
+    """Splits at commas outside quotes: a path that holds a comma or colon is quoted."""
+    words = re.findall(r"""(?:"[^"]*"|'[^']*'|[^,"'])+""", text)
+    return [re.sub(r"""["']""", "", word) for word in words]

@@ -1,0 +1,77 @@
+"""The command line: `leafwise COMMAND ...`. Every module of leafwise.commands is a command, imported when it is called."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import pkgutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from leafwise import __version__, commands
+from leafwise.cli import INTERRUPTED, WRONG_INPUT
+
+
+def command_names() -> list[str]:
+    """Returns the names of the commands."""
+    return sorted(module.name for module in pkgutil.iter_modules(commands.__path__) if not module.ispkg)
+
+
+def summary(name: str) -> str:
+    """Returns the first line of a command's docstring, read without importing it."""
+    source = Path(commands.__path__[0], f"{name}.py").read_text(encoding="utf-8")
+    return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
+
+
+def overview() -> str:
+    """Returns the help of the whole program."""
+    names = command_names()
+    width = max(map(len, names))
+    lines = [f"  {name:<{width}}  {summary(name)}" for name in names]
+    return "\n".join(
+        [
+            "usage: leafwise COMMAND [OPTIONS]",
+            "",
+            "Board and card games with exact rules, fast depth-limited search, and learned values at its leaves.",
+            "",
+            *lines,
+            "",
+            "leafwise COMMAND --help shows a command's options, leafwise --version the version.",
+        ]
+    )
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs one command line; returns the exit status."""
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(overview())
+        return 0 if arguments else WRONG_INPUT
+    name, *rest = arguments
+    if name == "--version":
+        print(f"leafwise {__version__}")
+        return 0
+    if name not in command_names():
+        print(f"error: expected a command among {', '.join(command_names())}, got {name!r}", file=sys.stderr)
+        return WRONG_INPUT
+    status: int = importlib.import_module(f"leafwise.commands.{name}").main(list(rest))
+    return status
+
+
+def main() -> None:
+    """Runs the command line of this process and exits."""
+    try:
+        status = run(sys.argv[1:])
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        print("\ninterrupted" if sys.stderr.isatty() else "interrupted", file=sys.stderr)
+        status = INTERRUPTED
+    except BrokenPipeError:  # the reader (head, less) has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = 0
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    main()

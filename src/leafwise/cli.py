@@ -1,0 +1,203 @@
+"""What all commands share: options of a command and of its game, wrong input in one line, results as JSON, patience."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import inspect
+import json
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NoReturn, TypeVar
+
+from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.game import Game
+from leafwise.envs.registry import game as find_game
+from leafwise.envs.registry import games
+from leafwise.models.files import leaf
+from leafwise.search import Result, Search
+
+__all__ = [
+    "fail",
+    "make_search",
+    "one_line_errors",
+    "parse",
+    "parse_with_game",
+    "patiently",
+    "print_json",
+    "say",
+    "value_lines",
+]
+
+C = TypeVar("C")
+R = TypeVar("R")
+
+WRONG_INPUT, INTERRUPTED = 2, 130
+"""Exit statuses."""
+
+
+def say(text: str = "") -> None:
+    """Prints a line for people, as it is: no markup, no wrapping."""
+    print(text, flush=True)
+
+
+def fail(problem: object) -> NoReturn:
+    """Ends the command with one line on standard error and status 2."""
+    print(f"error: {' '.join(str(problem).split())}", file=sys.stderr)
+    raise SystemExit(WRONG_INPUT)
+
+
+@contextlib.contextmanager
+def one_line_errors() -> Iterator[None]:
+    """Turns what a user's input can raise (ValueError, OSError) into one line and status 2.
+
+    Put it around the calls that read input, not around the work, so that a defect keeps its traceback.
+    """
+    try:
+        yield
+    except UnicodeDecodeError as problem:
+        fail(f"expected UTF-8 text, got a byte {problem.object[problem.start]:#04x} at {problem.start}")
+    except OSError as problem:
+        where = "" if problem.filename is None else f" {str(problem.filename)!r}"
+        fail(f"cannot use{where}: {problem.strerror or problem}")
+    except ValueError as problem:
+        fail(problem)
+
+
+def parse_with_game(config_class: type[C], arguments: Sequence[str], prog: str) -> tuple[C, Game]:
+    """Returns the options of a command whose first argument names a game, and that game in the variant asked for.
+
+    Options that `config_class` (a dataclass with a field `game`) does not have are the game's: `--hint exact`.
+    """
+    own, options = split_options(config_class, arguments)
+    if any(word in ("-h", "--help") for word in own):
+        parse(config_class, ["--help"], prog, description=description(config_class, own))
+    config = parse(config_class, own, prog)
+    with one_line_errors():
+        found = find_game(config.game)  # type: ignore[attr-defined]
+        found = found.variant(**{name: converted(found, config_class, name, text) for name, text in options.items()})
+    return config, found
+
+
+def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Splits arguments into the command's own and the others as name -> text.
+
+    Every option that is no field of the class is the game's and takes one value, `--name value` or `--name=value`.
+    """
+    fields = {field.name for field in dataclasses.fields(config_class)} | {"help"}
+    own: list[str] = []
+    options: dict[str, str] = {}
+    words = iter(arguments)
+    for word in words:
+        flag, equals, value = word.partition("=")
+        name = flag[2:].replace("-", "_")
+        if word == "--":
+            own += [word, *words]
+        elif not flag.startswith("--") or name in fields or name.removeprefix("no_") in fields:
+            own.append(word)
+        else:
+            given = value if equals else next(words, None)
+            if given is None:
+                fail(f"expected a value after {flag}, got nothing")
+            options[name] = given
+    return own, options
+
+
+def converted(game: Game, config_class: type, name: str, text: str) -> Any:
+    """Returns the value of a game's option, of the type of its default; raises ValueError if there is no such option."""
+    flag = "--" + name.replace("_", "-")
+    if name not in game.defaults:
+        here = ", ".join("--" + f.name.replace("_", "-") for f in options_of(config_class))
+        known = ", ".join("--" + option.replace("_", "-") for option in game.defaults) or "none"
+        raise ValueError(f"expected an option among {here} or {game.name}'s ({known}), got {flag}")
+    kind = type(game.defaults[name])
+    if kind is bool:
+        if text not in ("true", "false"):
+            raise ValueError(f"expected true or false for {flag}, got {text!r}")
+        return text == "true"
+    try:
+        return kind(text)
+    except ValueError:
+        raise ValueError(f"expected {kind.__name__.upper()} for {flag}, got {text!r}") from None
+
+
+def options_of(config_class: type) -> list[dataclasses.Field[Any]]:
+    """Returns the fields of a dataclass that are options rather than positional arguments."""
+    return [field for field in dataclasses.fields(config_class) if "Positional" not in str(field.type)]
+
+
+def description(config_class: type, own: Sequence[str]) -> str:
+    """Returns the text above a command's options: what it does, and the options of the game that is named, or all."""
+    named = [word for word in own if word in games()]
+    lines = [inspect.cleandoc(str(config_class.__doc__))]
+    for name in named[:1] or games():
+        game = find_game(name)
+        options = ", ".join(f"--{option.replace('_', '-')} {value}" for option, value in game.defaults.items())
+        if options:
+            lines.append(f"Options of {name} with their defaults: {options}.")
+    return "\n\n".join(lines)
+
+
+def print_json(value: object) -> None:
+    """Prints one line of JSON; infinity and nan become null."""
+    print(json.dumps(finite(value), allow_nan=False), flush=True)
+
+
+def finite(value: Any) -> Any:
+    """Returns a value with every infinity and nan in it replaced by None, and dataclasses, arrays, tuples made plain."""
+    if isinstance(value, dict):
+        return {str(k): finite(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(v) for v in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not abs(value) < float("inf"):
+        return None
+    return value
+
+
+def patiently(work: Callable[[], R], stop: Callable[[], None] = lambda: None) -> R:
+    """Runs `work` in a thread, so that Ctrl-C is heard while compiled code runs; calls `stop` then and waits a little."""
+    answer: list[R] = []
+    problem: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            answer.append(work())
+        except BaseException as error:
+            problem.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(0.2)
+    except KeyboardInterrupt:
+        stop()
+        thread.join(1.0)
+        raise
+    if problem:
+        raise problem[0]
+    return answer[0]
+
+
+def make_search(game: Game, leaf_name: str, depth: int, seconds: float) -> Search:
+    """Returns a compiled search with a leaf named as in players; 0 stands for the search's own depth, for no clock.
+
+    Wrong names and numbers are one line and status 2.
+    """
+    with one_line_errors():
+        if not 0 <= seconds < 1e6:
+            raise ValueError(f"expected --seconds of 0 to 1,000,000, got {seconds!r}")
+        evaluator = leaf(game, leaf_name or game.default_score)
+        search = Search(game, evaluator, depth or None, seconds=seconds or None)
+    Search(game, evaluator, 1)(game.new(0))  # loads the machine code, which is no part of a search's time
+    return search
+
+
+def value_lines(result: Result) -> list[str]:
+    """Returns one line per action with its value, best first."""
+    ranked = sorted(result.action_values.items(), key=lambda item: -item[1])
+    width = max(map(len, result.action_values), default=0)
+    return [f"  {name:<{width}}  {value:>12,.4f}" + ("  best" if name == result.name else "") for name, value in ranked]

@@ -1,0 +1,145 @@
+"""Plays many games with one player and prints its mean with a 95 % interval."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tyro
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from leafwise.cli import one_line_errors, parse_with_game, patiently, print_json, say
+from leafwise.envs.core.game import Game
+from leafwise.training.arena import FINAL_SEED, Evaluation, check, evaluate
+
+
+@dataclass(frozen=True)
+class Config:
+    """Plays games with one player: mean return with a 95 % bootstrap interval, and seconds per move.
+
+    Players: random, greedy:LEAF, search:LEAF,depth=3 or search:LEAF,seconds=0.1. A leaf is a hand-made score, `learned`
+    (the shipped model), a run folder or a model file.
+    """
+
+    game: tyro.conf.Positional[str]
+    """Name of the game."""
+    player: tyro.conf.Positional[str]
+    """Player to evaluate."""
+    games: int = 100
+    """Games to play; against an opponent half of them from each seat."""
+    seed: int = FINAL_SEED
+    """Seed of the first game; from 1,000,000 on for final figures."""
+    opponent: str = "greedy"
+    """Player on the other side, in games for two."""
+    processes: int = 1
+    """Processes that play at the same time."""
+    json: bool = False
+    """Print one JSON object."""
+
+
+@contextmanager
+def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(what, total=total)
+
+        def update(done: int) -> None:
+            bar.update(task, completed=done)
+
+        yield update
+
+
+def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
+    """Returns an evaluation's figures by the names that `--json` prints."""
+    scores = evaluation.scores
+    low, high = evaluation.interval() if len(evaluation.by_seed) > 1 else (None, None)
+    result: dict[str, Any] = {
+        "game": game.name,
+        "options": game.given_options,
+        "player": evaluation.player,
+        "opponent": evaluation.opponent,
+        "first_seed": evaluation.first_seed,
+        "games": len(scores),
+        "mean": evaluation.mean,
+        "ci_low": low,
+        "ci_high": high,
+        "median": float(np.median(scores)),
+        "low": float(scores.min()),
+        "high": float(scores.max()),
+        "moves": evaluation.moves,
+        "seconds_per_move": evaluation.seconds_per_move,
+    }
+    if evaluation.opponent is not None:
+        elo, error = evaluation.elo()
+        counts = {
+            name: int((np.sign(scores) == sign).sum()) for name, sign in (("wins", 1), ("draws", 0), ("losses", -1))
+        }
+        result |= {"elo": elo, "elo_error": error, **counts}
+    if game.cells is not None:
+        result["reached"] = reached(evaluation, game.cells.names)
+    return result
+
+
+def reached(evaluation: Evaluation, names: tuple[str, ...]) -> dict[str, float]:
+    """Returns the share of games whose highest tile is at least each tile, from the last one that all reached."""
+    best = evaluation.best_cells
+    return {names[rank]: float((best >= rank).mean()) for rank in range(int(best.min()), int(best.max()) + 1)}
+
+
+def show(result: dict[str, Any]) -> None:
+    """Prints the figures for people."""
+    against = f" against {result['opponent']}" if result["opponent"] else ""
+    last = result["first_seed"] + result["games"] // (2 if against else 1) - 1
+    say(
+        f"{result['game']}, {result['player']}{against}: {result['games']} games, seeds {result['first_seed']} to {last}"
+    )
+    form = ",.3f" if abs(result["mean"]) < 10 else ",.0f"
+    interval = "no interval from one seed"
+    if result["ci_low"] is not None:
+        interval = f"95 % interval {result['ci_low']:{form}} to {result['ci_high']:{form}}"
+    say(f"  mean    {result['mean']:{form}}   {interval}")
+    if against:
+        say(f"  games   {result['wins']} won, {result['draws']} drawn, {result['losses']} lost")
+        say(f"  elo     {result['elo']:+.0f} +- {result['elo_error']:.0f}")
+    else:
+        say(f"  median  {result['median']:{form}}   lowest {result['low']:{form}}, highest {result['high']:{form}}")
+    say(f"  speed   {1000 * result['seconds_per_move']:.3f} ms a move, {result['moves']:,} moves")
+    if "reached" in result:
+        say("  games that reached a tile:")
+        for tile, share in result["reached"].items():
+            say(f"  {tile:>7} {share:7.1%}")
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    config, game = parse_with_game(Config, arguments, "leafwise eval")
+    opponent = config.opponent if game.players == 2 else None
+    with one_line_errors():
+        check(game, config.player, config.games, config.seed, opponent, config.processes)
+    with progress_bar(f"{game.name}, {config.player}", config.games) as progress:
+
+        def work() -> Evaluation:
+            return evaluate(
+                game,
+                config.player,
+                config.games,
+                config.seed,
+                opponent=opponent,
+                processes=config.processes,
+                progress=progress,
+            )
+
+        evaluation = patiently(work) if config.processes == 1 else work()
+    result = figures(game, evaluation)
+    if config.json:
+        print_json(result)
+    else:
+        show(result)
+    return 0

@@ -1,0 +1,64 @@
+"""Lists the games: their ids, options, actions and hand-made scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import tyro
+
+from leafwise.cli import fail, parse, print_json, say
+from leafwise.envs.core.game import Game
+from leafwise.envs.registry import NAMESPACE, games
+from leafwise.envs.registry import game as find_game
+
+
+@dataclass(frozen=True)
+class Config:
+    """Lists the games."""
+
+    game: tyro.conf.Positional[str] = ""
+    """One game only (default: all)."""
+    json: bool = False
+    """Print one JSON object per game."""
+
+
+def described(game: Game) -> dict[str, Any]:
+    """Returns what a game offers, by name."""
+    return {
+        "name": game.name,
+        "title": game.title,
+        "players": game.players,
+        "ids": {f"{NAMESPACE}/{short}-v0": dict(options) for short, options in game.ids.items()},
+        "options": dict(game.defaults),
+        "actions": list(game.actions),
+        "scores": list(game.scores),
+        "default_score": game.default_score,
+        "rewards": ["score", *game.rewards],
+    }
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    config = parse(Config, arguments, "leafwise games")
+    if config.game and config.game not in games():
+        fail(f"expected a game among {', '.join(games())}, got {config.game!r}")
+    for name in [config.game] if config.game else games():
+        about = described(find_game(name))
+        if config.json:
+            print_json(about)
+            continue
+        actions = about["actions"]
+        some = ", ".join(actions[:12]) + (f", ... ({len(actions)})" if len(actions) > 12 else "")
+        options = ", ".join(f"--{k.replace('_', '-')} {v}" for k, v in about["options"].items())
+        scores = ", ".join(f"{s} (default)" if s == about["default_score"] else s for s in about["scores"])
+        say(f"{name}: {about['title']}")
+        for what, text in (
+            ("ids", ", ".join(about["ids"])),
+            ("options", options or "none"),
+            ("actions", some),
+            ("scores", scores),
+            ("rewards", ", ".join(about["rewards"])),
+        ):
+            say(f"  {what:<8} {text}")
+    return 0

@@ -1,0 +1,186 @@
+"""Lets a person play at the keyboard, with hints; --assist follows a game of Threes on a phone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import tyro
+from numpy.typing import NDArray
+
+from leafwise.cli import fail, make_search, one_line_errors, parse_with_game, patiently, say, value_lines
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.state import State
+from leafwise.envs.core.stream import new_stream
+from leafwise.models.files import leaf
+from leafwise.search import Search
+from leafwise.search.players import Player, SearchPlayer, player
+
+HUMAN = "human"
+ARROWS = {"\x1b[A": "up", "\x1b[B": "down", "\x1b[D": "left", "\x1b[C": "right"}
+"""What terminals send for the arrow keys."""
+HELP = "h shows the search's values, u takes a move back, q quits"
+
+
+@dataclass(frozen=True)
+class Config:
+    """Plays a game at the keyboard.
+
+    While playing: an action's name plays it, h shows the search's value of every action, u takes a move back, q quits.
+    """
+
+    game: tyro.conf.Positional[str]
+    """Name of the game."""
+    position: str = ""
+    """Position to begin with, in the game's own text (default: a new game)."""
+    seed: int = 0
+    """Seed of the game's chance."""
+    opponent: str = "greedy"
+    """In games for two: the other player, or `human` for two people."""
+    seat: str = "first"
+    """In games for two: your seat, first or second."""
+    assist: bool = False
+    """Threes: follow a game on a phone; you type what appears there and get the swipe."""
+    leaf: str = ""
+    """Leaf of the search that hints: a hand-made score, `learned`, a run folder or a model file."""
+    depth: int = 0
+    """Depth of that search, in decisions (0: 3, or with --seconds as many as there is time for)."""
+    seconds: float = 0.0
+    """Seconds of that search per position (0: no limit)."""
+
+
+class Session:
+    """A game between people and players, with everything before it kept for taking back."""
+
+    def __init__(self, state: State, stream: NDArray[np.uint64], seats: dict[int, Player | None]) -> None:
+        """`seats` names who sits where; None is a person."""
+        self.state, self.stream, self.seats = state, stream, seats
+        self.before: list[tuple[State, NDArray[np.uint64]]] = []
+
+    def play(self, action: str | int) -> list[str]:
+        """Plays an action and all chance after it; returns what chance did. Raises ValueError if it is not legal."""
+        after = self.state.play(action)
+        self.before.append((self.state, self.stream.copy()))
+        happened = []
+        while after.is_chance:
+            earlier, after = after, after.sample(self.stream)
+            happened.append(after.game.outcome_name(earlier.row, after.row, after.game._shared_tables))
+        self.state = after
+        return [name for name in happened if name]
+
+    def undo(self) -> bool:
+        """Goes back to the last decision of a person; returns whether there was one. Chance repeats itself."""
+        for k in range(len(self.before) - 1, -1, -1):
+            if self.seats[self.before[k][0].current_player] is None:
+                self.state, self.stream = self.before[k][0], self.before[k][1].copy()
+                del self.before[k:]
+                return True
+        return False
+
+
+def legal_text(state: State, most: int = 24) -> str:
+    """Returns the names of the legal actions, the first of them if they are many."""
+    names = state.legal_names
+    return ", ".join(names[:most]) + (f", ... ({len(names)} in all)" if len(names) > most else "")
+
+
+def ask(prompt: str) -> str | None:
+    """Returns a line that the person types, without blanks around, arrow keys by name; None at the end of input."""
+    try:
+        line = input(prompt).strip()
+        return ARROWS.get(line, line)
+    except EOFError:
+        say()
+        return None
+
+
+def choose(chooser: Player, state: State) -> int:
+    """Returns a player's choice; Ctrl-C is heard meanwhile."""
+    stop = chooser.search.stop if isinstance(chooser, SearchPlayer) else lambda: None
+    return patiently(lambda: chooser.choose(state), stop)
+
+
+def turn_of_person(session: Session, search: Search) -> bool:
+    """Lets the person type until an action is played or taken back; returns False to quit."""
+    state = session.state
+    who = f"player {state.current_player + 1}, " if state.game.players == 2 else ""
+    while True:
+        word = ask(f"{who}{legal_text(state)}> ")
+        if word is None or word == "q":
+            return False
+        if word == "h":
+            result = patiently(lambda: search(state), search.stop)
+            say("\n".join(value_lines(result)))
+        elif word == "u":
+            if session.undo():
+                return True
+            say("there is no move to take back")
+        elif word == "":
+            say(f"type an action; {HELP}")
+        else:
+            try:
+                happened = session.play(word)
+            except ValueError as problem:
+                say(f"{problem}; {HELP}")
+                continue
+            if happened:
+                say(f"then: {', '.join(happened)}")
+            return True
+
+
+def ending(game: Game, state: State) -> str:
+    """Returns the last line of a game."""
+    if game.players == 1:
+        return f"game over, return {state.returns:,.0f}"
+    if state.returns == 0:
+        return "game over, a draw"
+    return f"game over, player {1 if state.returns > 0 else 2} wins"
+
+
+def play(session: Session, search: Search) -> int:
+    """Runs the game to its end, or until the person quits."""
+    game = session.state.game
+    say(f"{game.title}\n{HELP}")
+    while not session.state.is_terminal:
+        chooser = session.seats[session.state.current_player]
+        if chooser is None:
+            say("\n" + session.state.board())
+            if not turn_of_person(session, search):
+                say(f"left the game at {session.state}")
+                return 0
+            continue
+        action = choose(chooser, session.state)
+        happened = session.play(action)
+        say(f"{chooser.name} plays {game.actions[action]}" + (f", then: {', '.join(happened)}" if happened else ""))
+    say("\n" + session.state.board())
+    say(ending(game, session.state))
+    return 0
+
+
+def seats(config: Config, game: Game) -> dict[int, Player | None]:
+    """Returns who sits where; raises ValueError for an unknown seat or player."""
+    if game.players == 1:
+        return {0: None}
+    if config.seat not in ("first", "second"):
+        raise ValueError(f"expected --seat first or second, got {config.seat!r}")
+    own = 0 if config.seat == "first" else 1
+    other = None if config.opponent == HUMAN else player(config.opponent, game, config.seed, leaf)
+    return {own: None, 1 - own: other}
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    config, game = parse_with_game(Config, arguments, "leafwise play")
+    if config.assist:
+        if game.name != "threes":
+            fail(f"expected threes with --assist, got {game.name!r}")
+        from leafwise.assist import assist
+
+        return assist(game, config.position, make_search(game, config.leaf, config.depth, config.seconds))
+    with one_line_errors():
+        if not 0 <= config.seed < 2**63:
+            raise ValueError(f"expected --seed of 0 to 2**63 - 1, got {config.seed!r}")
+        stream = new_stream(config.seed)
+        state = (game.parse(config.position) if config.position else game.start()).settle(stream)
+        sitting = seats(config, game)
+    return play(Session(state, stream, sitting), make_search(game, config.leaf, config.depth, config.seconds))

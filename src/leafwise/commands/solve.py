@@ -1,0 +1,190 @@
+"""Solves positions exactly: who wins, how soon, the best moves."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import tyro
+from rich.console import Console
+
+from leafwise.cli import INTERRUPTED, fail, one_line_errors, parse_with_game, print_json, say
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.solution import Solution, Solver, exact_solver
+from leafwise.envs.core.state import State
+
+WORDS = {1: "win", 0: "draw", -1: "loss"}
+PATIENCE = 1.0
+"""Seconds before progress is shown."""
+REPORT = 60.0
+"""Seconds between lines of progress where standard error is no terminal."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Solves a position exactly: value for the player to move, how soon, and every best move.
+
+    A position is the moves that led there, `4453` or `0-1 2-3`, or the game's own text. Many positions, one a line, come
+    from --file or standard input, and give one JSON object a line each. Ctrl-C prints what is known by then.
+    """
+
+    game: tyro.conf.Positional[str]
+    """Name of the game."""
+    moves: str | None = None
+    """Moves from the start, or a position as text (default: the start, unless positions come from elsewhere)."""
+    file: str = ""
+    """File of positions, one a line; - is standard input."""
+    actions: Literal["all", "best", "none"] = "all"
+    """What to find out about each action: "all" values, only which are "best", or "none" but the first best."""
+    table_mb: float = 256.0
+    """Most memory for the table of positions, in MB."""
+    json: bool = False
+    """Print one JSON object."""
+
+
+def read_position(game: Game, text: str) -> State:
+    """Returns the position after some moves, or that a text describes; raises ValueError in the game's words."""
+    if "/" in text:
+        return game.parse(text)
+    names = text.split()
+    if all(len(name) == 1 for name in game.actions):
+        names = list("".join(names))
+    state = game.start()
+    for number, name in enumerate(names, start=1):
+        try:
+            state = state.play(name)
+        except ValueError as problem:
+            raise ValueError(f"{problem} as move {number} of {text.strip()!r}") from None
+    return state
+
+
+def positions(config: Config) -> Iterator[tuple[int, str]]:
+    """Yields the number and text of every line that is not blank."""
+    if config.file and config.file != "-":
+        with one_line_errors():
+            lines = Path(config.file).read_text(encoding="utf-8").splitlines()
+        yield from ((k, line.strip()) for k, line in enumerate(lines, start=1) if line.strip())
+    else:
+        yield from ((k, line.strip()) for k, line in enumerate(sys.stdin, start=1) if line.strip())
+
+
+def solve(solver: Solver, state: State, actions: str) -> Solution:
+    """Solves in a thread, shows progress on standard error, and after Ctrl-C returns what is known."""
+    answer: list[Solution] = []
+    problem: list[BaseException] = []
+    done = threading.Event()  # an interrupted Thread.join takes the thread for finished (Python 3.11)
+
+    def work() -> None:
+        try:
+            answer.append(solver.solve(state, actions))
+        except BaseException as error:
+            problem.append(error)
+        finally:
+            done.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        if not done.wait(PATIENCE):
+            watch(solver, done)
+    except KeyboardInterrupt:
+        solver.stop[0] = 1
+        done.wait()
+    if problem:
+        raise problem[0]
+    return answer[0]
+
+
+def watch(solver: Solver, done: threading.Event) -> None:
+    """Tells what the solver knows until it is done: a live line on a terminal, else now and then a line."""
+    console = Console(stderr=True)
+    started = time.perf_counter()
+    if console.is_terminal:
+        with console.status(known(solver, started)) as status:
+            while not done.wait(0.25):
+                status.update(known(solver, started))
+        return
+    while not done.wait(REPORT):
+        print(known(solver, started), file=sys.stderr, flush=True)
+
+
+def known(solver: Solver, started: float) -> str:
+    """Returns a line about the search under way."""
+    now = solver.known()
+    low, high = now["bounds"]
+    what = f"score {low} to {high}" if low < high else f"score {low}, looking at the moves"
+    return f"{what}, {now['nodes']:,} nodes, {time.perf_counter() - started + PATIENCE:.0f} s"
+
+
+def described(text: str, solution: Solution) -> dict[str, Any]:
+    """Returns what `--json` prints."""
+    return {
+        "position": text,
+        "value": solution.value,
+        "score": solution.score,
+        "best_actions": solution.best_actions,
+        "action_values": solution.action_values,
+        "action_scores": solution.action_scores,
+        "line": solution.line,
+        "nodes": solution.nodes,
+        "depth": solution.depth,
+        "seconds": solution.seconds,
+        "bounds": solution.bounds,
+        "complete": solution.complete,
+    }
+
+
+def show(state: State, solution: Solution) -> None:
+    """Prints a solution for people."""
+    say(state.board())
+    say()
+    if not solution.complete:
+        say("  stopped before the end; this much is known:")
+    if solution.value is None:
+        say(f"  score  {solution.bounds[0]} to {solution.bounds[1]} for the player to move")
+    else:
+        soon = "" if solution.score is None else f", score {solution.score}"
+        end = f", game over in {solution.depth} moves" if solution.depth and solution.score is not None else ""
+        say(f"  value  {WORDS[solution.value]} for the player to move{soon}{end}")
+    for name, value in solution.action_values.items():
+        score = "" if solution.action_scores is None else f"  {solution.action_scores[name]:+d}"
+        say(f"  {name:>6} {'*' if name in solution.best_actions else ' '} {WORDS[value]}{score}")
+    if solution.best_actions:
+        say(f"  best   {' '.join(solution.best_actions)}")
+    if solution.line:
+        say(f"  line   {' '.join(solution.line)}")
+    say(f"  work   {solution.nodes:,} nodes, {solution.seconds:.4f} s")
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    config, game = parse_with_game(Config, arguments, "leafwise solve")
+    if config.moves is not None and config.file:
+        fail("expected --moves or --file, got both")
+    with one_line_errors():
+        solver = exact_solver(game, config.table_mb)
+    if config.moves is not None or (not config.file and sys.stdin.isatty()):
+        text = config.moves or ""
+        with one_line_errors():
+            state = read_position(game, text)
+        solution = solve(solver, state, config.actions)
+        if config.json:
+            print_json(described(text, solution))
+        else:
+            show(state, solution)
+        return 0 if solution.complete else INTERRUPTED
+    for number, text in positions(config):
+        with one_line_errors():
+            try:
+                state = read_position(game, text)
+            except ValueError as problem:
+                raise ValueError(f"line {number}: {problem}") from None
+        solution = solve(solver, state, config.actions)
+        print_json(described(text, solution))
+        if not solution.complete:
+            return INTERRUPTED
+    return 0

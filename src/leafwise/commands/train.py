@@ -1,0 +1,47 @@
+"""Trains a model by self-play: `leafwise train GAME --method td ...`."""
+
+from __future__ import annotations
+
+import importlib
+
+from leafwise.cli import fail, say
+from leafwise.envs.registry import games
+
+METHODS = {"td": "leafwise.training.td"}
+"""Training methods and their modules."""
+USAGE = """usage: leafwise train GAME [--method METHOD] [OPTIONS]
+
+Trains a model and saves it in a run folder. Ctrl-C saves and ends; --resume goes on.
+`leafwise train GAME --method METHOD --help` shows a method's options.
+"""
+
+
+def take_option(arguments: list[str], flag: str, default: str) -> tuple[str, list[str]]:
+    """Returns the value of an option and the arguments without it."""
+    rest = list(arguments)
+    for k, word in enumerate(rest):
+        name, equals, value = word.partition("=")
+        if name == flag:
+            if not equals and k + 1 == len(rest):
+                fail(f"expected a value after {flag}, got nothing")
+            return (value, rest[:k] + rest[k + 1 :]) if equals else (rest[k + 1], rest[:k] + rest[k + 2 :])
+    return default, rest
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    method, rest = take_option(arguments, "--method", "td")
+    known = ", ".join(METHODS)
+    if method not in METHODS:
+        fail(f"expected --method among {known}, got {method!r}")
+    if rest in (["-h"], ["--help"]) and "--method" not in arguments:
+        say(f"{USAGE}\nmethods: {known} (default: td)\ngames: {', '.join(games())}")
+        return 0
+    if rest and not rest[0].startswith("-"):
+        if rest[0] not in games():
+            fail(f"expected a game among {', '.join(games())}, got {rest[0]!r}")
+        rest = ["--game", *rest]
+    elif "-h" not in rest and "--help" not in rest:
+        fail(f"expected a game among {', '.join(games())}, got {rest[0] if rest else 'nothing'!r}")
+    status: int = importlib.import_module(METHODS[method]).main(rest)
+    return status

@@ -1,0 +1,134 @@
+"""The house's shape: imports go one way, nothing that plays imports torch, files stay short."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FLOORS = ("envs", "search", "models", "training", "experiments", "leafwise")
+"""From the ground up: a floor may import itself and the floors below it. The last is the front door."""
+TRAINING_ONLY = ("torch", "stable_baselines3", "sb3_contrib", "tensorboard")
+LONGEST = 400
+EXCUSED = {"envs/threes/rules.py": 560}
+"""Files that have a reason to be longer, and how long they may be: all rules of one game in one place."""
+
+
+def tracked() -> list[str]:
+    listed = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [name for name in listed.splitlines() if (ROOT / name).exists()]
+
+
+SOURCES = [name for name in tracked() if name.split("/")[0] in (*FLOORS[:-1], "src")]
+
+
+def floor_of(name: str) -> str:
+    return "leafwise" if name.startswith("src/") else name.split("/")[0]
+
+
+def imported(path: Path) -> set[str]:
+    """Returns every module that a file imports, at its top or inside a function; `from a import b` gives a and a.b."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: expected absolute imports"
+            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def floors_imported(name: str) -> set[str]:
+    """Returns the floors that a source file imports from; the front door's own names are the floor `leafwise`."""
+    floors = set()
+    for module in imported(ROOT / name):
+        package, _, rest = module.partition(".")
+        if package == "leafwise":
+            floor = rest.split(".")[0]
+            # `from leafwise import envs` gives leafwise and leafwise.envs; only the second says which floor
+            floors.add(floor if floor in FLOORS else "leafwise" if rest else "")
+    return floors - {""}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_imports_go_one_way(name: str) -> None:
+    below = FLOORS[: FLOORS.index(floor_of(name)) + 1]
+    assert floors_imported(name) <= set(below), f"{name} imports from a floor above it"
+
+
+@pytest.mark.parametrize("name", [n for n in SOURCES if n.count("/") == 2 and n.startswith("envs/")])
+def test_rooms_do_not_import_each_other(name: str) -> None:
+    room = name.split("/")[1]
+    for module in imported(ROOT / name):
+        if module.startswith("leafwise.envs."):
+            assert module.split(".")[2] in (room, "core", "registry"), f"{name} imports {module}"
+
+
+def test_the_test_sees_imports(tmp_path: Path) -> None:
+    source = tmp_path / "a.py"
+    source.write_text("import numpy\ndef f():\n    from leafwise.search import engine\n    import torch.nn\n")
+    assert imported(source) == {"numpy", "leafwise.search", "leafwise.search.engine", "torch.nn"}
+
+
+@pytest.mark.parametrize("name", [n for n in SOURCES if floor_of(n) in ("envs", "search")])
+def test_nothing_that_plays_names_torch(name: str) -> None:
+    assert not {m.split(".")[0] for m in imported(ROOT / name)} & set(TRAINING_ONLY)
+
+
+PLAYING = """
+import sys
+sys.modules.update(dict.fromkeys({banned!r}))  # importing any of these now raises ImportError
+import leafwise, leafwise.envs, leafwise.search, leafwise.models
+import gymnasium
+env = gymnasium.make("leafwise/Threes-v0")
+env.reset(seed=0)
+env.step(env.unwrapped.action_masks().argmax())
+game = leafwise.game("threes")
+state = game.new(0)
+assert leafwise.Search(game, leafwise.score("threes"), depth=1)(state).action in state.legal_actions
+assert leafwise.player("greedy", game).choose(state) in state.legal_actions
+print(sorted(m for m in sys.modules if m.split(".")[0] in {banned!r} and sys.modules[m] is not None))
+"""
+
+
+def test_nothing_that_plays_imports_torch() -> None:
+    code = PLAYING.format(banned=TRAINING_ONLY)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("module", ["leafwise", "leafwise.envs", "leafwise.search", "leafwise.models"])
+def test_importing_brings_no_torch(module: str) -> None:
+    code = f"import sys, {module}; print(sorted(set({TRAINING_ONLY!r}) & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100)
+    assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", tracked())
+def test_files_are_short(name: str) -> None:
+    lines = len((ROOT / name).read_text().splitlines())
+    assert lines <= EXCUSED.get(name, LONGEST), f"{name} has {lines} lines"
+
+
+def test_excuses_are_needed() -> None:
+    assert all(len((ROOT / name).read_text().splitlines()) > LONGEST for name in EXCUSED)
+
+
+def test_every_package_is_installed_and_every_folder_is_a_package() -> None:
+    import tomllib
+
+    listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
+    folders = {Path(name).parent for name in SOURCES}
+    expected = {"leafwise" if floor_of(str(f)) == "leafwise" and len(f.parts) == 2 else dotted(f) for f in folders}
+    assert listed == expected
+    assert all((ROOT / f / "__init__.py").exists() for f in folders)
+
+
+def dotted(folder: Path) -> str:
+    parts = folder.parts[2:] if folder.parts[0] == "src" else folder.parts
+    return ".".join(["leafwise", *parts])

@@ -1,0 +1,89 @@
+"""What the contract suite runs over: every registered game, the two test games, some variants, and rows of each."""
+
+from __future__ import annotations
+
+import importlib
+from functools import cache
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from games import dice, solitaire
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.state import State
+from leafwise.envs.core.stream import new_stream
+from leafwise.envs.registry import game, games
+
+GAMES: list[Game] = list(dict.fromkeys([*map(game, games()), dice.GAME, solitaire.GAME]))
+
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "threes": [
+        {"bonus_value": "window3", "hint": "window3"},
+        {"bonus_value": "window3", "hint": "exact", "top": "continue"},
+        {"hint": "colour", "bonus_p": 0.25, "entry": "any_empty_edge"},
+        {"bonus_schedule": "slot21", "top": "no_merge_6144"},
+    ],
+    "dice": [{"length": 5, "turns": 3}],
+    "solitaire": [{"copies": 1, "discards": 0}],
+}
+"""Variants to run besides the defaults and the Gymnasium ids."""
+
+CASES: list[Game] = list(
+    dict.fromkeys(g.variant(**options) for g in GAMES for options in [{}, *g.ids.values(), *VARIANTS.get(g.name, [])])
+)
+
+PER_KIND = 24
+"""Positions kept of each stage, and of finished games."""
+
+
+@cache
+def twin(g: Game) -> Any:
+    """Returns the naive twin of a game; each game must have one in tests/twins."""
+    return importlib.import_module(f"twins.{g.name}").Twin(g.options)
+
+
+@cache
+def positions(g: Game) -> tuple[State, ...]:
+    """Returns positions of every stage: from random games, and from a few plies behind unusual positions."""
+    kept: dict[tuple[str, bool], dict[State, None]] = {}
+    rng = Random(7)
+
+    def keep(state: State) -> None:
+        kind = kept.setdefault((state.stage, state.is_terminal), {})
+        if len(kind) < 4 * PER_KIND:
+            kind[state] = None
+
+    for seed in range(900_000, 900_008):
+        walk(g.start(), seed, 150, keep)
+    for k, text in enumerate(twin(g).unusual(rng)):
+        walk(g.parse(text), 900_100 + k, 5, keep)
+    return tuple(s for kind in kept.values() for s in rng.sample(list(kind), min(PER_KIND, len(kind))))
+
+
+def walk(state: State, seed: int, decisions: int, visit: Any) -> None:
+    """Plays at random to the end or for some decisions, and shows every row on the way, chance stages too."""
+    rng, stream = Random(seed), new_stream(seed)
+    while decisions and not state.is_terminal:
+        visit(state)
+        if state.is_chance:
+            state = state.sample(stream)
+        else:
+            state = state.play(rng.choice(state.legal_actions))
+            decisions -= 1
+    visit(state)
+
+
+def decisions_of(g: Game) -> list[State]:
+    """Returns the positions in which a player acts."""
+    return [s for s in positions(g) if s.legal_actions]
+
+
+def chance_of(g: Game) -> list[State]:
+    """Returns the positions in which chance acts."""
+    return [s for s in positions(g) if s.is_chance]
+
+
+def row_bytes(rows: np.ndarray[Any, Any]) -> list[bytes]:
+    """Returns each row as bytes, to compare and to count."""
+    return [row.tobytes() for row in rows]

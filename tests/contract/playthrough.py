@@ -1,0 +1,92 @@
+"""Lists what the whole API answers along one game: `python -m contract.playthrough` prints it for every case.
+
+The listing is compared with stored files, with a run of plain Python, and with a build that checks every index.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from random import Random
+
+import numpy as np
+
+from contract.cases import CASES, twin
+from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.state import FIRST, State
+from leafwise.envs.core.stream import new_stream
+
+SEED = 900_000
+DETAILED = 30
+"""Rows listed in full; of later ones only the text and what happened."""
+SHOWN_OUTCOMES = 6
+
+
+def number(x: float) -> str:
+    return f"{x:.9g}"
+
+
+def playthrough(game: Game) -> str:
+    """Returns the listing of one random game: each row's text, then what the API says of it, indented."""
+    rng, stream, state = Random(SEED), new_stream(SEED), game.start()
+    lines = [repr(game), f"actions: {' '.join(game.actions)}", f"stages: {' '.join(game.stages)}"]
+    for k in range(400):
+        lines += ["", f"[{k}] {state}"]
+        if k < DETAILED or state.is_terminal:
+            lines += [f"  {line}" for line in details(game, state)]
+        if state.is_terminal:
+            break
+        if state.is_chance:
+            after = state.sample(stream)
+            lines.append(f"  -- chance: {game.outcome_name(state.row, after.row, game.tables())}")
+            state = after
+        else:
+            name = rng.choice(state.legal_names)
+            lines.append(f"  -- {name}")
+            state = state.play(name)
+    return "\n".join(lines) + "\n"
+
+
+@cache
+def evaluators(game: Game) -> list[Evaluator]:
+    return [game.score(name) for name in game.scores]
+
+
+def listing(game: Game) -> str:
+    """Returns the listing of a game, and of a few positions that random play seldom meets."""
+    states = [game.parse(text) for text in twin(game).unusual(Random(SEED))][:8]
+    return playthrough(game) + "".join(f"{line}\n" for s in states for line in [str(s), *details(game, s)])
+
+
+def details(game: Game, state: State) -> list[str]:
+    """Returns lines that say everything about one position."""
+    T, rows = game.tables(), np.array([state.row])
+    space = game.observation_space(game.options)
+    O = np.zeros((1, *space.shape), dtype=space.dtype)
+    game.rules.observe(rows, FIRST, O, FIRST, T)
+    lines = [
+        f"row: {' '.join(f'{int(word):x}' for word in state.row)}",
+        f"player: {state.current_player}, stage: {state.stage}, returns: {number(state.returns)}",
+        f"key: {int(game.rules.key(rows, FIRST, T)):016x}",
+        f"observation: {' '.join(number(float(x)) for x in O[0].ravel())}",
+    ]
+    asked = [e for e in evaluators(game) if state.stage in ("decision", e.stage)]
+    lines += [f"score {e.name}: {number(state.value(e))}" for e in asked]
+    images = {k: state.transformed(k) for k in range(1, game.symmetries)}
+    lines += [f"symmetry {k}: {image}" for k, image in images.items()][:2]
+    for a in state.legal_actions:
+        cost = int(game.rules.action_cost(rows, FIRST, a, T))
+        turned = " ".join(game.actions[game.rules.transform_action(a, k, T)] for k in images)
+        lines.append(f"action {game.actions[a]} ({cost}; {turned}): {state.play(a)}")
+    if state.is_chance:
+        outcomes = state.outcomes()
+        lines.append(f"{len(outcomes)} outcomes")
+        for p, after in outcomes[:SHOWN_OUTCOMES]:
+            lines.append(f"outcome {game.outcome_name(state.row, after.row, T)} ({number(p)}): {after}")
+    return lines
+
+
+if __name__ == "__main__":
+    for case in CASES:
+        sys.stdout.write(listing(case))

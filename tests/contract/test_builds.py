@@ -1,0 +1,44 @@
+"""The same rules as plain Python, and compiled with every index checked, answer the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from contract.cases import CASES
+from contract.playthrough import listing
+
+TESTS = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("switch", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
+def test_other_builds_play_the_same_games(switch: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "contract.playthrough"],
+        env={**os.environ, switch: "1", "PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        text=True,
+        timeout=400,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines() == "".join(listing(case) for case in CASES).splitlines()
+
+
+@pytest.mark.parametrize("switch", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
+def test_the_switch_is_thrown(switch: str) -> None:
+    code = (
+        "import numpy as np\n"
+        "from games import dice\n"
+        "from leafwise.envs.core import jit\n"
+        "print(jit.DISABLED, jit.BOUNDSCHECK)\n"
+        "S = dice.GAME.rows(1)\n"
+        "dice.GAME.rules.stage(S, np.uint64(1), dice.GAME.tables())\n"
+    )
+    environment = {**os.environ, switch: "1", "PYTHONPATH": str(TESTS)}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=100)
+    assert run.stdout.split() == [str(switch == "NUMBA_DISABLE_JIT"), str(switch == "NUMBA_BOUNDSCHECK")]
+    assert "IndexError" in run.stderr

@@ -1,0 +1,120 @@
+"""The exact solver of Cassis against a naive twin and against the article's search."""
+
+from __future__ import annotations
+
+import threading
+import time
+from random import Random
+
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.envs.cassis.dfs import DepthFirst
+from leafwise.envs.cassis.solver import Solver
+from leafwise.envs.core.state import State
+from twins.cassis import Twin
+
+
+@pytest.mark.parametrize(("n", "most_left"), [(3, 3), (4, 6), (5, 9), (6, 9), (7, 10), (8, 11)])
+def test_values_equal_the_twin_s(n: int, most_left: int) -> None:
+    game = leafwise.game("cassis", n=n)
+    solver, twin, rng = Solver(game), Twin(game.options), Random(n)
+    for _ in range(25):
+        p = twin.random_position(rng, len(twin.edges) - rng.randint(1, most_left))
+        if len(twin.free(p)) > most_left + 1:
+            continue
+        state = game.parse(twin.write(p))
+        values = {f"{a}-{b}": twin.value_of(p, (a, b)) for a, b in twin.free(p)}
+        solution = solver.solve(state)
+        best = tuple(name for name in values if values[name] == max(values.values()))
+        assert solution.action_values == values, str(state)
+        assert solution.value == twin.value(p)
+        assert solution.score is None
+        assert solution.best_actions == best
+        assert solver.solve(state, "best").best_actions == best
+        assert solver.solve(state, "none").best_actions[0] in best
+        assert_line_plays_out(state, solution.line, twin.value(p))
+
+
+def assert_line_plays_out(state: State, line: tuple[str, ...], value: int) -> None:
+    player = state.current_player
+    for name in line:
+        state = state.play(name)
+    assert state.is_terminal
+    assert (state.returns if player == 0 else -state.returns) == value
+
+
+def test_values_equal_the_article_s_search() -> None:
+    game = leafwise.game("cassis")
+    solver, search, rng = Solver(game), DepthFirst(game, "canonical"), Random(1)
+    for _ in range(60):
+        state = game.start()
+        for _ in range(rng.randint(0, 9)):
+            state = state.play(rng.choice(state.legal_actions))
+            if state.is_terminal:
+                break
+        if state.is_terminal:
+            continue
+        expected = {}
+        for name in state.legal_names:
+            wins = search.player_zero_wins(state.play(name))
+            expected[name] = 1 if wins == (state.current_player == 0) else -1
+        assert solver.solve(state).action_values == expected, str(state)
+
+
+def test_moves_map_back_through_a_renaming() -> None:
+    game = leafwise.game("cassis", n=7)
+    solver, twin, rng, T = Solver(game), Twin(game.options), Random(2), game.tables()
+    for _ in range(10):
+        state = game.parse(twin.write(twin.random_position(rng, 6)))
+        best = solver.solve(state).best_actions
+        for k in (5, 17, 23):
+            image = {game.actions[T.renamed[k, game.action(name)]] for name in best}
+            assert set(solver.solve(state.transformed(k)).best_actions) == image
+
+
+@pytest.mark.parametrize(("n", "value"), [(3, 0), (4, 0), (5, 0), (6, -1), (7, -1), (8, -1)])
+def test_values_of_empty_boards(n: int, value: int) -> None:
+    game = leafwise.game("cassis", n=n)
+    solution = Solver(game).solve(game.start(), "none")
+    assert solution.value == value
+    rows = np.array([game.start().row, game.start().play("0-1").row])
+    assert Solver(game).values(rows).tolist() == [value, -value]
+
+
+def test_finished_positions() -> None:
+    game = leafwise.game("cassis", n=3)
+    solver = Solver(game)
+    assert solver.solve(game.parse("xo/x")).value == 0
+    lost = leafwise.game("cassis").parse("xx.../xoo./.../../.")
+    solution = Solver(lost.game).solve(lost)
+    assert (solution.value, solution.best_actions, solution.line) == (1, (), ())
+
+
+def test_a_stop_ends_the_search() -> None:
+    game = leafwise.game("cassis", n=8)
+    solver = Solver(game)
+    answer = []
+
+    def work() -> None:
+        while not answer or answer[-1].complete:  # until the stop comes in the middle
+            solver.memory.table[:] = 0
+            answer.append(solver.solve(game.start()))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while answer == [] or answer[-1].complete:
+        time.sleep(0.02)
+        solver.stop[0] = 1
+    thread.join(60)
+    assert answer[-1].bounds in ((-1, 1), (-1, -1))
+    assert solver.known()["nodes"] >= 0
+
+
+def test_wrong_input() -> None:
+    game = leafwise.game("cassis")
+    with pytest.raises(ValueError, match=r"^cassis: expected a table of at least 1 MB, got 0.5$"):
+        Solver(game, 0.5)
+    with pytest.raises(ValueError, match=r"expected a position of this game, got "):
+        Solver(game).solve(leafwise.game("cassis", n=7).start())

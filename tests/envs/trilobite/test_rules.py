@@ -1,0 +1,94 @@
+"""Trilobite: figures of the article and of an independent count, sizes, and texts that no game leads to."""
+
+from __future__ import annotations
+
+import pytest
+
+import leafwise
+from leafwise.envs.core.state import State
+from leafwise.envs.trilobite import GAME
+from leafwise.envs.trilobite.minimax import choose, tree
+
+CELLS = {"6": "1", "7": "2", "8": "3"}
+"""The article's cells of the bottom row -> columns."""
+
+
+def reachable(start: State) -> set[State]:
+    found, todo = {start}, [start]
+    while todo:
+        state = todo.pop()
+        after = {state.play(a) for a in state.legal_actions} - found
+        found |= after
+        todo += after
+    return found
+
+
+def test_the_article_s_ratings_and_choice() -> None:
+    empty = GAME.start()
+    assert tree(empty).ratings == {CELLS["6"]: 0, CELLS["7"]: 0, CELLS["8"]: 0}
+    assert tree(empty).action == CELLS["6"]
+    assert choose(empty) == GAME.action(CELLS["6"])
+    assert tree(empty.play(CELLS["6"])).ratings == {"1": 1, "2": 1, "3": 0}
+    assert tree(empty.play(CELLS["7"])).ratings == {"1": 1, "2": 0, "3": 1}
+    assert tree(empty.play(CELLS["8"])).ratings == {"1": 0, "2": 1, "3": 1}
+    assert choose(empty.play(CELLS["6"])) == GAME.action("3")
+
+
+def test_the_whole_tree() -> None:
+    whole = tree(GAME.start())
+    assert whole.nodes == (1, 3, 9, 27, 78, 210, 456, 890, 982, 622)
+    assert sum(whole.nodes) == 3278
+    assert whole.leaves == {1: 616, -1: 386, 0: 308}
+
+
+def test_distinct_boards() -> None:
+    boards = reachable(GAME.start())
+    assert len(boards) == 694
+    assert len({min(str(s), str(s.transformed(1))) for s in boards}) == 359
+
+
+def test_minimax_refuses_a_tree_beyond_its_limit_and_a_finished_game() -> None:
+    with pytest.raises(ValueError, match=r"minimax: expected a tree of at most 1000 nodes, got more below "):
+        tree(GAME.start(), limit=1000)
+    over = GAME.parse(".../xo./xo.").play("1")
+    with pytest.raises(ValueError, match=r"minimax: expected a game that is not over, got 'x../xo./xo.'"):
+        tree(over)
+
+
+@pytest.mark.parametrize("board", ["2x3", "9x3", "8x8", "3", "3x3x3", "axb", "", 33])
+def test_boards_that_there_are_not(board: object) -> None:
+    with pytest.raises(ValueError, match=r"^trilobite: expected board as 3x3 to 8x7 .* got "):
+        leafwise.game("trilobite", board=board)
+
+
+def test_rows_that_there_are_not() -> None:
+    for k in (2, 6, True, "4"):
+        with pytest.raises(ValueError, match=r"^trilobite: expected k in 3..5, got "):
+            leafwise.game("trilobite", board="7x6", k=k)
+    with pytest.raises(ValueError, match=r"^trilobite: expected k of at most 4 on a 4x3 board, got 5"):
+        leafwise.game("trilobite", board="4x3", k=5)
+    assert leafwise.game("trilobite", board="3X8", k=5).options["board"] == "3x8"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("..././...", "expected 3 rows of 3 cells"),
+        (".../.../..a", "expected cells among"),
+        ("x../.../...", "expected every chip to lie on another"),
+        (".../.../xx.", "expected as many x as o, or one more, got 2 x and 0 o"),
+        (".../o../oxo", "expected as many x as o, or one more, got 1 x and 3 o"),
+        ("xo./xo./xo.", "expected no move after a line of x"),
+        ("ox./xo./xxo", "expected no move after a line of o"),
+    ],
+)
+def test_positions_that_no_game_leads_to(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        GAME.parse(text)
+
+
+def test_two_lines_need_one_chip_in_common() -> None:
+    wide = leafwise.game("trilobite", board="7x3", k=3)
+    assert wide.parse("......./oo.oo../xxxxx..").is_terminal
+    with pytest.raises(ValueError, match="expected one last chip that made every line"):
+        wide.parse("o....../oo..oo./xxx.xxx")

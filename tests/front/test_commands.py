@@ -1,0 +1,219 @@
+"""What each command prints, and that wrong input is one line and status 2."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from front.console import Shell
+from PIL import Image
+
+import leafwise
+from leafwise.__main__ import command_names, summary
+
+BOARD = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0"
+
+
+def test_help_lists_every_command_with_one_line(shell: Shell) -> None:
+    answer = shell("--help")
+    assert answer.status == 0
+    for name in ("games", "warmup", "play", "analyze", "record", "eval", "bench", "train", "demo"):
+        assert f"  {name} " in answer.out
+        assert summary(name) in answer.out
+    assert all(summary(name) for name in command_names())
+
+
+@pytest.mark.parametrize("name", command_names())
+def test_every_command_has_help(shell: Shell, name: str) -> None:
+    answer = shell(name, "--help")
+    assert answer.status == 0
+    assert answer.out.startswith("usage: ")
+
+
+def test_help_shows_defaults_units_and_the_games_options(shell: Shell) -> None:
+    text = " ".join(shell("analyze", "threes", "--help").out.split())
+    assert "--bonus-schedule iid" in text
+    assert "(default: 0.0)" in text
+    assert "Seconds per position" in text
+
+
+def test_version(shell: Shell) -> None:
+    assert shell("--version").out == f"leafwise {leafwise.__version__}\n"
+
+
+WRONG = {
+    "foo": "expected a command among",
+    "games trhees": "expected a game among threes, got 'trhees'",
+    "eval": "expected GAME and PLAYER, got nothing",
+    "eval threes": "expected PLAYER, got nothing",
+    "eval trhees random": "expected a game among threes, got 'trhees'",
+    "eval threes foo": "expected a player like random",
+    "eval threes greedy:foo": "expected a leaf among openness",
+    "eval threes random --games x": "expected INT for --games, got 'x'",
+    "eval threes random --games": "expected a value after --games, got nothing",
+    "eval threes random --games 0": "expected at least 1 game",
+    "eval threes random --seed -1": "expected a first seed of 0 to",
+    "eval threes random --hint exat": "expected hint among plus, window3, colour, exact, got 'exat'",
+    "eval threes random --gmaes 3": "expected an option among --games",
+    "eval threes random --hint": "expected a value after --hint, got nothing",
+    "eval threes random --bonus-p x": "expected FLOAT for --bonus-p, got 'x'",
+    "eval threes random more": "expected known arguments, got 'more'",
+    "analyze threes 1/2": "expected 4 rows separated by '/', got 2",
+    "analyze threes --file /no/such/file": "cannot use '/no/such/file'",
+    "analyze threes x --file y": "expected a position or --file, got both",
+    "analyze threes --next 1": "expected a position with --next and --deck, got none",
+    "play threes --seed -1": "expected --seed of 0 to",
+    "play threes --position 1/2": "expected 4 rows",
+    "play threes --leaf foo": "expected a leaf among",
+    "play threes --seconds -1": "expected --seconds of 0 to",
+    "record threes --out game.png": "expected a file name that ends with .gif",
+    "record threes --out /no/such/game.gif": "expected a file in a folder that can be written to",
+    "record threes --width 3": "expected --width of 32 to 2000, got 3",
+    "bench threes foo": "expected a part among envs, search, training, got 'foo'",
+    "bench threes --seconds 0": "expected --seconds above 0",
+    "train": "expected a game among threes, got 'nothing'",
+    "train foo": "expected a game among threes, got 'foo'",
+    "train threes --method foo": "expected --method among",
+    "train threes --method": "expected a value after --method, got nothing",
+    "train threes --moves x": "expected INT for --moves, got 'x'",
+    "warmup foo": "expected a game among threes, got 'foo'",
+}
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_wrong_input_is_one_line_and_status_2(shell: Shell, line: str) -> None:
+    expected = WRONG[line].replace("among threes,", f"among {', '.join(leafwise.games())},")
+    assert expected in shell(*line.split()).refusal
+
+
+@pytest.mark.parametrize(
+    "words", [("--deck", "0,2,1", "--next", "5"), ("--deck", "4,4,9"), ("--next", "1", "--depth", "-1")]
+)
+def test_an_impossible_position_is_refused(shell: Shell, words: tuple[str, ...]) -> None:
+    assert "expected" in shell("analyze", "threes", BOARD, *words).refusal
+
+
+def test_a_finished_game_is_refused(shell: Shell) -> None:
+    line = shell("analyze", "threes", "1 3 1 3/3 1 3 1/1 3 1 3/3 1 3 1").refusal
+    assert "expected a position to play, got a finished game" in line
+
+
+def test_analyze_agrees_with_the_python_door(shell: Shell) -> None:
+    answer = json.loads(
+        shell("analyze", "threes", BOARD, "--next", "1", "--deck", "0,2,1", "--depth", "2", "--json").out
+    )
+    threes = leafwise.game("threes")
+    result = leafwise.Search(threes, threes.score(), 2)(threes.parse(f"{BOARD} next=1 deck=0,2,1"))
+    assert answer["action_values"] == result.action_values
+    assert (answer["value"], answer["best_actions"]) == (result.value, [result.name])
+    assert (answer["line"], answer["nodes"], answer["leaves"]) == (list(result.line), result.nodes, result.leaves)
+    assert answer["depth"] == 2
+    assert 0 < answer["seconds"] < 60
+
+
+def test_analyze_shows_every_action_best_first(shell: Shell) -> None:
+    lines = shell("analyze", "threes", BOARD, "--next", "1", "--deck", "0,2,1", "--depth", "2").out.splitlines()
+    named = [
+        line.split()[0] for line in lines if line.split()[:1] and line.split()[0] in leafwise.game("threes").actions
+    ]
+    assert named == ["right", "left", "up", "down"]
+    assert "best" in next(line for line in lines if "right" in line)
+
+
+def test_analyze_reads_many_positions(shell: Shell, tmp_path: Path) -> None:
+    lines = f"{BOARD} next=1\n\n{BOARD} next=2\n"
+    (tmp_path / "positions.txt").write_text(lines)
+    from_file = shell("analyze", "threes", "--file", str(tmp_path / "positions.txt"), "--depth", "1").out.splitlines()
+    from_input = shell("analyze", "threes", "--depth", "1", typed=lines).out.splitlines()
+    assert [json.loads(x)["position"] for x in from_file] == [f"{BOARD} next=1", f"{BOARD} next=2"]
+    assert [json.loads(x)["action_values"] for x in from_input] == [json.loads(x)["action_values"] for x in from_file]
+    wrong = shell("analyze", "threes", "--depth", "1", typed="foo\n")
+    assert (wrong.status, wrong.error.startswith("error: line 1: threes: expected 4 rows")) == (2, True)
+
+
+def test_games_describes_each_game(shell: Shell) -> None:
+    about = [json.loads(line) for line in shell("games", "--json").out.splitlines()]
+    assert [a["name"] for a in about] == list(leafwise.games())
+    threes = next(a for a in about if a["name"] == "threes")
+    assert threes["actions"] == ["up", "down", "left", "right"]
+    assert threes["default_score"] == "openness"
+    assert "openness (default)" in shell("games", "threes").out
+
+
+def test_eval_prints_figures_and_reached_tiles(shell: Shell) -> None:
+    answer = json.loads(shell("eval", "threes", "greedy", "--games", "12", "--hint", "exact", "--json").out)
+    assert (answer["games"], answer["first_seed"], answer["options"]) == (12, 1_000_000, {"hint": "exact"})
+    assert answer["low"] <= answer["ci_low"] <= answer["mean"] <= answer["ci_high"] <= answer["high"]
+    shares = list(answer["reached"].values())
+    assert shares[0] == 1.0
+    assert shares == sorted(shares, reverse=True)
+    again = shell("eval", "threes", "greedy", "--games", "12", "--hint", "exact").out
+    assert f"{answer['mean']:,.0f}" in again
+    assert "95 % interval" in again
+
+
+def test_eval_against_an_opponent(shell: Shell, dice_game: None) -> None:
+    answer = json.loads(shell("eval", "dice", "greedy", "--opponent", "random", "--games", "40", "--json").out)
+    assert answer["wins"] + answer["draws"] + answer["losses"] == 40
+    assert answer["mean"] == pytest.approx((answer["wins"] - answer["losses"]) / 40)
+    assert answer["mean"] > 0
+    assert "won" in shell("eval", "dice", "greedy", "--opponent", "random", "--games", "4").out
+    assert "expected an even number of games" in shell("eval", "dice", "greedy", "--games", "3").refusal
+    assert "expected a player like" in shell("eval", "dice", "greedy", "--opponent", "x").refusal
+
+
+def test_record_writes_a_small_animation(shell: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "game.gif"
+    answer = shell("record", "threes", "--player", "random", "--moves", "5", "--out", str(out), "--width", "120")
+    assert answer.status == 0
+    with Image.open(out) as image:
+        assert (image.width, getattr(image, "n_frames", 1)) == (120, 6)
+    assert out.stat().st_size < 60_000
+    assert [path.name for path in tmp_path.iterdir()] == ["game.gif"]
+
+
+def test_bench_prints_rates(shell: Shell) -> None:
+    rates = json.loads(shell("bench", "threes", "envs", "--seconds", "0.01", "--json").out)
+    assert rates.keys() == {"envs/single", "envs/batch_1", "envs/batch_64", "envs/batch_1024"}
+    assert min(rates.values()) > 0
+    assert "envs/single" in shell("bench", "threes", "envs", "--seconds", "0.01").out
+
+
+def test_warmup_prints_seconds_by_item(shell: Shell, dice_game: None) -> None:
+    answer = json.loads(shell("warmup", "threes", "--json").out)
+    assert answer["seconds"] == pytest.approx(sum(answer["items"].values()))
+    assert {"threes batch", "threes search, rows", "threes n-tuple network, td"} <= answer["items"].keys()
+    out = shell("warmup", "dice").out
+    assert " s  dice search, lead" in out
+    assert "in all; machine code is kept in" in out
+
+
+def test_train_runs_a_method_and_eval_plays_its_model(shell: Shell, tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    run = tmp_path / "run"
+    options = [
+        "--moves",
+        "2000",
+        "--interval",
+        "1000",
+        "--evaluate-every",
+        "1",
+        "--evaluate-games",
+        "4",
+        "--tuples",
+        "0145",
+    ]
+    answer = shell("train", "threes", "--method", "td", "--run", str(run), *options)
+    assert (answer.status, (run / "model.safetensors").exists()) == (0, True)
+    assert json.loads(shell("eval", "threes", f"greedy:{run}", "--games", "2", "--json").out)["games"] == 2
+    assert "expected a new run folder" in shell("train", "threes", "--run", str(run), *options).error
+
+
+def test_the_program_ends_with_the_status(tmp_path: Path) -> None:
+    asked = [sys.executable, "-m", "leafwise", "eval", "threes", "foo"]
+    answer = subprocess.run(asked, capture_output=True, text=True, cwd=tmp_path)
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert answer.stderr.startswith("error: expected a player")

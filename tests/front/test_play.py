@@ -1,0 +1,135 @@
+"""Games at the keyboard, and following a game on a phone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from front.console import Shell
+
+import leafwise
+from leafwise.assist import first_deck, follow, without
+from leafwise.cli import patiently
+
+START = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1"
+
+
+def test_play_takes_moves_hints_and_wrong_words(shell: Shell) -> None:
+    answer = shell("play", "threes", "--position", START, typed="h\nfoo\n\x1b[C\nq\n")
+    assert answer.status == 0
+    assert "right       17.6902  best" in answer.out
+    assert "expected an action among up, down, left, right, got 'foo'" in answer.out
+    assert "then: 1@" in answer.out
+    assert "left the game at" in answer.out
+
+
+def test_play_takes_back_and_repeats_chance(shell: Shell) -> None:
+    out = shell("play", "threes", "--position", START, "--seed", "5", typed="u\nright\nu\nright\n").out
+    assert "there is no move to take back" in out
+    drawn = [line for line in out.splitlines() if "then: " in line]
+    assert len(drawn) == 2
+    assert drawn[0] == drawn[1]
+
+
+def test_play_ends_a_game(shell: Shell) -> None:
+    almost = "1 3 1 3/3 1 3 1/1 3 1 3/0 6 1 6 next=1 deck=3,3,3"
+    out = shell("play", "threes", "--position", almost, "--seed", "1", typed="left\nleft\nup\ndown\nright\n" * 40).out
+    assert "game over, return" in out
+
+
+def test_play_against_an_opponent_and_with_two_people(shell: Shell, dice_game: None) -> None:
+    alone = shell("play", "dice", "--opponent", "random", "--seat", "second", typed="left\nq\n").out
+    assert "random plays" in alone
+    assert "player 2, " in alone
+    both = shell(
+        "play", "dice", "--opponent", "human", "--length", "2", "--turns", "2", typed="left\nright\nhold\n" * 40
+    ).out
+    assert "player 1, " in both
+    assert "player 2, " in both
+    assert "game over" in both
+    assert "expected --seat first or second" in shell("play", "dice", "--seat", "third").refusal
+    assert "expected length in 2..5" in shell("play", "dice", "--length", "9").refusal
+    assert "expected INT for --length" in shell("play", "dice", "--length", "x").refusal
+    assert "expected threes with --assist" in shell("play", "dice", "--assist").refusal
+
+
+def test_assist_follows_a_phone(shell: Shell) -> None:
+    typed = "h\n1,0 1\n5,5 2\nu\n1,0 2\nu\n3,0 3\nq\n"
+    out = shell("play", "threes", "--assist", "--position", START, typed=typed).out
+    assert "swipe RIGHT; may enter: 1@1,0, 1@2,0, 1@3,0" in out
+    assert "expected the next tile among 2, 3, + (deck 0,2,1), got '1'" in out
+    assert "expected what appeared, one of 1@1,0, 1@2,0, 1@3,0, got '5,5'" in out
+    assert "there is no entry to take back" in out
+    assert "left at 48 24 12 6/0 3 1 2/0 3 0 1/1 2 0 0 next=3 deck=0,2,0" in out
+
+
+def test_assist_asks_for_the_start(shell: Shell) -> None:
+    typed = "1 2 3 1/2 3 1 2/3 0 0\n1 2 3 1/2 3 1 2/3 0 0 0/0 0 0 0\n7\n3\nq\n"
+    out = shell("play", "threes", "--assist", typed=typed).out
+    assert "expected 4 rows" in out
+    assert "expected next=1, 2 or 3" in out
+    assert "a new game: 1s, 2s and 3s left in the deck are 1,1,0" in out
+    later = shell("play", "threes", "--assist", typed="48 2 3 1/2 3 1 2/3 3 0 0/0 0 0 6\n2\n4,4,9\n\nq\n").out
+    assert "expected deck=n1,n2,n3" in later
+    assert "next=2 deck=4,4,4" in later
+
+
+def test_assist_refuses_a_finished_game(shell: Shell) -> None:
+    dead = "1 3 1 3/3 1 3 1/1 3 1 3/3 1 3 1"
+    assert "got a finished game" in shell("play", "threes", "--assist", "--position", dead).refusal
+
+
+def test_follow_reads_an_entry() -> None:
+    game = leafwise.game("threes")
+    state = game.parse(START)
+    assert str(follow(state, "right", "1@1,0 2")) == str(follow(state, "up", "right 1,0 2"))
+    single = game.parse("0 0 0 0/0 3 0 0/0 0 0 0/0 0 0 0 next=2 deck=4,3,4")
+    assert str(follow(single, "up", "1")) == "0 3 0 0/0 0 0 0/0 0 0 0/0 2 0 0 next=1 deck=3,3,4"
+    bonus = game.parse("96 0 0 0/0 0 0 0/0 0 0 0/0 0 0 3 next=+")
+    assert str(follow(bonus, "right", "12@0,0 +")) == "12 96 0 0/0 0 0 0/0 0 0 0/0 0 0 3 next=+ deck=4,4,4"
+    with pytest.raises(ValueError, match="one of 6@0,0, 12@0,0, got '0,0'"):
+        follow(bonus, "right", "0,0 +")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("right", "expected what appeared"),
+        ("right 1,0", "expected the next tile among 2, 3, + (deck 0,2,1), got 'nothing'"),
+        ("right 1,0 2 3", "expected [swipe] [row,column] next"),
+        ("right 2@1,0 2", "got '2@1,0'"),
+    ],
+)
+def test_follow_refuses_what_cannot_be(text: str, expected: str) -> None:
+    with pytest.raises(ValueError, match="expected") as problem:
+        follow(leafwise.game("threes").parse(START), "right", text)
+    assert expected in str(problem.value)
+
+
+def test_the_first_deck_is_counted() -> None:
+    assert first_deck("1 2 3 1/2 3 1 2/3 0 0 0/0 0 0 0") == "1,1,1"
+    assert first_deck("1 2 3 1/2 3 1 2/6 0 0 0/0 0 0 0") == ""
+    assert without("1,1,1", "2") == "1,0,1"
+    with pytest.raises(ValueError, match="expected a next tile that is left"):
+        without("0,1,2", "1")
+
+
+def test_patiently_returns_raises_and_hears_ctrl_c() -> None:
+    assert patiently(lambda: 3) == 3
+    with pytest.raises(ZeroDivisionError):
+        patiently(lambda: 1 // 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_ends_a_long_search_with_one_line() -> None:
+    asked = [sys.executable, "-m", "leafwise", "analyze", "threes", START, "--depth", "30"]
+    process = subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(4)
+    assert process.poll() is None
+    os.kill(process.pid, signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert (process.returncode, error) == (130, "interrupted\n")

@@ -1,0 +1,103 @@
+"""Model files: what is saved is loaded, and what does not fit is refused in one line."""
+
+import json
+
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.envs.threes import GAME
+from leafwise.models import NTupleNetwork, leaf, load_evaluator, load_network, save_network
+from leafwise.models.files import load_tensors, save_tensors, write_atomically
+
+SAID = {"steps": 3, "command": "none", "commit": "none"}
+
+
+@pytest.fixture
+def network():
+    blank = NTupleNetwork.create(GAME, [(0, 1), (5, 6)], 0.5)
+    table = np.random.default_rng(1).normal(size=blank.weights.table.shape).astype(np.float32)
+    return NTupleNetwork.create(GAME, [(0, 1), (5, 6)], 0.5, table)
+
+
+def test_round_trip(tmp_path, network):
+    path = tmp_path / "model.safetensors"
+    save_network(path, network, SAID)
+    loaded = load_network(path, GAME)
+    assert loaded.tuples == network.tuples
+    assert loaded.power == network.power
+    assert np.array_equal(loaded.weights.table, network.weights.table)
+    state = GAME.parse("1 2 3 6/0 0 0 0/0 0 12 0/3 3 0 0")
+    assert state.value(load_evaluator(GAME, tmp_path)) == state.value(network.evaluator("x"))
+    assert leafwise.load(path).value is network.evaluator("x").value
+    assert [p.name for p in tmp_path.iterdir()] == ["model.safetensors"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("format", 99, "expected format 1, got 99"),
+        ("kind", "tree", "expected kind 'ntuple', got 'tree'"),
+        ("game", "chess", "expected a model of game 'threes', got 'chess'"),
+        ("options", {"hint": "exact"}, "expected a model of variant {}, got"),
+        ("feature_version", 0, "expected feature version 1, got 0"),
+        ("tuples", [[0, 1]], r"expected float32 \[11280\], got"),
+        ("tuples", [[0, "a"]], "expected tuples|not supported|'<='"),
+        ("power", "1", "expected metadata 'power' of type"),
+        ("steps", None, "expected metadata 'steps' of type 'int', got None"),
+    ],
+)
+def test_what_does_not_fit_is_named(tmp_path, network, name, value, message):
+    path = tmp_path / "model.safetensors"
+    save_network(path, network, SAID)
+    tensors, metadata = load_tensors(path)
+    save_tensors(path, tensors, {**metadata, name: value})
+    with pytest.raises(ValueError, match=message) as error:
+        load_network(path, GAME)
+    assert "\n" not in str(error.value)
+
+
+def test_weights_must_be_finite(tmp_path, network):
+    network.weights.table[3] = np.nan
+    save_network(tmp_path / "m.safetensors", network, SAID)
+    with pytest.raises(ValueError, match="expected weights 'finite'"):
+        load_network(tmp_path / "m.safetensors", GAME)
+
+
+def test_other_variants_are_other_games(tmp_path, network):
+    save_network(tmp_path / "m.safetensors", network, SAID)
+    with pytest.raises(ValueError, match="expected a model of variant"):
+        load_network(tmp_path / "m.safetensors", GAME.variant(hint="exact"))
+
+
+@pytest.mark.parametrize("data", [b"", b"\x80\x04nonsense", b"\xff" * 64, json.dumps({"a": 1}).encode()])
+def test_other_files_are_refused(tmp_path, data):
+    path = tmp_path / "m.safetensors"
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match="expected a leafwise") as error:
+        leafwise.load(path)
+    assert "\n" not in str(error.value)
+
+
+def test_missing_files_and_names():
+    with pytest.raises(ValueError, match="expected a model file, found nothing"):
+        leafwise.load("no/such/file")
+    with pytest.raises(
+        ValueError, match=r"expected a leaf among openness, .*, learned, or a model's path, got 'opennes'"
+    ):
+        leaf(GAME, "opennes")
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path):
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+    with pytest.raises(TypeError):
+        write_atomically(path, "no bytes")  # type: ignore[arg-type]
+    assert path.read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_the_shipped_model_plays():
+    evaluator = leafwise.load("threes")
+    search = leafwise.Search(GAME, evaluator, depth=1)
+    assert search(GAME.new(3)).action in GAME.new(3).legal_actions

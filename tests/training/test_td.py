@@ -1,0 +1,128 @@
+"""TD learning: it learns, logs, and a run that was killed or stopped ends as one that was not."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leafwise.envs.threes import GAME
+from leafwise.models import load_network
+from leafwise.training import td
+from leafwise.training.arena import evaluate
+from leafwise.training.td_kernels import kernels, new_trainer
+
+SMALL: dict[str, Any] = {"moves": 400_000, "interval": 50_000, "evaluate_every": 2, "evaluate_games": 20}
+SMALL["checkpoint_seconds"] = 0.0
+WORDS = [
+    "--moves", "400000", "--interval", "50000", "--evaluate-every", "2", "--evaluate-games", "20",
+    "--checkpoint-seconds", "0.0",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    path = tmp_path_factory.mktemp("runs") / "whole"
+    return td.train(td.Config(run=str(path), **SMALL))
+
+
+def weights(path):
+    return load_network(path / "model.safetensors", GAME).weights.table, json.loads((path / "results.json").read_text())
+
+
+def test_it_learns_to_beat_the_hand_made_leaf(run):
+    learned = evaluate(GAME, f'greedy:"{run}"', 40, 10_000)
+    hand_made = evaluate(GAME, "greedy:total_score", 40, 10_000)
+    assert learned.interval()[0] > hand_made.interval()[1]
+
+
+def test_compiled_games_equal_the_players_games(run):
+    network = load_network(run / "model.safetensors", GAME)
+    scores = np.zeros(5)
+    keys = np.arange(20_000, 20_005, dtype=np.uint64)
+    T = GAME.tables(network.evaluator("x"))
+    kernels(GAME, network.weights.pieces.shape[1]).greedy_games(new_trainer(GAME, 0), keys, scores, T)
+    assert np.array_equal(evaluate(GAME, f'greedy:"{run}"', 5, 20_000).scores, scores)
+
+
+def test_the_run_folder(run):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    names = {p.name.split(".")[0] for p in run.iterdir()}
+    assert names == {"config", "model", "state", "results", "events"}
+    _, results = weights(run)
+    assert results["steps"] >= SMALL["moves"]
+    assert results["score"]["ci_low"] <= results["score"]["mean"] <= results["score"]["ci_high"]
+    assert results["command"].startswith("python -m leafwise.training.td --moves 400000")
+    events = EventAccumulator(str(run))
+    events.Reload()
+    tags = {"rollout/ep_rew_mean", "train/error", "train/rate", "time/fps", "eval/score_mean", "eval/score_ci_low"}
+    assert tags <= set(events.Tags()["scalars"])
+    assert len(events.Scalars("time/fps")) == 8
+
+
+def command(path, *more):
+    return [sys.executable, "-m", "leafwise.training.td", "--run", str(path), *WORDS, *more]
+
+
+def wait_for(path, process, seconds=120.0):
+    """Waits until the trainer has written a file."""
+    end = time.monotonic() + seconds
+    while not path.exists():
+        assert process.poll() is None, "the trainer ended too early"
+        assert time.monotonic() < end, "the trainer wrote nothing"
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_killed_run_resumes_to_the_same_end(run, tmp_path, how):
+    path = tmp_path / "cut"
+    process = subprocess.Popen(command(path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    wait_for(path / "state.safetensors", process)
+    os.kill(process.pid, how)
+    said = process.communicate(timeout=60)[0]
+    assert "Traceback" not in said
+    if (path / "results.json").exists():
+        pytest.fail("the run was over before it could be cut; make it longer")
+    subprocess.run(command(path, "--resume"), check=True, capture_output=True, timeout=120)
+    assert np.array_equal(weights(path)[0], weights(run)[0])
+    assert weights(path)[1]["steps"] == weights(run)[1]["steps"]
+
+
+def test_a_run_is_not_overwritten_or_changed(run):
+    with pytest.raises(ValueError, match="use --resume to go on"):
+        td.train(td.Config(run=str(run), **SMALL))
+    with pytest.raises(ValueError, match=r"resume: expected --rate 0.25 as before, got 0.5"):
+        td.train(td.Config(run=str(run), resume=True, rate=0.5, **SMALL))
+    with pytest.raises(ValueError, match="expected a run to resume in"):
+        td.train(td.Config(run=str(run / "nothing"), resume=True, **SMALL))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--moves", "many"], "expected INT for --moves, got 'many'"),
+        (["--rate", "7"], "expected --rate of 1e-09 to 1, got 7.0"),
+        (["--game", "chess"], "expected a game among"),
+        (["--seed", "950000"], "expected --seed of 0 to 899999, got 950000"),
+        (["--tuples", "012g"], "expected tuples as words of cells"),
+        (["--mov", "5"], "expected known arguments, got '--mov, 5'"),
+    ],
+)
+def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    status: Any
+    try:
+        status = td.main(words)
+    except SystemExit as exit:
+        status = exit.code
+    said = capsys.readouterr().err
+    assert status == 2
+    assert message in said
+    assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir())

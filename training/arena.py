@@ -1,0 +1,178 @@
+"""Plays games between named players and says how sure the result is: paired seeds, 95 % bootstrap intervals."""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.state import State
+from leafwise.envs.core.stream import new_stream
+from leafwise.models.files import leaf
+from leafwise.search.players import Player, player
+
+FINAL_SEED = 1_000_000
+"""First seed of games whose figures are reported; training and model selection stay below."""
+BATCH = 5
+"""Seeds per task; players start anew with each, so the result does not depend on the number of processes."""
+
+Played = tuple[float, int, int, float]
+"""One game of the player in question: (its return, highest rank, its moves, its seconds to choose)."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Games of one player, alone or against an opponent, in the order of their seeds."""
+
+    player: str
+    first_seed: int
+    scores: NDArray[np.float64]
+    """Returns of the player, [games]; against an opponent each seed is played from both seats, first seat first."""
+    best_cells: NDArray[np.int64]
+    """Highest rank on the final board of each game, [games]; 0 in games without ranks."""
+    moves: int
+    seconds_per_move: float
+    """Time to choose, averaged over all moves of the player."""
+    opponent: str | None = None
+
+    @property
+    def mean(self) -> float:
+        """Mean return."""
+        return float(self.scores.mean())
+
+    @property
+    def by_seed(self) -> NDArray[np.float64]:
+        """Mean return per seed, [seeds]: the unit that is drawn independently."""
+        return self.scores if self.opponent is None else self.scores.reshape(-1, 2).mean(axis=1)
+
+    def interval(self) -> tuple[float, float]:
+        """Returns the 95 % percentile bootstrap interval of the mean."""
+        return bootstrap_interval(self.by_seed)
+
+    def elo(self) -> tuple[float, float]:
+        """Returns the Elo difference to the opponent and half its 95 % interval; infinite where one side won all."""
+        low, high = (elo_difference((1 + value) / 2) for value in self.interval())
+        return elo_difference((1 + self.mean) / 2), (high - low) / 2
+
+
+def elo_difference(share: float) -> float:
+    """Returns the Elo difference that goes with a share of the points, 0 to 1."""
+    if not 0 < share < 1:
+        return math.inf if share >= 1 else -math.inf
+    return 400 * math.log10(share / (1 - share))
+
+
+def bootstrap_interval(values: NDArray[np.float64], seed: int = 0, resamples: int = 2000) -> tuple[float, float]:
+    """Returns the 95 % percentile bootstrap interval of a mean; values of shape [n]."""
+    rng = np.random.default_rng(seed)
+    means = np.array([rng.choice(values, len(values)).mean() for _ in range(resamples)])
+    return float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))
+
+
+def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int) -> Played:
+    """Plays one game, its chance drawn from `seed`; the figures are those of the player at `seat`."""
+    stream = new_stream(seed)
+    state = game.start().settle(stream)
+    moves, spent = 0, 0.0
+    while not state.is_terminal:
+        at = state.current_player
+        start = time.perf_counter()
+        action = seats[at].choose(state)
+        if at == seat:
+            spent += time.perf_counter() - start
+            moves += 1
+        state = state.play(action).settle(stream)
+    return (state.returns if seat == 0 else -state.returns), highest_cell(state), moves, spent
+
+
+def play_batch(game: Game, text: str, opponent: str | None, seeds: Sequence[int]) -> list[Played]:
+    """Plays one game per seed, or two against an opponent: the player first, then second."""
+    own = player(text, game, seed=seeds[0], leaf=leaf)
+    own.choose(game.new(seeds[0]))  # loads the compiled code, which is no part of a move
+    own = player(text, game, seed=seeds[0], leaf=leaf)
+    if opponent is None:
+        return [play_game(game, [own], seed, 0) for seed in seeds]
+    other = player(opponent, game, seed=seeds[0] + 1, leaf=leaf)
+    return [play_game(game, seats, seed, k) for seed in seeds for k, seats in enumerate(((own, other), (other, own)))]
+
+
+def highest_cell(state: State) -> int:
+    """Returns the highest rank on a board of cells, 0 in a game without."""
+    if state.game.cells is None:
+        return 0
+    board = int(state.row[0])
+    return max(board >> (4 * k) & 15 for k in range(16))
+
+
+def check(game: Game, text: str, games: int, first_seed: int, opponent: str | None, processes: int) -> None:
+    """Raises ValueError, saying what was expected, if `evaluate` cannot do this."""
+    if games < 1 or processes < 1:
+        raise ValueError(f"evaluate: expected at least 1 game and 1 process, got {games!r} and {processes!r}")
+    if not 0 <= first_seed < 2**63:
+        raise ValueError(f"evaluate: expected a first seed of 0 to 2**63 - 1, got {first_seed!r}")
+    if (opponent is None) != (game.players == 1):
+        expected = "no opponent" if game.players == 1 else "an opponent"
+        raise ValueError(f"evaluate: expected {expected} in {game.name!r}, got {opponent!r}")
+    if games % game.players:
+        raise ValueError(f"evaluate: expected an even number of games, each seed from both seats, got {games!r}")
+    for name in (text, opponent):
+        if name is not None:
+            player(name, game, leaf=leaf)
+
+
+def evaluate(
+    game: Game,
+    text: str,
+    games: int,
+    first_seed: int = FINAL_SEED,
+    *,
+    opponent: str | None = None,
+    processes: int = 1,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Evaluation:
+    """Plays games with seeds from `first_seed` on; a game for two players needs an opponent and an even number of games.
+
+    The same seed starts the same game for every player, and against an opponent is played from both seats. `progress` is
+    told how many games are done. Raises ValueError as `check` does.
+    """
+    check(game, text, games, first_seed, opponent, processes)
+    seeds = range(first_seed, first_seed + games // game.players)
+    batches = [seeds[k : k + BATCH] for k in range(0, len(seeds), BATCH)]
+    played: list[Played] = []
+    for batch in run_batches(partial(play_batch, game, text, opponent), batches, processes):
+        played += batch
+        progress(len(played))
+    moves = sum(p[2] for p in played)
+    return Evaluation(
+        player=text,
+        first_seed=first_seed,
+        scores=np.array([p[0] for p in played]),
+        best_cells=np.array([p[1] for p in played]),
+        moves=moves,
+        seconds_per_move=sum(p[3] for p in played) / max(moves, 1),
+        opponent=opponent,
+    )
+
+
+def run_batches(
+    work: Callable[[Sequence[int]], list[Played]], batches: list[range], processes: int
+) -> Iterator[list[Played]]:
+    """Yields the result of each batch in order, worked on by so many processes; leaving early ends them."""
+    if processes == 1 or len(batches) == 1:
+        yield from map(work, batches)
+        return
+    with get_context("spawn").Pool(min(processes, len(batches)), initializer=ignore_interrupts) as pool:
+        yield from pool.imap(work, batches)
+
+
+def ignore_interrupts() -> None:
+    """Leaves Ctrl-C to the parent process, which ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,36 @@
+"""How fast games are learned from: moves a second of greedy TD on one core."""
+
+from __future__ import annotations
+
+import time
+
+from leafwise.envs.core.game import Game
+from leafwise.models.ntuple import NTupleNetwork, parse_tuples
+from leafwise.training import td
+from leafwise.training.td_kernels import MOVES, kernels, new_trainer
+
+SETS = {
+    "five_4_tuples": td.Config.tuples,
+    "four_6_tuples": "012456 45689a 012345 456789",
+}
+STEP = 100_000
+WARM_UP = 2_000_000
+"""Moves before the clock starts: games of beginners are short and touch other weights than later ones."""
+
+
+def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
+    """Returns training moves a second by tuple set, measured for `seconds` each; {} for a game without cells."""
+    rates: dict[str, float] = {}
+    if game.cells is None:
+        return rates
+    for name, text in SETS.items():
+        network = NTupleNetwork.create(game, parse_tuples(text), td.Config.power)
+        trainer, T = new_trainer(game, 1), game.tables(network.evaluator(name))
+        run = kernels(game, network.weights.pieces.shape[1]).td_games
+        rate = td.Config.rate / network.active
+        run(trainer, WARM_UP, rate, td.Config.decay, td.Config.restart, T)
+        before, start = int(trainer.counts[MOVES]), time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            run(trainer, STEP, rate, td.Config.decay, td.Config.restart, T)
+        rates[f"td_moves_{name}"] = float((trainer.counts[MOVES] - before) / (time.perf_counter() - start))
+    return rates

@@ -336,4 +336,4 @@ def named(game: Game, name: str, words: list[str]) -> Program:
         return Nneonneo(game)
     if len(words) > 1:
         raise ValueError(f"expected threesus:SCORE, got {','.join(words)!r}")
-    return Threesus(game, *words)
+    return Threesus(game, words[0]) if words else Threesus(game)

@@ -77,8 +77,9 @@ class Solver:
         M.stop[0] = 0
         M.out[:] = 0
         M.out[ab.LOWEST], M.out[ab.HIGHEST], M.out[ab.SCORING] = low, high, 1
-        score = ab.narrow(own, filled, low, high, M)
+        score = int(ab.narrow(own, filled, low, high, M))
         M.out[ab.SCORING] = 0
+        low, high = int(M.out[ab.LOWEST]), int(M.out[ab.HIGHEST])
         found: dict[str, int] = {}
         for a in state.legal_actions if actions != "none" else ():
             result = self._after(own, filled, a, score, actions == "best")
@@ -88,10 +89,9 @@ class Solver:
         if not M.out[ab.STOPPED]:
             ab.follow(own, filled, score, M)
         line = tuple(names[c] for c in M.line[: M.out[ab.LENGTH]])
-        known = low == high or M.out[ab.LOWEST] == M.out[ab.HIGHEST]
         return Solution(
-            value=_sign(score) if known else None,
-            score=score if known else None,
+            value=_sign(score) if low == high else None,
+            score=score if low == high else None,
             best_actions=tuple(name for name, s in found.items() if s == score) or line[:1],
             action_values={name: _sign(s) for name, s in found.items()} if actions == "all" else {},
             action_scores=found if actions == "all" else {},
@@ -99,7 +99,7 @@ class Solver:
             nodes=int(M.out[ab.NODES]),
             depth=len(line),
             seconds=time.perf_counter() - started,
-            bounds=(int(M.out[ab.LOWEST]), int(M.out[ab.HIGHEST])),
+            bounds=(low, high),
             complete=not M.out[ab.STOPPED],
         )
 

@@ -73,8 +73,8 @@ def positions(config: Config) -> Iterator[tuple[int, str]]:
         yield from ((k, line.strip()) for k, line in enumerate(sys.stdin, start=1) if line.strip())
 
 
-def solve(solver: Solver, state: State, actions: str) -> Solution:
-    """Solves in a thread, shows progress on standard error, and after Ctrl-C returns what is known."""
+def solve(solver: Solver, state: State, actions: str) -> tuple[Solution, bool]:
+    """Solves in a thread and shows progress on standard error; returns the solution and whether Ctrl-C cut it short."""
     answer: list[Solution] = []
     problem: list[BaseException] = []
     done = threading.Event()  # an interrupted Thread.join takes the thread for finished (Python 3.11)
@@ -87,16 +87,19 @@ def solve(solver: Solver, state: State, actions: str) -> Solution:
         finally:
             done.set()
 
+    interrupted = False
     threading.Thread(target=work, daemon=True).start()
     try:
         if not done.wait(PATIENCE):
             watch(solver, done)
     except KeyboardInterrupt:
+        interrupted = True
         solver.stop[0] = 1
-        done.wait()
+        while not done.wait(0.1):
+            solver.stop[0] = 1  # again and again: a solver that is just about to begin clears it
     if problem:
         raise problem[0]
-    return answer[0]
+    return answer[0], interrupted
 
 
 def watch(solver: Solver, done: threading.Event) -> None:
@@ -171,20 +174,20 @@ def main(arguments: list[str]) -> int:
         text = config.moves or ""
         with one_line_errors():
             state = read_position(game, text)
-        solution = solve(solver, state, config.actions)
+        solution, interrupted = solve(solver, state, config.actions)
         if config.json:
             print_json(described(text, solution))
         else:
             show(state, solution)
-        return 0 if solution.complete else INTERRUPTED
+        return INTERRUPTED if interrupted else 0
     for number, text in positions(config):
         with one_line_errors():
             try:
                 state = read_position(game, text)
             except ValueError as problem:
                 raise ValueError(f"line {number}: {problem}") from None
-        solution = solve(solver, state, config.actions)
+        solution, interrupted = solve(solver, state, config.actions)
         print_json(described(text, solution))
-        if not solution.complete:
+        if interrupted:
             return INTERRUPTED
     return 0

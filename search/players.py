@@ -15,7 +15,7 @@ from leafwise.search.engine import Search
 LeafSource = Callable[[Game, str], Evaluator]
 """(game, name or path) -> Evaluator; raises ValueError."""
 
-OPTIONS = {"depth": int, "seconds": float, "table_mb": float, "cutoff": float}
+OPTIONS = {"depth": int, "seconds": float, "table_mb": float, "cutoff": float, "pruning": lambda text: bool(int(text))}
 
 
 class Player(Protocol):

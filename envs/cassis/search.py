@@ -107,7 +107,7 @@ def reaches(own, other, g, M, T):
             h = hash_of(own, other, g, M, T)
             entry = M.table[h >> (SIXTY_FOUR - M.bits)] ^ (h << M.bits)
             if entry ^ TWO <= ONE:  # 2 or 3: the tag fits
-                answer = np.int64(entry & ONE)
+                answer = 1 if entry & ONE else 0
                 h = ZERO
         if answer < 0:
             base = ply * MOVES

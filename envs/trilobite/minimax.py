@@ -52,7 +52,7 @@ def walk(S, following, values, nodes, leaves, limit, T):
         player = current_player(S, u64(ply), T)
         result = NONE
         if player == TERMINAL:
-            result = np.int64(returns(S, u64(ply), T))
+            result = int(returns(S, u64(ply), T))
             leaves[result + 1] += 1
         else:
             landing = landing_cells(S[ply, 0] | S[ply, 1], T)

@@ -1,8 +1,8 @@
 """What hand-made play of Threes is worth: random, every score at depths 1 to 3, and the two public programs.
 
-`python -m leafwise.experiments.threes.baselines` plays every player of `PLAN` on the same seeds, from 1,000,000 on, and writes
-`results.json` after each; what stands there already is not played again, so a stopped study goes on where it was. `table.md` is the
-table of the results.
+`python -m leafwise.experiments.threes.baselines` plays every player of `PLAN` on the same seeds, from 1,000,000 on,
+and writes `results.json` after each; what stands there already is not played again, so a stopped study goes on where it
+was. `table.md` is the table of the results.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
 import platform
 import sys
 import threading
@@ -18,6 +17,7 @@ from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.solution import Solution
 from leafwise.envs.registry import game
 from leafwise.envs.trilobite.solver import Solver
+from leafwise.models.files import write_atomically
 
 RESULT = Path(__file__).with_name("empty_board.json")
 PROG = "python -m leafwise.experiments.trilobite.empty_board"
@@ -68,9 +68,7 @@ def main(arguments: list[str]) -> int:
         "seconds": round(solution.seconds, 1),
         "processor": platform.machine(),
     }
-    temporary = Path(f"{config.out}.part")
-    temporary.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-    os.replace(temporary, config.out)
+    write_atomically(Path(config.out), (json.dumps(result, indent=2) + "\n").encode())
     print(json.dumps(result))
     return 0
 

@@ -12,6 +12,7 @@ import pytest
 import leafwise
 from leafwise.envs.cassis.dfs import DepthFirst
 from leafwise.envs.cassis.solver import Solver
+from leafwise.envs.core.solution import Solution
 from leafwise.envs.core.state import State
 from twins.cassis import Twin
 
@@ -95,7 +96,7 @@ def test_finished_positions() -> None:
 def test_a_stop_ends_the_search() -> None:
     game = leafwise.game("cassis", n=8)
     solver = Solver(game)
-    answer = []
+    answer: list[Solution] = []
 
     def work() -> None:
         while not answer or answer[-1].complete:  # until the stop comes in the middle

@@ -11,6 +11,7 @@ import pytest
 
 import leafwise
 from leafwise.envs.core.game import Game
+from leafwise.envs.core.solution import Solution
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream, next_u64
 from leafwise.envs.trilobite import alphabeta
@@ -169,7 +170,7 @@ def test_a_growing_table_forgets_nothing() -> None:
 
 def test_a_stop_ends_the_search_and_tells_what_is_known() -> None:
     solver = Solver(CONNECT_FOUR)
-    answer = []
+    answer: list[Solution] = []
     thread = threading.Thread(target=lambda: answer.append(solver.solve(CONNECT_FOUR.start())))
     thread.start()
     while solver.known()["nodes"] < 100_000:

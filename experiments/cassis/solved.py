@@ -1,0 +1,190 @@
+"""Solves Cassis strongly for n = 3 to 8: every undecided position up to renaming, with its value; plots the growth.
+
+`python -m leafwise.experiments.cassis.solved` writes `solved.json` and `growth.png` here. Positions are enumerated level by
+level (a level holds the boards with so many coloured edges, in canonical form) and valued from the last level back.
+Positions with a triangle are decided and left out. Beside it stands what the solver of the room needs for the
+empty board alone.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.cassis import search
+from leafwise.envs.cassis.canon import Scratch, canonical, make_scratch
+from leafwise.envs.cassis.rules import ONE, ZERO, Tables, spoiled
+from leafwise.envs.cassis.solver import Solver
+from leafwise.envs.cassis.tables import make_tables
+from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.jit import jit
+from leafwise.envs.core.stream import u64
+from leafwise.envs.registry import game
+from leafwise.models.files import write_atomically
+
+HERE = Path(__file__).parent
+PROG = "python -m leafwise.experiments.cassis.solved"
+CHUNK = 100_000
+"""Boards expanded between two removals of duplicates."""
+S28, MOVER = u64(28), u64((1 << 28) - 1)
+
+Boards = NDArray[np.uint64]
+"""Canonical boards, sorted: the mover's edges in bits 0 to 27, the other's from bit 28 on."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Solves every position of Cassis."""
+
+    least: int = 3
+    """Fewest points."""
+    most: int = 8
+    """Most points (8 takes a minute or two)."""
+    folder: str = str(HERE)
+    """Folder for solved.json and growth.png."""
+
+
+@jit
+def successors(boards, result, C, T):
+    """Writes the undecided boards after every safe move, canonical for the next mover; returns their number."""
+    n = ZERO
+    for k in range(boards.shape[0]):
+        own, other = boards[k] & MOVER, boards[k] >> S28
+        safe = T.all & ~(own | other | spoiled(own, T))
+        for e in range(T.edges):
+            if (safe >> u64(e)) & ONE:
+                result[n] = canonical(other, own | (ONE << u64(e)), C, T)
+                n += ONE
+    return n
+
+
+@jit
+def value_level(boards, following, following_values, values, C, T):
+    """Writes the mover's value of every board of a level, given those of the level that follows."""
+    for k in range(boards.shape[0]):
+        own, other = boards[k] & MOVER, boards[k] >> S28
+        free = T.all & ~(own | other)
+        safe = free & ~spoiled(own, T)
+        best = -1 if free else 0
+        for e in range(T.edges):
+            if (safe >> u64(e)) & ONE and best < 1:
+                board = canonical(other, own | (ONE << u64(e)), C, T)
+                low, high = 0, following.shape[0]
+                while low < high:
+                    middle = (low + high) // 2
+                    if following[middle] < board:
+                        low = middle + 1
+                    else:
+                        high = middle
+                best = max(best, -int(following_values[low]))
+        values[k] = best
+
+
+def enumerate_levels(T: Tables, C: Scratch) -> list[Boards]:
+    """Returns the undecided boards by number of coloured edges."""
+    levels: list[Boards] = [np.zeros(1, dtype=np.uint64)]
+    while len(levels[-1]):
+        found = [np.zeros(0, dtype=np.uint64)]
+        for first in range(0, len(levels[-1]), CHUNK):
+            chunk = levels[-1][first : first + CHUNK]
+            result = np.zeros(len(chunk) * T.edges, dtype=np.uint64)
+            found.append(np.unique(result[: int(successors(chunk, result, C, T))]))
+        levels.append(np.unique(np.concatenate(found)))
+    return levels[:-1]
+
+
+def value_levels(levels: list[Boards], T: Tables, C: Scratch) -> list[NDArray[np.int8]]:
+    """Returns the mover's value of every board, level by level."""
+    following, following_values = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int8)
+    values: list[NDArray[np.int8]] = []
+    for boards in reversed(levels):
+        level = np.zeros(len(boards), dtype=np.int8)
+        value_level(boards, following, following_values, level, C, T)
+        following, following_values = boards, level
+        values.append(level)
+    return values[::-1]
+
+
+def solved(n: int) -> dict[str, Any]:
+    """Returns the figures for n points: counts per level, processor seconds and memory of the table, and of the solver."""
+    T, C = make_tables({"n": n}), make_scratch()
+    start = time.process_time()
+    levels = enumerate_levels(T, C)
+    values = value_levels(levels, T, C)
+    seconds = time.process_time() - start
+    cassis = game("cassis", n=n)
+    solver = Solver(cassis)
+    solution = solver.solve(cassis.start(), "none")
+    if solution.value != values[0][0]:
+        raise RuntimeError(f"n = {n}: the table says {values[0][0]}, the solver {solution.value}")
+    return {
+        "n": n,
+        "value": int(values[0][0]),
+        "positions": sum(map(len, levels)),
+        "levels": [
+            {
+                "positions": len(v),
+                **{name: int((v == x).sum()) for name, x in (("wins", 1), ("draws", 0), ("losses", -1))},
+            }
+            for v in values
+        ],
+        "seconds": round(seconds, 5),
+        "table_mb": round(sum(b.nbytes + v.nbytes for b, v in zip(levels, values, strict=True)) / 2**20, 3),
+        "solver": {
+            "seconds": round(solution.seconds, 5),
+            "nodes": solution.nodes,
+            "stored": int(solver.memory.out[search.STORED]),
+            "table_mb": solver.memory.table.nbytes / 2**20,
+        },
+    }
+
+
+def plot(results: list[dict[str, Any]], path: Path) -> None:
+    """Draws positions per level, and positions and time against n, on logarithmic axes."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    for result in results:
+        left.semilogy([level["positions"] for level in result["levels"]], marker=".", label=f"n = {result['n']}")
+    left.set(xlabel="coloured edges", ylabel="undecided positions up to renaming")
+    left.legend()
+    points = [result["n"] for result in results]
+    right.semilogy(points, [r["positions"] for r in results], marker="o", label="all positions")
+    right.semilogy(points, [r["solver"]["nodes"] for r in results], marker="o", label="solver's nodes, empty board")
+    right.semilogy(points, [1e6 * r["seconds"] for r in results], marker="o", label="microseconds, all positions")
+    right.semilogy(points, [1e6 * r["solver"]["seconds"] for r in results], marker="o", label="microseconds, solver")
+    right.set(xlabel="points n")
+    right.legend()
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=80)
+    pyplot.close(figure)
+    write_atomically(path, picture.getvalue())
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the study."""
+    config = parse(Config, sys.argv[1:] if arguments is None else arguments, PROG)
+    folder = Path(config.folder)
+    solved(3)  # loads the compiled code
+    results = []
+    for n in range(config.least, config.most + 1):
+        results.append(solved(n))
+        print(json.dumps({key: value for key, value in results[-1].items() if key != "levels"}), flush=True)
+    write_atomically(folder / "solved.json", (json.dumps(results, indent=1) + "\n").encode())
+    plot(results, folder / "growth.png")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

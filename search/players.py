@@ -15,7 +15,13 @@ from leafwise.search.engine import Search
 LeafSource = Callable[[Game, str], Evaluator]
 """(game, name or path) -> Evaluator; raises ValueError."""
 
-OPTIONS: dict[str, Callable[[str], Any]] = {"depth": int, "seconds": float, "table_mb": float, "cutoff": float, "pruning": lambda text: bool(int(text))}
+OPTIONS: dict[str, Callable[[str], Any]] = {
+    "depth": int,
+    "seconds": float,
+    "table_mb": float,
+    "cutoff": float,
+    "pruning": lambda text: bool(int(text)),
+}
 
 
 class Player(Protocol):

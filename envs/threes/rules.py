@@ -439,7 +439,7 @@ def setup_outcomes(S, j, P, o, T):
     return np.int64(n)
 
 
-@jit
+@jit(inline=True)
 def chance_outcomes(S, j, P, o, T):
     phase = S[j, 1] & THREE
     if phase == ENTER:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import perf_counter
+from typing import Any
 
 from leafwise.envs.core.game import Game
+from leafwise.envs.core.state import State
 from leafwise.envs.registry import game as find_game
 from leafwise.search.engine import Search
 
@@ -32,8 +35,8 @@ def best_time(work: Callable[[], object], seconds: float) -> float:
 def bench_threes(depths: tuple[int, ...] = (2, 3, 4, 5), seconds: float = 0.2) -> dict[str, float]:
     """Returns leaves per second of the engine, and its time over that of the hand-written search for Threes.
 
-    Keys are `LEAF/BOARD/depth=D` and the same with ` time ratio` after them. Both searches value the same leaves; a difference
-    raises ArithmeticError.
+    Keys are `LEAF/BOARD/depth=D` and the same with ` time ratio` after them. Both searches value the same leaves; a
+    difference raises ArithmeticError.
     """
     from leafwise.search.scalar_threes import ScalarSearch
 
@@ -50,10 +53,41 @@ def bench_threes(depths: tuple[int, ...] = (2, 3, 4, 5), seconds: float = 0.2) -
                 values, leaves = scalar(state, depth)
                 if leaves != found.leaves or any(abs(values[a] - v) > 1e-9 * abs(v) for a, v in found.values.items()):
                     raise ArithmeticError(f"expected equal trees and values, got {values} and {found.values}")
-                own = best_time(lambda: search(state), seconds)
+                own = best_time(partial(search, state), seconds)
                 name = f"{leaf}/{board}/depth={depth}"
                 rates[name] = leaves / own
-                rates[f"{name} time ratio"] = own / best_time(lambda: scalar(state, depth), seconds)
+                rates[f"{name} time ratio"] = own / best_time(partial(scalar, state, depth), seconds)
+    return rates
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "table": {"table_mb": 32},
+    "pruning": {"pruning": True},
+    "cutoff": {"cutoff": 1e-3},
+}
+"""Options of `Search` that are measured; all but the cutoff are exact."""
+
+
+def bench_options(game: Game, state: State, depth: int = 4, seconds: float = 0.5) -> dict[str, float]:
+    """Returns rates of every option of `Search` at one position, with the game's default score.
+
+    Keys are `OPTION nodes/s`, `OPTION leaves/s`, and against the plain search `OPTION time ratio`, `OPTION node ratio` and
+    `OPTION error` (of the value, absolute).
+    """
+    rates: dict[str, float] = {}
+    plain = Search(game, game.score(), depth)(state)
+    time = 0.0
+    for name, options in OPTIONS.items():
+        search = Search(game, game.score(), depth, **options)
+        found = search(state)
+        best = best_time(partial(search, state), seconds)
+        time = time or best
+        rates[f"{name} nodes/s"] = found.nodes / best
+        rates[f"{name} leaves/s"] = found.leaves / best
+        rates[f"{name} time ratio"] = best / time
+        rates[f"{name} node ratio"] = found.nodes / plain.nodes
+        rates[f"{name} error"] = abs(found.value - plain.value)
     return rates
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -13,11 +14,14 @@ import numpy as np
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
+from leafwise.search.alpha_beta import bounds
 from leafwise.search.templates import FAILED, LEAVES, NO_ROWS, NODES, Buffers, compiled_search
 
 ROOT, TOP = np.uint64(0), np.uint64(1)
 MAX_DEPTH = 64
 """Where iterative deepening ends if no clock ends it."""
+LISTENING_DEPTH = 4
+"""From this depth on a search may be long enough to press Ctrl-C; a thread that listens costs some 0.1 ms."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,7 @@ class Search:
         seconds: float | None = None,
         table_mb: float = 0.0,
         cutoff: float = 0.0,
+        pruning: bool = False,
     ) -> None:
         """Compiles the search, or finds it in the cache.
 
@@ -95,7 +100,8 @@ class Search:
             depth: decisions looked ahead, at least 1; with `seconds` the most (default: 3, with `seconds` no limit).
             seconds: wall time per search; the deepest complete depth counts, the first is always completed.
             table_mb: size of the transposition table in MB (16 bytes a position; 0: none).
-            cutoff: decisions less probable than this are leaves (0: exact).
+            cutoff: decisions less probable than this are leaves (0: exact; above 0: approximate).
+            pruning: alpha-beta at decisions, Star1 at chance nodes if the evaluator has bounds (exact; no table or cutoff).
 
         Raises ValueError for a depth below 1, a time, size or cutoff below 0, or an evaluator of another game.
         """
@@ -109,8 +115,12 @@ class Search:
             raise ValueError(f"search: expected table_mb of 0 to 65536, got {table_mb!r}")
         if not 0 <= cutoff < 1:
             raise ValueError(f"search: expected a cutoff in [0, 1), got {cutoff!r}")
+        if pruning and (table_mb or cutoff):
+            raise ValueError(f"search: expected pruning without table_mb and cutoff, got {table_mb!r} and {cutoff!r}")
         self.game, self.evaluator, self.depth, self.seconds = game, evaluator, depth, seconds
-        self._run = compiled_search(game, evaluator).depth_first
+        compiled = compiled_search(game, evaluator)
+        self._run, self._prune = compiled.depth_first, compiled.alpha_beta if pruning else None
+        self._bounds = bounds(game, evaluator)
         self._T = game.tables(evaluator)
         levels = depth * game.decisions_per_depth + 1
         n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
@@ -121,7 +131,7 @@ class Search:
             P=np.zeros(n),
             A=np.zeros((frames, game.max_actions), dtype=np.int64),
             frames=np.zeros((frames, 8), dtype=np.uint64),
-            worth=np.zeros((frames, 2)),
+            worth=np.zeros((frames, 4)),
             counts=np.zeros(4, dtype=np.int64),
             keys=np.zeros(slots, dtype=np.uint64),
             values=np.zeros(slots),
@@ -136,7 +146,7 @@ class Search:
         """Searches a position.
 
         Raises ValueError for a position of another game or a finished one, and Stopped if `stop` came before a first
-        depth was complete.
+        depth was complete. Ctrl-C ends a search with `seconds` like `stop`; from any other it is raised.
         """
         if state.game != self.game:
             raise ValueError(f"search: expected a position of {self.game!r}, got one of {state.game!r}")
@@ -146,6 +156,41 @@ class Search:
         self._T.stop[0] = 0
         self._B.counts[:] = 0
         self._B.keys[:] = 0
+        quick = self.seconds is None and self.depth < LISTENING_DEPTH
+        if quick or threading.current_thread() is not threading.main_thread():
+            return self._deepen(state, start)
+        return self._listening(lambda: self._deepen(state, start))
+
+    def _listening(self, work: Callable[[], Result]) -> Result:
+        """Runs `work` in a thread, so that Ctrl-C is heard while compiled code runs.
+
+        Ctrl-C ends a search against the clock early; from any other it is passed on.
+        """
+        answer: list[Result | BaseException] = []
+        done = threading.Event()  # an interrupted join may take a running thread for a finished one
+
+        def run() -> None:
+            try:
+                answer.append(work())
+            except BaseException as problem:
+                answer.append(problem)
+            done.set()
+
+        threading.Thread(target=run, daemon=True).start()
+        interrupt: KeyboardInterrupt | None = None
+        while not done.is_set():
+            try:
+                done.wait(0.1)
+            except KeyboardInterrupt as pressed:
+                interrupt = pressed
+            if interrupt is not None:
+                self.stop()  # again and again: the byte is cleared where a search begins
+        if isinstance(answer[0], Result):
+            return answer[0]
+        raise interrupt if interrupt is not None and isinstance(answer[0], Stopped) else answer[0]
+
+    def _deepen(self, state: State, start: float) -> Result:
+        """Searches the one depth, or depth after depth against the clock."""
         if self.seconds is None:
             return self._root(state, self.depth, start)
         best = self._root(state, 1, start)
@@ -192,7 +237,11 @@ class Search:
 
     def _value(self, i: np.uint64, top: np.uint64, depth: int) -> float:
         """Returns player 0's value of a row; raises Stopped if the stop byte ended the search."""
-        value = float(self._run(self._S, self._B, i, top, depth, self._T))
+        if self._prune is None:
+            value = float(self._run(self._S, self._B, i, top, depth, self._T))
+        else:
+            window = (-math.inf, math.inf, *self._bounds)
+            value = float(self._prune(self._S, self._B, i, top, depth, *window, self._T))
         if self._B.counts[FAILED] == NO_ROWS:
             where = f"{self.game.name}, depth {depth}"
             raise ValueError(

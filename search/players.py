@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
@@ -15,7 +15,13 @@ from leafwise.search.engine import Search
 LeafSource = Callable[[Game, str], Evaluator]
 """(game, name or path) -> Evaluator; raises ValueError."""
 
-OPTIONS = {"depth": int, "seconds": float, "table_mb": float, "cutoff": float}
+OPTIONS: dict[str, Callable[[str], Any]] = {
+    "depth": int,
+    "seconds": float,
+    "table_mb": float,
+    "cutoff": float,
+    "pruning": lambda text: bool(int(text)),
+}
 
 
 class Player(Protocol):
@@ -72,7 +78,7 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
         known = "".join(f", {name}" for name in game.ais)
         raise ValueError(f"expected a player like random, greedy:SCORE, search:LEAF,depth=3{known}, got {text!r}")
     name = words.pop(0) if words and not is_option(words[0]) else game.default_score
-    options: dict[str, int | float] = {"depth": 1} if kind == "greedy" else {}
+    options: dict[str, Any] = {"depth": 1} if kind == "greedy" else {}
     for word in words:
         option, _, value = word.partition("=")
         if kind == "greedy" or option not in OPTIONS:
@@ -82,7 +88,7 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
             options[option] = OPTIONS[option](value)
         except ValueError:
             raise ValueError(f"player {text!r}: expected a number for {option}, got {value!r}") from None
-    return SearchPlayer(Search(game, leaf(game, name), **options), text)  # type: ignore[arg-type]
+    return SearchPlayer(Search(game, leaf(game, name), **options), text)
 
 
 def named_ai(game: Game, kind: str, words: list[str], text: str) -> Player:

@@ -50,7 +50,7 @@ class Buffers(NamedTuple):
     frames: NDArray[np.uint64]
     """The open nodes from the root down, [frame, 8]."""
     worth: NDArray[np.float64]
-    """Best or summed value of each open node, and the probability of reaching it; [frame, 2]."""
+    """Best or summed value of each open node, and the probability of reaching it; [frame, 4], two columns for alpha-beta."""
     counts: NDArray[np.int64]
     keys: NDArray[np.uint64]
     """Transposition table: a second, independent hash of row and depth, [slots], slots a power of two."""
@@ -73,6 +73,9 @@ def depth_first(S, B, i, top, depth, T):
         if player == TERMINAL:
             B.counts[LEAVES] += 1
             value = finished_value(S, row, T)
+        elif left == 0 and is_leaf(S, row, T):
+            B.counts[LEAVES] += 1
+            value = leaf_value(S, row, T)
         elif player == CHANCE:
             if open_nodes >= B.frames.shape[0] or top + MAX_OUTCOMES > np.uint64(S.shape[0]):
                 B.counts[FAILED] = NO_ROWS
@@ -80,7 +83,7 @@ def depth_first(S, B, i, top, depth, T):
             n = np.uint64(chance_outcomes(S, row, B.P, top, T))
             open_frame(B, open_nodes, top, top + n, left, row, top + n, AVERAGE, reach)
             opened = True
-        elif left == 0 or reach < B.cutoff:
+        elif reach < B.cutoff:
             B.counts[LEAVES] += 1
             value = leaf_value(S, row, T)
         else:
@@ -239,7 +242,9 @@ _COMPILED: dict[Any, SimpleNamespace] = {}
 
 
 def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
-    """Returns the compiled functions (depth_first, leaf_value, finished_value) for a game and a leaf kind."""
+    """Returns the compiled functions for a game and a leaf kind; what is not called is not compiled."""
+    from leafwise.search.alpha_beta import alpha_beta
+
     fixed = constants(game, evaluator)
     ident = (game.module, evaluator.value, tuple(fixed.items()))
     if ident not in _COMPILED:
@@ -248,6 +253,7 @@ def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
         scope = {**game.rules.injected(), "value": evaluator.value, **fixed}
         for helper in (finished_value, is_leaf, leaf_value):
             scope[helper.__name__] = specialise(helper, name, scope, room, inline=True)
-        scope["depth_first"] = specialise(depth_first, name, scope, room)
-        _COMPILED[ident] = SimpleNamespace(**{k: scope[k] for k in ("depth_first", "leaf_value", "finished_value")})
+        for template in (depth_first, alpha_beta):
+            scope[template.__name__] = specialise(template, name, scope, room)
+        _COMPILED[ident] = SimpleNamespace(**{k: scope[k] for k in ("depth_first", "alpha_beta", "leaf_value")})
     return _COMPILED[ident]

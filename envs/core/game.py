@@ -82,7 +82,7 @@ class Game:
     cells: CellFeatures | None = None
     """What n-tuple networks see, in games whose board fits one word."""
     ais: Mapping[str, Callable[[Game, str, list[str]], Any]] = field(default_factory=dict)
-    """Players that only this game has: name -> (game, name, words after the colon) -> object with `name` and `choose(state)`."""
+    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`."""
     symmetries: int = 1
     """How many symmetries `rules.transform` knows."""
     return_range: tuple[float, float] = (-1.0, 1.0)

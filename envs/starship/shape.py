@@ -150,11 +150,51 @@ def scan(T, stage, sought_hull):
 @jit
 def fill_gaps(T, stage):
     """Stage 2: cells of space with hull in enough directions become hull, all at once, several times over."""
+    B = T.B
+    for row in range(1, T.grid + 1):
+        B[OTHER, row] = B[HULL, row]
     for _ in range(T.P[stage, LAYERS]):
         if scan(T, stage, True) == 0:
-            return
+            break
         for row in range(1, T.grid + 1):
-            T.B[HULL, row] |= T.B[SPARE, row]
+            B[HULL, row] |= B[SPARE, row]
+    drop_islands(T)
+
+
+@jit
+def drop_islands(T):
+    """Empties what was filled out of touch with a connected hull (plane OTHER).
+
+    A cell may see hull at a distance on two sides while the cells between do not; about one ship in ten thousand.
+    """
+    B, start = T.B, 1
+    while start <= T.grid and B[OTHER, start] == ZERO:
+        start += 1
+    if start > T.grid:
+        return
+    flood(B, T.grid, start, lowest(B[OTHER, start]))
+    missed = ZERO
+    for row in range(1, T.grid + 1):
+        missed |= B[OTHER, row] & ~B[SEEN, row]
+    if missed == ZERO:
+        for row in range(1, T.grid + 1):
+            B[HULL, row] &= B[SEEN, row]
+
+
+@jit
+def flood(B, grid, row, x):
+    """Sets plane SEEN to the 4-connected piece of plane HULL that holds a cell; returns its area."""
+    for k in range(MARGIN_ROWS):
+        B[SEEN, k] = ZERO
+    B[SEEN, row] = bit(x)
+    area, before = 1, 0
+    while area > before:
+        before, area = area, 0
+        for k in range(1, grid + 1):
+            old = B[SEEN, k]
+            B[SEEN, k] |= (old << ONE | old >> ONE | B[SEEN, k - 1] | B[SEEN, k + 1]) & B[HULL, k]
+            area += popcount(B[SEEN, k])
+    return area
 
 
 @jit
@@ -176,16 +216,7 @@ def keep_largest(T):
         B[OTHER, row] = ZERO
     for start in range(1, T.grid + 1):
         while B[HULL, start] != ZERO:
-            for row in range(MARGIN_ROWS):
-                B[SEEN, row] = ZERO
-            B[SEEN, start] = bit(lowest(B[HULL, start]))
-            area, before = 1, 0
-            while area > before:
-                before, area = area, 0
-                for row in range(1, T.grid + 1):
-                    old = B[SEEN, row]
-                    B[SEEN, row] |= (old << ONE | old >> ONE | B[SEEN, row - 1] | B[SEEN, row + 1]) & B[HULL, row]
-                    area += popcount(B[SEEN, row])
+            area = flood(B, T.grid, start, lowest(B[HULL, start]))
             for row in range(1, T.grid + 1):
                 B[HULL, row] &= ~B[SEEN, row]
                 if area > best:

@@ -1,12 +1,13 @@
 """The two public Threes programs, their searches reproduced: baselines of Threes alone.
 
 `Threesus` is the framework of the Threesus bot (Walt Destler, 2014); `Nneonneo` is the search of threes-ai (Robert Xiao,
-"nneonneo", 2014). Both compute in 32-bit floats, as the originals do. Compiled recursion over plain integers, with the line tables
-frozen into the machine code.
+"nneonneo", 2014). Both compute in 32-bit floats, as the originals do. Compiled recursion over plain integers; `compile_for`
+injects the line tables, which end up in the machine code.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,6 @@ from leafwise.envs.threes.rules import (
     S32,
     S48,
     SEVEN,
-    SHOWN,
     THREE,
     TWO,
     ZERO,
@@ -135,7 +135,7 @@ def threesus_value(b, deck, moves, counted, N):
                         total += count * threesus_value(below, rest, moves - 1, counted - 1, N)
                         weight += count
         else:
-            total = threesus_value(transpose(after) if a < LEFT else after, deck, moves - 1, 0, N)
+            total = threesus_value(transpose(after) if a < LEFT else after, deck, moves - 1, counted, N)
             weight = f32(1)
         best = max(best, f32(total / weight))
     if best == NO_VALUE:
@@ -144,24 +144,11 @@ def threesus_value(b, deck, moves, counted, N):
     return best
 
 
-def threesus_root(b, deck, low, high, a, moves, counted, N):
-    """Returns the value of slide `a` when the tile to enter is one of low..high."""
-    before, after = moved(b, a)
-    lanes = lanes_that_moved(before, after)
-    total, weight = NOTHING, NOTHING
-    for tile in range(low, high + ONE):
-        for lane in range(4):
-            if (lanes >> u64(lane)) & ONE:
-                total += threesus_value(entered(after, a, u64(lane), u64(tile)), deck, moves - 1, counted - 1, N)
-                weight += f32(1)
-    return f32(total / weight)
-
-
 def nneonneo_value(b, deck, depth, limit, reach, highest, search, K, V, N):
-    """Returns the value of a board after `depth` slides below the root's, chance having come here with `reach`.
+    """Returns the value of a board after `depth` slides below the root's, reached with probability `reach`.
 
-    `highest` is the root's highest rank. K [SLOTS, 2] holds (board, number of the search), V the values: a hash map of boards,
-    which takes no more once it is 7/8 full.
+    `highest` is the root's highest rank. K [SLOTS, 2] holds (board, number of the search), V the values: a hash map of
+    boards, which takes no more once it is 7/8 full.
     """
     if depth >= limit or reach < LEAST_REACH:
         N[LEAVES] += 1
@@ -216,30 +203,9 @@ def nneonneo_value(b, deck, depth, limit, reach, highest, search, K, V, N):
     return best
 
 
-def nneonneo_root(b, deck, low, high, a, limit, search, K, V, N):
-    """Returns the value of slide `a` when the tile to enter is one of low..high.
-
-    The cells of this entry count in `reach`, its tiles do not: so the published values come out.
-    """
-    N[ENTRIES] = 0
-    before, after = moved(b, a)
-    lanes = lanes_that_moved(before, after)
-    total, weight = NOTHING, NOTHING
-    for tile in range(low, high + ONE):
-        for lane in range(4):
-            if (lanes >> u64(lane)) & ONE:
-                below = entered(after, a, u64(lane), u64(tile))
-                total += nneonneo_value(
-                    below, deck, 0, limit, f32(1) / lane_count(lanes), highest_rank(b), search, K, V, N
-                )
-                weight += f32(1)
-    return f32(total / weight)
-
-
-def compile_for(game: Game, score: str, *functions: Any) -> list[Any]:
-    """Returns the compiled functions with the tables of a score and of the slides frozen in; play goes on at 12288."""
-    evaluator = game.score(score)
-    T: Any = game.variant(top="continue").tables(evaluator)
+def compile_for(game: Game, score: str, template: Any) -> Any:
+    """Returns `template` compiled with the tables of a score and of the slides frozen in."""
+    T: Any = game.tables(game.score(score))
     frozen: dict[str, Any] = {
         "SLIDE_LOW": T.slide_low,
         "SLIDE_HIGH": T.slide_high,
@@ -248,12 +214,10 @@ def compile_for(game: Game, score: str, *functions: Any) -> list[Any]:
         "TWICE_BONUS": T.leaf.twice_bonus,
         "BIG_TILES": score == "openness_wegner",
     }
-    name = f"{score}_{'_'.join(f.__name__ for f in functions)}"
+    name = f"{score}_{template.__name__}"
     for helper in (moved, score_of):
         frozen[helper.__name__] = specialise(helper, name, frozen, game.room, inline=True)
-    for function in functions:
-        frozen[function.__name__] = specialise(function, name, frozen, game.room)
-    return [frozen[f.__name__] for f in functions]
+    return specialise(template, name, frozen, game.room)
 
 
 class Program:
@@ -268,19 +232,23 @@ class Program:
                 f"{name}: expected a variant with a hint other than colour and entry='moved_lane', got {game!r}"
             )
         self.name = name
+        self.game = game.variant(top="continue")  # both play on after a 12288
         self.leaves = 0
         """Leaves valued for the last move."""
         self._N: NDArray[np.int64] = np.zeros(2, dtype=np.int64)
 
     def values(self, state: State) -> dict[int, float]:
-        """Returns the value of every legal slide; raises ValueError if nobody decides here."""
+        """Returns the value of every legal slide; raises ValueError if nobody decides here.
+
+        Every tile that the one shown may be, and every cell that it may enter, counts the same.
+        """
         if not state.legal_actions:
             raise ValueError(f"{self.name}: expected a position to play, got {state}")
-        b, word = (u64(w) for w in state.row)
-        shown = (word >> SHOWN) & SEVEN
-        low, high = (shown, shown) if shown <= THREE else ((word >> LOW) & FIFTEEN, (word >> HIGH) & FIFTEEN)
         self._N[:] = 0
-        found = {a: self._value(b, (word >> DECK) & NINE_BITS, low, high, a) for a in state.legal_actions}
+        found = {}
+        for a in state.legal_actions:
+            rows = [after.row for _, after in State(self.game, state.row).play(a).outcomes()]
+            found[a] = float(sum(self._entered(state, rows), f32(0)) / f32(len(rows)))
         self.leaves = int(self._N[LEAVES])
         return found
 
@@ -289,7 +257,8 @@ class Program:
         found = self.values(state)
         return max((a for a in self.order if a in found), key=found.__getitem__)
 
-    def _value(self, b: Any, deck: Any, low: Any, high: Any, a: int) -> float:
+    def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
+        """Yields the value (float32) of each board in which the tile shown has entered."""
         raise NotImplementedError
 
 
@@ -307,10 +276,11 @@ class Threesus(Program):
             raise ValueError(f"threesus: expected openness or openness_wegner, got {score!r}")
         super().__init__(game, f"threesus:{score}")
         self.depth, self.counted = depth, counted
-        _, self._root = compile_for(game, score, threesus_value, threesus_root)
+        self._value = compile_for(self.game, score, threesus_value)
 
-    def _value(self, b: Any, deck: Any, low: Any, high: Any, a: int) -> float:
-        return float(self._root(b, deck, low, high, a, self.depth, self.counted, self._N))
+    def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
+        for b, word in rows:
+            yield self._value(b, deck_of(word), self.depth - 1, self.counted - 1, self._N)
 
 
 class Nneonneo(Program):
@@ -324,16 +294,26 @@ class Nneonneo(Program):
     def __init__(self, game: Game) -> None:
         """Compiles, and takes 80 MB for the cache."""
         super().__init__(game, "nneonneo")
-        _, self._root = compile_for(game, "rows_cli", nneonneo_value, nneonneo_root)
+        self._value = compile_for(self.game, "rows_cli", nneonneo_value)
         self._keys = np.zeros((SLOTS, 2), dtype=np.uint64)
         self._cached = np.zeros(SLOTS, dtype=np.float32)
         self._searches = 0
 
-    def _value(self, b: Any, deck: Any, low: Any, high: Any, a: int) -> float:
+    def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
         self._searches += 1  # empties the cache: entries of older searches are not seen
-        limit = depth_limit(int(b))
-        search = u64(self._searches)
-        return float(self._root(b, deck, low, high, a, limit, search, self._keys, self._cached, self._N))
+        self._N[ENTRIES] = 0
+        search, limit, highest = u64(self._searches), depth_limit(int(state.row[0])), highest_rank(state.row[0])
+        tiles = int((state.row[1] >> HIGH) & FIFTEEN) - int((state.row[1] >> LOW) & FIFTEEN) + 1
+        reach = f32(tiles) / f32(
+            len(rows)
+        )  # the cells of this entry count, its tiles do not: so the known values come out
+        for b, word in rows:
+            yield self._value(b, deck_of(word), 0, limit, reach, highest, search, self._keys, self._cached, self._N)
+
+
+def deck_of(word: np.uint64) -> np.uint64:
+    """Returns the deck that the searches carry along."""
+    return (word >> DECK) & NINE_BITS
 
 
 def depth_limit(board: int) -> int:
@@ -356,4 +336,4 @@ def named(game: Game, name: str, words: list[str]) -> Program:
         return Nneonneo(game)
     if len(words) > 1:
         raise ValueError(f"expected threesus:SCORE, got {','.join(words)!r}")
-    return Threesus(game, *words)
+    return Threesus(game, words[0]) if words else Threesus(game)

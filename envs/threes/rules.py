@@ -254,7 +254,7 @@ def bonus_weight(rank, low, high, law):
     if law == UNIFORM or n < FOUR:
         return 1.0
     k = rank - low
-    return np.float64(min(min(k + ONE, n - k), min(THREE, n - TWO)))
+    return np.float64(min(min(k + ONE, n - k), THREE))
 
 
 @jit(inline=True)

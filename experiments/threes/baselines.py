@@ -1,8 +1,8 @@
 """What hand-made play of Threes is worth: random, every score at depths 1 to 3, and the two public programs.
 
-`python -m leafwise.experiments.threes.baselines` plays every player of `PLAN` on the same seeds, from 1,000,000 on, and writes
-`results.json` after each; what stands there already is not played again, so a stopped study goes on where it was. `table.md` is the
-table of the results.
+`python -m leafwise.experiments.threes.baselines` plays every player of `PLAN` on the same seeds, from 1,000,000 on,
+and writes `baselines.json` after each; what stands there already is not played again, so a stopped study goes on where it
+was. `baselines.md` is the table of the results.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ PLAN: dict[str, int] = (
 """Players and how many games each plays."""
 
 MILESTONES = (384, 768, 1536, 3072, 6144)
-FOLDER = Path(__file__).resolve().parent / "baselines_results"
+FOLDER = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
 class Config:
-    """Plays the hand-made players of Threes on paired seeds and writes results.json and table.md."""
+    """Plays the hand-made players of Threes on paired seeds and writes baselines.json and baselines.md."""
 
     processes: int = 1
     """Processes that play at the same time."""
@@ -84,13 +84,13 @@ def write(path: Path, text: str) -> None:
 def study(folder: Path, processes: int, plan: dict[str, int]) -> dict[str, Any]:
     """Plays what is missing of `plan` and returns all results by player."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "results.json"
+    path = folder / "baselines.json"
     results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for name, games in plan.items():
         if name not in results or results[name]["games"] < games:
             results[name] = figures(evaluate(game("threes"), name, games, FINAL_SEED, processes=processes))
             write(path, json.dumps(results) + "\n")
-            write(folder / "table.md", table(results))
+            write(folder / "baselines.md", table(results))
             print(
                 f"{name}: {results[name]['mean']:,.0f}, {results[name]['seconds_per_move']:.2g} s per move", flush=True
             )

@@ -20,7 +20,8 @@ GAMES: list[Game] = list(dict.fromkeys([*map(game, games()), dice.GAME, solitair
 VARIANTS: dict[str, list[dict[str, Any]]] = {
     "threes": [
         {"bonus_value": "window3", "hint": "window3"},
-        {"bonus_value": "window3", "hint": "exact", "top": "continue"},
+        {"bonus_value": "window3", "bonus_p": 0.5},
+        {"bonus_value": "window3", "hint": "exact", "top": "continue", "bonus_p": 0.5},
         {"hint": "colour", "bonus_p": 0.25, "entry": "any_empty_edge"},
         {"bonus_schedule": "slot21", "top": "no_merge_6144"},
     ],
@@ -33,8 +34,8 @@ CASES: list[Game] = list(
     dict.fromkeys(g.variant(**options) for g in GAMES for options in [{}, *g.ids.values(), *VARIANTS.get(g.name, [])])
 )
 
-PER_KIND = 24
-"""Positions kept of each stage, and of finished games."""
+PER_KIND = 20
+"""Positions kept of each stage and of finished games, from random play and of unusual ones each."""
 
 
 @cache
@@ -46,19 +47,18 @@ def twin(g: Game) -> Any:
 @cache
 def positions(g: Game) -> tuple[State, ...]:
     """Returns positions of every stage: from random games, and from a few plies behind unusual positions."""
-    kept: dict[tuple[str, bool], dict[State, None]] = {}
+    kept: dict[tuple[str, bool, bool], dict[State, None]] = {}
     rng = Random(7)
 
-    def keep(state: State) -> None:
-        kind = kept.setdefault((state.stage, state.is_terminal), {})
-        if len(kind) < 4 * PER_KIND:
-            kind[state] = None
+    def keep(state: State, unusual: bool) -> None:
+        kept.setdefault((state.stage, state.is_terminal, unusual), {})[state] = None
 
     for seed in range(900_000, 900_008):
-        walk(g.start(), seed, 150, keep)
+        walk(g.start(), seed, 150, lambda state: keep(state, False))
     for k, text in enumerate(twin(g).unusual(rng)):
-        walk(g.parse(text), 900_100 + k, 5, keep)
-    return tuple(s for kind in kept.values() for s in rng.sample(list(kind), min(PER_KIND, len(kind))))
+        walk(g.parse(text), 900_100 + k, 5, lambda state: keep(state, True))
+    found = [s for kind in kept.values() for s in rng.sample(list(kind), min(PER_KIND, len(kind)))]
+    return tuple(dict.fromkeys(found))
 
 
 def walk(state: State, seed: int, decisions: int, visit: Any) -> None:

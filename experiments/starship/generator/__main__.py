@@ -44,7 +44,7 @@ class Config:
     first_seed: int = 1_000_000
     """First seed of every set."""
     redraw: bool = False
-    """Only write the page and the pictures again, from the results in the folder."""
+    """Only measure the rates again, and write the page and the pictures from the results in the folder."""
     out: Path = Path(__file__).parent
     """Folder for the results."""
 
@@ -56,6 +56,7 @@ def main(arguments: list[str]) -> int:
     if config.redraw:
         settings = json.loads((config.out / "config.json").read_text())
         results = json.loads((config.out / "results.json").read_text())
+        results["rates"] = _rates()
     else:
         results = _measure(config)
     settings.pop("redraw", None)
@@ -71,13 +72,17 @@ def main(arguments: list[str]) -> int:
 def _measure(config: Config) -> dict[str, Any]:
     """Returns all figures of the study."""
     started = time.perf_counter()
-    results: dict[str, Any] = {"rates": {name: round(rate, 1) for name, rate in bench().items()}}
+    results: dict[str, Any] = {"rates": _rates()}
     results["surveys"] = {name: _survey(name, getattr(config, name), config.first_seed) for name in PRESETS}
     results["stories"] = {name: _stories(name, config.stories, config.first_seed) for name in PRESETS}
     results["requests"] = request_shares(config.requests, config.first_seed)
     results["outcomes"] = outcome_shares(config.outcomes, config.first_seed)
     results["seconds"] = round(time.perf_counter() - started, 1)
     return results
+
+
+def _rates() -> dict[str, float]:
+    return {name: round(rate, 1) for name, rate in bench().items()}
 
 
 def _survey(preset: str, ships: int, first_seed: int) -> dict[str, Any]:

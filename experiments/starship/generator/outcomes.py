@@ -94,7 +94,7 @@ def plot(results: dict[str, Any], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(2, 3, figsize=(11, 6), layout="constrained")
+    figure, axes = pyplot.subplots(2, 3, figsize=(13, 6.5), layout="constrained")
     for axis, name in zip(axes[0], MOUNTS, strict=False):
         entries = results["outcomes"][name]
         keys = list(entries)
@@ -107,7 +107,8 @@ def plot(results: dict[str, Any], path: Path) -> None:
             axis.bar(np.arange(len(keys)) + shift, values, 0.27, label=label)
         axis.set_xticks(range(len(keys)), [key.replace("thruster_", "").replace("cannon_", "") for key in keys])
         axis.set_title(f"{name}: sizes and facings")
-        axis.legend(frameon=False)
+        axis.set_ylim(0, 0.9)
+        axis.legend(frameon=False, ncols=3, loc="upper right", fontsize=8, handlelength=1)
     names = {"thrust_score": "thruster score", "weapon_score": "weapon score", "seats": "seats"}
     for axis, (key, title) in zip([axes[0][2], *axes[1][:2]], names.items(), strict=True):
         table = results["outcomes"]["counts"][key]
@@ -122,7 +123,8 @@ def plot(results: dict[str, Any], path: Path) -> None:
         )
     axis.set_xticks(range(len(terms)), terms, fontsize=8)
     axis.set_title("quality and its terms, means")
-    axis.legend(frameon=False)
+    axis.set_ylim(0, 1.15)
+    axis.legend(frameon=False, ncols=3, loc="upper right", fontsize=8, handlelength=1)
     file = io.BytesIO()
     figure.savefig(file, dpi=80, metadata={"Software": None})
     pyplot.close(figure)

@@ -63,7 +63,7 @@ def _validity(results: dict[str, Any]) -> list[str]:
         "Rules: V1 to V10 and V13 are checked on every valid ship by plain Python that shares the catalogue with the "
         f"generator and nothing else; V11 and V12 by replaying the stages of first attempts ({replayed}): {faults} "
         "broken. ± is a 95 % interval. Ships/s: whole ships with retries, quality and figures; bare stages: first "
-        "attempts only. Both are the best of three rounds on one core.",
+        "attempts only; both per second of processor time, the best of three rounds of 200.",
     ]
 
 

@@ -5,6 +5,7 @@ import hashlib
 import json
 import math
 import os
+import random
 
 import pytest
 
@@ -198,3 +199,40 @@ def test_wrong_stage_parameters_are_named(ship):
     stages = [{**fields["stages"][0], "params": circle}, *fields["stages"][1:]]
     with pytest.raises(ValueError, match="max_radius should be an integer from 0 to 22, got 400"):
         load(edited(ship, stages=stages))
+
+
+def mutated(value: object, rng: random.Random) -> object:
+    """Returns JSON data with one random change somewhere inside."""
+    if isinstance(value, dict) and value and rng.random() < 0.95:
+        key = rng.choice(sorted(value))
+        return {**value, key: mutated(value[key], rng)}
+    if isinstance(value, list) and value and rng.random() < 0.9:
+        k = rng.randrange(len(value))
+        change = rng.choice(["inside", "inside", "inside", "drop", "twice", "swap"])
+        if change == "inside":
+            return [*value[:k], mutated(value[k], rng), *value[k + 1 :]]
+        if change == "swap":
+            return [*value[:k], value[-1], *value[k + 1 :]]
+        return [*value[:k], *value[k + 1 :]] if change == "drop" else [*value[:k], value[k], *value[k:]]
+    if isinstance(value, int) and not isinstance(value, bool) and rng.random() < 0.8:
+        return value + rng.choice([-1, 1, 2, 40, 10**30])
+    return rng.choice([None, True, -1, 1e300, "", "x" * 60, [], {}, [[]], " " * 48, "." * 48])
+
+
+def test_random_changes_are_refused_or_judged():
+    """Whatever a file holds, the answer is a ValueError in one line or a verdict, never another exception."""
+    rng, refusals, judged = random.Random(1), [], 0
+    fields = json.loads(dump(generate(3, "scout")))
+    fields["stats"] = {"quality": fields["stats"]["quality"]}
+    for _ in range(500):
+        text = json.dumps(mutated(fields, rng))
+        try:
+            ship = load(text)
+        except ValueError as problem:
+            refusals.append(str(problem))
+        else:
+            assert all(fault.rule for fault in check(ship))
+            judged += 1
+    assert len(refusals) > 100
+    assert not any("\n" in refusal for refusal in refusals)
+    assert judged > 40

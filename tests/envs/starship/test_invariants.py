@@ -48,6 +48,14 @@ def test_every_ship_is_valid_and_keeps_the_rules(preset):
         assert check(ship) == []
 
 
+@pytest.mark.parametrize(("preset", "seed"), [("cruiser", 1000395), ("classic", 1006432)])
+def test_filling_gaps_leaves_no_islands(preset, seed):
+    """On these seeds a cell sees hull two cells off on two sides, and nothing between is filled."""
+    ship = generate(seed, preset)
+    assert ship.valid
+    assert check(ship) == []
+
+
 def test_an_invalid_attempt_names_its_reasons_and_keeps_every_other_rule():
     rules = {"thrust_below_min": "V4", "weapons_below_min": "V5", "crew_below_min": "V7"}
     rules |= {"ammo_below_min": "V6", "power_below_min": "V6"}

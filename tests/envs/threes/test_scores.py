@@ -138,6 +138,7 @@ def random_boards(n: int) -> list[str]:
     for _ in range(n):
         top, empty = rng.randint(3, 15), rng.random() * 0.7
         low = rng.randint(0, top - 2)
+        low = top - 2 if rng.random() < 0.4 else low  # the three highest ranks side by side
         tiles = [0 if rng.random() < empty else rng.choice([1, 2, rng.randint(max(1, low), top)]) for _ in range(16)]
         boards.append("/".join(" ".join(str(LADDER[t]) for t in tiles[k : k + 4]) for k in (0, 4, 8, 12)))
     return boards

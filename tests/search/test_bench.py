@@ -1,0 +1,41 @@
+"""The benchmark compares equal searches."""
+
+import pytest
+
+from games import dice
+from leafwise.envs.registry import game
+from leafwise.search import Search
+from leafwise.search.bench import POSITIONS, bench_options
+from leafwise.search.scalar_threes import ScalarSearch
+
+THREES = game("threes")
+
+
+@pytest.mark.parametrize("leaf", ["openness", "rows"])
+@pytest.mark.parametrize("board", POSITIONS)
+def test_the_hand_written_search_has_the_same_tree(board, leaf):
+    state = THREES.parse(POSITIONS[board])
+    found = Search(THREES, THREES.score(leaf), 3)(state)
+    values, leaves = ScalarSearch(THREES, THREES.score(leaf))(state, 3)
+    assert values == pytest.approx(found.values, rel=1e-12)
+    assert leaves == found.leaves
+
+
+def test_the_hand_written_search_knows_one_variant_and_its_scores():
+    with pytest.raises(ValueError, match=r"expected leafwise.game\('threes'\)"):
+        ScalarSearch(game("threes", hint="exact"), THREES.score("rows"))
+    with pytest.raises(ValueError, match=r"expected openness, rows or rows_cli, got 'total_score'"):
+        ScalarSearch(THREES, THREES.score("total_score"))
+
+
+def test_options_are_measured_at_equal_value():
+    rates = bench_options(dice.GAME, dice.GAME.new(900_001), depth=4, seconds=0.01)
+    assert rates["plain node ratio"] == 1
+    assert rates["table node ratio"] <= 1
+    assert rates["pruning node ratio"] < 1
+    assert max(rates[f"{option} error"] for option in ("plain", "table", "pruning")) < 1e-12
+
+
+def test_pruning_stands_alone():
+    with pytest.raises(ValueError, match=r"expected pruning without table_mb and cutoff, got 1 and 0.0"):
+        Search(THREES, THREES.score("rows"), 2, pruning=True, table_mb=1)

@@ -311,6 +311,16 @@ def narrow(own, filled, low, high, M):
 
 
 @jit
+def score_rows(S, results, M):
+    """Writes the exact score of every row, none of them finished, to `results`."""
+    for i in range(S.shape[0]):
+        filled = S[i, 0] | S[i, 1]
+        own = S[i, np.int64(count_bits(filled) & ONE)]
+        left = M.cells - np.int64(count_bits(filled))
+        results[i] = narrow(own, filled, -(left // 2), (left + 1) // 2, M)
+
+
+@jit
 def follow(own, filled, score, M):
     """Writes best play from a position with a known score to M.line: among equals, the move that the table knows."""
     n = 0

@@ -123,10 +123,9 @@ class Solver:
         """Returns the exact scores of many positions, none of them finished; rows [n, 2]."""
         self.memory.stop[0] = 0
         self.memory.out[:] = 0
-        filled = rows[:, 0] | rows[:, 1]
-        own = np.where(np.bitwise_count(filled) % 2 == 0, rows[:, 0], rows[:, 1])
-        pairs = zip(own, filled, strict=True)
-        return np.array([ab.narrow(o, f, *self._bounds(f), self.memory) for o, f in pairs], dtype=np.int64)
+        results = np.zeros(len(rows), dtype=np.int64)
+        ab.score_rows(np.ascontiguousarray(rows), results, self.memory)
+        return results
 
     def known(self) -> dict[str, Any]:
         """Returns `bounds` of the score and `nodes`, of the search under way."""

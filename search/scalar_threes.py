@@ -136,7 +136,7 @@ class ScalarSearch:
             "LOSES": evaluator.terminal != "evaluate",
         }
         frozen["leaf"] = specialise(leaf, evaluator.name, frozen, game.room, inline=True)
-        self._run: Callable[..., float] = specialise(entered, evaluator.name, frozen, game.room)
+        self._run: Callable[..., float] = specialise(entered, evaluator.name, frozen, game.room, cache=False)
         self._T, self._leaves = T, np.zeros(1, dtype=np.int64)
 
     def __call__(self, state: State, depth: int) -> tuple[dict[int, float], int]:

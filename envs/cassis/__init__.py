@@ -1,8 +1,9 @@
 """Cassis: colour the edges between n points, whoever completes a triangle of their own loses. Rules: `rules`."""
 
-from leafwise.envs.cassis import draw, features, rules, scores, tables, text
+from leafwise.envs.cassis import dfs, draw, features, rules, scores, tables, text
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.rules import Rules
+from leafwise.envs.core.solution import solver_player
 
 GAME = Game(
     name="cassis",
@@ -35,6 +36,7 @@ GAME = Game(
     check=tables.check,
     scores=scores.SCORES,
     default_score="safe_edges",
+    ais={"solver": solver_player, "dfs": dfs.named},
     symmetries=features.RENAMINGS,
     ids={"Cassis": {}, "Cassis7": {"n": 7}, "Cassis8": {"n": 8}},
 )

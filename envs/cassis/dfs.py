@@ -14,6 +14,7 @@ from leafwise.envs.cassis.canon import canonical, make_scratch
 from leafwise.envs.cassis.rules import Tables
 from leafwise.envs.cassis.tables import make_tables
 from leafwise.envs.core.game import Game
+from leafwise.envs.core.solution import FunctionPlayer
 from leafwise.envs.core.state import State
 
 Key = Callable[[int, int, Tables], Hashable]
@@ -127,3 +128,10 @@ class DepthFirst:
                     break
             table[key] = result
         return table[key]
+
+
+def named(game: Game, name: str, words: list[str]) -> FunctionPlayer:
+    """Returns the player `dfs`, or `dfs:KEY`; raises ValueError for an unknown key."""
+    if len(words) > 1:
+        raise ValueError(f"expected dfs:KEY with a key among {', '.join(KEYS)}, got {','.join(words)!r}")
+    return FunctionPlayer(name, DepthFirst(game, *words).choose)

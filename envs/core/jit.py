@@ -82,12 +82,14 @@ def specialise(
     room: Path | None = None,
     *,
     inline: bool = False,
+    cache: bool = True,
 ) -> Any:
     """Clones the plain function `template` with `injected` as globals and compiles the clone.
 
     `name` tells the clones of one template apart and must contain the game and everything that is injected.
     `room` is the folder or file of the game whose functions are injected; its sources name the cache folder.
-    Recursion inside the template resolves to the clone.
+    Recursion inside the template resolves to the clone; loaded from a cache it is not to be relied on, so a template
+    that calls itself asks for `cache=False`.
     """
     scope = {**template.__globals__, **injected}
     clone = types.FunctionType(template.__code__, scope, template.__name__, template.__defaults__)
@@ -96,7 +98,7 @@ def specialise(
     if DISABLED:
         compiled: Any = _wrapping_integers(clone)
     else:
-        folder = _folder(_room(room or Path(template.__code__.co_filename)))
+        folder = _folder(_room(room or Path(template.__code__.co_filename))) if cache else None
         before = config.CACHE_DIR
         try:
             if folder is not None:

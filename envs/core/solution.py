@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -105,3 +106,19 @@ class SolverPlayer:
         if uniform(self._stream) < self.blunder:
             return state.legal_actions[int(below(self._stream, len(state.legal_actions)))]
         return self.solver.game.action(self.solver.solve(state, "none").line[0])
+
+
+def solver_player(game: Game, name: str, words: list[str]) -> SolverPlayer:
+    """Returns the player `solver`, or `solver:level=easy`; raises ValueError for other words."""
+    options = dict(word.partition("=")[::2] for word in words)
+    if set(options) - {"level"} or len(words) > 1:
+        raise ValueError(f"expected at most level={'|'.join(LEVELS)}, got {','.join(words)!r}")
+    return SolverPlayer(game, options.get("level", "hard"), name=name)
+
+
+class FunctionPlayer:
+    """Plays what a function chooses."""
+
+    def __init__(self, name: str, choose: Callable[[State], int]) -> None:
+        self.name = name
+        self.choose = choose

@@ -2,7 +2,8 @@
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.rules import Rules
-from leafwise.envs.trilobite import draw, features, rules, scores, tables, text
+from leafwise.envs.core.solution import solver_player
+from leafwise.envs.trilobite import draw, features, minimax, rules, scores, tables, text
 
 GAME = Game(
     name="trilobite",
@@ -35,6 +36,7 @@ GAME = Game(
     check=tables.check,
     scores=scores.SCORES,
     default_score="lines",
+    ais={"solver": solver_player, "minimax": minimax.named},
     symmetries=2,
     ids={
         "Trilobite": {},

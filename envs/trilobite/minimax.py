@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.rules import TERMINAL
+from leafwise.envs.core.solution import FunctionPlayer
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import u64
 from leafwise.envs.trilobite.rules import apply_action, current_player, landing_cells, returns
@@ -114,3 +116,10 @@ def choose(state: State, limit: int = NODE_LIMIT) -> int:
     """Returns the action id of the first best column for the player to move; raises ValueError as `tree` does."""
     found = tree(state, limit)
     return state.game.action(next(name for name, rating in found.ratings.items() if rating == found.value))
+
+
+def named(game: Game, name: str, words: list[str]) -> FunctionPlayer:
+    """Returns the player `minimax`; raises ValueError for options, which it has none of."""
+    if words:
+        raise ValueError(f"expected minimax without options, got {','.join(words)!r}")
+    return FunctionPlayer(name, choose)

@@ -10,7 +10,12 @@ import tyro
 
 from leafwise.cli import fail, one_line_errors, parse_with_game, patiently, print_json, say
 
-PARTS = {"envs": "leafwise.envs.core.bench", "search": "leafwise.search.bench", "training": "leafwise.training.bench"}
+PARTS = {
+    "start": "leafwise.startup",
+    "envs": "leafwise.envs.core.bench",
+    "search": "leafwise.search.bench",
+    "training": "leafwise.training.bench",
+}
 """Part of the house -> the module whose function `bench_<part>(game, seconds)` returns rates by name."""
 
 
@@ -21,7 +26,7 @@ class Config:
     game: tyro.conf.Positional[str]
     """Name of the game."""
     part: tyro.conf.Positional[str] = ""
-    """What to measure: envs, search or training (default: all)."""
+    """What to measure: start, envs, search or training (default: all)."""
     seconds: float = 0.5
     """Time per measurement, in seconds."""
     json: bool = False

@@ -7,6 +7,7 @@ injects the line tables, which end up in the machine code.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
@@ -220,7 +221,7 @@ def compile_for(game: Game, score: str, template: Any) -> Any:
     return specialise(template, name, frozen, game.room)
 
 
-class Program:
+class Program(ABC):
     """A public program as a player: `values` of the legal slides, the first best of `order` is played."""
 
     order: tuple[int, ...]
@@ -257,9 +258,9 @@ class Program:
         found = self.values(state)
         return max((a for a in self.order if a in found), key=found.__getitem__)
 
+    @abstractmethod
     def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
         """Yields the value (float32) of each board in which the tile shown has entered."""
-        raise NotImplementedError
 
 
 class Threesus(Program):

@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from games import dice, solitaire
+from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
 from leafwise.envs.registry import game
 from leafwise.search import Search
@@ -23,7 +24,8 @@ CASES = [
 
 def positions(g, count):
     """Random decisions, from the start of games to their end."""
-    rng, found, seed = Random(5), [], 900_000
+    rng, seed = Random(5), 900_000
+    found: list[State] = []
     while len(found) < count:
         stream = new_stream(seed)
         state = g.new(seed)

@@ -1,6 +1,7 @@
 """Hand-drawn boards for tests of the compiled rules."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ GRID, MARGIN = 24, 4
 class Board:
     """A board drawn in letters ("." corridor, "#" armour, "_" space), in the middle of space; (0, 0) is its corner."""
 
-    def __init__(self, *lines: str, **changes: object) -> None:
+    def __init__(self, *lines: str, **changes: Any) -> None:
         small = dataclasses.replace(CLASSIC, grid=GRID, **changes)
         self.T, self.S = tables.new_tables(small), tables.new_rows(small, 1)
         cells = self.S[0, tables.HEADER : tables.HEADER + GRID * GRID].reshape(GRID, GRID)

@@ -40,7 +40,7 @@ def test_rgb_has_three_channels(ship):
 
 def test_svg_parses_and_names_everything(ship):
     root = ElementTree.fromstring(svg(ship, lanes=True))
-    texts = [node.text for node in root.iter("{http://www.w3.org/2000/svg}text")]
+    texts = [node.text or "" for node in root.iter("{http://www.w3.org/2000/svg}text")]
     assert set(TITLES.values()) | {"Corridor", "Armour", "Door"} <= set(texts)
     assert any("seed 7" in text and "quality 0.7" in text for text in texts)
     boxes = len(list(root.iter("{http://www.w3.org/2000/svg}rect")))

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ def ship() -> Ship:
     return generate(7)
 
 
-def changed(ship: Ship, **fields: object) -> Ship:
+def changed(ship: Ship, **fields: Any) -> Ship:
     return dataclasses.replace(ship, **fields)
 
 
@@ -187,11 +188,12 @@ def test_infinite_stats_are_refused(ship):
 
 def test_wrong_stage_parameters_are_named(ship):
     fields = json.loads(dump(ship))
-    for change, message in [
+    cases: list[tuple[dict[str, Any], str]] = [
         ({"params": {}}, "is missing"),
         ({"enabled": 1}, "shape.enabled should be true or false"),
         ({"name": "Boat"}, "should list 'Shape' here"),
-    ]:
+    ]
+    for change, message in cases:
         stages = [{**fields["stages"][0], **change}, *fields["stages"][1:]]
         with pytest.raises(ValueError, match=message):
             load(edited(ship, stages=stages))

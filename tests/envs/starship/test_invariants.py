@@ -4,6 +4,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -59,7 +60,8 @@ def test_filling_gaps_leaves_no_islands(preset, seed):
 def test_an_invalid_attempt_names_its_reasons_and_keeps_every_other_rule():
     rules = {"thrust_below_min": "V4", "weapons_below_min": "V5", "crew_below_min": "V7"}
     rules |= {"ammo_below_min": "V6", "power_below_min": "V6"}
-    generator, reasons = Generator("scout"), set()
+    generator = Generator("scout")
+    reasons: set[str] = set()
     for seed in range(200):
         ship = generator.attempt(seed, 0)
         assert ship.valid == (not ship.reasons)
@@ -211,7 +213,8 @@ def test_carving_takes_cells_and_keeps_one_piece():
 
 
 def test_seeds_of_numpy_become_plain():
-    assert dump(generate(np.uint64(7), "scout")) == dump(generate(7, "scout"))
+    int_of_numpy: Any = np.uint64(7)
+    assert dump(generate(int_of_numpy, "scout")) == dump(generate(7, "scout"))
 
 
 def test_strict_raises_where_no_attempt_is_valid():

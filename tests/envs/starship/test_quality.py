@@ -14,7 +14,7 @@ from leafwise.envs.starship.survey import survey
 
 THRUST = {"thruster_small": 400, "thruster_med": 1200, "thruster_large": 3200}
 FIRE = {"cannon_med": 1, "cannon_large": 2}
-MASS = {"cockpit": 4, "reactor": 4, "ammo_supply": 4, "power_storage": 4, "quarters": 4, "bunk": 2}
+MASS: dict[str, float] = {"cockpit": 4, "reactor": 4, "ammo_supply": 4, "power_storage": 4, "quarters": 4, "bunk": 2}
 MASS |= {"thruster_small": 1.3, "thruster_med": 2.45, "thruster_large": 4.99, "cannon_med": 4.44, "cannon_large": 12.29}
 PRICE = {"cockpit": 10000, "reactor": 25000, "ammo_supply": 4000, "power_storage": 3000, "quarters": 4200, "bunk": 1600}
 PRICE |= {"thruster_small": 500, "thruster_med": 1500, "thruster_large": 4000, "cannon_med": 2000, "cannon_large": 5000}

@@ -159,7 +159,7 @@ BOARDS = [*WORKED, *random_boards(1500)]
     ],
     ids=["openness", "openness_wegner", "total_score", "empty_spaces"],
 )
-def test_counting_scores_are_exact(score, twin) -> None:  # type: ignore[no-untyped-def]
+def test_counting_scores_are_exact(score, twin) -> None:
     evaluator = THREES.score(score)
     for text in BOARDS:
         assert THREES.parse(text).value(evaluator) == twin(text), text

@@ -8,6 +8,7 @@ Every file is written to a temporary name and renamed, so a run killed at any mo
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
 import os
 import platform
@@ -53,6 +54,13 @@ def commit() -> str:
         if answer.returncode == 0:
             return answer.stdout.strip()
     return f"leafwise {version('leafwise')}"
+
+
+def need_train_extra() -> None:
+    """Raises ValueError if what training needs beyond playing is not installed."""
+    missing = [name for name in ("torch", "tensorboard") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ValueError(f"expected the train extra, pip install 'leafwise[train]'; {' and '.join(missing)} not found")
 
 
 def hardware() -> str:

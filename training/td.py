@@ -26,7 +26,15 @@ from leafwise.envs.registry import game as find_game
 from leafwise.models.files import save_network
 from leafwise.models.ntuple import NTupleNetwork, parse_tuples
 from leafwise.training.arena import bootstrap_interval
-from leafwise.training.run import Interruption, RunFolder, commit, hardware, run_main, training_command
+from leafwise.training.run import (
+    Interruption,
+    RunFolder,
+    commit,
+    hardware,
+    need_train_extra,
+    run_main,
+    training_command,
+)
 from leafwise.training.td_kernels import FRESH_GAMES, GAMES, MOVES, Trainer, kernels, new_trainer
 
 SELECTION_SEED = 900_000
@@ -218,6 +226,7 @@ class Learner:
 
 def train(config: Config) -> Path:
     """Trains an n-tuple network and returns its run folder; raises ValueError for options that do not fit."""
+    need_train_extra()
     return Learner(config).run()
 
 

@@ -126,3 +126,11 @@ def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, 
     assert message in said
     assert said.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+def test_the_train_extra_is_asked_for_in_one_line(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert td.main(["--moves", "1000"]) == 2
+    assert "expected the train extra, pip install 'leafwise[train]'; torch and tensorboard" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -1,6 +1,11 @@
 """Options of the whole suite."""
 
+import signal
+
 import pytest
+
+# A background job starts with Ctrl-C ignored, and so would every process that a test starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -16,7 +16,6 @@ STATE = THREES.parse(POSITIONS["s19"])
 
 
 def press_ctrl_c_after(seconds):
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job of a shell starts with it ignored
     timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     return timer

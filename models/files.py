@@ -17,9 +17,12 @@ from safetensors.numpy import save
 
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
-from leafwise.models.ntuple import NTupleNetwork, features
+from leafwise.models.ntuple import NTupleNetwork, Shape, features
+from leafwise.models.packing import pack, unpack
 
 FORMAT = 1
+PLAIN, PACKED = "ntuple", "ntuple-packed"
+"""Kinds of files: one tensor of float32, or tables of int16 as `packing` writes them."""
 KEY = "leafwise"
 REQUIRED: dict[str, type | tuple[type, ...]] = {
     "format": int,
@@ -69,18 +72,23 @@ def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 
 def save_network(path: Path, network: NTupleNetwork, metadata: Mapping[str, Any]) -> None:
-    """Writes an n-tuple network; `metadata` holds at least steps, command and commit."""
+    """Writes an n-tuple network, packed if its tables are of int16; `metadata` holds at least steps, command and commit."""
+    shape = network.shape
     described = {
         "format": FORMAT,
-        "kind": "ntuple",
+        "kind": PACKED if network.packed else PLAIN,
         "game": network.game.name,
         "options": network.game.given_options,
         "feature_version": features(network.game).version,
-        "tuples": [list(t) for t in network.tuples],
-        "power": network.power,
+        "tuples": [list(t) for t in shape.tuples],
+        "power": shape.power,
+        "stage": shape.stage,
+        "small": list(shape.small or ()),
+        "splits": list(shape.splits),
+        "base": shape.base,
         **metadata,
     }
-    save_tensors(path, {"table": network.weights.table}, described)
+    save_tensors(path, pack(network) if network.packed else {"table": network.weights.table}, described)
 
 
 def load_network(path: Path, game: Game) -> NTupleNetwork:
@@ -95,20 +103,25 @@ def load_network(path: Path, game: Game) -> NTupleNetwork:
             raise refuse(f"metadata {name!r} of type", getattr(kind, "__name__", "number"), metadata.get(name))
     if metadata["format"] != FORMAT:
         raise refuse("format", FORMAT, metadata["format"])
-    if metadata["kind"] != "ntuple":
-        raise refuse("kind", "ntuple", metadata["kind"])
+    if metadata["kind"] not in (PLAIN, PACKED):
+        raise refuse("kind", f"{PLAIN} or {PACKED}", metadata["kind"])
     if metadata["game"] != game.name:
         raise refuse("a model of game", game.name, metadata["game"])
     if metadata["options"] != game.given_options:
         raise refuse("a model of variant", game.given_options, metadata["options"])
     if metadata["feature_version"] != features(game).version:
         raise refuse("feature version", features(game).version, metadata["feature_version"])
-    if set(tensors) != {"table"}:
+    plain = metadata["kind"] == PLAIN
+    if plain and set(tensors) != {"table"}:
         raise refuse("tensors", ["table"], sorted(tensors))
-    if not np.isfinite(tensors["table"]).all():
+    if plain and not np.isfinite(tensors["table"]).all():
         raise refuse("weights", "finite", "nan or infinity")
     try:
-        return NTupleNetwork.create(game, metadata["tuples"], metadata["power"], tensors["table"])
+        optional = {name: metadata[name] for name in ("stage", "small", "splits", "base") if name in metadata}
+        shape = Shape(metadata["tuples"], metadata["power"], **optional)
+        if plain:
+            return NTupleNetwork.create(game, shape, tensors["table"])
+        return unpack(game, shape, tensors)
     except (ValueError, TypeError) as problem:
         raise ValueError(f"model {str(path)!r}: {problem}") from None
 

@@ -15,7 +15,7 @@ from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.search.alpha_beta import bounds
-from leafwise.search.templates import FAILED, LEAVES, NO_ROWS, NODES, Buffers, compiled_search
+from leafwise.search.templates import FAILED, LEAVES, NO_ROWS, NODES, compiled_search, new_buffers
 
 ROOT, TOP = np.uint64(0), np.uint64(1)
 MAX_DEPTH = 64
@@ -122,21 +122,8 @@ class Search:
         self._run, self._prune = compiled.depth_first, compiled.alpha_beta if pruning else None
         self._bounds = bounds(game, evaluator)
         self._T = game.tables(evaluator)
-        levels = depth * game.decisions_per_depth + 1
-        n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
-        frames = (levels + 1) * (1 + game.max_stages)
         slots = 1 if table_mb == 0 else 1 << max(1, int(table_mb * 1e6 / 16).bit_length() - 1)
-        self._S = game.rows(n)
-        self._B = Buffers(
-            P=np.zeros(n),
-            A=np.zeros((frames, game.max_actions), dtype=np.int64),
-            frames=np.zeros((frames, 8), dtype=np.uint64),
-            worth=np.zeros((frames, 4)),
-            counts=np.zeros(4, dtype=np.int64),
-            keys=np.zeros(slots, dtype=np.uint64),
-            values=np.zeros(slots),
-            cutoff=float(cutoff),
-        )
+        self._S, self._B = new_buffers(game, depth, slots, cutoff)
 
     def stop(self) -> None:
         """Ends the running search soon; it answers with its deepest complete depth. Callable from any thread."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.evaluator import Evaluator, nothing_to_fetch
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import jit, specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL
@@ -57,6 +57,23 @@ class Buffers(NamedTuple):
     values: NDArray[np.float64]
     cutoff: float
     """Decisions reached with a smaller probability than this are leaves (0: exact)."""
+
+
+def new_buffers(game: Game, depth: int, slots: int = 1, cutoff: float = 0.0) -> tuple[NDArray[Any], Buffers]:
+    """Returns rows and scratch for searches of at most `depth` decisions."""
+    levels = depth * game.decisions_per_depth + 1
+    n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
+    frames = (levels + 1) * (1 + game.max_stages)
+    return game.rows(n), Buffers(
+        P=np.zeros(n),
+        A=np.zeros((frames, game.max_actions), dtype=np.int64),
+        frames=np.zeros((frames, 8), dtype=np.uint64),
+        worth=np.zeros((frames, 4)),
+        counts=np.zeros(4, dtype=np.int64),
+        keys=np.zeros(slots, dtype=np.uint64),
+        values=np.zeros(slots),
+        cutoff=float(cutoff),
+    )
 
 
 def depth_first(S, B, i, top, depth, T):
@@ -151,6 +168,8 @@ def depth_first(S, B, i, top, depth, T):
                         n = np.uint64(chance_outcomes(S, row, B.P, top + ONE, T))
                         value = 0.0
                         descend = False
+                        for o in range(top + ONE, top + ONE + n):
+                            fetch(S, o, T)
                         for o in range(top + ONE, top + ONE + n):
                             if is_leaf(S, o, T):
                                 value += B.P[o] * leaf_value(S, o, T)
@@ -248,9 +267,10 @@ def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
     fixed = constants(game, evaluator)
     ident = (game.module, evaluator.value, tuple(fixed.items()))
     if ident not in _COMPILED:
-        name = f"{game.name}_{evaluator.value.__name__}_" + "_".join(f"{v}" for v in fixed.values())
+        name = f"{game.name}_{evaluator.value.__qualname__}_" + "_".join(f"{v}" for v in fixed.values())
         room: Path = evaluator.room or game.room
-        scope = {**game.rules.injected(), "value": evaluator.value, **fixed}
+        fetch = evaluator.fetch or nothing_to_fetch
+        scope = {**game.rules.injected(), "value": evaluator.value, "fetch": fetch, **fixed}
         for helper in (finished_value, is_leaf, leaf_value):
             scope[helper.__name__] = specialise(helper, name, scope, room, inline=True)
         for template in (depth_first, alpha_beta):

@@ -38,12 +38,19 @@ class Evaluator:
     """Bounds of the value, if it has any (Star pruning needs them)."""
     batch: Callable[[NDArray[Any], Any], NDArray[np.float64]] | None = None
     """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
+    fetch: Callable[..., Any] | None = None
+    """Compiled `(S, i, T)`: starts to load what `value` will read of large tables; called for neighbouring rows first."""
     room: Path | None = None
     """Where `value` was written, if not in the game's room; names the cache of searches that use it."""
 
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
             raise ValueError(f"evaluator {self.name!r}: expected both of low and high or none")
+
+
+@jit(inline=True)
+def nothing_to_fetch(S, i, T):
+    """The `fetch` of an evaluator whose tables stay in the cache."""
 
 
 @jit(inline=True)

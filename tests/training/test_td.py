@@ -46,7 +46,7 @@ def test_compiled_games_equal_the_players_games(run):
     scores = np.zeros(5)
     keys = np.arange(20_000, 20_005, dtype=np.uint64)
     T = GAME.tables(network.evaluator("x"))
-    kernels(GAME, network.weights.pieces.shape[1]).greedy_games(new_trainer(GAME, 0), keys, scores, T)
+    kernels(network).greedy_games(new_trainer(GAME, 0), keys, scores, T)
     assert np.array_equal(evaluate(GAME, f'greedy:"{run}"', 5, 20_000).scores, scores)
 
 

@@ -32,7 +32,7 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import load_network, model_path, save_network
 from leafwise.models.ntuple import NTupleNetwork, Shape, features, parse_tuples
-from leafwise.training.arena import bootstrap_interval
+from leafwise.training.games import SELECTION_SEED, play_games
 from leafwise.training.run import (
     Interruption,
     RunFolder,
@@ -43,9 +43,6 @@ from leafwise.training.run import (
     training_command,
 )
 from leafwise.training.td_kernels import DEEPEST, FRESH_GAMES, GAMES, HERE, MOVES, Trainer, kernels, new_trainer
-
-SELECTION_SEED = 900_000
-"""First seed of the games that choose the best model; training stays below, final figures start at 1,000,000."""
 
 
 @dataclass(frozen=True)
@@ -228,11 +225,9 @@ class Learner:
     def evaluate(self) -> dict[str, float]:
         """Plays greedy games with the selection seeds; keeps the model if it is the best so far."""
         n = self.config.evaluate_games
-        keys = np.arange(SELECTION_SEED, SELECTION_SEED + n, dtype=np.uint64)
-        scores = np.zeros(n)
-        kernels(self.network).greedy_games(new_trainer(self.game, 0), keys, scores, self.T)
-        low, high = bootstrap_interval(scores)
-        result = {"score_mean": float(scores.mean()), "score_ci_low": low, "score_ci_high": high}
+        played = play_games(self.network, 1, SELECTION_SEED, n)
+        low, high = played.interval()
+        result = {"score_mean": float(played.scores.mean()), "score_ci_low": low, "score_ci_high": high}
         if result["score_mean"] > self.best:
             self.best = result["score_mean"]
             self.score = {

@@ -203,8 +203,8 @@ def td_games(L, moves, rate, decay, restart, T):
                 L.S[HERE, w] = L.H[length // 2, w]
 
 
-def greedy_games(L, keys, scores, T):
-    """Plays one game per key of `keys` without learning; writes the returns."""
+def greedy_games(L, keys, scores, ranks, T):
+    """Plays one game per key of `keys` without learning; writes the returns and the highest ranks, counts the moves."""
     for g in range(keys.shape[0]):
         L.R[0], L.R[1] = keys[g], np.uint64(0)
         initial_state(L.S, HERE, T)
@@ -212,8 +212,10 @@ def greedy_games(L, keys, scores, T):
         while current_player(L.S, HERE, T) != TERMINAL and not T.stop[0]:
             chosen, _ = best_action(L, T)
             act(L.S, L.R, chosen, T)
+            L.counts[MOVES] += 1
             settle(L.S, L.R, T)
         scores[g] = returns(L.S, HERE, T)
+        ranks[g] = np.int64(highest(L.S[HERE, 0]))
 
 
 def kernels(

@@ -28,7 +28,7 @@ def small_indices(state, cells) -> dict[str, int]:
     text = str(state)
     deck = [int(n) for n in text.split("deck=")[1].split()[0].split(",")]
     shown = next((word[5:] for word in text.split() if word.startswith("next=")), "0")
-    shown_code = {"+": 4}.get(shown) or int(shown)
+    shown_code = int(shown) if shown in ("0", "1", "2", "3") else 4  # a bonus, even if only one is possible
     ones, twos = min(7, int((cells == 1).sum())), min(7, int((cells == 2).sum()))
     empties = int((cells == 0).sum()) % 16
     pairs = sum(can_merge(int(cells[r, c]), int(cells[r, c + 1])) for r in range(4) for c in range(3))

@@ -13,7 +13,7 @@ import pytest
 
 from leafwise.envs.threes import GAME
 from leafwise.models import load_network
-from leafwise.training import td
+from leafwise.training import publish, td
 from leafwise.training.arena import evaluate
 from leafwise.training.games import play_games
 
@@ -65,6 +65,20 @@ def test_the_run_folder(run):
     tags = {"rollout/ep_rew_mean", "train/error", "train/rate", "time/fps", "eval/score_mean", "eval/score_ci_low"}
     assert tags <= set(events.Tags()["scalars"])
     assert len(events.Scalars("time/fps")) == 8
+
+
+def test_a_run_is_published(run, tmp_path, capsys):
+    words = ["--run", str(run), "--out", str(tmp_path), "--name", "x", "--games", "6", "2", "--loss-games", "6"]
+    assert publish.main(words) == 0
+    network = load_network(tmp_path / "x.safetensors", GAME)
+    assert network.packed
+    card = (tmp_path / "x.md").read_text()
+    assert "`leafwise.load('x')` loads it." in card
+    scores = evaluate(GAME, f'search:"{tmp_path / "x.safetensors"}",depth=1', 6).scores
+    assert f"| 1 | 6 | {scores.mean():,.0f} |" in card, "the file that was written is what was measured"
+    assert publish.main([*words, "--largest-mb", "0.01"]) == 2
+    assert "expected a file of at most 0.01 MB, got" in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.md", "x.safetensors"]
 
 
 def command(path, *more):

@@ -19,9 +19,7 @@ class SparseModule(nn.Module):
 
     def __init__(self, network: SparseNetwork) -> None:
         super().__init__()
-        self.game: Game = network.game
-        self.head = network.head
-        self.scale = network.weights.scale
+        self.network = network
         W = network.weights
         self.embedding = nn.EmbeddingBag(
             len(W.embedding), W.embedding.shape[1], mode="sum", padding_idx=len(W.embedding) - 1
@@ -50,15 +48,20 @@ class SparseModule(nn.Module):
             "bias": self.bias.detach().numpy().copy(),
             "dense": np.concatenate([p.reshape(-1) for p in dense]),
         }
-        hidden = [self.bias.shape[0], *(layer.out_features for layer in list(self.layers)[:-1])]
-        return SparseNetwork.create(self.game, hidden, head=self.head, scale=self.scale, tensors=tensors)
+        return self.network.with_tensors(tensors)
 
 
 def fresh_module(
-    game: Game, hidden: tuple[int, ...], seed: int, *, head: str = "value", scale: float = 1.0
+    game: Game,
+    hidden: tuple[int, ...],
+    seed: int,
+    *,
+    head: str = "value",
+    sees: str = "features",
+    scale: float = 1.0,
 ) -> SparseModule:
     """Returns a module with random weights: small embeddings, so that features never seen say nothing."""
-    module = SparseModule(SparseNetwork.create(game, hidden, head=head, scale=scale))
+    module = SparseModule(SparseNetwork.create(game, hidden, head=head, sees=sees, scale=scale))
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         module.embedding.weight[:-1].normal_(0.0, 0.02, generator=generator)

@@ -26,17 +26,11 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.stream import uniform
 from leafwise.models.files import save_network
 from leafwise.models.sparse import BOUND, SparseNetwork
-from leafwise.training.arena import elo_difference
+from leafwise.training.ladder import SELECTION_SEED, Ladder, named, prefixed
 from leafwise.training.loop import check_ranges, find_variant, provenance, run_learner, run_path
 from leafwise.training.oracle import Judged, critical_positions
 from leafwise.training.run import RunFolder, hardware, need_train_extra, run_main
 from leafwise.training.selfplay_kernels import GAMES, PLIES, WON_BY_FIRST, kernels, new_record, new_table
-from leafwise.training.sequential import SequentialTest
-
-SELECTION_SEED = 900_000
-"""First seed of the matches that choose the best network."""
-MATCH_PAIRS = 100
-"""Pairs of games played between two looks at the sequential test."""
 
 
 @dataclass(frozen=True)
@@ -122,9 +116,7 @@ class SelfPlay:
         self.filled, self.next, self.done, self.seconds = 0, 0, 0, 0.0
         self.newest = self.module.export()
         self.kernels = kernels(self.game, self.newest.evaluator("newest"))
-        self.best, self.best_elo = self.newest, 0.0
-        self.pool: list[SparseNetwork] = [self.newest]
-        self.score: dict[str, Any] = {}
+        self.ladder = Ladder(self.newest, pool=config.pool, pairs=config.match_pairs, plies=config.plies)
         self.judged: Judged | None = None
         if config.judged:
             self.judged = critical_positions(self.game, config.judged, SELECTION_SEED, config.judged_plies)
@@ -141,36 +133,31 @@ class SelfPlay:
         """Takes the state of a checkpoint."""
         from leafwise.training.modules import SparseModule
 
-        def network(name: str) -> SparseNetwork:
-            found = {part: tensors[f"{name}.{part}"] for part in ("embedding", "bias", "dense")}
-            return SparseNetwork.create(self.game, self.config.hidden, tensors=found)
-
         self.filled, self.next, self.done = metadata["filled"], metadata["next"], metadata["done"]
-        self.seconds, self.best_elo, self.score = metadata["seconds"], metadata["best_elo"], metadata["score"]
+        self.seconds = metadata["seconds"]
         self.rows[: self.filled], self.targets[: self.filled] = tensors["rows"], tensors["targets"]
         self.table.R[:] = tensors["stream"]
-        self.newest, self.best = network("newest"), network("best")
-        self.pool = [network(f"pool{k}") for k in range(metadata["pool"])]
+        self.newest = self.newest.with_tensors(named(tensors, "newest"))
+        self.ladder.restore(tensors, metadata["ladder"])
         self.module = SparseModule(self.newest)
 
     def save(self) -> None:
         """Writes a checkpoint."""
-        networks = {"newest": self.newest, "best": self.best} | {f"pool{k}": n for k, n in enumerate(self.pool)}
-        tensors = {f"{name}.{part}": t for name, n in networks.items() for part, t in n.tensors.items()}
+        tensors = prefixed("newest", self.newest.tensors) | self.ladder.tensors()
         tensors |= {"rows": self.rows[: self.filled], "targets": self.targets[: self.filled], "stream": self.table.R}
         metadata = {
             "filled": self.filled, "next": self.next, "done": self.done, "seconds": self.seconds,
-            "best_elo": self.best_elo, "score": self.score, "pool": len(self.pool),
+            "ladder": self.ladder.metadata(),
         }  # fmt: skip
         self.folder.save_state(tensors, metadata)
 
     def keep_best(self) -> None:
         """Writes the best network to the model file."""
-        save_network(self.folder.model, self.best, self.description())
+        save_network(self.folder.model, self.ladder.best, self.description())
 
     def description(self) -> dict[str, Any]:
         """Returns what the model file says of how it was made."""
-        return provenance("leafwise.training.selfplay", self.config, self.done, self.seconds, self.score)
+        return provenance("leafwise.training.selfplay", self.config, self.done, self.seconds, self.ladder.score)
 
     def tables(self, network: SparseNetwork) -> Any:
         """Returns `T` with a network's weights."""
@@ -181,7 +168,7 @@ class SelfPlay:
         config, counts = self.config, self.table.counts
         counts[:] = 0
         start = time.perf_counter()
-        earlier = self.pool[int(uniform(self.table.R) * len(self.pool))]
+        earlier = self.ladder.pool[int(uniform(self.table.R) * len(self.ladder.pool))]
         n = self.kernels.record_games(
             self.table, self.record, config.positions, config.depth, config.plies, config.epsilon, config.earlier,
             config.decay, self.tables(self.newest), self.tables(earlier),
@@ -207,6 +194,7 @@ class SelfPlay:
         steps = max(1, int(config.passes * config.positions / config.batch))
         rng = np.random.default_rng((config.seed, self.done))
         T = self.tables(self.newest)
+        none = np.zeros(config.batch, dtype=np.int64)
         both = np.zeros((2 * config.batch, self.game.width), dtype=self.game.dtype)
 
         def sample() -> tuple[NDArray[np.int64], NDArray[np.float32]]:
@@ -215,7 +203,7 @@ class SelfPlay:
             rows = self.rows[chosen]
             if self.game.sparse is not None and not self.game.sparse.invariant:
                 both[: config.batch] = rows
-                self.kernels.transform_rows(both, rng.integers(0, self.game.symmetries, config.batch), T)
+                self.kernels.transform_rows(both, rng.integers(0, self.game.symmetries, config.batch), none, T)
                 rows = both[config.batch :]
             features, _, signs = self.newest.describe(rows, T)
             return features, (self.targets[chosen] * signs / BOUND).astype(np.float32)
@@ -224,37 +212,15 @@ class SelfPlay:
         self.newest = self.module.export()
         return {"train/loss": loss, "train/learning_rate": rate}
 
-    def match(self) -> dict[str, float]:
-        """Plays the newest network against the best until the sequential test decides; returns what is logged."""
-        config, test = self.config, SequentialTest()
-        first = SELECTION_SEED + 20 * config.match_pairs * (self.done % 1000)
-        new, best = self.tables(self.newest), self.tables(self.best)
-        pairs = np.zeros(0)
-        better: bool | None = None
-        table = new_table(self.game, config.depth, 0)
-        while better is None and len(pairs) < config.match_pairs:
-            keys = np.arange(first + len(pairs), first + len(pairs) + MATCH_PAIRS, dtype=np.uint64)
-            results = np.zeros((len(keys), 2))
-            self.kernels.play_matches(table, keys, results, 1, config.plies, new, best)
-            pairs = np.concatenate([pairs, (results.mean(axis=1) + 1) / 2])
-            better = test.decision(pairs)
-        share = float(np.clip(pairs.mean(), 0.01, 0.99))
-        elo = self.best_elo + elo_difference(share)
-        if better:
-            self.score = {
-                "mean": float(pairs.mean()), "games": 2 * len(pairs), "against": "the best before", "elo": elo,
-            }  # fmt: skip
-            self.best, self.best_elo = self.newest, elo
-            self.pool = [*self.pool, self.newest][-config.pool :]
-            self.keep_best()
-        return {"eval/score_mean": share, "eval/elo": elo, "eval/best_elo": self.best_elo}
-
     def step(self) -> dict[str, float]:
         """Plays, learns, plays matches: one iteration; returns what is logged."""
         start = time.perf_counter()
         logged = self.play() | self.learn()
         self.done += 1
-        logged |= self.match()
+        challenge, better = self.ladder.challenge(self.newest, self.done)
+        logged |= challenge
+        if better:
+            self.keep_best()
         self.seconds += time.perf_counter() - start
         if self.judged is not None:
             logged["eval/keeps_value"] = self.judged.share(self.newest.evaluator("newest"))
@@ -262,7 +228,7 @@ class SelfPlay:
 
     def results(self) -> dict[str, Any]:
         """Returns what results.json says."""
-        return {**self.description(), "elo": self.best_elo, "hardware": hardware()}
+        return {**self.description(), "elo": self.ladder.best_elo, "hardware": hardware()}
 
 
 def train(config: Config) -> Path:

@@ -206,11 +206,50 @@ def choose_actions(G, rows, depth, actions, T):
         actions[i] = G.chosen[0]
 
 
-def transform_rows(rows, symmetries, T):
-    """Writes each row of the first half under its symmetry to the second half."""
+def transform_rows(rows, symmetries, actions, T):
+    """Writes each row of the first half under its symmetry to the second half, and its action over itself."""
     n = symmetries.shape[0]
     for i in range(n):
         transform(rows, np.uint64(i), symmetries[i], np.uint64(n + i), T)
+        actions[i] = transform_action(actions[i], symmetries[i], T)
+
+
+def advance(G, rows, streams, actions, rewards, signs, plies, T):
+    """Acts in every row, as whoever acts there, and starts a new game where one is over.
+
+    `rewards` are the actor's. `signs` turn what the next decision is worth to who acts there into what it is worth to the
+    actor: 1, -1, or 0 where the game is over. Finished games start anew in their rows, with up to `plies` random actions.
+    """
+    for i in range(rows.shape[0]):
+        for w in range(rows.shape[1]):
+            G.S[HERE, w] = rows[i, w]
+        G.R[0], G.R[1] = streams[i, 0], streams[i, 1]
+        player = current_player(G.S, HERE, T)
+        before = returns(G.S, HERE, T)
+        apply_action(G.S, HERE, actions[i], HERE, T)
+        settle(G.S, G.R, T)
+        after = current_player(G.S, HERE, T)
+        rewards[i] = for_player_zero(returns(G.S, HERE, T) - before, player)
+        signs[i] = 0.0 if after == TERMINAL else 1.0 if after == player else -1.0
+        if after == TERMINAL:
+            G.counts[GAMES] += 1
+            open_game(G, plies, T)
+        G.counts[PLIES] += 1
+        for w in range(rows.shape[1]):
+            rows[i, w] = G.S[HERE, w]
+        streams[i, 0], streams[i, 1] = G.R[0], G.R[1]
+
+
+def play_alone(G, keys, depth, scores, T):
+    """Plays a game per key in a game for one; writes the returns."""
+    for g in range(keys.shape[0]):
+        G.R[0], G.R[1] = keys[g], np.uint64(0)
+        open_game(G, 0, T)
+        while current_player(G.S, HERE, T) != TERMINAL:
+            best_action(G, depth, T)
+            apply_action(G.S, HERE, G.chosen[0], HERE, T)
+            settle(G.S, G.R, T)
+        scores[g] = returns(G.S, HERE, T)
 
 
 def kernels(game: Game, evaluator: Evaluator) -> SimpleNamespace:
@@ -226,5 +265,5 @@ def _compiled(game: Game, search: Callable[..., Any], name: str) -> SimpleNamesp
     for template in (settle, random_action, best_action, open_game, give_targets):
         inline = template is not best_action
         scope[template.__name__] = specialise(template, name, scope, game.room, inline=inline)
-    entries = (record_games, play_matches, choose_actions, transform_rows)
+    entries = (record_games, play_matches, play_alone, choose_actions, transform_rows, advance)
     return SimpleNamespace(**{t.__name__: specialise(t, name, scope, game.room) for t in entries})

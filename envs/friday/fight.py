@@ -175,7 +175,7 @@ def best(S, i, most, aging, floor, T):
             kind = ((entries & ENTRY_MASK) >> u64(4)) - ONE
             if T.cards[kind, IS_AGING] == aging:
                 printed = T.cards[kind, VALUE]
-                n += (2 * printed == value) - (printed == value)
+                n += np.int64(2 * printed == value) - np.int64(printed == value)
             entries >>= ENTRY_BITS
         taken = min(n, left)
         left -= taken

@@ -28,7 +28,18 @@ AGING = {**NORMAL, **DIFFICULT}
 CARDS = {**ROBINSON, **ISLAND, **AGING}
 ORDER = list(CARDS)
 DANGER = {"W": (1, 0, 1, 3), "E": (2, 1, 3, 6), "F": (3, 2, 5, 8), "N": (4, 4, 7, 11), "C": (5, 5, 9, 14)}
-PIRATES = {1: (5, 0), 2: (6, 20), 3: (7, 25), 4: (7, 16), 5: (8, 30), 6: (9, 35), 7: (9, 22), 8: (10, 52), 9: (10, 40), 10: (0, 0)}
+PIRATES = {
+    1: (5, 0),
+    2: (6, 20),
+    3: (7, 25),
+    4: (7, 16),
+    5: (8, 30),
+    6: (9, 35),
+    7: (9, 22),
+    8: (10, 52),
+    9: (10, 40),
+    10: (0, 0),
+}
 PHASES = ["green", "yellow", "red", "pirates"]
 SOURCES = ["E7", "F5", "W7", "E5"]
 LOWERERS = ["W9", "W7", "E5"]
@@ -82,7 +93,9 @@ class Position:
 
 
 def pile(cards: list[str]) -> str:
-    return ",".join(f"{c}*{n}" if n > 1 else c for c, n in sorted(Counter(cards).items(), key=lambda x: ORDER.index(x[0])))
+    return ",".join(
+        f"{c}*{n}" if n > 1 else c for c, n in sorted(Counter(cards).items(), key=lambda x: ORDER.index(x[0]))
+    )
 
 
 def ability_of(name: str) -> str:
@@ -523,7 +536,19 @@ class Twin:
         p = Position(turn=words["turn"], phase=PHASES.index(words["phase"]), table=[])
         for name in ("life", "debt", "free", "uses", "steps", "points"):
             setattr(p, name, int(words.get(name, 0)))
-        for name in ("top", "stack", "bottom", "discard", "hazards", "away", "aging", "active", "down", "lowered", "look"):
+        for name in (
+            "top",
+            "stack",
+            "bottom",
+            "discard",
+            "hazards",
+            "away",
+            "aging",
+            "active",
+            "down",
+            "lowered",
+            "look",
+        ):
             setattr(p, name, cards(name))
         for name in ("pirates", "beaten"):
             setattr(p, name, [int(c[1:]) for c in cards(name)])

@@ -11,7 +11,6 @@ import numpy as np
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.stream import u64
 from leafwise.envs.trap.rules import CELL, LOW7, MOVE, ONE, PLAYER, SECOND_TRAPS, TARGET, cell_of, phase_of, turn_of
-from leafwise.envs.trap.tables import action_names, images
 
 POSITIONS = ~((LOW7 << PLAYER) | (LOW7 << (PLAYER + CELL)) | (LOW7 << TARGET) | SECOND_TRAPS)
 """Word 1 without what a symmetry moves."""

@@ -291,10 +291,11 @@ def candidates(S, i, A, T):
     n = 0
     for direction in range(8):
         cell = T.step[opponent, direction]
-        if cell >= 0 and u64(cell) != me:
-            if T.throws == 2 or (low & T.bit[cell, 0]) | (high & T.bit[cell, 1]) == ZERO:
-                A[n] = 8 + cell
-                n += 1
+        if cell < 0 or u64(cell) == me:
+            continue
+        if T.throws == 2 or (low & T.bit[cell, 0]) | (high & T.bit[cell, 1]) == ZERO:
+            A[n] = 8 + cell
+            n += 1
     if T.throws == 2:
         for direction in range(0, 8, 2):
             cell = T.step[me, direction]

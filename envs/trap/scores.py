@@ -19,7 +19,7 @@ from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.rules import CHANCE
 from leafwise.envs.core.stream import u64
-from leafwise.envs.trap.rules import ONE, SECOND_TRAPS, ZERO, blocked, cell_of, current_player, turn_of
+from leafwise.envs.trap.rules import ONE, ZERO, blocked, cell_of, current_player, turn_of
 
 COUNTS = ("moves", "ocls", "two", "three", "area")
 """Moves P; open cells around the moves (with the board as it stands); cells within two steps, three, any number."""

@@ -9,7 +9,16 @@ from random import Random
 from typing import Any
 
 Cell = tuple[int, int]
-WAYS = {"N": (-1, 0), "NE": (-1, 1), "E": (0, 1), "SE": (1, 1), "S": (1, 0), "SW": (1, -1), "W": (0, -1), "NW": (-1, -1)}
+WAYS = {
+    "N": (-1, 0),
+    "NE": (-1, 1),
+    "E": (0, 1),
+    "SE": (1, 1),
+    "S": (1, 0),
+    "SW": (1, -1),
+    "W": (0, -1),
+    "NW": (-1, -1),
+}
 
 
 @dataclass(frozen=True)
@@ -161,9 +170,7 @@ class Twin:
     def best(self, found: list[tuple[float, float, Position | None]], values: dict[Position, float]) -> float:
         return max((known - p * values[after] if after else known for known, p, after in found), default=-1.0)
 
-    def choices(
-        self, p: Position, values: dict[Position, float]
-    ) -> list[tuple[float, float, Position | None]]:
+    def choices(self, p: Position, values: dict[Position, float]) -> list[tuple[float, float, Position | None]]:
         """Returns for each move and throw: what is known of its value, the probability that nothing changes, what then."""
         found: list[tuple[float, float, Position | None]] = []
         for move in self.legal(p):

@@ -2,6 +2,7 @@
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.rules import Rules
+from leafwise.envs.core.solution import solver_player
 from leafwise.envs.trap import draw, features, rules, scores, tables, text
 
 GAME = Game(
@@ -41,6 +42,7 @@ GAME = Game(
     check=tables.check,
     scores=scores.SCORES,
     default_score="reach",
+    ais={"solver": solver_player},
     symmetries=8,
     ids={"Trap": {}},
 )

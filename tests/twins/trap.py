@@ -1,4 +1,4 @@
-"""Trap in plain Python with exact fractions, written from its rules alone; it also solves small boards."""
+"""Trap in plain Python with exact fractions, written from its rules alone."""
 
 from __future__ import annotations
 
@@ -142,50 +142,3 @@ class Twin:
             p = Position((cells[0], cells[1]), frozenset(cells[2:]), turn)
             if self.free_around(p, 0) and self.free_around(p, 1):
                 yield self.write(p)
-
-    def solve(self, sweeps: int = 400) -> dict[Position, float]:
-        """Returns the value, for the player to act, of every position without a cap whose turn is even (player 1's).
-
-        Value iteration from 0, layer by layer from the crowded boards on; only for very small boards.
-        """
-        values: dict[Position, float] = {}
-        layers: dict[int, list[Position]] = {}
-        for first in self.board:
-            for second in self.board:
-                others = [c for c in self.board if c not in (first, second)]
-                for bits in range(2 ** len(others) if first != second else 0):
-                    traps = frozenset(c for k, c in enumerate(others) if bits >> k & 1)
-                    layers.setdefault(len(traps), []).append(Position((first, second), traps, 0))
-        for number in sorted(layers, reverse=True):
-            choices = {p: self.choices(p, values) for p in layers[number]}
-            values |= dict.fromkeys(layers[number], 0.0)
-            for _ in range(sweeps):
-                new = {p: self.best(found, values) for p, found in choices.items()}
-                change = max(abs(new[p] - values[p]) for p in new)
-                values |= new
-                if change < 1e-12:
-                    break
-        return values
-
-    def best(self, found: list[tuple[float, float, Position | None]], values: dict[Position, float]) -> float:
-        return max((known - p * values[after] if after else known for known, p, after in found), default=-1.0)
-
-    def choices(self, p: Position, values: dict[Position, float]) -> list[tuple[float, float, Position | None]]:
-        """Returns for each move and throw: what is known of its value, the probability that nothing changes, what then."""
-        found: list[tuple[float, float, Position | None]] = []
-        for move in self.legal(p):
-            moved = self.play(p, move)
-            if moved.end is not None:
-                return [(1.0, 0.0, None)]
-            for throw in self.legal(moved):
-                known, same, then = 0.0, 0.0, None
-                for after, chance in self.exact_outcomes(self.play(moved, throw)).items():
-                    turned = Position((after.players[1], after.players[0]), after.traps, 0)
-                    if after.end is not None:
-                        known += float(chance) * self.returns(after)
-                    elif after.traps == p.traps:
-                        same, then = float(chance), turned
-                    else:
-                        known -= float(chance) * values[turned]
-                found.append((known, same, then))
-        return found

@@ -4,6 +4,7 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.rules import Rules
 from leafwise.envs.core.solution import solver_player
 from leafwise.envs.trap import draw, features, rules, scores, tables, text
+from leafwise.envs.trap.course import players
 
 GAME = Game(
     name="trap",
@@ -42,7 +43,7 @@ GAME = Game(
     check=tables.check,
     scores=scores.SCORES,
     default_score="reach",
-    ais={"solver": solver_player},
+    ais={"solver": solver_player, "course": players.named},
     symmetries=8,
     ids={"Trap": {}},
 )

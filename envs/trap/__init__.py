@@ -3,7 +3,7 @@
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.rules import Rules
 from leafwise.envs.core.solution import solver_player
-from leafwise.envs.trap import draw, features, rules, scores, tables, text
+from leafwise.envs.trap import draw, features, rules, scores, sparse, tables, text
 from leafwise.envs.trap.course import players
 
 GAME = Game(
@@ -44,6 +44,7 @@ GAME = Game(
     scores=scores.SCORES,
     default_score="reach",
     ais={"solver": solver_player, "course": players.named},
+    sparse=sparse.SPARSE,
     symmetries=8,
     ids={"Trap": {}},
 )

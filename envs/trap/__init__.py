@@ -22,6 +22,7 @@ GAME = Game(
         returns=rules.returns,
         observe=features.observe,
         key=rules.key,
+        candidates=rules.candidates,
         transform=features.transform,
         transform_action=features.transform_action,
     ),
@@ -45,6 +46,7 @@ GAME = Game(
     default_score="reach",
     ais={"solver": solver_player, "course": players.named},
     sparse=sparse.SPARSE,
+    candidates=rules.CANDIDATES,
     symmetries=8,
     ids={"Trap": {}},
 )

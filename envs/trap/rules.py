@@ -64,8 +64,8 @@ class Tables(NamedTuple):
     immediate: bool
     """Whether a thrower who traps himself has lost at once."""
     max_turns: np.uint64
-    throws: int
-    """Which throws a search considers, an index into `THROWS`."""
+    candidates: int
+    """Which throws a search considers, an index into `CANDIDATES`."""
     stop: NDArray[np.uint8]
     leaf: Any
 
@@ -271,7 +271,7 @@ def key(S, i, T):
     return mix(mix(S[i, 0] ^ KEY_SALT) ^ word)
 
 
-THROWS = ("all", "near", "near+traps")
+CANDIDATES = ("all", "near", "near+traps")
 """Throws that a search may be told to consider; legal are always all."""
 
 
@@ -283,7 +283,7 @@ def candidates(S, i, A, T):
     ("near+traps").
     """
     word = S[i, 1]
-    if T.throws == 0 or phase_of(word) == MOVE:
+    if T.candidates == 0 or phase_of(word) == MOVE:
         return legal_actions(S, i, A, T)
     player = turn_of(word) & ONE
     me, opponent = cell_of(word, player), cell_of(word, ONE - player)
@@ -293,10 +293,10 @@ def candidates(S, i, A, T):
         cell = T.step[opponent, direction]
         if cell < 0 or u64(cell) == me:
             continue
-        if T.throws == 2 or (low & T.bit[cell, 0]) | (high & T.bit[cell, 1]) == ZERO:
+        if T.candidates == 2 or (low & T.bit[cell, 0]) | (high & T.bit[cell, 1]) == ZERO:
             A[n] = 8 + cell
             n += 1
-    if T.throws == 2:
+    if T.candidates == 2:
         for direction in range(0, 8, 2):
             cell = T.step[me, direction]
             if cell >= 0 and (low & T.bit[cell, 0]) | (high & T.bit[cell, 1]):

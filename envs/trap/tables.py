@@ -114,7 +114,7 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
         east=np.array(bitboard([c for c in range(cells) if (c + 1) % size]), dtype=np.uint64),
         immediate=options["self_trap"] == "immediate",
         max_turns=np.uint64(max_turns(options)),
-        throws=0,
+        candidates=0,
         stop=np.zeros(1, dtype=np.uint8),
         leaf=(),
     )

@@ -83,7 +83,7 @@ class Search:
     """Searches a fixed number of decisions deep, or deeper and deeper until the time is up.
 
     One instance serves one thread. Exact: expectiminimax over max, min and chance nodes, whose values no option changes
-    but `cutoff` and `width`.
+    but `cutoff`, `width` and `candidates`.
     """
 
     def __init__(
@@ -101,6 +101,7 @@ class Search:
         deepening: bool = False,
         cutoff: float = 0.0,
         width: int | None = None,
+        candidates: str | None = None,
         whole_rows: bool = False,
     ) -> None:
         """Compiles the search, or finds it in the cache.
@@ -121,6 +122,7 @@ class Search:
             cutoff: decisions less probable than this are leaves (0: exact; above 0: approximate).
             width: most actions searched at a decision, the best by one-ply value; the root keeps all, and so do decisions
                 with one decision to go (approximate; default: no limit).
+            candidates: the actions considered, one of `game.candidates` (approximate; default: all legal ones).
             whole_rows: the table compares whole positions instead of trusting 93 bits of hashes; for tests.
 
         Raises ValueError for options out of range, or an evaluator of another game.
@@ -146,7 +148,7 @@ class Search:
         self._prunes = self.settings.prunes(game)
         self._plain = compiled.depth_first if not self._prunes and width is None else None
         self._windowed = compiled.alpha_beta
-        self._T = game.tables(evaluator)
+        self._T = game.tables(evaluator, candidates)
         options = self.settings.options(game, *bounds(game, evaluator))
         self._S, self._B = make_buffers(game, depth, self.settings.entries(game), whole_rows, options)
 
@@ -242,13 +244,13 @@ class Search:
             value = self._value(ROOT, TOP, depth)
         else:
             B.counts[NODES] += 1
-            action, value = state.legal_actions[0], -math.inf
-            for a in state.legal_actions:
+            action, value = None, -math.inf
+            for a in self._considered(state):
                 known = -math.inf if self.settings.all_values or not self._prunes else value
                 values[a] = self._action_value(state, a, depth, known)
                 if values[a] <= known:
                     upper_bounds.add(a)
-                if values[a] > value:
+                if action is None or values[a] > value:
                     action, value = a, values[a]
         return Result(
             action=action,
@@ -262,6 +264,12 @@ class Search:
             state=state,
             _follow=self._again,
         )
+
+    def _considered(self, state: State) -> list[int]:
+        """Returns the actions that the search considers in a position."""
+        find = self.game.rules.candidates or self.game.rules.legal_actions
+        n = int(find(self._S, ROOT, self._B.A[0], self._T))
+        return [int(a) for a in self._B.A[0, :n]]
 
     def _action_value(self, state: State, a: int, depth: int, known: float) -> float:
         """Returns the value of a root action for the player who acts, or an upper bound of it that is at most `known`."""

@@ -86,6 +86,8 @@ class Game:
     """What networks with a sparse first layer see."""
     ais: Mapping[str, Callable[[Game, str, list[str]], Any]] = field(default_factory=dict)
     """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`."""
+    candidates: tuple[str, ...] = ()
+    """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
     symmetries: int = 1
     """How many symmetries `rules.transform` knows."""
     return_range: tuple[float, float] = (-1.0, 1.0)
@@ -119,10 +121,19 @@ class Game:
     def _shared_tables(self) -> Any:
         return self.make_tables(self.options)
 
-    def tables(self, evaluator: Evaluator | None = None) -> Any:
-        """Returns `T` with a stop byte and scratch of its own and the evaluator's weights; big tables are shared."""
+    def tables(self, evaluator: Evaluator | None = None, candidates: str | None = None) -> Any:
+        """Returns `T` with a stop byte and scratch of its own and the evaluator's weights; big tables are shared.
+
+        `candidates` names the actions that searches consider; raises ValueError for a name that the game does not know.
+        """
         leaf = evaluator.own_weights() if evaluator is not None else ()
-        return self._shared_tables._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf)
+        T = self._shared_tables._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf)
+        if candidates is None:
+            return T
+        if candidates not in self.candidates:
+            known = ", ".join(self.candidates) or "none"
+            raise ValueError(f"{self.name}: expected candidates among {known}, got {candidates!r}")
+        return T._replace(candidates=self.candidates.index(candidates))
 
     @cached_property
     def actions(self) -> tuple[str, ...]:

@@ -87,7 +87,9 @@ class Game:
     ais: Mapping[str, Callable[[Game, str, list[str]], Any]] = field(default_factory=dict)
     """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`."""
     symmetries: int = 1
-    """How many symmetries `rules.transform` knows."""
+    """How many symmetries `rules.transform` knows, in this variant."""
+    symmetries_of: Callable[[Mapping[str, Any]], int] | None = None
+    """options -> that number, in games where it depends on them."""
     return_range: tuple[float, float] = (-1.0, 1.0)
     ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Gymnasium ids (without namespace and version) -> options."""
@@ -95,6 +97,8 @@ class Game:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", self.check({**self.defaults, **self.options}))
+        if self.symmetries_of is not None:
+            object.__setattr__(self, "symmetries", self.symmetries_of(self.options))
         own = {
             name: specialise(function, self.name, {}, self.room, inline=True)
             for name, function in self.rules.injected().items()

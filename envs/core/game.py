@@ -95,7 +95,9 @@ class Game:
     candidates: tuple[str, ...] = ()
     """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
     symmetries: int = 1
-    """How many symmetries `rules.transform` knows."""
+    """How many symmetries `rules.transform` knows, in this variant."""
+    symmetries_of: Callable[[Mapping[str, Any]], int] | None = None
+    """options -> that number, in games where it depends on them."""
     return_range: tuple[float, float] = (-1.0, 1.0)
     ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Gymnasium ids (without namespace and version) -> options."""
@@ -105,6 +107,8 @@ class Game:
         object.__setattr__(self, "options", self.check({**self.defaults, **self.options}))
         if self.widths is not None:
             object.__setattr__(self, "width", self.widths(self.options))
+        if self.symmetries_of is not None:
+            object.__setattr__(self, "symmetries", self.symmetries_of(self.options))
         own = {
             name: specialise(function, self.name, {}, self.room, inline=True)
             for name, function in self.rules.injected().items()

@@ -214,11 +214,22 @@ def transform_rows(rows, symmetries, actions, T):
         actions[i] = transform_action(actions[i], symmetries[i], T)
 
 
-def advance(G, rows, streams, actions, rewards, signs, plies, T):
+def start_games(G, rows, streams, plies, T):
+    """Starts a game in every row, with up to `plies` random actions."""
+    for i in range(rows.shape[0]):
+        G.R[0], G.R[1] = streams[i, 0], streams[i, 1]
+        open_game(G, plies, T)
+        for w in range(rows.shape[1]):
+            rows[i, w] = G.S[HERE, w]
+        streams[i, 0], streams[i, 1] = G.R[0], G.R[1]
+
+
+def advance(G, rows, after, streams, actions, rewards, signs, plies, T):
     """Acts in every row, as whoever acts there, and starts a new game where one is over.
 
-    `rewards` are the actor's. `signs` turn what the next decision is worth to who acts there into what it is worth to the
-    actor: 1, -1, or 0 where the game is over. Finished games start anew in their rows, with up to `plies` random actions.
+    `after` are the next decisions or ends, also where a new game starts. `rewards` are the actor's. `signs` turn what the
+    next decision is worth to who acts there into what it is worth to the actor: 1, -1, or 0 where the game is over. A
+    finished game starts anew in its row, with up to `plies` random actions.
     """
     for i in range(rows.shape[0]):
         for w in range(rows.shape[1]):
@@ -228,10 +239,12 @@ def advance(G, rows, streams, actions, rewards, signs, plies, T):
         before = returns(G.S, HERE, T)
         apply_action(G.S, HERE, actions[i], HERE, T)
         settle(G.S, G.R, T)
-        after = current_player(G.S, HERE, T)
+        following = current_player(G.S, HERE, T)
         rewards[i] = for_player_zero(returns(G.S, HERE, T) - before, player)
-        signs[i] = 0.0 if after == TERMINAL else 1.0 if after == player else -1.0
-        if after == TERMINAL:
+        signs[i] = 0.0 if following == TERMINAL else 1.0 if following == player else -1.0
+        for w in range(rows.shape[1]):
+            after[i, w] = G.S[HERE, w]
+        if following == TERMINAL:
             G.counts[GAMES] += 1
             open_game(G, plies, T)
         G.counts[PLIES] += 1
@@ -265,5 +278,5 @@ def _compiled(game: Game, search: Callable[..., Any], name: str) -> SimpleNamesp
     for template in (settle, random_action, best_action, open_game, give_targets):
         inline = template is not best_action
         scope[template.__name__] = specialise(template, name, scope, game.room, inline=inline)
-    entries = (record_games, play_matches, play_alone, choose_actions, transform_rows, advance)
+    entries = (record_games, play_matches, play_alone, choose_actions, transform_rows, start_games, advance)
     return SimpleNamespace(**{t.__name__: specialise(t, name, scope, game.room) for t in entries})

@@ -18,6 +18,7 @@ from leafwise.envs.registry import game, games
 GAMES: list[Game] = list(dict.fromkeys([*map(game, games()), dice.GAME, solitaire.GAME]))
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "trap": [{"size": 3, "self_trap": "deferred"}, {"size": 4, "max_turns": 12}, {"size": 9}],
     "threes": [
         {"bonus_value": "window3", "hint": "window3"},
         {"bonus_value": "window3", "bonus_p": 0.5},

@@ -60,11 +60,12 @@ def fresh_module(
     sees: str = "features",
     scale: float = 1.0,
 ) -> SparseModule:
-    """Returns a module with random weights: small embeddings, so that features never seen say nothing."""
+    """Returns a module with random weights; features of a room begin small, so that those never seen say nothing."""
     module = SparseModule(SparseNetwork.create(game, hidden, head=head, sees=sees, scale=scale))
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        module.embedding.weight[:-1].normal_(0.0, 0.02, generator=generator)
+        spread = 0.02 if sees == "features" else len(module.network.weights.first_of) ** -0.5
+        module.embedding.weight[:-1].normal_(0.0, spread, generator=generator)
         module.bias.uniform_(0.0, 0.2, generator=generator)
         for layer in module.layers:
             fan_in: Any = layer.weight.shape[1]  # type: ignore[union-attr]

@@ -19,7 +19,9 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL
 from leafwise.envs.core.stream import below, new_stream, uniform
-from leafwise.search.templates import Buffers, compiled_search, constants
+from leafwise.search.frames import Buffers
+from leafwise.search.settings import Settings, make_buffers
+from leafwise.search.templates import compiled_search, constants
 
 HERE, AFTER, FREE = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows: the position played, the one after an action, the first that the search may use."""
@@ -55,21 +57,14 @@ class Record(NamedTuple):
 
 def new_table(game: Game, depth: int, seed: int) -> Table:
     """Returns a table for searches up to `depth`, its stream keyed by `seed`."""
-    levels = depth * game.decisions_per_depth + 1
-    n = 3 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
-    frames = (levels + 1) * (1 + game.max_stages)
+    options = Settings(
+        depth=depth, seconds=None, all_values=True, pruning=False, table_mb=0.0, ordering=(), star2=False,
+        deepening=False, cutoff=0.0, width=None, whole_rows=False,
+    ).options(game, -np.inf, np.inf)  # fmt: skip
+    rows, buffers = make_buffers(game, depth + 1, 1, False, options)
     return Table(
-        S=game.rows(n),
-        B=Buffers(
-            P=np.zeros(n),
-            A=np.zeros((frames, game.max_actions), dtype=np.int64),
-            frames=np.zeros((frames, 8), dtype=np.uint64),
-            worth=np.zeros((frames, 4)),
-            counts=np.zeros(4, dtype=np.int64),
-            keys=np.zeros(1, dtype=np.uint64),
-            values=np.zeros(1),
-            cutoff=0.0,
-        ),
+        S=rows,
+        B=buffers,
         A=np.zeros(game.max_actions, dtype=np.int64),
         R=new_stream(seed),
         chosen=np.zeros(1, dtype=np.int64),

@@ -222,7 +222,7 @@ def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
     fixed = constants(game, evaluator)
     ident = (game.module, evaluator.value, tuple(fixed.items()))
     if ident not in _COMPILED:
-        name = f"{game.name}_{evaluator.value.__name__}_" + "_".join(f"{v}" for v in fixed.values())
+        name = f"{game.name}_{evaluator.value.__qualname__}_" + "_".join(f"{v}" for v in fixed.values())
         room: Path = evaluator.room or game.room
         scope = {**game.rules.injected(), "value": evaluator.value, **fixed}
         scope["legal_actions"] = scope.get("candidates", scope["legal_actions"])  # a search may consider fewer

@@ -54,16 +54,16 @@ class Stepper:
     """
 
     def __init__(
-        self, game: Game, n: int, *, reward: str, illegal: str | None, opponent: str, seat: str, autoreset: int
+        self, game: Game, n: int, *, reward: str | None, illegal: str | None, opponent: str, seat: str, autoreset: int
     ) -> None:
         self.game, self.n = game, n
-        self.reward = one_of("reward", reward, ["score", *game.rewards], game)
+        self.reward = one_of("reward", game.reward_names[0] if reward is None else reward, list(game.reward_names), game)
         default = "noop" if game.players == 1 else "lose"
         self.illegal = one_of("illegal", default if illegal is None else illegal, ILLEGAL, game)
         self.seat = one_of("seat", seat, SEATS, game)
         self.opponent, self.autoreset = opponent, autoreset
         play, evaluator = self._opponent()
-        other = None if self.reward == "score" else game.rewards[self.reward]
+        other = game.rewards.get(self.reward)
         name = f"{game.name}_{self.reward}_{play.__qualname__}"
         self.compiled = batch.compiled_batch(game.rules, name, game.room, play, other, game.return_range)
         self.tables = game.tables(evaluator)

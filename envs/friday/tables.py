@@ -31,7 +31,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "destroy": ("face_down", "immediate"),
     "double_needs_source": (True, False),
 }
-DEFAULTS: dict[str, Any] = {name: choices[0] for name, choices in CHOICES.items()} | {"start_life": None}
+DEFAULTS: dict[str, Any] = {name: choices[0] for name, choices in CHOICES.items()} | {"start_life": 0}
 
 VALUE, ABILITY, AMOUNT, COST, RATING, IS_AGING, DOUBLER, LOWERER, FREE_CARDS, GREEN, YELLOW, RED = range(12)
 """Columns of `Tables.cards`; DOUBLER is the number in DOUBLERS or -1, LOWERER a bit or 0; the last four are the hazard half's."""
@@ -77,8 +77,8 @@ def check(options: dict[str, Any]) -> dict[str, Any]:
         if not any(type(options[name]) is type(choice) and options[name] == choice for choice in choices):
             raise ValueError(f"friday: expected {name} among {', '.join(map(str, choices))}, got {options[name]!r}")
     given, most = options["start_life"], 20 if options["level"] == 4 else 22
-    if given is not None and (type(given) is not int or not 0 <= given <= most):
-        raise ValueError(f"friday: expected start_life of 0 to {most} at this level, or none, got {given!r}")
+    if type(given) is not int or not 0 <= given <= most:
+        raise ValueError(f"friday: expected start_life of 1 to {most}, or 0 for that of the level, got {given!r}")
     return options
 
 
@@ -145,7 +145,7 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
         masks=masks,
         digests=digest_table(),
         start=np.array(start, dtype=np.uint64),
-        start_life=np.uint64(most - 2 if options["start_life"] is None else options["start_life"]),
+        start_life=np.uint64(options["start_life"] or most - 2),
         max_life=np.uint64(most),
         first_aging=np.uint64(level > 1),
         scared_once=np.int64(options["scared_stacking"] == "one"),

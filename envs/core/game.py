@@ -82,7 +82,7 @@ class Game:
     """Hand-made evaluators: name -> (options -> Evaluator)."""
     default_score: str = ""
     rewards: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)
-    """Rewards beside "score": compiled (S, i, j, k, T) -> float for player 0; None: another name for "score".
+    """Rewards beside the difference of returns: compiled (S, i, j, k, T) -> float for player 0; None: a name for that.
 
     Row i is the decision, j the row right after the action, k the next decision or the end.
     """
@@ -123,6 +123,11 @@ class Game:
                 known = ", ".join(self.defaults) or "none"
                 raise ValueError(f"{self.name}: expected options among ({known}), got {name!r}")
         return replace(self, options={**self.options, **options}) if options else self
+
+    @property
+    def reward_names(self) -> tuple[str, ...]:
+        """Names of the rewards; the first is the difference of returns."""
+        return ("returns" if "score" in self.rewards else "score", *self.rewards)
 
     @property
     def given_options(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,7 @@ class SparseModule(nn.Module):
 
     def __init__(self, network: SparseNetwork) -> None:
         super().__init__()
-        self.game: Game = network.game
-        self.head = network.head
-        self.scale = network.weights.scale
+        self.network = network
         W = network.weights
         self.embedding = nn.EmbeddingBag(
             len(W.embedding), W.embedding.shape[1], mode="sum", padding_idx=len(W.embedding) - 1
@@ -49,15 +48,20 @@ class SparseModule(nn.Module):
             "bias": self.bias.detach().numpy().copy(),
             "dense": np.concatenate([p.reshape(-1) for p in dense]),
         }
-        hidden = [self.bias.shape[0], *(layer.out_features for layer in list(self.layers)[:-1])]
-        return SparseNetwork.create(self.game, hidden, head=self.head, scale=self.scale, tensors=tensors)
+        return self.network.with_tensors(tensors)
 
 
 def fresh_module(
-    game: Game, hidden: tuple[int, ...], seed: int, *, head: str = "value", scale: float = 1.0
+    game: Game,
+    hidden: tuple[int, ...],
+    seed: int,
+    *,
+    head: str = "value",
+    sees: str = "features",
+    scale: float = 1.0,
 ) -> SparseModule:
     """Returns a module with random weights: small embeddings, so that features never seen say nothing."""
-    module = SparseModule(SparseNetwork.create(game, hidden, head=head, scale=scale))
+    module = SparseModule(SparseNetwork.create(game, hidden, head=head, sees=sees, scale=scale))
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         module.embedding.weight[:-1].normal_(0.0, 0.02, generator=generator)
@@ -67,3 +71,31 @@ def fresh_module(
             layer.weight.normal_(0.0, (2.0 / fan_in) ** 0.5, generator=generator)  # type: ignore[union-attr,operator]
         module.layers[-1].weight.mul_(0.1)  # type: ignore[union-attr,operator]
     return module
+
+
+def one_thread() -> None:
+    """Makes torch use one thread, so that a run gives the same numbers every time."""
+    torch.set_num_threads(1)
+
+
+def fit(
+    module: SparseModule, sample: Callable[[], tuple[NDArray[np.int64], NDArray[np.float32]]], steps: int, rate: float
+) -> float:
+    """Trains a value module of a game for two by Adam over one cycle of the learning rate; returns the mean loss.
+
+    `sample` returns features [n, most] and targets [n] in (-1, 1). The loss is the cross-entropy between target and tanh of
+    the output, both read as chances to win.
+    """
+    optimizer = torch.optim.Adam(module.parameters(), lr=rate)
+    cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=rate, total_steps=max(steps, 2), pct_start=0.2)
+    total = 0.0
+    for _ in range(steps):
+        features, targets = sample()
+        chances = torch.from_numpy(targets).clamp(-1, 1) * 0.5 + 0.5
+        loss = nn.functional.binary_cross_entropy_with_logits(2 * module(torch.from_numpy(features))[:, 0], chances)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+        cycle.step()
+        total += float(loss.detach())
+    return total / steps

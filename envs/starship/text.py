@@ -40,7 +40,6 @@ from leafwise.envs.starship.tables import (
     POINTS,
     PREVIEW,
     QUEUE,
-    REASON_NAMES,
     REASONS,
     SKIPS,
     TARGET,

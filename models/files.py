@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import struct
@@ -17,12 +18,12 @@ from safetensors.numpy import save
 
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
+from leafwise.envs.registry import game as find_game
 from leafwise.models.ntuple import NTupleNetwork, Shape, features
 from leafwise.models.packing import pack, unpack
+from leafwise.models.sparse import SparseNetwork, features_of
 
 FORMAT = 1
-PLAIN, PACKED = "ntuple", "ntuple-packed"
-"""Kinds of files: one tensor of float32, or tables of int16 as `packing` writes them."""
 KEY = "leafwise"
 REQUIRED: dict[str, type | tuple[type, ...]] = {
     "format": int,
@@ -30,12 +31,18 @@ REQUIRED: dict[str, type | tuple[type, ...]] = {
     "game": str,
     "options": dict,
     "feature_version": int,
-    "tuples": list,
-    "power": (int, float),
     "steps": int,
     "command": str,
     "commit": str,
 }
+NTUPLE, PACKED = "ntuple", "ntuple-packed"
+"""N-tuple networks: one tensor of float32, or tables of int16 as `packing` writes them."""
+OF_KIND: dict[str, dict[str, type | tuple[type, ...]]] = {
+    NTUPLE: {"tuples": list, "power": (int, float)},
+    PACKED: {"tuples": list, "power": (int, float)},
+    "sparse": {"hidden": list, "head": str, "sees": str, "scale": (int, float)},
+}
+"""What the metadata of each kind of model holds besides."""
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -71,63 +78,78 @@ def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         raise ValueError(f"expected a leafwise .safetensors file, got {str(path)!r}: {reason}") from None
 
 
-def save_network(path: Path, network: NTupleNetwork, metadata: Mapping[str, Any]) -> None:
-    """Writes an n-tuple network, packed if its tables are of int16; `metadata` holds at least steps, command and commit."""
-    shape = network.shape
-    described = {
-        "format": FORMAT,
-        "kind": PACKED if network.packed else PLAIN,
-        "game": network.game.name,
-        "options": network.game.given_options,
-        "feature_version": features(network.game).version,
-        "tuples": [list(t) for t in shape.tuples],
-        "power": shape.power,
-        "stage": shape.stage,
-        "small": list(shape.small or ()),
-        "splits": list(shape.splits),
-        "base": shape.base,
-        **metadata,
-    }
-    save_tensors(path, pack(network) if network.packed else {"table": network.weights.table}, described)
+def save_network(path: Path, network: NTupleNetwork | SparseNetwork, metadata: Mapping[str, Any]) -> None:
+    """Writes a network; `metadata` holds at least steps, command and commit."""
+    game = network.game
+    if isinstance(network, NTupleNetwork):
+        shape = network.shape
+        tensors = pack(network) if network.packed else {"table": network.weights.table}
+        own = {"kind": PACKED if network.packed else NTUPLE, "feature_version": features(game).version}
+        own |= {"tuples": [list(t) for t in shape.tuples], "power": shape.power, "stage": shape.stage}
+        own |= {"small": list(shape.small or ()), "splits": list(shape.splits), "base": shape.base}
+    else:
+        tensors = network.tensors
+        version = features_of(game, network.sees).version
+        own = {"kind": "sparse", "feature_version": version, "hidden": list(network.hidden), "sees": network.sees}
+        own |= {"head": network.head, "scale": network.weights.scale}
+    save_tensors(path, tensors, {"format": FORMAT, "game": game.name, "options": game.given_options, **own, **metadata})
 
 
 def load_network(path: Path, game: Game) -> NTupleNetwork:
     """Reads an n-tuple network for a game; raises ValueError that names what does not fit."""
+    return _load(path, game, NTUPLE, PACKED)
+
+
+def load_sparse(path: Path, game: Game) -> SparseNetwork:
+    """Reads a sparse network for a game; raises ValueError that names what does not fit."""
+    return _load(path, game, "sparse")
+
+
+def _load(path: Path, game: Game, *kinds: str) -> Any:
+    """Reads a network of some kinds (any, if none is named) for a game; raises ValueError that names what does not fit."""
     tensors, metadata = load_tensors(path)
 
     def refuse(what: str, expected: object, got: object) -> ValueError:
         return ValueError(f"model {str(path)!r}: expected {what} {expected!r}, got {got!r}")
 
-    for name, kind in REQUIRED.items():
-        if not isinstance(metadata.get(name), kind) or isinstance(metadata.get(name), bool):
-            raise refuse(f"metadata {name!r} of type", getattr(kind, "__name__", "number"), metadata.get(name))
+    def check_types(required: Mapping[str, type | tuple[type, ...]]) -> None:
+        for name, expected in required.items():
+            if not isinstance(metadata.get(name), expected) or isinstance(metadata.get(name), bool):
+                raise refuse(f"metadata {name!r} of type", getattr(expected, "__name__", "number"), metadata.get(name))
+
+    check_types(REQUIRED)
     if metadata["format"] != FORMAT:
         raise refuse("format", FORMAT, metadata["format"])
-    if metadata["kind"] not in (PLAIN, PACKED):
-        raise refuse("kind", f"{PLAIN} or {PACKED}", metadata["kind"])
+    if metadata["kind"] not in (kinds or OF_KIND):
+        raise refuse("kind", " or ".join(kinds or OF_KIND), metadata["kind"])
+    check_types(OF_KIND[metadata["kind"]])
     if metadata["game"] != game.name:
         raise refuse("a model of game", game.name, metadata["game"])
     if metadata["options"] != game.given_options:
         raise refuse("a model of variant", game.given_options, metadata["options"])
-    if metadata["feature_version"] != features(game).version:
-        raise refuse("feature version", features(game).version, metadata["feature_version"])
-    plain = metadata["kind"] == PLAIN
-    if plain and set(tensors) != {"table"}:
-        raise refuse("tensors", ["table"], sorted(tensors))
-    if plain and not np.isfinite(tensors["table"]).all():
+    sparse = metadata["kind"] == "sparse"
+    version: int = features_of(game, metadata["sees"]).version if sparse else features(game).version
+    if metadata["feature_version"] != version:
+        raise refuse("feature version", version, metadata["feature_version"])
+    if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
         raise refuse("weights", "finite", "nan or infinity")
+    if metadata["kind"] == NTUPLE and set(tensors) != {"table"}:
+        raise refuse("tensors", ["table"], sorted(tensors))
     try:
-        optional = {name: metadata[name] for name in ("stage", "small", "splits", "base") if name in metadata}
-        shape = Shape(metadata["tuples"], metadata["power"], **optional)
-        if plain:
-            return NTupleNetwork.create(game, shape, tensors["table"])
-        return unpack(game, shape, tensors)
+        if sparse:
+            options = {name: metadata[name] for name in OF_KIND["sparse"]}
+            return SparseNetwork.create(game, **options, tensors=tensors)
+        newer = {name: metadata[name] for name in ("stage", "small", "splits", "base") if name in metadata}
+        shape = Shape(metadata["tuples"], metadata["power"], **newer)
+        if metadata["kind"] == PACKED:
+            return unpack(game, shape, tensors)
+        return NTupleNetwork.create(game, shape, tensors["table"])
     except (ValueError, TypeError) as problem:
         raise ValueError(f"model {str(path)!r}: {problem}") from None
 
 
 def model_path(source: str | os.PathLike[str]) -> Path:
-    """Returns the file that a game's name (the shipped model), a run folder or a path stands for."""
+    """Returns the file that a shipped model's name (`threes`, `cassis8`), a run folder or a path stands for."""
     path = Path(source)
     if path.is_dir():
         return path / "model.safetensors"
@@ -140,10 +162,36 @@ def model_path(source: str | os.PathLike[str]) -> Path:
 def load_evaluator(game: Game, source: str | os.PathLike[str]) -> Evaluator:
     """Returns a trained model as a leaf evaluator.
 
-    `source` is a game's name (the shipped model), a run folder or a model file. Raises ValueError if there is no such
+    `source` is a shipped model's name, a run folder or a model file. Raises ValueError if there is no such
     file or it does not fit the game.
     """
-    return load_network(model_path(source), game).evaluator(str(source))
+    path = model_path(source)
+    written = path.stat().st_mtime_ns if path.exists() else 0
+    evaluator: Evaluator = _load_once(path, written, game).evaluator(str(source))
+    return evaluator
+
+
+@functools.lru_cache(maxsize=2)
+def _load_once(path: Path, written: int, game: Game) -> Any:
+    """Reads a network, or remembers it: a large one takes a second or two, and every batch of games asks for it."""
+    return _load(path, game)
+
+
+def game_of(source: str | os.PathLike[str]) -> Game:
+    """Returns the game and variant that a model is for; raises ValueError if there is no such model."""
+    path = model_path(source)
+    _, metadata = load_tensors(path)
+    if not isinstance(metadata.get("game"), str) or not isinstance(metadata.get("options"), dict):
+        raise ValueError(f"model {str(path)!r}: expected metadata that names a game and its options, got {metadata!r}")
+    return find_game(metadata["game"], **metadata["options"])
+
+
+def shipped_name(game: Game) -> str:
+    """Returns the name of the model that ships for a game: its Gymnasium id in lower case (else the game's name)."""
+    for short, options in game.ids.items():
+        if game.variant(**{**game.defaults, **options}) == game:
+            return short.lower()
+    return game.name
 
 
 def leaf(game: Game, name: str) -> Evaluator:
@@ -151,7 +199,7 @@ def leaf(game: Game, name: str) -> Evaluator:
     if name in game.scores:
         return game.score(name)
     if name == "learned":
-        return load_evaluator(game, game.name)
+        return load_evaluator(game, shipped_name(game))
     if not model_path(name).exists():
         scores = ", ".join(game.scores)
         raise ValueError(f"{game.name}: expected a leaf among {scores}, learned, or a model's path, got {name!r}")

@@ -80,19 +80,26 @@ def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 def save_network(path: Path, network: NTupleNetwork | SparseNetwork, metadata: Mapping[str, Any]) -> None:
     """Writes a network; `metadata` holds at least steps, command and commit."""
+    if isinstance(network, SparseNetwork):
+        tensors = network.tensors
+    else:
+        tensors = pack(network) if network.packed else {"table": network.weights.table}
+    save_tensors(path, tensors, {**described(network), **metadata})
+
+
+def described(network: NTupleNetwork | SparseNetwork) -> dict[str, Any]:
+    """Returns what a file says of a network's shape."""
     game = network.game
     if isinstance(network, NTupleNetwork):
         shape = network.shape
-        tensors = pack(network) if network.packed else {"table": network.weights.table}
         own = {"kind": PACKED if network.packed else NTUPLE, "feature_version": features(game).version}
         own |= {"tuples": [list(t) for t in shape.tuples], "power": shape.power, "stage": shape.stage}
         own |= {"small": list(shape.small or ()), "splits": list(shape.splits), "base": shape.base}
     else:
-        tensors = network.tensors
         version = features_of(game, network.sees).version
         own = {"kind": "sparse", "feature_version": version, "hidden": list(network.hidden), "sees": network.sees}
         own |= {"head": network.head, "scale": network.weights.scale}
-    save_tensors(path, tensors, {"format": FORMAT, "game": game.name, "options": game.given_options, **own, **metadata})
+    return {"format": FORMAT, "game": game.name, "options": game.given_options, **own}
 
 
 def load_network(path: Path, game: Game) -> NTupleNetwork:

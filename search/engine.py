@@ -15,6 +15,7 @@ from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.search.alpha_beta import bounds
+from leafwise.search.frontier import Frontier
 from leafwise.search.templates import FAILED, LEAVES, NO_ROWS, NODES, Buffers, compiled_search
 
 ROOT, TOP = np.uint64(0), np.uint64(1)
@@ -93,6 +94,7 @@ class Search:
         table_mb: float = 0.0,
         cutoff: float = 0.0,
         pruning: bool = False,
+        batched: bool | None = None,
     ) -> None:
         """Compiles the search, or finds it in the cache.
 
@@ -102,6 +104,8 @@ class Search:
             table_mb: size of the transposition table in MB (16 bytes a position; 0: none).
             cutoff: decisions less probable than this are leaves (0: exact; above 0: approximate).
             pruning: alpha-beta at decisions, Star1 at chance nodes if the evaluator has bounds (exact; no table or cutoff).
+            batched: grow the tree first and value its leaves in batches (exact; no table or pruning); by default only
+                for an evaluator that has no compiled value.
 
         Raises ValueError for a depth below 1, a time, size or cutoff below 0, or an evaluator of another game.
         """
@@ -117,11 +121,17 @@ class Search:
             raise ValueError(f"search: expected a cutoff in [0, 1), got {cutoff!r}")
         if pruning and (table_mb or cutoff):
             raise ValueError(f"search: expected pruning without table_mb and cutoff, got {table_mb!r} and {cutoff!r}")
+        if batched is None:
+            batched = evaluator.value is None
+        if batched and (table_mb or pruning):
+            raise ValueError(f"search: expected batched without table_mb and pruning, got {table_mb!r} and {pruning!r}")
         self.game, self.evaluator, self.depth, self.seconds = game, evaluator, depth, seconds
-        compiled = compiled_search(game, evaluator)
-        self._run, self._prune = compiled.depth_first, compiled.alpha_beta if pruning else None
-        self._bounds = bounds(game, evaluator)
         self._T = game.tables(evaluator)
+        self._frontier = Frontier(game, evaluator, self._T, cutoff=cutoff) if batched else None
+        if not batched:
+            compiled = compiled_search(game, evaluator)
+            self._run, self._prune = compiled.depth_first, compiled.alpha_beta if pruning else None
+        self._bounds = bounds(game, evaluator)
         levels = depth * game.decisions_per_depth + 1
         n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
         frames = (levels + 1) * (1 + game.max_stages)
@@ -212,7 +222,13 @@ class Search:
         S, B, T, rules = self._S, self._B, self._T, self.game.rules
         S[0] = state.row
         values: dict[int, float] = {}
-        if state.is_chance:
+        if self._frontier is not None:
+            value, children = self._frontier(state.row, depth, B.counts)
+            self._check(depth)
+            sign = -1.0 if state.current_player == 1 else 1.0
+            values = {a: sign * v for a, v in zip(state.legal_actions, children, strict=False)}
+            value *= sign
+        elif state.is_chance:
             value = self._value(ROOT, TOP, depth)
         else:
             B.counts[NODES] += 1
@@ -242,6 +258,11 @@ class Search:
         else:
             window = (-math.inf, math.inf, *self._bounds)
             value = float(self._prune(self._S, self._B, i, top, depth, *window, self._T))
+        self._check(depth)
+        return value
+
+    def _check(self, depth: int) -> None:
+        """Raises Stopped if the stop byte ended the search."""
         if self._B.counts[FAILED] == NO_ROWS:
             where = f"{self.game.name}, depth {depth}"
             raise ValueError(
@@ -249,7 +270,6 @@ class Search:
             )
         if self._B.counts[FAILED]:
             raise Stopped
-        return value
 
     def _again(self, state: State, depth: int) -> Result:
         """Searches a position on the principal line."""

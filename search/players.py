@@ -21,6 +21,7 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "table_mb": float,
     "cutoff": float,
     "pruning": lambda text: bool(int(text)),
+    "batched": lambda text: bool(int(text)),
 }
 
 

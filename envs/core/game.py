@@ -117,8 +117,8 @@ class Game:
         return self.make_tables(self.options)
 
     def tables(self, evaluator: Evaluator | None = None) -> Any:
-        """Returns `T` with a stop byte of its own and the evaluator's weights; big tables are shared."""
-        leaf = evaluator.weights if evaluator is not None else ()
+        """Returns `T` with a stop byte and scratch of its own and the evaluator's weights; big tables are shared."""
+        leaf = evaluator.own_weights() if evaluator is not None else ()
         return self._shared_tables._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf)
 
     @cached_property

@@ -38,5 +38,6 @@ GAME = Game(
     default_score="safe_edges",
     ais={"solver": solver_player, "dfs": dfs.named},
     symmetries=features.RENAMINGS,
+    sparse=features.SPARSE,
     ids={"Cassis": {}, "Cassis7": {"n": 7}, "Cassis8": {"n": 8}},
 )

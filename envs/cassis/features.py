@@ -1,4 +1,4 @@
-"""What learners see of Cassis: observations, and renamings of the points."""
+"""What learners see of Cassis: observations, the parts of a board, and renamings of the points."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from leafwise.envs.cassis.rules import LOST, ONE, mover
+from leafwise.envs.cassis.rules import LOST, ONE, mover, spoiled
+from leafwise.envs.cassis.tables import PART, part_classes, part_count
+from leafwise.envs.core.bits import count_bits
 from leafwise.envs.core.jit import jit
+from leafwise.envs.core.sparse import SparseFeatures
 from leafwise.envs.core.stream import u64
 
 RENAMINGS = 24
@@ -45,3 +48,50 @@ def transform(S, i, k, j, T):
 @jit(inline=True)
 def transform_action(a, k, T):
     return np.int64(T.renamed[k, a])
+
+
+COUNTS = 4
+"""Numbers that stand beside the parts: coloured edges; free edges that are safe for the mover, the other, both."""
+
+
+@jit(inline=True)
+def active(S, i, F, T):
+    """The class of every part of five points (1 own edge, 2 the other's), and four numbers of edges, one feature each.
+
+    No renaming of the points changes any of them.
+    """
+    player = mover(S, i)
+    own, other = S[i, player] & T.all, S[i, 1 - player] & T.all
+    parts = np.int64(T.part_count)
+    for k in range(parts):
+        F[k] = 0
+    for edge in range(T.edges):
+        bit = u64(edge)
+        colour = np.int64((own >> bit) & ONE) + 2 * np.int64((other >> bit) & ONE)
+        if colour:
+            for k in range(T.parts_on_edge):
+                F[u64(T.parts_of[edge, k, 0])] += T.parts_of[edge, k, 1] * colour
+    for k in range(parts):
+        F[k] = T.part_classes[u64(F[k])]
+    free = T.all & ~(own | other)
+    mine, theirs = free & ~spoiled(own, T), free & ~spoiled(other, T)
+    first = T.part_kinds
+    F[parts] = first + np.int64(count_bits(own | other))
+    F[parts + 1] = first + (T.edges + 1) + np.int64(count_bits(mine))
+    F[parts + 2] = first + 2 * (T.edges + 1) + np.int64(count_bits(theirs))
+    F[parts + 3] = first + 3 * (T.edges + 1) + np.int64(count_bits(mine & theirs))
+    return parts + COUNTS
+
+
+def feature_count(options: Mapping[str, Any]) -> int:
+    """Returns how many features there are."""
+    n = options["n"]
+    return int(part_classes(min(n, PART)).max()) + 1 + COUNTS * (n * (n - 1) // 2 + 1)
+
+
+SPARSE = SparseFeatures(
+    active=active,
+    size=feature_count,
+    most=lambda options: part_count(options["n"]) + COUNTS,
+    invariant=True,
+)

@@ -62,6 +62,12 @@ class Evaluator:
             return self.weights
         return self.weights._replace(**{name: np.zeros_like(getattr(self.weights, name)) for name in self.scratch})
 
+    def own_weights(self) -> Any:
+        """Returns the weights, with scratch that nobody else uses."""
+        if not self.scratch:
+            return self.weights
+        return self.weights._replace(**{name: np.zeros_like(getattr(self.weights, name)) for name in self.scratch})
+
 
 @jit(inline=True)
 def for_player_zero(value, player):

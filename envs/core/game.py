@@ -17,6 +17,7 @@ from leafwise.envs.core.cells import CellFeatures
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import DEFAULTS, Rules
+from leafwise.envs.core.sparse import SparseFeatures
 
 if TYPE_CHECKING:
     from leafwise.envs.core.state import State
@@ -81,6 +82,8 @@ class Game:
     """
     cells: CellFeatures | None = None
     """What n-tuple networks see, in games whose board fits one word."""
+    sparse: SparseFeatures | None = None
+    """What networks with a sparse first layer see."""
     ais: Mapping[str, Callable[[Game, str, list[str]], Any]] = field(default_factory=dict)
     """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`."""
     symmetries: int = 1

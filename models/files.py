@@ -20,6 +20,7 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.models.ntuple import NTupleNetwork, features
 from leafwise.models.sparse import SparseNetwork, features_of
+from leafwise.search.rollout import is_rollout, parse_rollout
 
 FORMAT = 1
 KEY = "leafwise"
@@ -174,12 +175,16 @@ def shipped_name(game: Game) -> str:
 
 
 def leaf(game: Game, name: str) -> Evaluator:
-    """Returns the leaf that a text names: a hand-made score, `learned` (the shipped model), or a path."""
+    """Returns the leaf that a text names: a hand-made score, `learned` (the shipped model), `rollout:n=20`, or a path."""
+    if is_rollout(name):
+        return parse_rollout(game, name)
     if name in game.scores:
         return game.score(name)
     if name == "learned":
         return load_evaluator(game, shipped_name(game))
     if not model_path(name).exists():
         scores = ", ".join(game.scores)
-        raise ValueError(f"{game.name}: expected a leaf among {scores}, learned, or a model's path, got {name!r}")
+        raise ValueError(
+            f"{game.name}: expected a leaf among {scores}, learned, rollout:n=20, or a model's path, got {name!r}"
+        )
     return load_evaluator(game, name)

@@ -15,6 +15,7 @@ from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.search.alpha_beta import bounds
+from leafwise.search.background import Background
 from leafwise.search.frontier import Frontier
 from leafwise.search.templates import FAILED, LEAVES, NO_ROWS, NODES, Buffers, compiled_search
 
@@ -166,7 +167,8 @@ class Search:
         self._T.stop[0] = 0
         self._B.counts[:] = 0
         self._B.keys[:] = 0
-        quick = self.seconds is None and self.depth < LISTENING_DEPTH
+        slow = self.evaluator.slow or self._frontier is not None
+        quick = self.seconds is None and self.depth < LISTENING_DEPTH and not slow
         if quick or threading.current_thread() is not threading.main_thread():
             return self._deepen(state, start)
         return self._listening(lambda: self._deepen(state, start))
@@ -176,28 +178,20 @@ class Search:
 
         Ctrl-C ends a search against the clock early; from any other it is passed on.
         """
-        answer: list[Result | BaseException] = []
-        done = threading.Event()  # an interrupted join may take a running thread for a finished one
-
-        def run() -> None:
-            try:
-                answer.append(work())
-            except BaseException as problem:
-                answer.append(problem)
-            done.set()
-
-        threading.Thread(target=run, daemon=True).start()
+        task = Background(work)
         interrupt: KeyboardInterrupt | None = None
-        while not done.is_set():
+        while True:
             try:
-                done.wait(0.1)
+                if task.wait(0.1):
+                    break
             except KeyboardInterrupt as pressed:
                 interrupt = pressed
             if interrupt is not None:
                 self.stop()  # again and again: the byte is cleared where a search begins
-        if isinstance(answer[0], Result):
-            return answer[0]
-        raise interrupt if interrupt is not None and isinstance(answer[0], Stopped) else answer[0]
+        try:
+            return task.result()
+        except Stopped:
+            raise interrupt or Stopped from None
 
     def _deepen(self, state: State, start: float) -> Result:
         """Searches the one depth, or depth after depth against the clock."""
@@ -268,7 +262,7 @@ class Search:
             raise ValueError(
                 f"search: expected at most {self.game.max_stages} chance stages in a row ({where}), got more"
             )
-        if self._B.counts[FAILED]:
+        if self._B.counts[FAILED] or (self.evaluator.slow and self._T.stop[0]):
             raise Stopped
 
     def _again(self, state: State, depth: int) -> Result:

@@ -40,6 +40,8 @@ class Evaluator:
     """Fields of `weights` that `value` writes to: every `T` gets arrays of its own for them."""
     batch: Callable[[NDArray[Any], Any], NDArray[np.float64]] | None = None
     """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
+    slow: bool = False
+    """True where one value takes far more than a microsecond: `value` then ends at once when `T.stop` is set."""
     room: Path | None = None
     """Where `value` was written, if not in the game's room; names the cache of searches that use it."""
 
@@ -55,12 +57,6 @@ class Evaluator:
         if self.value is None:
             raise ValueError(f"evaluator {self.name!r}: expected a compiled value, got one for batches only")
         return self.value
-
-    def own_weights(self) -> Any:
-        """Returns the weights, with scratch that nobody else uses."""
-        if not self.scratch:
-            return self.weights
-        return self.weights._replace(**{name: np.zeros_like(getattr(self.weights, name)) for name in self.scratch})
 
     def own_weights(self) -> Any:
         """Returns the weights, with scratch that nobody else uses."""

@@ -19,7 +19,8 @@ from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import jit, specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL, Rules, copy_row, row_hash
-from leafwise.search.templates import EVALUATE, FAILED, LEAVES, NO_ROWS, NODES, RETURNS, STOPPED, constants
+from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES, STOPPED
+from leafwise.search.templates import EVALUATE, RETURNS, constants
 
 ROWS = 1 << 18
 """Nodes that a tree may have; a larger one is taken apart at the root, and its subtrees follow one after another."""
@@ -67,7 +68,7 @@ class Tree(NamedTuple):
     value: NDArray[np.float64]
     """Player 0's value; of a leaf before the back-up, what is added to its number."""
     counts: NDArray[np.int64]
-    """As in `templates.Buffers`, for this tree."""
+    """As in `frames.Buffers`, for this tree."""
 
 
 def expand(S, N, A, most, asking, T):

@@ -40,7 +40,7 @@ def assert_same(found, expected):
 @pytest.mark.parametrize(("g", "score"), SCORES, ids=lambda v: getattr(v, "name", str(v)))
 def test_the_tree_is_that_of_depth_first(g, score):
     evaluator, depth = g.score(score), 3 if g.max_outcomes < 10 else 1
-    plain, batched = Search(g, evaluator, depth), Search(g, evaluator, depth, batched=True)
+    plain, batched = Search(g, evaluator, depth, pruning=False), Search(g, evaluator, depth, batched=True)
     for state in decisions_of(g)[::3]:
         assert_same(batched(state), plain(state))
         after = state.play(state.legal_actions[0])
@@ -68,8 +68,8 @@ def test_an_evaluator_for_batches_only_is_searched_in_batches(batch):
 
 @pytest.mark.parametrize("g", [dice.GAME, solitaire.GAME], ids=lambda g: g.name)
 def test_a_cutoff_leaves_out_the_same_nodes(g):
-    plain, batched = (Search(g, g.score(), 4, cutoff=0.05, batched=flag) for flag in (False, True))
-    exact = Search(g, g.score(), 4)
+    plain, batched = (Search(g, g.score(), 4, cutoff=0.05, pruning=False, batched=flag) for flag in (False, True))
+    exact = Search(g, g.score(), 4, pruning=False)
     fewer = 0
     for state in decisions_of(g):
         assert_same(batched(state), plain(state))
@@ -115,8 +115,9 @@ def test_what_needs_a_compiled_value_says_so():
     evaluator = batch_only(g.score(), in_numpy)
     with pytest.raises(ValueError, match="evaluator 'hope': expected a compiled value, got one for batches only"):
         Search(g, evaluator, 2, batched=False)
-    with pytest.raises(ValueError, match="expected batched without table_mb and pruning, got 1 and False"):
-        Search(g, evaluator, 2, table_mb=1)
+    for options in ({"table_mb": 1}, {"pruning": True}, {"width": 2}, {"threads": 2}):
+        with pytest.raises(ValueError, match="expected batched without pruning, table_mb, width and more threads, got"):
+            Search(g, evaluator, 2, **options)
     with pytest.raises(ValueError, match="evaluator 'none': expected a value, a batch or both, got none"):
         Evaluator("none", None)
 

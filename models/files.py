@@ -36,7 +36,7 @@ REQUIRED: dict[str, type | tuple[type, ...]] = {
 }
 OF_KIND: dict[str, dict[str, type | tuple[type, ...]]] = {
     "ntuple": {"tuples": list, "power": (int, float)},
-    "sparse": {"hidden": list, "head": str, "scale": (int, float)},
+    "sparse": {"hidden": list, "head": str, "sees": str, "scale": (int, float)},
 }
 """What the metadata of each kind of model holds besides."""
 
@@ -83,7 +83,8 @@ def save_network(path: Path, network: NTupleNetwork | SparseNetwork, metadata: M
         own["tuples"] = [list(t) for t in network.tuples]
     else:
         tensors = network.tensors
-        own = {"kind": "sparse", "feature_version": features_of(game).version, "hidden": list(network.hidden)}
+        version = features_of(game, network.sees).version
+        own = {"kind": "sparse", "feature_version": version, "hidden": list(network.hidden), "sees": network.sees}
         own |= {"head": network.head, "scale": network.weights.scale}
     save_tensors(path, tensors, {"format": FORMAT, "game": game.name, "options": game.given_options, **own, **metadata})
 
@@ -120,7 +121,9 @@ def _load(path: Path, game: Game, kind: str = "") -> Any:
         raise refuse("a model of game", game.name, metadata["game"])
     if metadata["options"] != game.given_options:
         raise refuse("a model of variant", game.given_options, metadata["options"])
-    version = (features if metadata["kind"] == "ntuple" else features_of)(game).version
+    version: int = (
+        features(game).version if metadata["kind"] == "ntuple" else features_of(game, metadata["sees"]).version
+    )
     if metadata["feature_version"] != version:
         raise refuse("feature version", version, metadata["feature_version"])
     if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
@@ -129,8 +132,8 @@ def _load(path: Path, game: Game, kind: str = "") -> Any:
         raise refuse("tensors", ["table"], sorted(tensors))
     try:
         if metadata["kind"] == "sparse":
-            hidden, head, scale = (metadata[name] for name in ("hidden", "head", "scale"))
-            return SparseNetwork.create(game, hidden, head=head, scale=scale, tensors=tensors)
+            shape = {name: metadata[name] for name in OF_KIND["sparse"]}
+            return SparseNetwork.create(game, **shape, tensors=tensors)
         return NTupleNetwork.create(game, metadata["tuples"], metadata["power"], tensors["table"])
     except (ValueError, TypeError) as problem:
         raise ValueError(f"model {str(path)!r}: {problem}") from None

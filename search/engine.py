@@ -85,7 +85,7 @@ class Search:
     """Searches a fixed number of decisions deep, or deeper and deeper until the time is up.
 
     One instance serves one thread. Exact: expectiminimax over max, min and chance nodes, whose values no option changes
-    but `cutoff` and `width`.
+    but `cutoff`, `width` and `candidates`.
     """
 
     def __init__(
@@ -103,6 +103,7 @@ class Search:
         deepening: bool = False,
         cutoff: float = 0.0,
         width: int | None = None,
+        candidates: str | None = None,
         batched: bool | None = None,
         threads: int = 1,
         whole_rows: bool = False,
@@ -125,6 +126,7 @@ class Search:
             cutoff: decisions less probable than this are leaves (0: exact; above 0: approximate).
             width: most actions searched at a decision, the best by one-ply value; the root keeps all, and so do decisions
                 with one decision to go (approximate; default: no limit).
+            candidates: the actions considered, one of `game.candidates` (approximate; default: all legal ones).
             batched: grow the tree first and value its leaves in batches (exact; without pruning, table and width; default: only for
                 an evaluator that has no compiled value).
             threads: share the root actions among so many threads, each with memory of its own (exact).
@@ -152,7 +154,7 @@ class Search:
             depth = 3 if seconds is None else MAX_DEPTH
         self.game, self.evaluator, self.depth, self.seconds = game, evaluator, depth, seconds
         self._prunes = self.settings.prunes(game)
-        self._T = game.tables(evaluator)
+        self._T = game.tables(evaluator, candidates)
         self._frontier = None
         if self.settings.batched:
             self._frontier = Frontier(game, evaluator, self._T, cutoff=cutoff)
@@ -162,7 +164,7 @@ class Search:
             self._windowed = compiled.alpha_beta
         options = self.settings.options(game, *bounds(game, evaluator))
         self._S, self._B = make_buffers(game, depth, self.settings.entries(game), whole_rows, options)
-        alone = {**asdict(self.settings), "threads": 1}
+        alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
         self._crew = [self] + [Search(game, evaluator, **alone) for _ in range(threads - 1)]
 
     def stop(self) -> None:
@@ -228,10 +230,11 @@ class Search:
     def _deepen(self, state: State, start: float) -> Result:
         """Searches the one depth, or depth after depth against the clock."""
         if self.seconds is None:
-            if self.settings.deepening:
-                for depth in range(1, self.depth):
-                    self._root(state, depth, start)
-            return self._root(state, self.depth, start)
+            found = None
+            for depth in range(1 if self.settings.deepening else self.depth, self.depth + 1):
+                found = self._root(state, depth, start, found)
+            assert found is not None
+            return found
         best = self._root(state, 1, start)
         left = self.seconds - (time.perf_counter() - start)
         timer = threading.Timer(max(left, 0.0), self.stop)
@@ -239,15 +242,15 @@ class Search:
         timer.start()
         try:
             for depth in range(2, self.depth + 1):
-                best = self._root(state, depth, start)
+                best = self._root(state, depth, start, best)
         except Stopped:
             pass
         finally:
             timer.cancel()
         return best
 
-    def _root(self, state: State, depth: int, start: float) -> Result:
-        """Searches one depth: every root action in turn."""
+    def _root(self, state: State, depth: int, start: float, before: Result | None = None) -> Result:
+        """Searches one depth: every root action in turn, the best of the depth before first."""
         for search in self._crew:
             search._S[0] = state.row
         upper_bounds: frozenset[int] = frozenset()
@@ -257,7 +260,10 @@ class Search:
             value, values = self._value(ROOT, TOP, depth), {}
         else:
             self._B.counts[NODES] += 1
-            values, upper_bounds = self._shared_out(state, depth)
+            actions = self._considered()
+            if before is not None and self._prunes:
+                actions.sort(key=lambda a: -before.values[a])
+            values, upper_bounds = self._shared_out(state, actions, depth)
             value = max(values.values())
         exact = [a for a in values if a not in upper_bounds]
         return Result(
@@ -278,11 +284,12 @@ class Search:
         value, children = frontier(state.row, depth, self._B.counts)
         self._check(depth)
         sign = -1.0 if state.current_player == 1 else 1.0
-        actions = state.legal_actions  # none at a chance stage, whose children are outcomes
-        return sign * value, {a: sign * v for a, v in zip(actions, children, strict=False)}
+        if state.is_chance:  # its children are outcomes
+            return value, {}
+        return sign * value, {a: sign * v for a, v in zip(self._considered(), children, strict=True)}
 
-    def _shared_out(self, state: State, depth: int) -> tuple[dict[int, float], frozenset[int]]:
-        """Returns the values of the root actions and which are only bounds, every thread taking the next when it is free."""
+    def _shared_out(self, state: State, actions: list[int], depth: int) -> tuple[dict[int, float], frozenset[int]]:
+        """Returns the values of root actions and which are only bounds; every thread takes the next when it is free."""
         best = -math.inf
         upper_bounds: set[int] = set()
 
@@ -295,8 +302,14 @@ class Search:
             best = max(best, value)
             return value
 
-        values = share_out(self._crew, state.legal_actions, work, self.stop)
-        return dict(zip(state.legal_actions, values, strict=True)), frozenset(upper_bounds)
+        values = share_out(self._crew, actions, work, self.stop)
+        return dict(zip(actions, values, strict=True)), frozenset(upper_bounds)
+
+    def _considered(self) -> list[int]:
+        """Returns the actions that the search considers at the root."""
+        find = self.game.rules.candidates or self.game.rules.legal_actions
+        n = int(find(self._S, ROOT, self._B.A[0], self._T))
+        return [int(a) for a in self._B.A[0, :n]]
 
     def _action_value(self, state: State, a: int, depth: int, known: float) -> float:
         """Returns the value of a root action for the player who acts, or an upper bound of it that is at most `known`."""

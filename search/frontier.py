@@ -194,8 +194,10 @@ def back_up(N, n, V):
 
 @cache
 def compiled_expand(rules: Rules, name: str, max_outcomes: int, room: Path) -> Any:
-    """Returns a game's compiled `expand`."""
-    return specialise(expand, name, {**rules.injected(), "MAX_OUTCOMES": np.uint64(max_outcomes)}, room)
+    """Returns a game's compiled `expand`, over the actions that a search considers."""
+    scope = {**rules.injected(), "MAX_OUTCOMES": np.uint64(max_outcomes)}
+    scope["legal_actions"] = scope.get("candidates", scope["legal_actions"])
+    return specialise(expand, f"{name}_{max_outcomes}", scope, room)
 
 
 Values = Callable[[NDArray[Any], NDArray[np.float64], Any], None]

@@ -32,6 +32,7 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "table_mb": float,
     "cutoff": float,
     "width": int,
+    "candidates": str,
     "pruning": switch,
     "star2": switch,
     "deepening": switch,

@@ -226,6 +226,7 @@ def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
         name = f"{game.name}_{value.__qualname__}_" + "_".join(f"{v}" for v in fixed.values())
         room: Path = evaluator.room or game.room
         scope = {**game.rules.injected(), "value": value, **fixed}
+        scope["legal_actions"] = scope.get("candidates", scope["legal_actions"])  # a search may consider fewer
         for helper in (finished_value, is_leaf, leaf_value, arrive):
             scope[helper.__name__] = specialise(helper, name, scope, room, inline=True)
         for template in (depth_first, alpha_beta):

@@ -37,7 +37,7 @@ class Evaluator:
     high: float | None = None
     """Bounds of the value, if it has any (Star pruning needs them)."""
     scratch: tuple[str, ...] = ()
-    """Fields of `weights` that `value` writes to: every `T` gets arrays of its own for them."""
+    """Fields of `weights` that `value` writes to: every `T` gets arrays of its own for them; "tables.bag" is one's field."""
     batch: Callable[[NDArray[Any], Any], NDArray[np.float64]] | None = None
     """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
     slow: bool = False
@@ -60,9 +60,13 @@ class Evaluator:
 
     def own_weights(self) -> Any:
         """Returns the weights, with scratch that nobody else uses."""
-        if not self.scratch:
-            return self.weights
-        return self.weights._replace(**{name: np.zeros_like(getattr(self.weights, name)) for name in self.scratch})
+        weights = self.weights
+        for name in self.scratch:
+            outer, _, inner = name.partition(".")
+            part = getattr(weights, outer)
+            own = part._replace(**{inner: getattr(part, inner).copy()}) if inner else part.copy()
+            weights = weights._replace(**{outer: own})
+        return weights
 
 
 @jit(inline=True)

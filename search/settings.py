@@ -18,6 +18,8 @@ NEVER = 1 << 62
 TABLE_MB = 16.0
 """Size of the table where pruning is on and nothing else is said."""
 ORDERINGS = ("table", "values", "killers")
+TABLE_FROM = 2
+"""Least depth left at which the table pays."""
 VALUES_FROM = 3
 """Least depth left at which one-ply values pay."""
 PROBE_FROM = 2
@@ -87,6 +89,7 @@ class Settings:
             prune=self.prunes(game),
             least=least,
             most=most,
+            table_from=TABLE_FROM,
             table_move="table" in self.ordering,
             values_from=VALUES_FROM if "values" in self.ordering else NEVER,
             killers="killers" in self.ordering,

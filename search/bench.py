@@ -109,4 +109,8 @@ def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
         leaves = search(state).leaves
         spent = best_time(lambda search=search: search(state), seconds)  # type: ignore[misc]
         rates[f"{game.default_score}/start/depth={depth}"] = leaves / spent
+    if game.name == "friday":
+        from leafwise.envs.friday.bench import bench_fridai
+
+        rates |= bench_fridai(seconds)
     return rates

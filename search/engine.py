@@ -215,10 +215,11 @@ class Search:
     def _deepen(self, state: State, start: float) -> Result:
         """Searches the one depth, or depth after depth against the clock."""
         if self.seconds is None:
-            if self.settings.deepening:
-                for depth in range(1, self.depth):
-                    self._root(state, depth, start)
-            return self._root(state, self.depth, start)
+            found = None
+            for depth in range(1 if self.settings.deepening else self.depth, self.depth + 1):
+                found = self._root(state, depth, start, found)
+            assert found is not None
+            return found
         best = self._root(state, 1, start)
         left = self.seconds - (time.perf_counter() - start)
         timer = threading.Timer(max(left, 0.0), self.stop)
@@ -226,15 +227,15 @@ class Search:
         timer.start()
         try:
             for depth in range(2, self.depth + 1):
-                best = self._root(state, depth, start)
+                best = self._root(state, depth, start, best)
         except Stopped:
             pass
         finally:
             timer.cancel()
         return best
 
-    def _root(self, state: State, depth: int, start: float) -> Result:
-        """Searches one depth: every root action in turn."""
+    def _root(self, state: State, depth: int, start: float, before: Result | None = None) -> Result:
+        """Searches one depth: every root action in turn, the best of the depth before first."""
         B = self._B
         self._S[0] = state.row
         values: dict[int, float] = {}
@@ -245,7 +246,10 @@ class Search:
         else:
             B.counts[NODES] += 1
             action, value = None, -math.inf
-            for a in self._considered(state):
+            actions = self._considered(state)
+            if before is not None and self._prunes:
+                actions.sort(key=lambda a: -before.values[a])
+            for a in actions:
                 known = -math.inf if self.settings.all_values or not self._prunes else value
                 values[a] = self._action_value(state, a, depth, known)
                 if values[a] <= known:

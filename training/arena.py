@@ -79,9 +79,14 @@ def bootstrap_interval(values: NDArray[np.float64], seed: int = 0, resamples: in
 
 
 def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int) -> Played:
-    """Plays one game, its chance drawn from `seed`; the figures are those of the player at `seat`. Who forfeits loses."""
+    """Plays one game, its chance drawn from `seed`; the figures are those of the player at `seat`. Who forfeits loses.
+
+    A player with a `dealer` that returns something deals itself: a baseline that is to see what is hidden.
+    """
     stream = new_stream(seed)
-    state = game.start().settle(stream)
+    dealer = getattr(seats[seat], "dealer", None)
+    settle = (dealer(seed) if dealer is not None else None) or (lambda state: state.settle(stream))
+    state = settle(game.start())
     moves, spent = 0, 0.0
     while not state.is_terminal:
         at = state.current_player
@@ -94,7 +99,7 @@ def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int) -> Play
         if at == seat:
             spent += time.perf_counter() - start
             moves += 1
-        state = state.play(action).settle(stream)
+        state = settle(state.play(action))
     return (state.returns if seat == 0 else -state.returns), highest_cell(state), moves, spent
 
 

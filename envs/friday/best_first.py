@@ -49,7 +49,7 @@ from leafwise.envs.friday.layout import (
 from leafwise.envs.friday.piles import copies_in, count_of, digest, kind_in, one_card, reference
 from leafwise.envs.friday.rules import apply_action, legal_actions
 from leafwise.envs.friday.scores import LIFE_WEIGHT, life_left, mean_rating
-from leafwise.envs.friday.tables import ABILITY, AMOUNT, COST, RATING, VALUE
+from leafwise.envs.friday.tables import ABILITY, AMOUNT, COST, RATING, VALUE, fact
 
 STACK_KEY, HAZARD_KEY, AGING_KEY = WIDTH, WIDTH + 1, WIDTH + 2
 ROW_WORDS = WIDTH + 3
@@ -191,7 +191,7 @@ def distinct(S, i, A, n, T):
     for k in range(n):
         if A[k] >= USE:
             kind = kind_in(reference(S, i, u64(A[k] - USE), T))
-            ability, amount = T.cards[kind, ABILITY], T.cards[kind, AMOUNT]
+            ability, amount = fact(kind, ABILITY, T), fact(kind, AMOUNT, T)
             bit = ONE << u64(4 * ability + amount)
             if seen & bit:
                 continue
@@ -206,7 +206,7 @@ def best_to_double(S, i, A, n, T):
     """Keeps the target of the highest printed value, if it is above 0; returns how many are left."""
     best, choice = 0, np.int64(-1)
     for k in range(n):
-        value = T.cards[kind_in(reference(S, i, u64(A[k] - CARD), T)), VALUE]
+        value = fact(kind_in(reference(S, i, u64(A[k] - CARD), T)), VALUE, T)
         if value > best:
             best, choice = value, A[k]
     A[0] = choice
@@ -281,10 +281,10 @@ def keep_worst(B, node, T):
     for rating in range(-8, 9):
         for k in range(KINDS):
             kind = u64(k)
-            if T.cards[kind, RATING] == rating:
+            if fact(kind, RATING, T) == rating:
                 for _ in range(np.int64(copies_in(S[i, LEFT], kind, T))):
-                    if T.cards[kind, COST] <= points and n < KEPT:
-                        points -= T.cards[kind, COST]
+                    if fact(kind, COST, T) <= points and n < KEPT:
+                        points -= fact(kind, COST, T)
                         B.kept[n] = kind
                         n += 1
     return n
@@ -317,7 +317,7 @@ def expand_removal(B, node, T):
     if node != 0:
         chosen = np.int64(0)
         for k in range(n):
-            if T.cards[B.kept[k], RATING] <= 0:
+            if fact(B.kept[k], RATING, T) <= 0:
                 chosen |= np.int64(1) << k
         remove_set(B, node, chosen, n, T)
         return

@@ -39,11 +39,10 @@ from leafwise.envs.friday.layout import (
     ZERO,
     get,
     life,
-    lowest_bit,
     mode,
 )
 from leafwise.envs.friday.piles import count_of, digest, in_play, possessed, rating_of
-from leafwise.envs.friday.tables import FREE_CARDS, IS_AGING, RED, VALUE
+from leafwise.envs.friday.tables import FREE_CARDS, IS_AGING, RED, VALUE, fact, first_kind, mask_of, printed, shift_of
 
 LIFE_WEIGHT = 10_000_000
 WIN = 2.0**31 - 1
@@ -98,7 +97,7 @@ def beaten_value(S, i, T):
     for where in (HAZARD_AT, SECOND_HAZARD_AT):
         hazard = get(S[i, STATUS], where, M6)
         if hazard != ZERO:
-            open_value += T.cards[hazard - ONE, RED]
+            open_value += fact(hazard - ONE, RED, T)
     return 198 - open_value
 
 
@@ -113,7 +112,7 @@ def trade_score(S, i, T):
 @jit
 def shortfall(S, i, number, strength, T):
     """Returns the points that a deck of this strength a card lacks against a pirate, on average, in life."""
-    free = T.pirates[number, 0]
+    free = printed(number, 0, T)
     if number == u64(REST):
         free = max(rest(S, i, FREE_CARDS, T), 1)
     a_card = strength
@@ -149,10 +148,10 @@ def final_score(S, i, T):
     points = 0
     cards = possessed(S, i, T)
     while cards:
-        kind = T.kind_of_bit[lowest_bit(cards)]
-        n = np.int64((cards & T.fields[1, kind]) >> T.fields[0, kind])
-        points += n * (-5 if T.cards[kind, IS_AGING] else T.cards[kind, VALUE])
-        cards &= ~T.fields[1, kind]
+        kind = first_kind(cards, T)
+        n = np.int64((cards & mask_of(kind, T)) >> shift_of(kind, T))
+        points += n * (-5 if fact(kind, IS_AGING, T) else fact(kind, VALUE, T))
+        cards &= ~mask_of(kind, T)
     beaten = get(S[i, STATUS], BEATEN_AT, M2)
     points += 15 * np.int64((beaten & ONE) + (beaten >> ONE))
     if mode(S, i) == WON:

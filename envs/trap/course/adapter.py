@@ -10,6 +10,8 @@ from leafwise.envs.core.state import State
 from leafwise.envs.trap.course.grid import Cell, map_of
 from leafwise.envs.trap.tables import DIRECTIONS, MAX_SIZE, MIN_SIZE, MOST_TURNS
 
+PLAYER = "search:reach,candidates=near,star2=1"
+"""The search that plays by default, but for its time."""
 MARKS = {0: ".", -1: "#", 1: "1", 2: "2"}
 
 
@@ -35,7 +37,7 @@ class PlayerAI:
         self.game: Game = registry.game("trap", size=size, self_trap=self_trap, max_turns=MOST_TURNS)
         if not seconds > 0:
             raise ValueError(f"trap: expected seconds above 0, got {seconds!r}")
-        self.player = registry.player(player or f"search:seconds={seconds / 2}", self.game)
+        self.player = registry.player(player or f"{PLAYER},seconds={seconds / 2}", self.game)
         self.pos: Cell | None = None
         self.player_num: int | None = None
         start = self.game.start()

@@ -15,13 +15,24 @@ from leafwise.search.engine import Search
 LeafSource = Callable[[Game, str], Evaluator]
 """(game, name or path) -> Evaluator; raises ValueError."""
 
+
+def switch(text: str) -> bool:
+    """Reads 0 or 1."""
+    return {"0": False, "1": True}[text]
+
+
 OPTIONS: dict[str, Callable[[str], Any]] = {
     "depth": int,
     "seconds": float,
     "table_mb": float,
     "cutoff": float,
-    "pruning": lambda text: bool(int(text)),
+    "width": int,
+    "candidates": str,
+    "pruning": switch,
+    "star2": switch,
+    "deepening": switch,
 }
+"""Options of `Search` that a player's text may hold, and what reads them."""
 
 
 class Player(Protocol):
@@ -86,9 +97,10 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
             raise ValueError(f"player {text!r}: expected options among {known}, got {word!r}")
         try:
             options[option] = OPTIONS[option](value)
-        except ValueError:
-            raise ValueError(f"player {text!r}: expected a number for {option}, got {value!r}") from None
-    return SearchPlayer(Search(game, leaf(game, name), **options), text)
+        except (ValueError, KeyError):
+            kind_of = "0 or 1" if OPTIONS[option] is switch else "a number"
+            raise ValueError(f"player {text!r}: expected {kind_of} for {option}, got {value!r}") from None
+    return SearchPlayer(Search(game, leaf(game, name), all_values=False, **options), text)
 
 
 def named_ai(game: Game, kind: str, words: list[str], text: str) -> Player:

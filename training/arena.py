@@ -13,6 +13,7 @@ from multiprocessing import get_context
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.forfeit import Forfeit
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
@@ -78,7 +79,7 @@ def bootstrap_interval(values: NDArray[np.float64], seed: int = 0, resamples: in
 
 
 def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int) -> Played:
-    """Plays one game, its chance drawn from `seed`; the figures are those of the player at `seat`.
+    """Plays one game, its chance drawn from `seed`; the figures are those of the player at `seat`. Who forfeits loses.
 
     A player with a `dealer` that returns something deals itself: a baseline that is to see what is hidden.
     """
@@ -90,7 +91,11 @@ def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int) -> Play
     while not state.is_terminal:
         at = state.current_player
         start = time.perf_counter()
-        action = seats[at].choose(state)
+        try:
+            action = seats[at].choose(state)
+        except Forfeit:
+            worst = game.return_range[at]
+            return (worst if seat == 0 else -worst), highest_cell(state), moves, spent
         if at == seat:
             spent += time.perf_counter() - start
             moves += 1

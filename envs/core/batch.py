@@ -45,9 +45,9 @@ class Buffers(NamedTuple):
     """[n, 2]: the streams."""
     action: NDArray[np.int64]
     """[n]: what the agents do; read."""
-    obs: NDArray[Any]
-    """[n, ...]: what the agents see."""
-    final: NDArray[Any]
+    obs: Any
+    """[n, ...]: what the agents see, one array or a NamedTuple of arrays."""
+    final: Any
     """[n, ...]: what was seen last in episodes that ended in this step (SAME_STEP only)."""
     mask: NDArray[np.int8]
     """[n, A]: 1 for each legal action; all ones at the end."""

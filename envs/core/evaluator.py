@@ -36,6 +36,8 @@ class Evaluator:
     low: float | None = None
     high: float | None = None
     """Bounds of the value, if it has any (Star pruning needs them)."""
+    scratch: tuple[str, ...] = ()
+    """Fields of `weights` that `value` writes to: every `T` gets arrays of its own for them."""
     batch: Callable[[NDArray[Any], Any], NDArray[np.float64]] | None = None
     """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
     room: Path | None = None
@@ -44,6 +46,12 @@ class Evaluator:
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
             raise ValueError(f"evaluator {self.name!r}: expected both of low and high or none")
+
+    def own_weights(self) -> Any:
+        """Returns the weights, with scratch that nobody else uses."""
+        if not self.scratch:
+            return self.weights
+        return self.weights._replace(**{name: np.zeros_like(getattr(self.weights, name)) for name in self.scratch})
 
 
 @jit(inline=True)

@@ -118,3 +118,21 @@ def make_buffers(game: Game, depth: int, entries: int, whole_rows: bool, options
         rows=game.rows(entries if whole_rows else 1),
         options=options,
     )
+
+
+def plain_buffers(game: Game, depth: int) -> tuple[Any, Buffers]:
+    """Returns the memory of a plain `depth_first`: no pruning, table or limits."""
+    options = Options(
+        cutoff=0.0,
+        generation=np.uint64(0),
+        prune=False,
+        least=-np.inf,
+        most=np.inf,
+        table_from=NEVER,
+        table_move=False,
+        values_from=NEVER,
+        killers=False,
+        probe_from=NEVER,
+        width=NEVER,
+    )
+    return make_buffers(game, depth, 1, False, options)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.evaluator import Evaluator, nothing_to_fetch
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL
@@ -114,6 +114,8 @@ def depth_first(S, B, i, top, depth, T):
                         n = np.uint64(chance_outcomes(S, row, B.P, top + ONE, T))
                         value = 0.0
                         descend = False
+                        for o in range(top + ONE, top + ONE + n):
+                            fetch(S, o, T)
                         for o in range(top + ONE, top + ONE + n):
                             if is_leaf(S, o, T):
                                 value += B.P[o] * leaf_value(S, o, T)
@@ -225,7 +227,8 @@ def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
     if ident not in _COMPILED:
         name = f"{game.name}_{value.__qualname__}_" + "_".join(f"{v}" for v in fixed.values())
         room: Path = evaluator.room or game.room
-        scope = {**game.rules.injected(), "value": value, **fixed}
+        fetch = evaluator.fetch or nothing_to_fetch
+        scope = {**game.rules.injected(), "value": value, "fetch": fetch, **fixed}
         scope["legal_actions"] = scope.get("candidates", scope["legal_actions"])  # a search may consider fewer
         for helper in (finished_value, is_leaf, leaf_value, arrive, last_step):
             scope[helper.__name__] = specialise(helper, name, scope, room, inline=True)

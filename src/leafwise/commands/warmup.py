@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import numpy as np
 import tyro
 
 from leafwise.cli import fail, parse, patiently, print_json, say
@@ -51,17 +50,18 @@ def step_single(game: Game) -> None:
 
 def learn(game: Game) -> None:
     """Trains a small n-tuple network for a few moves, and searches with it."""
+    from leafwise.training.games import play_games
     from leafwise.training.td import Config as TdConfig
-    from leafwise.training.td import parse_tuples
+    from leafwise.training.td import shape_of
     from leafwise.training.td_kernels import kernels, new_trainer
 
     config = TdConfig()
-    network = NTupleNetwork.create(game, parse_tuples(config.tuples), config.power)
+    network = NTupleNetwork.create(game, shape_of(config, game))
     evaluator = network.evaluator("warmup")
-    compiled, trainer = kernels(game, network.weights.pieces.shape[1]), new_trainer(game, 0)
+    compiled, trainer = kernels(network), new_trainer(game, 0)
     T = game.tables(evaluator)
     compiled.td_games(trainer, 1, 0.0, config.decay, config.restart, T)
-    compiled.greedy_games(trainer, np.zeros(1, dtype=np.uint64), np.zeros(1), T)
+    play_games(network, 1, 0, 1)
     Search(game, evaluator, 1)(game.new(0))
 
 

@@ -136,11 +136,28 @@ def early_positions(game: Game, n: int) -> list[State]:
     return found
 
 
+def bench_threads(game: Game, seconds: float = 0.5, at_least: float = 0.05, threads: int = 2) -> dict[str, float]:
+    """Returns how many times as fast as one thread several threads search the start.
+
+    The depth is the first at which one thread takes `at_least` seconds, at most 12. Both are timed in turns, the best of
+    repeats each, so that the load of the machine meets both.
+    """
+    state, depth = game.new(0), 1
+    while Search(game, game.score(), depth)(state).seconds < at_least and depth < 12:
+        depth += 1
+    searches = [Search(game, game.score(), depth, threads=n) for n in (1, threads)]
+    best = [float("inf")] * 2
+    end = perf_counter() + seconds
+    while perf_counter() < end or float("inf") in best:
+        best = [min(time, best_time(partial(search, state), 0.0)) for time, search in zip(best, searches, strict=True)]
+    return {f"{game.default_score}/start/depth={depth} speed-up of {threads} threads": best[0] / best[1]}
+
+
 def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
     """Returns leaves per second by leaf, position and depth; for Threes as it is by default, `bench_threes`."""
     if game == find_game("threes"):
-        return bench_threes(seconds=seconds)
-    rates = bench_clock(game) if game.candidates else {}
+        return bench_threes(seconds=seconds) | bench_threads(game, seconds)
+    rates = bench_threads(game, seconds) | (bench_clock(game) if game.candidates else {})
     state = game.new(0)
     for depth in (1, 2, 3):
         search = Search(game, game.score(), depth)

@@ -100,18 +100,29 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
     if kind == "rollout":  # a search of its own depth 1 with that leaf
         words = split(text)
     name = leaf_name(words) or game.default_score
-    options: dict[str, Any] = {} if kind == "search" else {"depth": 1}
+    if kind == "greedy" and words:
+        raise ValueError(f"player {text!r}: expected options among none, got {words[0]!r}")
+    try:
+        options = {} if kind == "search" else {"depth": 1}
+        options |= search_options(words)
+    except ValueError as problem:
+        raise ValueError(f"player {text!r}: {problem}") from None
+    return SearchPlayer(Search(game, leaf(game, name), all_values=False, **options), text)
+
+
+def search_options(words: list[str]) -> dict[str, Any]:
+    """Returns the options of `Search` that words like `depth=3` stand for; raises ValueError for others."""
+    options: dict[str, Any] = {}
     for word in words:
         option, _, value = word.partition("=")
-        if kind == "greedy" or option not in OPTIONS:
-            known = "none" if kind == "greedy" else ", ".join(OPTIONS)
-            raise ValueError(f"player {text!r}: expected options among {known}, got {word!r}")
+        if option not in OPTIONS:
+            raise ValueError(f"expected options among {', '.join(OPTIONS)}, got {word!r}")
         try:
             options[option] = OPTIONS[option](value)
         except (ValueError, KeyError):
-            kind_of = "0 or 1" if OPTIONS[option] is switch else "a number"
-            raise ValueError(f"player {text!r}: expected {kind_of} for {option}, got {value!r}") from None
-    return SearchPlayer(Search(game, leaf(game, name), all_values=False, **options), text)
+            kind = "0 or 1" if OPTIONS[option] is switch else "a number"
+            raise ValueError(f"expected {kind} for {option}, got {value!r}") from None
+    return options
 
 
 def named_ai(game: Game, kind: str, words: list[str], text: str) -> Player:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from leafwise.envs.core.ais import named_ai, split
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
@@ -72,8 +73,11 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
     words = split(rest)
     if kind == "random" and not rest:
         return RandomPlayer(seed, text)
-    if kind in game.ais:
-        return named_ai(game, kind, words, text)
+    own: Player | None = named_ai(game, text)
+    if own is not None:
+        if hasattr(own, "stream"):
+            own.stream = new_stream(seed)
+        return own
     if kind not in ("greedy", "search"):
         known = "".join(f", {name}" for name in game.ais)
         raise ValueError(f"expected a player like random, greedy:SCORE, search:LEAF,depth=3{known}, got {text!r}")
@@ -91,22 +95,6 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
     return SearchPlayer(Search(game, leaf(game, name), **options), text)
 
 
-def named_ai(game: Game, kind: str, words: list[str], text: str) -> Player:
-    """Returns one of the game's own players under the name `text`; raises ValueError for words it does not know."""
-    try:
-        found: Player = game.ais[kind](game, kind, words)
-    except ValueError as problem:
-        raise ValueError(f"player {text!r}: {problem}") from None
-    found.name = text
-    return found
-
-
 def is_option(word: str) -> bool:
     """Whether a word is `name=value`, rather than the name of a leaf."""
     return re.fullmatch(r"[a-z_]+=.*", word) is not None
-
-
-def split(text: str) -> list[str]:
-    """Splits at commas outside quotes: a path that holds a comma or colon is quoted."""
-    words = re.findall(r"""(?:"[^"]*"|'[^']*'|[^,"'])+""", text)
-    return [re.sub(r"""["']""", "", word) for word in words]

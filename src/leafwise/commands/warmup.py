@@ -16,6 +16,7 @@ from leafwise.envs.core.jit import DISABLED, cache_root
 from leafwise.envs.core.vector import GameVectorEnv
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
+from leafwise.hints import solver_of
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.search import Search
 
@@ -72,6 +73,8 @@ def items(game: Game) -> Iterator[Item]:
         yield f"{game.name} search, {score}", lambda score=score: Search(game, game.score(score), 1)(game.new(0))  # type: ignore[misc]
     yield f"{game.name} environment", lambda: step_single(game)
     yield f"{game.name} batch", lambda: step_batch(game)
+    if "solver" in game.ais:
+        yield f"{game.name} solver", lambda: [solver_of(game.variant(**options)) for options in game.ids.values()]
     if game.cells is not None:
         yield f"{game.name} n-tuple network, td", lambda: learn(game)
 

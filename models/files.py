@@ -20,6 +20,7 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.models.ntuple import NTupleNetwork, features
 from leafwise.models.sparse import SparseNetwork, features_of
+from leafwise.search.rollout import is_rollout, parse_rollout
 
 FORMAT = 1
 KEY = "leafwise"
@@ -35,7 +36,7 @@ REQUIRED: dict[str, type | tuple[type, ...]] = {
 }
 OF_KIND: dict[str, dict[str, type | tuple[type, ...]]] = {
     "ntuple": {"tuples": list, "power": (int, float)},
-    "sparse": {"hidden": list, "head": str, "scale": (int, float)},
+    "sparse": {"hidden": list, "head": str, "sees": str, "scale": (int, float)},
 }
 """What the metadata of each kind of model holds besides."""
 
@@ -82,7 +83,8 @@ def save_network(path: Path, network: NTupleNetwork | SparseNetwork, metadata: M
         own["tuples"] = [list(t) for t in network.tuples]
     else:
         tensors = network.tensors
-        own = {"kind": "sparse", "feature_version": features_of(game).version, "hidden": list(network.hidden)}
+        version = features_of(game, network.sees).version
+        own = {"kind": "sparse", "feature_version": version, "hidden": list(network.hidden), "sees": network.sees}
         own |= {"head": network.head, "scale": network.weights.scale}
     save_tensors(path, tensors, {"format": FORMAT, "game": game.name, "options": game.given_options, **own, **metadata})
 
@@ -119,7 +121,9 @@ def _load(path: Path, game: Game, kind: str = "") -> Any:
         raise refuse("a model of game", game.name, metadata["game"])
     if metadata["options"] != game.given_options:
         raise refuse("a model of variant", game.given_options, metadata["options"])
-    version = (features if metadata["kind"] == "ntuple" else features_of)(game).version
+    version: int = (
+        features(game).version if metadata["kind"] == "ntuple" else features_of(game, metadata["sees"]).version
+    )
     if metadata["feature_version"] != version:
         raise refuse("feature version", version, metadata["feature_version"])
     if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
@@ -128,8 +132,8 @@ def _load(path: Path, game: Game, kind: str = "") -> Any:
         raise refuse("tensors", ["table"], sorted(tensors))
     try:
         if metadata["kind"] == "sparse":
-            hidden, head, scale = (metadata[name] for name in ("hidden", "head", "scale"))
-            return SparseNetwork.create(game, hidden, head=head, scale=scale, tensors=tensors)
+            shape = {name: metadata[name] for name in OF_KIND["sparse"]}
+            return SparseNetwork.create(game, **shape, tensors=tensors)
         return NTupleNetwork.create(game, metadata["tuples"], metadata["power"], tensors["table"])
     except (ValueError, TypeError) as problem:
         raise ValueError(f"model {str(path)!r}: {problem}") from None
@@ -174,12 +178,16 @@ def shipped_name(game: Game) -> str:
 
 
 def leaf(game: Game, name: str) -> Evaluator:
-    """Returns the leaf that a text names: a hand-made score, `learned` (the shipped model), or a path."""
+    """Returns the leaf that a text names: a hand-made score, `learned` (the shipped model), `rollout:n=20`, or a path."""
+    if is_rollout(name):
+        return parse_rollout(game, name)
     if name in game.scores:
         return game.score(name)
     if name == "learned":
         return load_evaluator(game, shipped_name(game))
     if not model_path(name).exists():
         scores = ", ".join(game.scores)
-        raise ValueError(f"{game.name}: expected a leaf among {scores}, learned, or a model's path, got {name!r}")
+        raise ValueError(
+            f"{game.name}: expected a leaf among {scores}, learned, rollout:n=20, or a model's path, got {name!r}"
+        )
     return load_evaluator(game, name)

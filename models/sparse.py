@@ -1,5 +1,6 @@
 """Networks with a sparse first layer: sums of embeddings of the features that are there, then small dense layers.
 
+A network sees the room's own features (`game.sparse`), or the observation: one feature for each cell and value of it.
 The first layer is a sum over the few active features (what torch calls EmbeddingBag), as in Nasu, "Efficiently updatable
 neural-network-based evaluation functions for computer shogi" (2018). The other layers are dense, with ReLU between all. The
 head is one value, or one value per action of which the best legal one counts. In games for two the output goes through
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,6 +40,9 @@ BLOCK = 4
 """Hidden layers are a multiple of this, and features are filled up to one."""
 NONE = np.float32(0.0)
 
+SEES = ("features", "observation")
+MOST_VALUES = 255
+"""Values that a cell of an observation may have, less one."""
 HEADS = ("value", "max")
 
 
@@ -54,12 +59,25 @@ class SparseWeights(NamedTuple):
     """Outputs of every layer, the first included."""
     scale: float
     """Unit of the output in a game for one."""
+    first_of: NDArray[np.int64]
+    """[cells]: the feature that value 0 of each cell of the observation stands for; empty where that is not seen."""
+    seen: NDArray[Any]
+    """Scratch: an observation, [1, cells]."""
     features: NDArray[np.int64]
     """Scratch: active features."""
     hidden: NDArray[np.float32]
     """Scratch: outputs of each layer, [layers, widest]."""
     legal: NDArray[np.int64]
     """Scratch: legal actions."""
+
+
+def observed(S, i, F, T):
+    """Writes the feature of every cell of the observation; the `active` of networks that see it."""
+    W = T.leaf
+    observe(S, i, W.seen, 0, T)
+    for k in range(W.first_of.shape[0]):
+        F[k] = W.first_of[k] + np.int64(W.seen[0, k])
+    return W.first_of.shape[0]
 
 
 def outputs(S, i, T):
@@ -134,27 +152,52 @@ def describe_rows(S, F, L, signs, T):
                 L[i, W.legal[k]] = 1
 
 
-def features_of(game: Game) -> SparseFeatures:
-    """Returns the game's sparse features; raises ValueError for a game without."""
+def features_of(game: Game, sees: str = "features") -> SparseFeatures:
+    """Returns the features that a network sees.
+
+    Raises ValueError for a game without features of its own, or whose observation is not made of whole numbers.
+    """
+    if sees == "observation":
+        first, size = cells_of(game)
+        return SparseFeatures(observed, lambda options: size, lambda options: len(first))
     if game.sparse is None:
         raise ValueError(f"sparse networks: expected a game with sparse features, got {game.name!r}")
     return game.sparse
 
 
+def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
+    """Returns the feature of value 0 of each cell of the observation, and the number of features in all."""
+    space = game.observation_space(game.options)
+    if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
+        raise ValueError(
+            f"sparse networks: expected an observation that is one row of numbers, got {space} in {game.name!r}"
+        )
+    low, high = space.low.reshape(-1).astype(np.float64), space.high.reshape(-1).astype(np.float64)
+    if not (np.isfinite([low, high]).all() and (high - low <= MOST_VALUES).all() and (low % 1 == 0).all()):
+        raise ValueError(
+            f"sparse networks: expected an observation of small whole numbers, got {space} in {game.name!r}"
+        )
+    starts = np.cumsum([0, *(high - low + 1)]).astype(np.int64)
+    return starts[:-1] - low.astype(np.int64), int(starts[-1])
+
+
 @functools.cache
-def _compiled(module: str, game: Game, head: str) -> SimpleNamespace:
-    found = features_of(game)
+def _compiled(game: Game, head: str, sees: str) -> SimpleNamespace:
+    found = features_of(game, sees)
+    name = f"{game.name}_{head}_{sees}"
     scope: dict[str, Any] = {**game.rules.injected(), "active": found.active}
+    if sees == "observation":
+        scope["active"] = specialise(observed, name, scope, game.room, inline=True)
     scope |= {"HEAD_MAX": head == "max", "FIRST_VIEW": found.view == "first", "PLAYERS": game.players}
     for template in (outputs, sparse_value, describe_rows):
         inline = template is not describe_rows
-        scope[template.__name__] = specialise(template, f"{game.name}_{head}", scope, game.room, inline=inline)
+        scope[template.__name__] = specialise(template, name, scope, game.room, inline=inline)
     return SimpleNamespace(value=scope["sparse_value"], describe_rows=scope["describe_rows"])
 
 
-def compiled(game: Game, head: str) -> SimpleNamespace:
+def compiled(game: Game, head: str, sees: str) -> SimpleNamespace:
     """Returns the compiled `value` and `describe_rows` of networks for a game (the same for all its variants)."""
-    return _compiled(game.module, game.variant(**game.defaults), head)
+    return _compiled(game.variant(**game.defaults), head, sees)
 
 
 @dataclass(frozen=True)
@@ -163,6 +206,7 @@ class SparseNetwork:
 
     game: Game
     head: str
+    sees: str
     weights: SparseWeights
 
     @staticmethod
@@ -171,6 +215,7 @@ class SparseNetwork:
         hidden: Sequence[int],
         *,
         head: str = "value",
+        sees: str = "features",
         scale: float = 1.0,
         tensors: dict[str, NDArray[np.float32]] | None = None,
     ) -> SparseNetwork:
@@ -178,9 +223,10 @@ class SparseNetwork:
 
         Raises ValueError for sizes, a head or tensors that do not fit.
         """
-        features = features_of(game)
-        if head not in HEADS:
-            raise ValueError(f"sparse networks: expected head among {', '.join(HEADS)}, got {head!r}")
+        for what, given, known in (("head", head, HEADS), ("sees", sees, SEES)):
+            if given not in known:
+                raise ValueError(f"sparse networks: expected {what} among {', '.join(known)}, got {given!r}")
+        features = features_of(game, sees)
         if not 1 <= len(hidden) <= 4 or not all(
             isinstance(h, int) and 4 <= h <= 4096 and h % BLOCK == 0 for h in hidden
         ):
@@ -203,17 +249,28 @@ class SparseNetwork:
                 raise ValueError(
                     f"sparse networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
                 )
+        cells, kind = np.zeros(0, dtype=np.int64), np.dtype(np.float32)
+        if sees == "observation":
+            cells, kind = cells_of(game)[0], np.dtype(game.observation_space(game.options).dtype)
         weights = SparseWeights(
             embedding=np.concatenate([tensors["embedding"], np.zeros((1, sizes[0]), dtype=np.float32)]),
             bias=tensors["bias"],
             dense=tensors["dense"],
             sizes=np.array(sizes, dtype=np.int64),
             scale=float(scale),
+            first_of=cells,
+            seen=np.zeros((1, len(cells)), dtype=kind),
             features=np.zeros(features.most(game.options) + BLOCK - 1, dtype=np.int64),
             hidden=np.zeros((len(sizes), max(sizes)), dtype=np.float32),
             legal=np.zeros(game.max_actions, dtype=np.int64),
         )
-        return SparseNetwork(game, head, weights)
+        return SparseNetwork(game, head, sees, weights)
+
+    def with_tensors(self, tensors: dict[str, NDArray[np.float32]]) -> SparseNetwork:
+        """Returns a network of the same shape with other weights; raises ValueError if they do not fit."""
+        return SparseNetwork.create(
+            self.game, self.hidden, head=self.head, sees=self.sees, scale=self.weights.scale, tensors=tensors
+        )
 
     @property
     def tensors(self) -> dict[str, NDArray[np.float32]]:
@@ -228,9 +285,9 @@ class SparseNetwork:
     def describe(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.float32]]:
         """Returns features [n, most], legal actions [n, A] (A = 0 for one value), signs [n] of rows; T as of `evaluator`."""
         n, actions = len(rows), len(self.game.actions) if self.head == "max" else 0
-        F = np.zeros((n, features_of(self.game).most(self.game.options)), dtype=np.int64)
+        F = np.zeros((n, features_of(self.game, self.sees).most(self.game.options)), dtype=np.int64)
         L, signs = np.zeros((n, actions), dtype=np.int8), np.zeros(n, dtype=np.float32)
-        compiled(self.game, self.head).describe_rows(np.ascontiguousarray(rows), F, L, signs, T)
+        compiled(self.game, self.head, self.sees).describe_rows(np.ascontiguousarray(rows), F, L, signs, T)
         return F, L, signs
 
     def layers(self) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
@@ -260,12 +317,12 @@ class SparseNetwork:
         two = self.game.players == 2
         return Evaluator(
             name,
-            compiled(self.game, self.head).value,
+            compiled(self.game, self.head, self.sees).value,
             self.weights,
-            features_of(self.game).stage,
+            features_of(self.game, self.sees).stage,
             to_go=not two,
             low=-1.0 if two else None,
             high=1.0 if two else None,
-            scratch=("features", "hidden", "legal"),
+            scratch=("seen", "features", "hidden", "legal"),
             batch=self.batch,
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
+from leafwise.envs.core.stream import new_stream
 from leafwise.envs.registry import game as find_game
 from leafwise.search.engine import Search
 
@@ -61,12 +62,19 @@ def bench_threes(depths: tuple[int, ...] = (2, 3, 4, 5), seconds: float = 0.2) -
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "table": {"table_mb": 32},
-    "pruning": {"pruning": True},
-    "cutoff": {"cutoff": 1e-3},
+    "plain": {"pruning": False, "table_mb": 0},
+    "table": {"pruning": False, "table_mb": 16},
+    "cutoff": {"pruning": False, "table_mb": 0, "cutoff": 1e-3},
+    "pruning": {"pruning": True, "table_mb": 0, "ordering": ()},
+    "pruning + values": {"pruning": True, "table_mb": 0, "ordering": ("values",)},
+    "pruning + killers": {"pruning": True, "table_mb": 0, "ordering": ("killers",)},
+    "pruning + star2": {"pruning": True, "table_mb": 0, "ordering": (), "star2": True},
+    "pruning + table": {"pruning": True, "table_mb": 16, "ordering": ()},
+    "pruning + table, values, killers": {"pruning": True, "table_mb": 16},
+    "one value": {"pruning": True, "table_mb": 16, "all_values": False},
+    "width 3": {"pruning": True, "table_mb": 16, "width": 3},
 }
-"""Options of `Search` that are measured; all but the cutoff are exact."""
+"""Options of `Search` that are measured; all but the cutoff and the width are exact."""
 
 
 def bench_options(game: Game, state: State, depth: int = 4, seconds: float = 0.5) -> dict[str, float]:
@@ -76,7 +84,7 @@ def bench_options(game: Game, state: State, depth: int = 4, seconds: float = 0.5
     `OPTION error` (of the value, absolute).
     """
     rates: dict[str, float] = {}
-    plain = Search(game, game.score(), depth)(state)
+    plain = Search(game, game.score(), depth, **OPTIONS["plain"])(state)
     time = 0.0
     for name, options in OPTIONS.items():
         search = Search(game, game.score(), depth, **options)
@@ -91,15 +99,56 @@ def bench_options(game: Game, state: State, depth: int = 4, seconds: float = 0.5
     return rates
 
 
+CLOCK = 0.2
+"""Seconds in which the depth reached is measured."""
+
+
+def bench_clock(game: Game) -> dict[str, float]:
+    """Returns nodes per second and the mean depth reached in `CLOCK` seconds, for every hand-made score of the game.
+
+    The search considers the fewest actions that the game can name; positions are the start and three some turns later.
+    """
+    rates: dict[str, float] = {}
+    positions = early_positions(game, 4)
+    for name in game.scores:
+        search = Search(
+            game, game.score(name), seconds=CLOCK, candidates=game.candidates[1], star2=True, all_values=False
+        )
+        found = [search(state) for state in positions]
+        rates[f"{name}/nodes/s"] = sum(r.nodes for r in found) / sum(r.seconds for r in found)
+        rates[f"{name}/depth in {CLOCK:g} s"] = sum(r.depth for r in found) / len(found)
+    return rates
+
+
+def early_positions(game: Game, n: int) -> list[State]:
+    """Returns the start, and the first decisions after 6, 12, ... of a game between greedy searches."""
+    stream, state = new_stream(1), game.new(1)
+    greedy = Search(game, game.score(), 1, candidates=game.candidates[1])
+    found = [state]
+    while len(found) < n:
+        for _ in range(6):
+            if not state.is_terminal:
+                state = state.play(greedy(state).action).settle(stream)  # type: ignore[arg-type]
+        if state.is_terminal:
+            state = game.new(1)
+        else:
+            found.append(state)
+    return found
+
+
 def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
     """Returns leaves per second by leaf, position and depth; for Threes as it is by default, `bench_threes`."""
     if game == find_game("threes"):
         return bench_threes(seconds=seconds)
-    rates = {}
+    rates = bench_clock(game) if game.candidates else {}
     state = game.new(0)
     for depth in (1, 2, 3):
         search = Search(game, game.score(), depth)
         leaves = search(state).leaves
         spent = best_time(lambda search=search: search(state), seconds)  # type: ignore[misc]
         rates[f"{game.default_score}/start/depth={depth}"] = leaves / spent
+    if game.name == "friday":
+        from leafwise.envs.friday.bench import bench_fridai
+
+        rates |= bench_fridai(seconds)
     return rates

@@ -17,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from leafwise.envs.core.forfeit import Forfeit
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
@@ -53,7 +54,7 @@ class Fault(NamedTuple):
     """Why a player lost a game other than on the board."""
 
     seat: int
-    kind: Literal["crash", "hang", "illegal"]
+    kind: Literal["crash", "hang", "illegal", "forfeit"]
     what: str
 
 
@@ -126,6 +127,8 @@ class Table:
         begun = time.perf_counter()
         try:
             return work(), time.perf_counter() - begun
+        except Forfeit as problem:
+            raise Misplay(Fault(seat, "forfeit", " ".join(str(problem).split())[:300])) from problem
         except BaseException as problem:
             what = " ".join(f"{type(problem).__name__}: {problem}".split())[:300]
             raise Misplay(Fault(seat, "crash", what)) from problem

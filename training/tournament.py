@@ -21,6 +21,8 @@ from leafwise.training.elo import Ratings, Unit, bootstrap_interval, rate
 
 OPENING, CHANCE, PLAYER = 1, 2, 3
 """What a round's random numbers are for; each has a stream of its own."""
+KINDS = ("crash", "hang", "illegal", "forfeit")
+"""Faults by which a player loses."""
 ATTEMPTS = 200
 """Tries to find one more opening that is not finished and not yet there."""
 
@@ -79,7 +81,7 @@ class Played:
     seconds: tuple[float, float]
     """Spent choosing, by seat."""
     fault: dict[str, str] | None = None
-    """`player`, `kind` (crash, hang or illegal) and `what` of a player who lost by it."""
+    """`player`, `kind` (one of KINDS) and `what` of a player who lost by it."""
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -203,7 +205,7 @@ class Tournament:
             "elo_high": high,
             "moves": moves,
             "seconds_per_move": sum(s for _, s in spent) / moves if moves else None,
-            "faults": {kind: sum(f["kind"] == kind for f in faults) for kind in ("crash", "hang", "illegal")},
+            "faults": {kind: sum(f["kind"] == kind for f in faults) for kind in KINDS},
         }
 
     def figures(self) -> dict[str, Any]:

@@ -44,14 +44,14 @@ class Game:
     make_tables: Callable[[Mapping[str, Any]], Any]
     """options -> the NamedTuple `T`, with at least `stop` (uint8 [1]) and `leaf` (weights, () by default)."""
     width: int
-    """Words in a row."""
+    """Words in a row; where there is `widths`, what that says of this variant."""
     max_actions: int
     max_outcomes: int
     """Most successors that one chance stage can have."""
     max_stages: int
     """Most chance stages in a row between two decisions."""
     action_names: Callable[[Mapping[str, Any]], tuple[str, ...]]
-    observation_space: Callable[[Mapping[str, Any]], gym.spaces.Box]
+    observation_space: Callable[[Mapping[str, Any]], gym.spaces.Box | gym.spaces.Dict]
     text: Callable[[Row, Any], str]
     """(row, T) -> one line of text that `parse` reads back."""
     parse_row: Callable[[str, Any], Row]
@@ -61,6 +61,12 @@ class Game:
     """(row, T) -> uint8 [height, width, 3]."""
     outcome_name: Callable[[Row, Row, Any], str] = lambda before, after, T: ""
     """(row before, row after one chance stage, T) -> what chance did, unique among the stage's outcomes."""
+    observation: type[Any] | None = None
+    """The NamedTuple of arrays that `rules.observe` writes to, its fields the keys of a Dict; None for a Box."""
+    widths: Callable[[Mapping[str, Any]], int] | None = None
+    """options -> words in a row, in games whose variants differ in it."""
+    scratch: tuple[str, ...] = ()
+    """Fields of `T` that compiled code writes to: every caller of `tables` gets its own."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
     decisions_per_depth: int = 1
@@ -75,8 +81,8 @@ class Game:
     scores: Mapping[str, Callable[[Mapping[str, Any]], Evaluator]] = field(default_factory=dict)
     """Hand-made evaluators: name -> (options -> Evaluator)."""
     default_score: str = ""
-    rewards: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """Rewards beside "score": compiled (S, i, j, k, T) -> float for player 0.
+    rewards: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)
+    """Rewards beside the difference of returns: compiled (S, i, j, k, T) -> float for player 0; None: a name for that.
 
     Row i is the decision, j the row right after the action, k the next decision or the end.
     """
@@ -89,6 +95,8 @@ class Game:
 
     One that draws has its random numbers in `stream`; see `leafwise.envs.core.ais`.
     """
+    candidates: tuple[str, ...] = ()
+    """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
     symmetries: int = 1
     """How many symmetries `rules.transform` knows, in this variant."""
     symmetries_of: Callable[[Mapping[str, Any]], int] | None = None
@@ -100,6 +108,8 @@ class Game:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", self.check({**self.defaults, **self.options}))
+        if self.widths is not None:
+            object.__setattr__(self, "width", self.widths(self.options))
         if self.symmetries_of is not None:
             object.__setattr__(self, "symmetries", self.symmetries_of(self.options))
         own = {
@@ -118,6 +128,11 @@ class Game:
         return replace(self, options={**self.options, **options}) if options else self
 
     @property
+    def reward_names(self) -> tuple[str, ...]:
+        """Names of the rewards; the first is the difference of returns."""
+        return ("returns" if "score" in self.rewards else "score", *self.rewards)
+
+    @property
     def given_options(self) -> dict[str, Any]:
         """The options that differ from the defaults."""
         return {k: v for k, v in self.options.items() if self.defaults[k] != v}
@@ -126,10 +141,20 @@ class Game:
     def _shared_tables(self) -> Any:
         return self.make_tables(self.options)
 
-    def tables(self, evaluator: Evaluator | None = None) -> Any:
-        """Returns `T` with a stop byte and scratch of its own and the evaluator's weights; big tables are shared."""
+    def tables(self, evaluator: Evaluator | None = None, candidates: str | None = None) -> Any:
+        """Returns `T` with a stop byte and scratch of its own and the evaluator's weights; big tables are shared.
+
+        `candidates` names the actions that searches consider; raises ValueError for a name that the game does not know.
+        """
         leaf = evaluator.own_weights() if evaluator is not None else ()
-        return self._shared_tables._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf)
+        own = {name: getattr(self._shared_tables, name).copy() for name in self.scratch}
+        T = self._shared_tables._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf, **own)
+        if candidates is None:
+            return T
+        if candidates not in self.candidates:
+            known = ", ".join(self.candidates) or "none"
+            raise ValueError(f"{self.name}: expected candidates among {known}, got {candidates!r}")
+        return T._replace(candidates=self.candidates.index(candidates))
 
     @cached_property
     def actions(self) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from leafwise import envs
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
-from leafwise.envs.registry import game, games, register_envs, register_game
+from leafwise.envs.registry import game, games, register_envs, register_game, set_player_maker
 from leafwise.models.files import game_of as _game_of
 from leafwise.models.files import leaf as _leaf
 from leafwise.models.files import load_evaluator as _load_evaluator
@@ -64,3 +64,6 @@ def player(text: str, game: str | Game, seed: int = 0) -> Player:
     A leaf is a hand-made score, `learned` (the shipped model), a run folder or a model file.
     """
     return _player(text, envs.registry.game(game) if isinstance(game, str) else game, seed, _leaf)
+
+
+set_player_maker(player)

@@ -18,6 +18,7 @@ from leafwise.envs.registry import game, games
 GAMES: list[Game] = list(dict.fromkeys([*map(game, games()), dice.GAME, solitaire.GAME]))
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "trap": [{"size": 3, "self_trap": "deferred"}, {"size": 4, "max_turns": 12}, {"size": 9}],
     "threes": [
         {"bonus_value": "window3", "hint": "window3"},
         {"bonus_value": "window3", "bonus_p": 0.5},
@@ -26,6 +27,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"bonus_schedule": "slot21", "top": "no_merge_6144"},
     ],
     "dice": [{"length": 5, "turns": 3}],
+    "friday": [
+        {"level": 3, "scared_stacking": "one", "double_needs_source": False},
+        {"empty_aging": "reshuffle_only", "destroy": "immediate", "start_life": 22},
+    ],
     "solitaire": [{"copies": 1, "discards": 0}],
 }
 """Variants to run besides the defaults and the Gymnasium ids."""

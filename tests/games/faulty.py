@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NoReturn
 
+from leafwise.envs.core.forfeit import Forfeit
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.solution import FunctionPlayer
 from leafwise.envs.core.state import State
@@ -37,6 +38,10 @@ def leave(state: State) -> NoReturn:
 
 def stop(state: State) -> NoReturn:
     sys.exit("enough")
+
+
+def give_up(state: State) -> NoReturn:
+    raise Forfeit("out of time")
 
 
 def illegal(state: State) -> int:
@@ -75,6 +80,7 @@ GAME = replace(
         "leave": late(leave),
         "stop": late(stop),
         "illegal": late(illegal),
+        "give_up": late(give_up),
         "word": late(word),
         "never": early(hang),
     },

@@ -56,7 +56,7 @@ def searched_rows(game: Game, n: int) -> np.ndarray[Any, Any]:
 
 @pytest.mark.parametrize(
     ("game", "n", "head"),
-    [(TRILOBITE[1], 10_000, "value"), (CASSIS[1], 2_000, "value"), (CASSIS[2], 500, "max"), (TRILOBITE[0], 200, "max")],
+    [(TRILOBITE[1], 10_000, "value"), (CASSIS[1], 2_000, "value"), (CASSIS[2], 500, "max"), (TRILOBITE[0], 100, "max")],
     ids=repr,
 )
 def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, head: str) -> None:

@@ -111,6 +111,7 @@ def test_two_players_get_the_elo_of_their_share() -> None:
         ("leave", "crash", "its process ended with status 3"),
         ("stop", "crash", "SystemExit: enough"),
         ("hang", "hang", "took more than 2 s"),
+        ("give_up", "forfeit", "out of time"),
         ("illegal", "illegal", "expected the id of a legal action at "),
         ("word", "illegal", "got '2'"),
     ],

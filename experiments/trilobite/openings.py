@@ -75,7 +75,7 @@ class Book:
         return self.known[self.key(state)][1]
 
     def best(self, state: State) -> State:
-        """Returns the position after the solver's move; scores both."""
+        """Returns the position after the solver's move; scores both, as far as they are not finished."""
         started = time.perf_counter()
         table = self.table()
         remember_all(table.keys, table.left, table.scores, self.solver.memory)
@@ -83,7 +83,8 @@ class Book:
         self.count(started)
         after = state.play(solution.line[0])
         self.add(state, int(solution.score or 0))
-        self.add(after, -int(solution.score or 0))
+        if not after.is_terminal:
+            self.add(after, -int(solution.score or 0))
         return after
 
     def count(self, started: float) -> None:

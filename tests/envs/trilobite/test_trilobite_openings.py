@@ -116,7 +116,7 @@ def test_the_study_goes_on_with_what_is_there(tmp_path: Path, capsys: pytest.Cap
     *arrays, about = TABLE
     kept = PLIES <= 2
     save_tensors(file, dict(zip(("keys", "left", "scores"), (a[kept] for a in arrays), strict=True)), about)
-    assert study.main(["--out", str(file), "--plies", "1", "--lines", "0", "--table-mb", "16"]) == 0
+    assert study.main(["--out", str(file), "--plies", "1", "--lines", "1", "--table-mb", "16"]) == 0
     assert json.loads(capsys.readouterr().out)["positions"] == kept.sum()
     again = openings.read_openings(file)
     assert set(zip(again.keys.tolist(), again.scores.tolist(), strict=True)) == set(

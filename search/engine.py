@@ -98,7 +98,6 @@ class Search:
         table_mb: float | None = None,
         ordering: Iterable[str] = ORDERINGS,
         star2: bool = False,
-        deepening: bool = False,
         cutoff: float = 0.0,
         width: int | None = None,
         whole_rows: bool = False,
@@ -116,8 +115,8 @@ class Search:
                 pruning, else none).
             ordering: what a pruning search tries first, any of "table" (best action of an earlier, shallower search),
                 "values" (one-ply values) and "killers" (what pruned beside it); exact.
-            star2: probes one action of each outcome before chance nodes are searched (exact; needs pruning and bounds).
-            deepening: also without `seconds` searches depth after depth, for the order of actions (exact).
+            star2: probes one action of each outcome before chance nodes are searched (exact; needs pruning and bounds;
+                off by default, since it has cost more than it saved wherever it was measured).
             cutoff: decisions less probable than this are leaves (0: exact; above 0: approximate).
             width: most actions searched at a decision, the best by one-ply value; the root keeps all, and so do decisions
                 with one decision to go (approximate; default: no limit).
@@ -133,7 +132,6 @@ class Search:
             table_mb=table_mb,
             ordering=tuple(ordering),
             star2=star2,
-            deepening=deepening,
             cutoff=cutoff,
             width=width,
             whole_rows=whole_rows,
@@ -213,9 +211,6 @@ class Search:
     def _deepen(self, state: State, start: float) -> Result:
         """Searches the one depth, or depth after depth against the clock."""
         if self.seconds is None:
-            if self.settings.deepening:
-                for depth in range(1, self.depth):
-                    self._root(state, depth, start)
             return self._root(state, self.depth, start)
         best = self._root(state, 1, start)
         left = self.seconds - (time.perf_counter() - start)

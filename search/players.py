@@ -29,7 +29,6 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "width": int,
     "pruning": switch,
     "star2": switch,
-    "deepening": switch,
 }
 """Options of `Search` that a player's text may hold, and what reads them."""
 

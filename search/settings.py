@@ -35,7 +35,6 @@ class Settings:
     table_mb: float | None
     ordering: tuple[str, ...]
     star2: bool
-    deepening: bool
     cutoff: float
     width: int | None
     all_values: bool

@@ -37,7 +37,6 @@ def test_a_width_limits_the_work_and_errs_little():
     results = [[search(state) for state in states] for search in searches]
     nodes = [sum(r.nodes for r in found) for found in results]
     errors = [fmean(abs(r.value - e.value) for r, e in zip(found, results[0], strict=True)) for found in results]
-    print("width none, 3, 2, 1: nodes", nodes, "mean error", errors)
     assert nodes == sorted(nodes, reverse=True)
     assert nodes[3] < 0.2 * nodes[0]
     assert 0 < errors[1] < 0.02
@@ -45,10 +44,10 @@ def test_a_width_limits_the_work_and_errs_little():
 
 
 def test_a_cutoff_means_the_same_with_pruning():
+    plain = Search(dice.GAME, dice.GAME.score(), 4, pruning=False, table_mb=0, cutoff=0.02)
+    pruning = Search(dice.GAME, dice.GAME.score(), 4, pruning=True, **BARE, cutoff=0.02)
     for state in positions(dice.GAME, 100):
-        plain = Search(dice.GAME, dice.GAME.score(), 4, pruning=False, table_mb=0, cutoff=0.02)(state)
-        pruned = Search(dice.GAME, dice.GAME.score(), 4, pruning=True, **BARE, cutoff=0.02)(state)
-        assert pruned.values == pytest.approx(plain.values, rel=1e-12, abs=1e-12)
+        assert pruning(state).values == pytest.approx(plain(state).values, rel=1e-12, abs=1e-12)
 
 
 def test_a_cutoff_limits_the_work_and_errs_little():
@@ -59,7 +58,6 @@ def test_a_cutoff_limits_the_work_and_errs_little():
     results = [[search(state) for state in states] for search in searches]
     nodes = [sum(r.nodes for r in found) for found in results]
     errors = [fmean(abs(r.value - e.value) for r, e in zip(found, results[0], strict=True)) for found in results]
-    print("cutoff 0, 1e-3, 1e-2, 1e-1: nodes", nodes, "mean error", errors)
     assert nodes == sorted(nodes, reverse=True)
     assert nodes[3] < 0.2 * nodes[0]
     assert 0 < errors[1] < 0.02

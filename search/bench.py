@@ -9,6 +9,7 @@ from typing import Any
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
+from leafwise.envs.core.stream import new_stream
 from leafwise.envs.registry import game as find_game
 from leafwise.search.engine import Search
 
@@ -121,14 +122,69 @@ def measured_depth(game: Game, state: State) -> int:
     return depth
 
 
-def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
-    """Returns what `bench_options` measures at a game's start, for Threes on a crowded board.
+CLOCK = 0.2
+"""Seconds in which the depth reached is measured."""
 
-    For Threes as it is by default, `bench_threes` comes before.
+
+def bench_clock(game: Game) -> dict[str, float]:
+    """Returns nodes per second and the mean depth reached in `CLOCK` seconds, for every hand-made score of the game.
+
+    The search considers the fewest actions that the game can name; positions are the start and three some turns later.
+    """
+    rates: dict[str, float] = {}
+    positions = early_positions(game, 4)
+    for name in game.scores:
+        search = Search(
+            game, game.score(name), seconds=CLOCK, candidates=game.candidates[1], star2=True, all_values=False
+        )
+        found = [search(state) for state in positions]
+        rates[f"{name}/nodes/s"] = sum(r.nodes for r in found) / sum(r.seconds for r in found)
+        rates[f"{name}/depth in {CLOCK:g} s"] = sum(r.depth for r in found) / len(found)
+    return rates
+
+
+def early_positions(game: Game, n: int) -> list[State]:
+    """Returns the start, and the first decisions after 6, 12, ... of a game between greedy searches."""
+    stream, state = new_stream(1), game.new(1)
+    greedy = Search(game, game.score(), 1, candidates=game.candidates[1])
+    found = [state]
+    while len(found) < n:
+        for _ in range(6):
+            if not state.is_terminal:
+                state = state.play(greedy(state).action).settle(stream)  # type: ignore[arg-type]
+        if state.is_terminal:
+            state = game.new(1)
+        else:
+            found.append(state)
+    return found
+
+
+def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
+    """Returns rates of searches: by leaf, position and depth, by option (`bench_options`), and against the clock.
+
+    For Threes as it is by default, `bench_threes` takes the place of the first.
     """
     standard = game == find_game("threes")
-    rates = bench_threes(seconds=seconds) if standard else {}
+    rates = bench_threes(seconds=seconds) if standard else bench_depths(game, seconds)
     state = game.parse(POSITIONS["s19"]) if standard else game.new(0)
     depth = measured_depth(game, state)
     found = bench_options(game, state, depth, seconds)
-    return rates | {f"depth={depth}/{name}": rate for name, rate in found.items()}
+    rates |= {f"depth={depth}/{name}": rate for name, rate in found.items()}
+    if game.candidates:
+        rates |= bench_clock(game)
+    if game.name == "friday":
+        from leafwise.envs.friday.bench import bench_fridai
+
+        rates |= bench_fridai(seconds)
+    return rates
+
+
+def bench_depths(game: Game, seconds: float) -> dict[str, float]:
+    """Returns leaves per second at the game's start, at depths 1 to 3."""
+    rates = {}
+    state = game.new(0)
+    for depth in (1, 2, 3):
+        search = Search(game, game.score(), depth)
+        leaves = search(state).leaves
+        rates[f"{game.default_score}/start/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
+    return rates

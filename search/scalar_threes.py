@@ -17,8 +17,8 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import jit, specialise
 from leafwise.envs.core.state import State
 from leafwise.envs.threes.baselines import slide
-from leafwise.envs.threes.rules import DECK as DECK_BIT
-from leafwise.envs.threes.rules import (
+from leafwise.envs.threes.row import DECK as DECK_BIT
+from leafwise.envs.threes.row import (
     FULL_DECK,
     LINE,
     NIBBLES,

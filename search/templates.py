@@ -220,11 +220,13 @@ _COMPILED: dict[Any, SimpleNamespace] = {}
 def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
     """Returns the compiled functions for a game and a leaf kind; what is not called is not compiled."""
     fixed = constants(game, evaluator)
-    ident = (game.module, evaluator.value, tuple(fixed.items()))
+    value = evaluator.compiled
+    ident = (game.module, value, tuple(fixed.items()))
     if ident not in _COMPILED:
-        name = f"{game.name}_{evaluator.value.__name__}_" + "_".join(f"{v}" for v in fixed.values())
+        name = f"{game.name}_{value.__qualname__}_" + "_".join(f"{v}" for v in fixed.values())
         room: Path = evaluator.room or game.room
-        scope = {**game.rules.injected(), "value": evaluator.value, **fixed}
+        scope = {**game.rules.injected(), "value": value, **fixed}
+        scope["legal_actions"] = scope.get("candidates", scope["legal_actions"])  # a search may consider fewer
         for helper in (finished_value, is_leaf, leaf_value, arrive, last_step):
             scope[helper.__name__] = specialise(helper, name, scope, room, inline=True)
         for template in (depth_first, alpha_beta):

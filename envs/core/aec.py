@@ -12,6 +12,7 @@ from pettingzoo import AECEnv
 
 from leafwise.envs.core.env import RENDER_MODES, check_render_mode
 from leafwise.envs.core.game import Game
+from leafwise.envs.core.observation import at, new_observations, reader
 from leafwise.envs.core.stepper import ILLEGAL, new_key, one_of
 from leafwise.envs.core.stream import new_stream, u64
 
@@ -79,14 +80,13 @@ class GameAECEnv(AECEnv):
 
     def observe(self, agent: str) -> dict[str, NDArray[Any]]:
         """Returns what an agent sees and may do."""
-        space = self.game.observation_space(self.game.options)
-        seen = np.zeros((1, *space.shape), dtype=space.dtype)
+        seen = new_observations(self.game, 1)
         self.game.rules.observe(self.position.row[None].copy(), u64(0), seen, 0, self._tables)
         mask = np.ones(len(self.game.actions), dtype=np.int8)
         if self.agent_selection == agent and not self.terminations.get(agent, True):
             mask[:] = 0
             mask[list(self.position.legal_actions)] = 1
-        return {"observation": seen[0], "action_mask": mask}
+        return {"observation": reader(at(seen, 0))(), "action_mask": mask}
 
     def step(self, action: int | None) -> None:
         """Takes the action of `agent_selection` (None once it is done); raises ValueError for what is no action."""

@@ -45,9 +45,9 @@ class Buffers(NamedTuple):
     """[n, 2]: the streams."""
     action: NDArray[np.int64]
     """[n]: what the agents do; read."""
-    obs: NDArray[Any]
-    """[n, ...]: what the agents see."""
-    final: NDArray[Any]
+    obs: Any
+    """[n, ...]: what the agents see, one array or a NamedTuple of arrays."""
+    final: Any
     """[n, ...]: what was seen last in episodes that ended in this step (SAME_STEP only)."""
     mask: NDArray[np.int8]
     """[n, A]: 1 for each legal action; all ones at the end."""
@@ -71,7 +71,7 @@ def no_opponent(S, i, o, L, P, R, T):
 
 @jit(inline=True)
 def no_reward(S, i, j, k, T):
-    """Stands in for the reward "score", which needs no rows; never reached."""
+    """Stands in for the difference of returns, which needs no rows; never reached."""
     return 0.0
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.batch import SOME_DONE, SOME_ILLEGAL, WAIT
 from leafwise.envs.core.game import Game
+from leafwise.envs.core.observation import Observation, at, reader
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stepper import Stepper, as_game, new_key
 
@@ -25,7 +26,7 @@ def check_render_mode(game: Game, render_mode: str | None) -> str | None:
     return render_mode
 
 
-class GameEnv(gym.Env[NDArray[Any], int]):
+class GameEnv(gym.Env[Observation, int]):
     """One game as an environment; in a game for two, against a built-in opponent.
 
     Observations are what the game's room says; actions are ids, named by `game.actions`. `info["action_mask"]` is
@@ -34,7 +35,8 @@ class GameEnv(gym.Env[NDArray[Any], int]):
     Args:
         game: A name, or a `Game`; further keywords are options of the game.
         render_mode: None, "ansi" (text) or "rgb_array" (uint8 [height, width, 3]).
-        reward: "score" (difference of returns, from the agent's side) or one of `game.rewards`.
+        reward: None (difference of returns, from the agent's side; also called "score", or "returns" in a game whose
+            rewards have a "score" of their own) or one of `game.rewards`.
         illegal: What an illegal action does: "lose" (the episode ends with the least return; default for two players),
             "noop" (nothing, reward 0; default for one) or "raise" (ValueError). `info["illegal"]` says so in words.
         opponent: "random", "greedy" or "greedy:NAME" with a hand-made score of the game.
@@ -50,7 +52,7 @@ class GameEnv(gym.Env[NDArray[Any], int]):
         game: str | Game,
         *,
         render_mode: str | None = None,
-        reward: str = "score",
+        reward: str | None = None,
         illegal: str | None = None,
         opponent: str = "greedy",
         seat: str = "first",
@@ -70,20 +72,20 @@ class GameEnv(gym.Env[NDArray[Any], int]):
         """Keeps what every step needs at hand."""
         buffers = self._stepper.buffers
         self._action, self._reward = buffers.action, buffers.reward
-        self._obs, self._mask = buffers.obs[0], buffers.mask[0]
+        self._see, self._mask = reader(at(buffers.obs, 0)), buffers.mask[0]
         self._arguments = self._stepper.arguments
         self._compiled_step = self._stepper.compiled.step
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[Any], dict[str, Any]]:
+    ) -> tuple[Observation, dict[str, Any]]:
         """Starts an episode and returns the first observation and info."""
         super().reset(seed=seed)
         self._stepper.start({0: new_key(self.np_random)} if seed is not None or not self._keyed else {})
         self._keyed = True
-        return self._obs.copy(), {"action_mask": self._mask.copy()}
+        return self._see(), {"action_mask": self._mask.copy()}
 
-    def step(self, action: int) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Takes an action id; returns observation, reward, terminated, False and info.
 
         Raises ValueError if it is no action id, if the episode is over, and for an illegal action under "raise".
@@ -99,7 +101,7 @@ class GameEnv(gym.Env[NDArray[Any], int]):
                 self._stepper.refuse(0)
             if summary & SOME_ILLEGAL:
                 info["illegal"] = self._stepper.sentence(0)
-        return self._obs.copy(), self._reward.item(), summary & SOME_DONE != 0, False, info
+        return self._see(), self._reward.item(), summary & SOME_DONE != 0, False, info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Returns which actions are legal, bool [A] (the name that sb3-contrib looks for); all True at the end."""
@@ -124,7 +126,7 @@ class GameEnv(gym.Env[NDArray[Any], int]):
         return self._stepper.frame(0, self.render_mode)
 
     def __getstate__(self) -> dict[str, Any]:
-        bound = ("_action", "_reward", "_obs", "_mask", "_arguments", "_compiled_step")
+        bound = ("_action", "_reward", "_see", "_mask", "_arguments", "_compiled_step")
         return {name: value for name, value in self.__dict__.items() if name not in bound}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

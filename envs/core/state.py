@@ -84,7 +84,8 @@ class State:
                 raise ValueError(f"{self.game.name}: {name!r} is not legal, the game is over")
             if self.is_chance:
                 raise ValueError(f"{self.game.name}: {name!r} is not legal, chance acts next ({self.stage})")
-            expected = ", ".join(self.legal_names)
+            legal = self.legal_names
+            expected = ", ".join(legal[:20]) + (f" and {len(legal) - 20} more" if len(legal) > 20 else "")
             raise ValueError(f"{self.game.name}: expected a legal action ({expected}), got {name!r}")
         rows = self._rows(1)
         self.game.rules.apply_action(rows, FIRST, a, SECOND, self.game._shared_tables)
@@ -126,7 +127,10 @@ class State:
 
     def value(self, evaluator: Any) -> float:
         """Returns what an evaluator says of this very row (for the player who acts; at chance, player 0)."""
-        return float(evaluator.value(self._rows(), FIRST, self.game.tables(evaluator)))
+        T = self.game.tables(evaluator)
+        if evaluator.value is None:
+            return float(evaluator.batch(self._rows(), T)[0])
+        return float(evaluator.value(self._rows(), FIRST, T))
 
     def svg(self) -> str:
         """Returns a picture as SVG text."""

@@ -13,6 +13,7 @@ from leafwise.envs.core import batch
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.greedy import compiled_greedy, rows_needed
+from leafwise.envs.core.observation import new_observations
 from leafwise.envs.core.state import State
 
 ILLEGAL = {"lose": batch.LOSE, "noop": batch.NOOP, "raise": batch.RAISE}
@@ -54,27 +55,26 @@ class Stepper:
     """
 
     def __init__(
-        self, game: Game, n: int, *, reward: str, illegal: str | None, opponent: str, seat: str, autoreset: int
+        self, game: Game, n: int, *, reward: str | None, illegal: str | None, opponent: str, seat: str, autoreset: int
     ) -> None:
         self.game, self.n = game, n
-        self.reward = one_of("reward", reward, ["score", *game.rewards], game)
+        self.reward = one_of("reward", game.reward_names[0] if reward is None else reward, list(game.reward_names), game)
         default = "noop" if game.players == 1 else "lose"
         self.illegal = one_of("illegal", default if illegal is None else illegal, ILLEGAL, game)
         self.seat = one_of("seat", seat, SEATS, game)
         self.opponent, self.autoreset = opponent, autoreset
         play, evaluator = self._opponent()
-        other = None if self.reward == "score" else game.rewards[self.reward]
-        name = f"{game.name}_{self.reward}_{play.__qualname__}"
+        other = game.rewards.get(self.reward)
+        name = f"{game.name}_{'score' if other is None else self.reward}_{play.__qualname__}"
         self.compiled = batch.compiled_batch(game.rules, name, game.room, play, other, game.return_range)
         self.tables = game.tables(evaluator)
         scratch = STEP_ROWS + (rows_needed(game) if evaluator is not None else 0)
-        space = game.observation_space(game.options)
         self.buffers = batch.Buffers(
             S=game.rows(n + scratch),
             R=np.zeros((n, 2), dtype=np.uint64),
             action=np.zeros(n, dtype=np.int64),
-            obs=np.zeros((n, *space.shape), dtype=space.dtype),
-            final=np.zeros((n, *space.shape), dtype=space.dtype),
+            obs=new_observations(game, n),
+            final=new_observations(game, n),
             mask=np.ones((n, len(game.actions)), dtype=np.int8),
             reward=np.zeros(n),
             flags=np.zeros((4, n), dtype=np.uint8),

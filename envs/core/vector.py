@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from leafwise.envs.core import batch
 from leafwise.envs.core.env import GameEnv, check_render_mode
 from leafwise.envs.core.game import Game
+from leafwise.envs.core.observation import Observation, at, reader
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stepper import Stepper, as_game, key_of, new_key
 
@@ -29,7 +30,7 @@ def as_mode(game: Game, mode: AutoresetMode | str) -> AutoresetMode:
     raise ValueError(f"{game.name}: expected autoreset_mode among {expected}, got {mode!r}")
 
 
-class GameVectorEnv(gym.vector.VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any]]):
+class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
     """`num_envs` environments of one game, stepped together; keywords as `GameEnv`.
 
     Environment i seeded with s plays the very game of a `GameEnv` seeded with s + i. Arrays have a leading axis of
@@ -44,7 +45,7 @@ class GameVectorEnv(gym.vector.VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any
         game: str | Game,
         *,
         render_mode: str | None = None,
-        reward: str = "score",
+        reward: str | None = None,
         illegal: str | None = None,
         opponent: str = "greedy",
         seat: str = "first",
@@ -71,7 +72,7 @@ class GameVectorEnv(gym.vector.VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
-    ) -> tuple[NDArray[Any], dict[str, Any]]:
+    ) -> tuple[Observation, dict[str, Any]]:
         """Starts an episode everywhere; `seed` is one number, for seeds seed + i, or one or None for each environment."""
         if options and "reset_mask" in options:
             raise ValueError(f"{self.game.name}: expected no reset_mask, environments start anew by themselves")
@@ -87,14 +88,14 @@ class GameVectorEnv(gym.vector.VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any
             keys |= {e: key_of(int(one)) for e, one in enumerate(seed) if one is not None}
         self._stepper.start(keys)
         self._keyed = True
-        return self._stepper.buffers.obs.copy(), self._info()
+        return reader(self._stepper.buffers.obs)(), self._info()
 
     def _info(self) -> dict[str, Any]:
         return {"action_mask": self._stepper.buffers.mask.copy(), "_action_mask": self._everywhere.copy()}
 
     def step(
         self, actions: ArrayLike
-    ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
+    ) -> tuple[Observation, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Takes one action id for each environment, [num_envs]; returns the batch of results.
 
         Raises ValueError, and changes nothing, if any is no action id, or illegal under "raise".
@@ -111,7 +112,7 @@ class GameVectorEnv(gym.vector.VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any
         info = self._info()
         if summary:
             self._add_to(info, summary, terminated)
-        return buffers.obs.copy(), buffers.reward.copy(), terminated, np.zeros(self.num_envs, dtype=np.bool_), info
+        return reader(buffers.obs)(), buffers.reward.copy(), terminated, np.zeros(self.num_envs, dtype=np.bool_), info
 
     def _add_to(self, info: dict[str, Any], summary: int, terminated: NDArray[np.bool_]) -> None:
         """Adds what illegal actions and ends leave in info, in gymnasium's form: an array and a mask for each key."""
@@ -121,7 +122,7 @@ class GameVectorEnv(gym.vector.VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any
             mask = np.zeros(info["action_mask"].shape, dtype=np.int8)
             last = self._stepper.buffers.final
             for e in terminated.nonzero()[0].tolist():
-                final_obs[e] = last[e].copy()
+                final_obs[e] = reader(at(last, e))()
                 mask[e] = 1
             final = {"action_mask": mask, "_action_mask": terminated.copy()}
             info["final_obs"], info["_final_obs"] = final_obs, terminated.copy()
@@ -150,6 +151,10 @@ class GameVectorEnv(gym.vector.VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any
         """Goes on from what `get_state` returned; raises ValueError if it does not fit."""
         self._stepper.set_state(state)
         self._keyed = True
+
+    def observations(self) -> Observation:
+        """Returns what the agents see now, with a leading axis of `num_envs`."""
+        return reader(self._stepper.buffers.obs)()
 
     def render(self) -> tuple[Any, ...] | None:
         """Returns one text or picture for each environment, as `render_mode` says."""

@@ -6,18 +6,71 @@ a corridor. Source: the early ship generator of Cosmoteer, as its author told it
 
     >>> from leafwise.envs.starship import generate
     >>> print(generate(seed=7))
+
+Building is a game too, `leafwise.game("starship")` and `leafwise/StarshipPlace-v0`; its rules: `rules`.
 """
 
+import numpy as np
+
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.rules import Rules
+from leafwise.envs.starship import chance, features, hand, options, rules, scores, text
 from leafwise.envs.starship.check import Broken, check
 from leafwise.envs.starship.files import dump, load, read, ship_hash, write
 from leafwise.envs.starship.generator import Generator, generate
 from leafwise.envs.starship.presets import CLASSIC, CRUISER, PRESETS, SCOUT, STAGES, Parameters, preset
 from leafwise.envs.starship.settings import from_toml, switched, to_toml
 from leafwise.envs.starship.ship import Door, PlacedPart, Ship
+from leafwise.envs.starship.tables import SCRATCH
+
+GAME = Game(
+    name="starship",
+    title="Starship, placing the parts of a ship one request at a time (one player)",
+    module=__name__,
+    players=1,
+    rules=Rules(
+        initial_state=rules.initial_state,
+        current_player=rules.current_player,
+        stage=rules.stage,
+        legal_actions=rules.legal_actions,
+        apply_action=rules.apply_action,
+        chance_outcomes=chance.chance_outcomes,
+        sample_outcome=chance.sample_outcome,
+        returns=rules.returns,
+        observe=features.observe,
+    ),
+    make_tables=options.make_tables,
+    width=0,
+    widths=options.width,
+    scratch=SCRATCH,
+    dtype=np.uint16,
+    max_actions=4 * 64 * 64,
+    max_outcomes=16,
+    max_stages=136,
+    stages=rules.STAGES,
+    action_names=options.names,
+    observation_space=features.observation_space,
+    observation=features.Observation,
+    text=text.to_text,
+    parse_row=text.parse_row,
+    outcome_name=text.outcome_name,
+    board=options.to_board,
+    svg=options.to_svg,
+    rgb=options.to_rgb,
+    defaults=options.DEFAULTS,
+    check=options.check,
+    scores=scores.SCORES,
+    default_score="hopeful",
+    rewards={"dense": None, "terminal": rules.final_quality},
+    ais={"hand": hand.named},
+    return_range=(0.0, 1.0),
+    ids={"StarshipPlace": {}},
+)
 
 __all__ = [
     "CLASSIC",
     "CRUISER",
+    "GAME",
     "PRESETS",
     "SCOUT",
     "STAGES",

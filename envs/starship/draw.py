@@ -47,9 +47,9 @@ def image(picture: Scene, scale: float = 1.0) -> Image.Image:
     return canvas.resize((width, height), Image.Resampling.BOX)
 
 
-def svg(ship: Ship, *, lanes: bool = False) -> str:
-    """Returns the picture of a ship with its legend as SVG text."""
-    return _svg_text(scene(ship, lanes=lanes))
+def svg(ship: Ship, *, lanes: bool = False, whole: bool = False) -> str:
+    """Returns the picture of a ship with its legend as SVG text; `whole` shows the whole grid."""
+    return _svg_text(scene(ship, lanes=lanes, whole=whole))
 
 
 def png(ship: Ship, *, lanes: bool = False) -> bytes:
@@ -57,9 +57,9 @@ def png(ship: Ship, *, lanes: bool = False) -> bytes:
     return png_bytes(image(scene(ship, lanes=lanes)))
 
 
-def rgb(ship: Ship) -> NDArray[np.uint8]:
-    """Returns the picture of a ship with its legend as pixels; shape [height, width, 3]."""
-    return np.array(image(scene(ship)), dtype=np.uint8)
+def rgb(ship: Ship, *, whole: bool = False) -> NDArray[np.uint8]:
+    """Returns the picture of a ship with its legend as pixels, shape [height, width, 3]; `whole` as in `svg`."""
+    return np.array(image(scene(ship, whole=whole)), dtype=np.uint8)
 
 
 def png_bytes(picture: Image.Image) -> bytes:

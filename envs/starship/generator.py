@@ -49,7 +49,7 @@ class Generator:
         self._rows[0] = self._start
         key = _seed(seed)
         build(self._rows, self._tables, ORDER, key, np.uint64(attempt), False)
-        stats = {**measured(self._rows, self._tables, self.parameters), **targets(self._rows)}
+        stats = {**measured(self._rows, self._tables), **targets(self._rows)}
         return ship_of_row(self._rows[0], self._kept, int(key), attempt, dict(sorted(stats.items())))
 
     def ship(self, seed: int, *, strict: bool = False) -> Ship:
@@ -83,7 +83,7 @@ class Generator:
         for n, (_, field, name) in enumerate(STAGES):
             if getattr(self.parameters, field).enabled:
                 row = rows[n + 1 : n + 2]
-                stats = dict(sorted({**measured(row, self._tables, self.parameters), **targets(row)}.items()))
+                stats = dict(sorted({**measured(row, self._tables), **targets(row)}.items()))
                 told.append((name, ship_of_row(row[0], self._kept, int(key), attempt, stats)))
         return told
 

@@ -46,11 +46,13 @@ from leafwise.envs.starship.strategies import MOMENT_X, MOMENT_Y, TOTAL, measure
 from leafwise.envs.starship.tables import (
     DOOR_EAST,
     DOOR_SOUTH,
+    FULL,
     HEADER,
     HULL,
     MARGIN_ROWS,
     PARTS_PLACED,
     SEEN,
+    STAGE_WEAPONS,
     VALUE,
 )
 
@@ -188,7 +190,8 @@ def supplied_share(S, i, T, weapons):
 def crew_term(S, i, T):
     """Returns how near the cockpit and the weapons are to crew rooms."""
     stations, total = 0, 0
-    start_from(S, i, T, QUARTERS, BUNK)
+    if not start_from(S, i, T, QUARTERS, BUNK):
+        return 0.0
     for step in range(CREW_STEPS):  # a station counts once for each step at which it is not yet reached
         for k in range(np.int64(S[i, PARTS_PLACED])):
             part = part_kind(S, i, T, k)
@@ -288,32 +291,36 @@ def count_parts(S, i, T, out):
 
 
 @jit
-def measure(S, i, T, full_firepower, box, out):
-    """Writes the six terms and the figures of row `i` into `out`, shape [MEASURES]; rebuilds the planes.
-
-    `box` is scratch of shape [4], int64.
-    """
-    for n in range(MEASURES):
-        out[n] = 0.0
-    load_planes(S, i, T)
+def measure_terms(S, i, T):
+    """Writes the six terms of row `i`, whose planes must be loaded, into `T.terms`, and its mass into the notes."""
+    terms = T.terms
     measure_mass(S, i, T)
-    hull_extent(T, box)
-    out[0] = thrust_term(S, i, T, box)
-    out[1] = cockpit_term(S, i, T)
-    out[2] = 0.5 * supplied_share(S, i, T, True) + 0.5 * supplied_share(S, i, T, False)
-    out[3] = crew_term(S, i, T)
-    out[4] = fire_term(S, i, T, full_firepower)
-    out[5] = skin_term(S, i, T)
+    hull_extent(T, T.box)
+    terms[0] = thrust_term(S, i, T, T.box)
+    terms[1] = cockpit_term(S, i, T)
+    terms[2] = 0.5 * supplied_share(S, i, T, True) + 0.5 * supplied_share(S, i, T, False)
+    terms[3] = crew_term(S, i, T)
+    terms[4] = fire_term(S, i, T, T.P[STAGE_WEAPONS, FULL])
+    terms[5] = skin_term(S, i, T)
+
+
+@jit
+def measure(S, i, T, out):
+    """Writes the six terms and the figures of row `i` into `out`, shape [MEASURES]; rebuilds the planes."""
+    load_planes(S, i, T)
+    measure_terms(S, i, T)
+    for n in range(MEASURES):
+        out[n] = T.terms[n] if n < len(TERM_WEIGHTS) else 0.0
     count_parts(S, i, T, out)
-    count_cells(S, i, T, box, out)
+    count_cells(S, i, T, T.box, out)
     out[F_MASS] = T.notes[TOTAL] / 100.0
     out[F_LENGTH] = corridor_length(S, i, T)
 
 
 @jit
-def weighted_quality(out):
+def weighted_quality(terms):
     """Returns the weighted sum of the six terms, whether or not the ship is valid."""
     total = 0.0
     for n in range(6):
-        total += TERM_WEIGHTS[n] * out[n]
+        total += TERM_WEIGHTS[n] * terms[n]
     return total

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.starship.presets import Parameters
 from leafwise.envs.starship.quality import FIGURES, MEASURES, TERM_WEIGHTS, TERMS, measure
 from leafwise.envs.starship.ship import Ship, fill_row
 from leafwise.envs.starship.tables import (
@@ -24,13 +23,13 @@ WHOLE = frozenset(FIGURES) - {"mass", "corridor_length", "symmetry"}
 """Figures that are whole numbers."""
 
 
-def measured(S: NDArray[np.uint16], T: Tables, parameters: Parameters) -> dict[str, Any]:
+def measured(S: NDArray[np.uint16], T: Tables) -> dict[str, Any]:
     """Returns the figures of row 0: `quality` (0 if not valid), the six terms, and what is reported beside them.
 
     Price in credits, mass in tonnes, `forward_acceleration` in thrust per tonne; fractions rounded to 6 digits.
     """
-    out, box = np.empty(MEASURES, dtype=np.float64), np.empty(4, dtype=np.int64)
-    measure(S, np.uint64(0), T, parameters.weapons.full_firepower, box, out)
+    out = np.empty(MEASURES, dtype=np.float64)
+    measure(S, np.uint64(0), T, out)
     values = out.tolist()
     stats: dict[str, Any] = dict(zip((*TERMS, *FIGURES), values, strict=True))
     potential = sum(weight * term for weight, term in zip(TERM_WEIGHTS, values, strict=False))
@@ -54,6 +53,6 @@ def stats_of(ship: Ship) -> dict[str, Any]:
     """Returns the figures of a ship, measured anew; the targets are taken from its own stats."""
     S, T = new_rows(ship.parameters, 1), new_tables(ship.parameters)
     fill_row(S[0], ship)
-    figures: dict[str, Any] = measured(S, T, ship.parameters)
+    figures: dict[str, Any] = measured(S, T)
     figures.update({name: ship.stats[name] for name in ("thrust_target", "weapon_target") if name in ship.stats})
     return dict(sorted(figures.items()))

@@ -160,9 +160,12 @@ def ship_shapes(ship: Ship, box: Box, *, lanes: bool = False, centre: bool = Tru
     return shapes
 
 
-def scene(ship: Ship, *, lanes: bool = False) -> Scene:
-    """Returns the picture of a ship with its legend and footer."""
-    box = hull_box(ship)
+def scene(ship: Ship, *, lanes: bool = False, whole: bool = False) -> Scene:
+    """Returns the picture of a ship with its legend and footer.
+
+    `whole` shows the whole grid, so that all pictures of a preset are of one size, and leaves the seed out.
+    """
+    box = Box(0, 0, ship.grid, ship.grid) if whole else hull_box(ship)
     legend = list(_legend(ship))
     width, height = (box.right - box.left) * CELL, (box.bottom - box.top) * CELL
     legend_height = 18 * (len(legend) + 1)
@@ -177,15 +180,16 @@ def scene(ship: Ship, *, lanes: bool = False) -> Scene:
         shapes.append(Text(width + 32, y - 1, name, 12, INK))
         shapes.append(Text(width + 152, y - 1, str(count), 12, FAINT_INK))
     shapes.append(Rectangle(0, total, width + 190, 48, PANEL_COLOUR))
-    for k, (text, colour) in enumerate(footer(ship)):
+    for k, (text, colour) in enumerate(footer(ship, seed=not whole)):
         shapes.append(Text(12, total + 6 + 19 * k, text, 12, colour))
     return Scene(width + 190, total + 48, shapes)
 
 
-def footer(ship: Ship) -> list[tuple[str, str]]:
+def footer(ship: Ship, *, seed: bool = True) -> list[tuple[str, str]]:
     """Returns the two lines below a ship, with their colours."""
     s = ship.stats
-    first = f"{ship.parameters.preset}, seed {ship.seed}   price {s['price']:,}   quality {s['quality']:.3f}"
+    name = ship.parameters.preset + (f", seed {ship.seed}" if seed else "")
+    first = f"{name}   price {s['price']:,}   quality {s['quality']:.3f}"
     second = f"thrust score {s['thrust_score']}   firepower {s['firepower']}   seats {s['seats']}"
     if ship.reasons:
         return [(first, INK), ("not valid: " + ", ".join(sorted(ship.reasons, key=REASON_NAMES.index)), ALARM)]

@@ -3,7 +3,8 @@
 A state is one row of 16-bit words: a header, one word for each cell of the grid in raster order, and two words for
 each part in placement order.
 
-- header: the words named below; `POINTS + stage` and `TARGET + stage` hold a stage's progress and its target.
+- header: the words named below; `POINTS + stage` and `TARGET + stage` hold a stage's progress and its target. What
+  stands from PHASE on is the building game's (see `turns`); the generator leaves it 0.
 - cell: SPACE, ARMOUR, CORRIDOR or ROOM + part, with DOOR_EAST and DOOR_SOUTH for the cell's own east and south edge.
 - part: first word `part | rotation << 4 | door slot << 8`, second word `x | y << 8` of its top-left cell.
 """
@@ -20,7 +21,11 @@ from leafwise.envs.starship.presets import MOST_PARTS, STAGES, Parameters, most_
 
 PARTS_PLACED, REASONS, SKIPS, EXHAUSTED = 0, 1, 2, 3
 POINTS, TARGET = 4, 20
-HEADER = 36
+PHASE, TURN, QUEUE, DIGITS, KEY = 36, 37, 38, 41, 42
+"""The placing stage that runs; who acts next; the requests in sight, plus 1; the hull's number and its digits so far."""
+PREVIEW = 3
+"""Requests in sight: the current one and two more."""
+HEADER = 46
 DOOR_EAST, DOOR_SOUTH, VALUE = 0x4000, 0x8000, 0x3FFF
 
 STAGE_SHAPE, STAGE_FILL, STAGE_COCKPIT, STAGE_REACTOR, STAGE_COCKPIT_ARMOUR, STAGE_REACTOR_ARMOUR = 1, 2, 3, 4, 5, 6
@@ -48,6 +53,8 @@ RANDOM, PROTECTED, CENTRALIZED, FARTHEST, NEAR, ALIGN = range(6)
 ENABLED, LIMIT, STRATEGY, FIRST_TIE, LOW, HIGH = range(6)
 REACH, LAYERS = 6, 7
 """REACH: near, scan range, longest path or redraws; LAYERS: layers, iterations, or whether the hull is mirrored."""
+FULL = REACH
+"""In the weapons' row: the firepower that earns the whole fire term."""
 WEIGHTS = 8
 """The weights of three kinds, then of the facings N, E, S, W; the shape's module sizes stand here instead."""
 FACINGS = 11
@@ -94,6 +101,18 @@ class Tables(NamedTuple):
     """Stream of what is asked for; shape [2]."""
     place: NDArray[np.uint64]
     """Stream of where things go; shape [2]."""
+    box: NDArray[np.int64]
+    """The hull's left, top, right and bottom while terms are measured; shape [4]."""
+    terms: NDArray[np.float64]
+    """The six terms of the quality; shape [6]."""
+    stop: NDArray[np.uint8]
+    """Not 0 once a search is to stop; shape [1]."""
+    leaf: Any = ()
+    """Weights of a leaf evaluator."""
+
+
+SCRATCH = ("B", "D", "notes", "request", "place", "box", "terms")
+"""What compiled code scribbles on: each thread needs its own."""
 
 
 def new_tables(parameters: Parameters) -> Tables:
@@ -113,6 +132,9 @@ def new_tables(parameters: Parameters) -> Tables:
         notes=np.zeros(4 + MOST_PARTS, dtype=np.int64),
         request=np.zeros(2, dtype=np.uint64),
         place=np.zeros(2, dtype=np.uint64),
+        box=np.zeros(4, dtype=np.int64),
+        terms=np.zeros(6),
+        stop=np.zeros(1, dtype=np.uint8),
     )
 
 
@@ -155,6 +177,7 @@ def encode(parameters: Parameters) -> NDArray[np.int64]:
             *(mounts.weight_north, mounts.weight_east),
             *(mounts.weight_south, mounts.weight_west),
         )
+    P[STAGE_WEAPONS, FULL] = weapons.full_firepower
     P[STAGE_THRUSTERS, WEIGHTS:FACINGS] = thrusters.weight_small, thrusters.weight_medium, thrusters.weight_large
     P[STAGE_WEAPONS, WEIGHTS : WEIGHTS + 2] = weapons.weight_medium, weapons.weight_large
     for number, supply in ((STAGE_AMMO, parameters.ammo_supplies), (STAGE_POWER, parameters.power_storage)):

@@ -2,7 +2,7 @@
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.rules import Rules
-from leafwise.envs.threes import baselines, draw, features, rules, scores, tables, text
+from leafwise.envs.threes import baselines, chance, draw, features, rules, scores, tables, text
 
 GAME = Game(
     name="threes",
@@ -15,8 +15,8 @@ GAME = Game(
         stage=rules.stage,
         legal_actions=rules.legal_actions,
         apply_action=rules.apply_action,
-        chance_outcomes=rules.chance_outcomes,
-        sample_outcome=rules.sample_outcome,
+        chance_outcomes=chance.chance_outcomes,
+        sample_outcome=chance.sample_outcome,
         returns=rules.returns,
         observe=features.observe,
         transform=features.transform,

@@ -18,7 +18,7 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import jit, specialise
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import mix
-from leafwise.envs.threes.rules import (
+from leafwise.envs.threes.row import (
     DECK,
     FIFTEEN,
     FOUR,

@@ -11,7 +11,7 @@ import numpy as np
 from leafwise.envs.core.cells import CellFeatures
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.stream import u64
-from leafwise.envs.threes.rules import (
+from leafwise.envs.threes.row import (
     DIRECTION,
     FIFTEEN,
     FOUR,

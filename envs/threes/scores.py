@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.evaluator import Evaluator, Terminal
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.stream import u64
-from leafwise.envs.threes.rules import (
+from leafwise.envs.threes.row import (
     FOUR,
     LINE,
     NIBBLES,

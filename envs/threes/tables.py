@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.threes.rules import NO_MERGE_6144, Tables
+from leafwise.envs.threes.row import NO_MERGE_6144, Tables
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "bonus_value": ("uniform", "window3"),

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.threes import rules as r
-from leafwise.envs.threes.rules import Tables
+from leafwise.envs.threes import row as r
+from leafwise.envs.threes.row import Tables
 
 ACTIONS = ("up", "down", "left", "right")
 DECISION, ENTER, DRAW, SETUP = (int(p) for p in (r.DECISION, r.ENTER, r.DRAW, r.SETUP))

@@ -1,8 +1,8 @@
 """What hand-made play of Threes is worth: random, every score at depths 1 to 3, and the two public programs.
 
 `python -m leafwise.experiments.threes.baselines` plays every player of `PLAN` on the same seeds, from 1,000,000 on,
-and writes `baselines.json` after each; what stands there already is not played again, so a stopped study goes on where it
-was. `baselines.md` is the table of the results.
+and writes `baselines.json` after every tenth of a player's games; what stands there already is not played again, so a
+stopped study goes on where it was. `baselines.md` is the table of the results.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.registry import game
-from leafwise.training.arena import FINAL_SEED, Evaluation, evaluate
+from leafwise.training.arena import FINAL_SEED, Evaluation, bootstrap_interval, evaluate
 
 GAMES_AT_DEPTH = {1: 1000, 2: 400, 3: 120}
 SCORES = ("openness", "openness_wegner", "rows", "rows_cli", "total_score", "empty_spaces")
@@ -43,22 +43,31 @@ class Config:
     """Where the results are, and go."""
 
 
-def figures(evaluation: Evaluation) -> dict[str, Any]:
-    """Returns what is kept of an evaluation."""
-    low, high = evaluation.interval()
-    values = 3 * 2.0 ** (evaluation.best_cells - 3)
+def figures(evaluations: list[Evaluation]) -> dict[str, Any]:
+    """Returns what is kept of one player's games, played in parts."""
+    scores, best_cells = (np.concatenate([getattr(e, name) for e in evaluations]) for name in ("scores", "best_cells"))
+    moves = sum(e.moves for e in evaluations)
+    low, high = bootstrap_interval(scores)
+    values = 3 * 2.0 ** (best_cells - 3)
     return {
-        "games": len(evaluation.scores),
-        "first_seed": evaluation.first_seed,
-        "mean": evaluation.mean,
+        "games": len(scores),
+        "first_seed": FINAL_SEED,
+        "mean": float(scores.mean()),
         "ci_low": low,
         "ci_high": high,
-        "median": float(np.median(evaluation.scores)),
+        "median": float(np.median(scores)),
         "reached": {str(tile): float((values >= tile).mean()) for tile in MILESTONES},
-        "moves": evaluation.moves,
-        "seconds_per_move": evaluation.seconds_per_move,
-        "scores": evaluation.scores.tolist(),
+        "moves": moves,
+        "seconds_per_move": sum(e.seconds_per_move * e.moves for e in evaluations) / moves,
+        "scores": scores.tolist(),
+        "best_cells": best_cells.tolist(),
     }
+
+
+def played_before(name: str, result: dict[str, Any]) -> Evaluation:
+    """Returns the games that stand in the results as an evaluation to be added to."""
+    scores, best_cells = (np.array(result[key]) for key in ("scores", "best_cells"))
+    return Evaluation(name, FINAL_SEED, scores, best_cells, result["moves"], result["seconds_per_move"])
 
 
 def table(results: dict[str, Any]) -> str:
@@ -87,13 +96,17 @@ def study(folder: Path, processes: int, plan: dict[str, int]) -> dict[str, Any]:
     path = folder / "baselines.json"
     results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     for name, games in plan.items():
-        if name not in results or results[name]["games"] < games:
-            results[name] = figures(evaluate(game("threes"), name, games, FINAL_SEED, processes=processes))
+        done = results[name]["games"] if name in results else 0
+        parts = [played_before(name, results[name])] if 0 < done < games else []
+        while done < games:
+            part = min(max(games // 10, 1), games - done)
+            parts.append(evaluate(game("threes"), name, part, FINAL_SEED + done, processes=processes))
+            done += part
+            results[name] = figures(parts)
             write(path, json.dumps(results) + "\n")
             write(folder / "baselines.md", table(results))
-            print(
-                f"{name}: {results[name]['mean']:,.0f}, {results[name]['seconds_per_move']:.2g} s per move", flush=True
-            )
+            seconds = results[name]["seconds_per_move"]
+            print(f"{name}: {results[name]['mean']:,.0f}, {done} games, {seconds:.2g} s per move", flush=True)
     return results
 
 

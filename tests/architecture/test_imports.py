@@ -14,8 +14,6 @@ FLOORS = ("envs", "search", "models", "training", "experiments", "leafwise")
 """From the ground up: a floor may import itself and the floors below it. The last is the front door."""
 TRAINING_ONLY = ("torch", "stable_baselines3", "sb3_contrib", "tensorboard")
 LONGEST = 400
-EXCUSED = {"envs/threes/rules.py": 560}
-"""Files that have a reason to be longer, and how long they may be: all rules of one game in one place."""
 
 
 def tracked() -> list[str]:
@@ -112,11 +110,7 @@ def test_importing_brings_no_torch(module: str) -> None:
 @pytest.mark.parametrize("name", tracked())
 def test_files_are_short(name: str) -> None:
     lines = len((ROOT / name).read_text().splitlines())
-    assert lines <= EXCUSED.get(name, LONGEST), f"{name} has {lines} lines"
-
-
-def test_excuses_are_needed() -> None:
-    assert all(len((ROOT / name).read_text().splitlines()) > LONGEST for name in EXCUSED)
+    assert lines <= LONGEST, f"{name} has {lines} lines"
 
 
 def test_every_package_is_installed_and_every_folder_is_a_package() -> None:

@@ -56,13 +56,17 @@ class Session:
         """`seats` names who sits where; None is a person."""
         self.state, self.stream, self.seats = state, stream, seats
         self.before: list[tuple[State, NDArray[np.uint64]]] = []
+        self.odds = ""
+        """What chance could do after the last action, in games where it is little."""
 
     def play(self, action: str | int) -> list[str]:
         """Plays an action and all chance after it; returns what chance did. Raises ValueError if it is not legal."""
         after = self.state.play(action)
         self.before.append((self.state, self.stream.copy()))
         happened = []
+        self.odds = ""
         while after.is_chance:
+            self.odds = self.odds or odds(after)
             earlier, after = after, after.sample(self.stream)
             happened.append(after.game.outcome_name(earlier.row, after.row, after.game._shared_tables))
         self.state = after
@@ -76,6 +80,19 @@ class Session:
                 del self.before[k:]
                 return True
         return False
+
+
+FEW_OUTCOMES = 12
+
+
+def odds(state: State) -> str:
+    """Returns the outcomes of a chance stage with their probabilities; "" in games where they can be many."""
+    game = state.game
+    if game.max_outcomes > FEW_OUTCOMES:
+        return ""
+    outcomes = sorted(state.outcomes(), key=lambda outcome: -outcome[0])
+    named = ((p, game.outcome_name(state.row, after.row, game._shared_tables)) for p, after in outcomes)
+    return ", ".join(f"{name} {100 * p:.3g} %" for p, name in named)
 
 
 def legal_text(state: State, most: int = 24) -> str:
@@ -123,6 +140,8 @@ def turn_of_person(session: Session, search: Search) -> bool:
             except ValueError as problem:
                 say(f"{problem}; {HELP}")
                 continue
+            if session.odds:
+                say(f"odds: {session.odds}")
             if happened:
                 say(f"then: {', '.join(happened)}")
             return True
@@ -151,6 +170,8 @@ def play(session: Session, search: Search) -> int:
             continue
         action = choose(chooser, session.state)
         happened = session.play(action)
+        if session.odds:
+            say(f"odds: {session.odds}")
         say(f"{chooser.name} plays {game.actions[action]}" + (f", then: {', '.join(happened)}" if happened else ""))
     say("\n" + session.state.board())
     say(ending(game, session.state))

@@ -1,0 +1,61 @@
+"""The options of the building game, and the tables, sizes and pictures that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.starship.draw import rgb, svg
+from leafwise.envs.starship.presets import PRESETS, preset
+from leafwise.envs.starship.report import measured
+from leafwise.envs.starship.ship import Ship, ship_of_row
+from leafwise.envs.starship.tables import Tables, new_tables, row_length
+from leafwise.envs.starship.text import PRESET_OF_GRID, action_names
+
+DEFAULTS = {"preset": "scout"}
+
+
+def check(options: dict[str, Any]) -> dict[str, Any]:
+    """Returns the options; raises ValueError for a preset that there is not."""
+    if not isinstance(options["preset"], str) or options["preset"] not in PRESETS:
+        raise ValueError(f"starship: expected preset among {', '.join(PRESETS)}, got {options['preset']!r}")
+    return options
+
+
+def make_tables(options: Mapping[str, Any]) -> Tables:
+    """Returns the tables of a preset."""
+    return new_tables(preset(options["preset"]))
+
+
+def width(options: Mapping[str, Any]) -> int:
+    """Returns the number of words of a row."""
+    return row_length(preset(options["preset"]))
+
+
+def names(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the names of the actions."""
+    return action_names(preset(options["preset"]).grid)
+
+
+def ship_at(row: NDArray[Any], T: Tables, seed: int = 0) -> Ship:
+    """Returns a row as a ship, as it stands; `seed` is written into it."""
+    rows = np.array([row], dtype=np.uint16)
+    return ship_of_row(rows[0], PRESETS[PRESET_OF_GRID[T.grid]], seed, 0, measured(rows, T))
+
+
+def to_board(row: NDArray[Any], T: Tables) -> str:
+    """Returns the ship in letters, one row of the grid a line."""
+    return ship_at(row, T).text
+
+
+def to_svg(row: NDArray[Any], T: Tables) -> str:
+    """Returns the picture of the ship as SVG text."""
+    return svg(ship_at(row, T), whole=True)
+
+
+def to_rgb(row: NDArray[Any], T: Tables) -> NDArray[np.uint8]:
+    """Returns the picture of the ship as pixels, of one size for all ships of a preset."""
+    return rgb(ship_at(row, T), whole=True)

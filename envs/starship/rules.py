@@ -1,0 +1,104 @@
+"""Building a ship as a game for one: chance draws the hull and the requests, the builder says where each part goes.
+
+A decision places the current request: action `(rotation * grid + y) * grid + x`, its footprint's top-left cell. The
+request and the two after it are in sight, as far as the running stage reaches; a request without a legal place is
+skipped. Armour and the extra doors come by themselves, as in the generator, whose requests and rules these are: the
+generator's own choices (`hand.HandBuilder`) on the stream of a seed give the generator's ship of that seed.
+
+The return is the potential: the quality as it would be if the ship stood as it is, missing terms 0. It is 0 at the
+start and, at the end, the quality, which is 0 if a stage fell short of its minimum. Such a failure ends the game.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leafwise.envs.core.jit import jit
+from leafwise.envs.core.rules import CHANCE, TERMINAL, copy_row
+from leafwise.envs.starship.board import ONE, ZERO, contiguous, load_planes, lowest
+from leafwise.envs.starship.legality import find_anchors
+from leafwise.envs.starship.quality import measure_terms, weighted_quality
+from leafwise.envs.starship.stages import put_request
+from leafwise.envs.starship.tables import ANCHORS, LIMIT, PARTS_PLACED, PHASE, QUEUE, REASONS, TURN
+from leafwise.envs.starship.turns import (
+    DECISION,
+    DRAW_HULL,
+    DRAW_REQUEST,
+    OVER,
+    drop_request,
+    first_rotation,
+    last_rotation,
+    settle,
+)
+
+STAGES = ("decision", "hull", "target", "request")
+
+
+@jit
+def initial_state(S, i, T):
+    """Writes the start: no hull yet."""
+    for word in range(S.shape[1]):
+        S[i, word] = 0
+
+
+@jit(inline=True)
+def current_player(S, i, T):
+    """Returns 0 at a decision, else CHANCE or TERMINAL."""
+    turn = S[i, TURN]
+    if turn == DECISION:
+        return 0
+    return TERMINAL if turn == OVER else CHANCE
+
+
+@jit(inline=True)
+def stage(S, i, T):
+    """Returns the index of the stage in STAGES; 0 at the end."""
+    turn = np.int64(S[i, TURN])
+    return turn + 1 if DRAW_HULL <= turn <= DRAW_REQUEST else 0
+
+
+@jit
+def legal_actions(S, i, A, T):
+    """Writes the legal places of the current request to `A`, ascending; returns how many."""
+    load_planes(S, i, T)
+    phase, entry = np.int64(S[i, PHASE]), np.int64(S[i, QUEUE]) - 1
+    part, limit, count = T.kinds[phase, entry // 4], T.P[phase, LIMIT], 0
+    for r in range(first_rotation(T, part, entry), last_rotation(T, part, entry)):
+        find_anchors(T, part, r)
+        w, h = T.size[part, r, 0], T.size[part, r, 1]
+        for y in range(T.grid):
+            left = T.B[ANCHORS, y + 1]
+            while left != ZERO:
+                x = lowest(left)
+                left &= left - ONE
+                if contiguous(T.B, T.grid, x, y, w, h, limit):
+                    A[count] = (r * T.grid + y) * T.grid + x
+                    count += 1
+    return count
+
+
+@jit
+def apply_action(S, i, a, j, T):
+    """Copies row `i` to row `j` and places the current request there."""
+    copy_row(S, i, j)
+    load_planes(S, j, T)
+    phase = np.int64(S[j, PHASE])
+    put_request(S, j, T, phase, T.kinds[phase, (np.int64(S[j, QUEUE]) - 1) // 4], np.int64(a))
+    drop_request(S, j)
+    settle(S, j, T)
+
+
+@jit
+def returns(S, i, T):
+    """Returns the potential; at the end the quality."""
+    if S[i, PARTS_PLACED] == 0 or S[i, REASONS] != 0:
+        return 0.0
+    load_planes(S, i, T)
+    measure_terms(S, i, T)
+    return weighted_quality(T.terms)
+
+
+@jit
+def final_quality(S, i, j, k, T):
+    """Reward "terminal": the quality when the ship is finished, else 0."""
+    return returns(S, k, T) if S[k, TURN] == OVER else 0.0

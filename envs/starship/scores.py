@@ -1,0 +1,70 @@
+"""Hand-made evaluators of unfinished ships."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.jit import jit
+from leafwise.envs.starship.quality import TERM_WEIGHTS
+from leafwise.envs.starship.rules import returns
+from leafwise.envs.starship.tables import (
+    LOW,
+    POINTS,
+    REASONS,
+    STAGE_AMMO,
+    STAGE_COCKPIT,
+    STAGE_CREW,
+    STAGE_POWER,
+    STAGE_THRUSTERS,
+    STAGE_WEAPONS,
+    TARGET,
+    TURN,
+)
+from leafwise.envs.starship.turns import OVER
+
+MEAN_TERMS = (0.59, 0.87, 0.77, 0.51, 0.71, 0.96)
+"""Means of the terms over hand-made ships of the preset classic, in the order of `quality.TERMS`."""
+THRUST, COCKPIT, SUPPLY, CREW, FIRE, SKIN = TERM_WEIGHTS
+BUDGETS = (
+    (STAGE_THRUSTERS, THRUST * MEAN_TERMS[0]),
+    (STAGE_COCKPIT, COCKPIT * MEAN_TERMS[1]),
+    (STAGE_AMMO, SUPPLY * MEAN_TERMS[2] / 2),
+    (STAGE_POWER, SUPPLY * MEAN_TERMS[2] / 2),
+    (STAGE_CREW, CREW * MEAN_TERMS[3]),
+    (STAGE_WEAPONS, FIRE * MEAN_TERMS[4]),
+)
+"""Stages, and what their parts are worth in the quality of an ordinary ship."""
+
+
+@jit
+def potential(S, i, T):
+    """Returns the quality as it would be if the ship stood as it is; 0 once it cannot be valid any more."""
+    return returns(S, i, T)
+
+
+@jit
+def hopeful(S, i, T):
+    """Returns the potential, plus what an ordinary ship earns by the parts that are still to come."""
+    if S[i, REASONS] != 0:
+        return 0.0
+    value = returns(S, i, T)
+    if S[i, TURN] == OVER:
+        return value
+    for k in range(len(BUDGETS)):
+        budget, worth = BUDGETS[k]
+        target = max(np.int64(S[i, TARGET + budget]), T.P[budget, LOW])
+        missing = target - np.int64(S[i, POINTS + budget])
+        if missing > 0:
+            value += worth * missing / target
+    return min(1.0, value)
+
+
+def _evaluator(name: str, value: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Evaluator]:
+    return lambda options: Evaluator(name=name, value=value, stage="request", low=0.0, high=1.0)
+
+
+SCORES = {"hopeful": _evaluator("hopeful", hopeful), "potential": _evaluator("potential", potential)}

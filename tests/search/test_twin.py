@@ -8,17 +8,20 @@ from leafwise.envs.registry import game, games
 from leafwise.search import Search
 from twins.recursion import Naive
 
-GAMES = [*map(game, games()), dice.GAME, solitaire.GAME]
+SMALL = {"trap": {"size": 4}}
+"""Variants that are searched in place of the defaults."""
+GAMES = [*(game(name, **SMALL.get(name, {})) for name in games()), dice.GAME, solitaire.GAME]
 SCORES = {
     "threes": ["rows"],
     "dice": ["lead", "lead_at_die"],
     "solitaire": ["hope", "points_and_discards"],
 }
 """Scores to search with, where it is not the default score alone."""
-DEPTHS = {"threes": 2, "cassis": 3, "trilobite": 4, "dice": 4, "solitaire": 3}
+DEPTHS = {"threes": 2, "cassis": 3, "trilobite": 4, "dice": 4, "solitaire": 3, "friday": 1}
 """Depth of the searches that are compared with each other and with the recursion (default: 2)."""
 CASES = [(g, score) for g in GAMES for score in SCORES.get(g.name, [g.default_score])]
-COUNT = 1000
+COUNT, BUDGET = 1000, 2_000_000
+"""Positions of a game, fewer once the plain searches have valued so many leaves."""
 
 BARE = {"table_mb": 0, "ordering": ()}
 EXACT = {
@@ -52,8 +55,12 @@ def test_the_plain_search_is_the_naive_recursion(g, score):
     evaluator, depth = g.score(score), depth_of(g)
     naive = Naive(g, evaluator)
     search = Search(g, evaluator, depth, **EXACT["plain"])
+    leaves = 0
     for state in positions(g, COUNT):
+        if leaves > BUDGET:
+            break
         result = search(state)
+        leaves += result.leaves
         expected = naive.values(state, depth)
         assert result.values.keys() == expected.keys()
         assert all(same(value, expected[a]) for a, value in result.values.items()), str(state)
@@ -71,6 +78,8 @@ def test_exact_options_change_no_value(g, score):
     searches = {name: Search(g, evaluator, depth, **options) for name, options in EXACT.items()}
     work = dict.fromkeys(EXACT, 0)
     for state in positions(g, COUNT)[::2]:
+        if work["plain"] > BUDGET // 4:
+            break
         plain = searches["plain"](state)
         for name, search in searches.items():
             result = search(state)

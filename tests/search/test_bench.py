@@ -4,7 +4,7 @@ import pytest
 
 from games import dice
 from leafwise.envs.registry import game
-from leafwise.search import Search
+from leafwise.search import Search, bench
 from leafwise.search.bench import OPTIONS, POSITIONS, bench_options
 from leafwise.search.scalar_threes import ScalarSearch
 
@@ -36,3 +36,14 @@ def test_options_are_measured_at_equal_value():
     assert rates["one value node ratio"] <= rates["pruning + table, values, killers node ratio"]
     exact = [name for name in OPTIONS if name not in ("cutoff", "width 3")]
     assert max(rates[f"{option} error"] for option in exact) < 1e-12
+
+
+def test_the_depth_that_a_clock_allows_is_measured(monkeypatch):
+    monkeypatch.setattr(bench, "CLOCK", 0.01)
+    trap = game("trap", size=4)
+    rates = bench.bench_clock(trap)
+    assert set(rates) == {f"{name}/{what}" for name in trap.scores for what in ("nodes/s", "depth in 0.01 s")}
+    assert min(rates.values()) >= 1
+    positions = bench.early_positions(trap, 4)
+    assert len(positions) == 4
+    assert all(state.legal_actions for state in positions)

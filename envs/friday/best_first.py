@@ -185,7 +185,7 @@ def expand(B, node, T):
     scratch = u64(S.shape[0] - LEVELS)
     n0, n1, n2 = few(S, u64(node), B.A[0], T), 0, 0
     k0, k1, k2 = 0, 0, 0
-    path0, path1 = 0, 0
+    path0 = path1 = np.int64(0)
     level = 0
     before = phase(S, u64(node))
     while True:
@@ -271,13 +271,13 @@ def expand_removal(B, node, T):
                 chosen |= np.int64(1) << k
         remove_set(B, node, chosen, n, T)
         return
-    for chosen in range((1 << n) - 1, -1, -1):
+    for subset in range((1 << n) - 1, -1, -1):
         doubled = False
         for k in range(1, n):
-            if B.kept[k] == B.kept[k - 1] and (chosen >> k) & 1 and not (chosen >> (k - 1)) & 1:
+            if B.kept[k] == B.kept[k - 1] and (subset >> k) & 1 and not (subset >> (k - 1)) & 1:
                 doubled = True
         if not doubled:
-            remove_set(B, node, np.int64(chosen), n, T)
+            remove_set(B, node, np.int64(subset), n, T)
 
 
 @jit

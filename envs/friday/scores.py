@@ -55,7 +55,9 @@ def life_left(S, i):
     if mode(S, i) != LOST:
         return np.int64(life(S, i))
     debt = get(S[i, STATUS], DEBT_AT, M6)
-    return np.int64(-999) if debt == RUIN else -max(np.int64(debt), 1)
+    if debt == RUIN:
+        return np.int64(-999)
+    return -np.int64(debt) if debt else np.int64(-1)
 
 
 @jit
@@ -145,7 +147,7 @@ def pirates_score(S, i, T):
 @jit
 def final_score(S, i, T):
     """Returns the score of the booklet: card values, -5 an aging card, 15 a pirate, 5 a life if won, -3 a hazard left."""
-    points = 0
+    points = np.int64(0)
     cards = possessed(S, i, T)
     while cards:
         kind = first_kind(cards, T)

@@ -170,8 +170,8 @@ def study(folder: Path, processes: int, plan: Sequence[Entry], seconds: float = 
             part = range(first, min(first + max(entry.games // 100, 1), FINAL_SEED + entry.games))
             batches = [part[k : k + BATCH] for k in range(0, len(part), BATCH)]
             for played in run_batches(partial(play_seeds, game, entry.player), batches, processes):  # type: ignore[arg-type]
-                outcomes += played  # type: ignore[arg-type]
-            results[entry.name] = found = figures(outcomes)  # type: ignore[arg-type]
+                outcomes += played
+            results[entry.name] = found = figures(outcomes)
             write(path, json.dumps(results) + "\n")
             write(folder / "baselines.md", table(results))
             print(

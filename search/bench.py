@@ -9,6 +9,7 @@ from typing import Any
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
+from leafwise.envs.core.stream import new_stream
 from leafwise.envs.registry import game as find_game
 from leafwise.search.engine import Search
 
@@ -98,11 +99,65 @@ def bench_options(game: Game, state: State, depth: int = 4, seconds: float = 0.5
     return rates
 
 
+CLOCK = 0.2
+"""Seconds in which the depth reached is measured."""
+
+
+def bench_clock(game: Game) -> dict[str, float]:
+    """Returns nodes per second and the mean depth reached in `CLOCK` seconds, for every hand-made score of the game.
+
+    The search considers the fewest actions that the game can name; positions are the start and three some turns later.
+    """
+    rates: dict[str, float] = {}
+    positions = early_positions(game, 4)
+    for name in game.scores:
+        search = Search(
+            game, game.score(name), seconds=CLOCK, candidates=game.candidates[1], star2=True, all_values=False
+        )
+        found = [search(state) for state in positions]
+        rates[f"{name}/nodes/s"] = sum(r.nodes for r in found) / sum(r.seconds for r in found)
+        rates[f"{name}/depth in {CLOCK:g} s"] = sum(r.depth for r in found) / len(found)
+    return rates
+
+
+def early_positions(game: Game, n: int) -> list[State]:
+    """Returns the start, and the first decisions after 6, 12, ... of a game between greedy searches."""
+    stream, state = new_stream(1), game.new(1)
+    greedy = Search(game, game.score(), 1, candidates=game.candidates[1])
+    found = [state]
+    while len(found) < n:
+        for _ in range(6):
+            if not state.is_terminal:
+                state = state.play(greedy(state).action).settle(stream)  # type: ignore[arg-type]
+        if state.is_terminal:
+            state = game.new(1)
+        else:
+            found.append(state)
+    return found
+
+
+def bench_threads(game: Game, seconds: float = 0.5, at_least: float = 0.05, threads: int = 2) -> dict[str, float]:
+    """Returns how many times as fast as one thread several threads search the start.
+
+    The depth is the first at which one thread takes `at_least` seconds, at most 12. Both are timed in turns, the best of
+    repeats each, so that the load of the machine meets both.
+    """
+    state, depth = game.new(0), 1
+    while Search(game, game.score(), depth)(state).seconds < at_least and depth < 12:
+        depth += 1
+    searches = [Search(game, game.score(), depth, threads=n) for n in (1, threads)]
+    best = [float("inf")] * 2
+    end = perf_counter() + seconds
+    while perf_counter() < end or float("inf") in best:
+        best = [min(time, best_time(partial(search, state), 0.0)) for time, search in zip(best, searches, strict=True)]
+    return {f"{game.default_score}/start/depth={depth} speed-up of {threads} threads": best[0] / best[1]}
+
+
 def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
     """Returns leaves per second by leaf, position and depth; for Threes as it is by default, `bench_threes`."""
     if game == find_game("threes"):
-        return bench_threes(seconds=seconds)
-    rates = {}
+        return bench_threes(seconds=seconds) | bench_threads(game, seconds)
+    rates = bench_threads(game, seconds) | (bench_clock(game) if game.candidates else {})
     state = game.new(0)
     for depth in (1, 2, 3):
         search = Search(game, game.score(), depth)

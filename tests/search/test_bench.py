@@ -5,7 +5,7 @@ import pytest
 from games import dice
 from leafwise.envs.registry import game
 from leafwise.search import Search
-from leafwise.search.bench import OPTIONS, POSITIONS, bench_options
+from leafwise.search.bench import OPTIONS, POSITIONS, bench_options, bench_threads
 from leafwise.search.scalar_threes import ScalarSearch
 
 THREES = game("threes")
@@ -36,3 +36,9 @@ def test_options_are_measured_at_equal_value():
     assert rates["one value node ratio"] <= rates["pruning + table, values, killers node ratio"]
     exact = [name for name in OPTIONS if name not in ("cutoff", "width 3")]
     assert max(rates[f"{option} error"] for option in exact) < 1e-12
+
+
+def test_threads_are_measured_against_one():
+    rates = bench_threads(dice.GAME, seconds=0.01, at_least=0.0)
+    assert list(rates) == ["lead/start/depth=1 speed-up of 2 threads"]
+    assert rates.popitem()[1] > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,7 @@ from leafwise.envs.core.game import Game
 
 NAMESPACE = "leafwise"
 _added: dict[str, Game] = {}
+_player_makers: list[Callable[[str, Game], Any]] = []
 
 
 @cache
@@ -40,6 +42,16 @@ def game(name: str, **options: Any) -> Game:
         raise ValueError(f"expected a game among {', '.join(games())}, got {name!r}")
     found: Game = importlib.import_module(f"leafwise.envs.{name}").GAME
     return found.variant(**options)
+
+
+def set_player_maker(make: Callable[[str, Game], Any]) -> None:
+    """Says what makes players of names: the front door, which knows searches and models."""
+    _player_makers[:] = [make]
+
+
+def player(text: str, game: Game) -> Any:
+    """Returns the player that a text names, for rooms, which know no search; raises ValueError as `leafwise.player` does."""
+    return _player_makers[0](text, game)
 
 
 def register_game(new: Game) -> None:

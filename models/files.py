@@ -17,7 +17,10 @@ from safetensors.numpy import save
 
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
+from leafwise.envs.registry import game as find_game
 from leafwise.models.ntuple import NTupleNetwork, features
+from leafwise.models.sparse import SparseNetwork, features_of
+from leafwise.search.rollout import is_rollout, parse_rollout
 
 FORMAT = 1
 KEY = "leafwise"
@@ -27,12 +30,15 @@ REQUIRED: dict[str, type | tuple[type, ...]] = {
     "game": str,
     "options": dict,
     "feature_version": int,
-    "tuples": list,
-    "power": (int, float),
     "steps": int,
     "command": str,
     "commit": str,
 }
+OF_KIND: dict[str, dict[str, type | tuple[type, ...]]] = {
+    "ntuple": {"tuples": list, "power": (int, float)},
+    "sparse": {"hidden": list, "head": str, "sees": str, "scale": (int, float)},
+}
+"""What the metadata of each kind of model holds besides."""
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -68,53 +74,73 @@ def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         raise ValueError(f"expected a leafwise .safetensors file, got {str(path)!r}: {reason}") from None
 
 
-def save_network(path: Path, network: NTupleNetwork, metadata: Mapping[str, Any]) -> None:
-    """Writes an n-tuple network; `metadata` holds at least steps, command and commit."""
-    described = {
-        "format": FORMAT,
-        "kind": "ntuple",
-        "game": network.game.name,
-        "options": network.game.given_options,
-        "feature_version": features(network.game).version,
-        "tuples": [list(t) for t in network.tuples],
-        "power": network.power,
-        **metadata,
-    }
-    save_tensors(path, {"table": network.weights.table}, described)
+def save_network(path: Path, network: NTupleNetwork | SparseNetwork, metadata: Mapping[str, Any]) -> None:
+    """Writes a network; `metadata` holds at least steps, command and commit."""
+    game = network.game
+    if isinstance(network, NTupleNetwork):
+        tensors = {"table": network.weights.table}
+        own = {"kind": "ntuple", "feature_version": features(game).version, "power": network.power}
+        own["tuples"] = [list(t) for t in network.tuples]
+    else:
+        tensors = network.tensors
+        version = features_of(game, network.sees).version
+        own = {"kind": "sparse", "feature_version": version, "hidden": list(network.hidden), "sees": network.sees}
+        own |= {"head": network.head, "scale": network.weights.scale}
+    save_tensors(path, tensors, {"format": FORMAT, "game": game.name, "options": game.given_options, **own, **metadata})
 
 
 def load_network(path: Path, game: Game) -> NTupleNetwork:
     """Reads an n-tuple network for a game; raises ValueError that names what does not fit."""
+    return _load(path, game, "ntuple")
+
+
+def load_sparse(path: Path, game: Game) -> SparseNetwork:
+    """Reads a sparse network for a game; raises ValueError that names what does not fit."""
+    return _load(path, game, "sparse")
+
+
+def _load(path: Path, game: Game, kind: str = "") -> Any:
+    """Reads a network of a kind (any, if not named) for a game; raises ValueError that names what does not fit."""
     tensors, metadata = load_tensors(path)
 
     def refuse(what: str, expected: object, got: object) -> ValueError:
         return ValueError(f"model {str(path)!r}: expected {what} {expected!r}, got {got!r}")
 
-    for name, kind in REQUIRED.items():
-        if not isinstance(metadata.get(name), kind) or isinstance(metadata.get(name), bool):
-            raise refuse(f"metadata {name!r} of type", getattr(kind, "__name__", "number"), metadata.get(name))
+    def check_types(required: Mapping[str, type | tuple[type, ...]]) -> None:
+        for name, expected in required.items():
+            if not isinstance(metadata.get(name), expected) or isinstance(metadata.get(name), bool):
+                raise refuse(f"metadata {name!r} of type", getattr(expected, "__name__", "number"), metadata.get(name))
+
+    check_types(REQUIRED)
     if metadata["format"] != FORMAT:
         raise refuse("format", FORMAT, metadata["format"])
-    if metadata["kind"] != "ntuple":
-        raise refuse("kind", "ntuple", metadata["kind"])
+    if metadata["kind"] not in ([kind] if kind else OF_KIND):
+        raise refuse("kind", kind or tuple(OF_KIND), metadata["kind"])
+    check_types(OF_KIND[metadata["kind"]])
     if metadata["game"] != game.name:
         raise refuse("a model of game", game.name, metadata["game"])
     if metadata["options"] != game.given_options:
         raise refuse("a model of variant", game.given_options, metadata["options"])
-    if metadata["feature_version"] != features(game).version:
-        raise refuse("feature version", features(game).version, metadata["feature_version"])
-    if set(tensors) != {"table"}:
-        raise refuse("tensors", ["table"], sorted(tensors))
-    if not np.isfinite(tensors["table"]).all():
+    version: int = (
+        features(game).version if metadata["kind"] == "ntuple" else features_of(game, metadata["sees"]).version
+    )
+    if metadata["feature_version"] != version:
+        raise refuse("feature version", version, metadata["feature_version"])
+    if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
         raise refuse("weights", "finite", "nan or infinity")
+    if metadata["kind"] == "ntuple" and set(tensors) != {"table"}:
+        raise refuse("tensors", ["table"], sorted(tensors))
     try:
+        if metadata["kind"] == "sparse":
+            shape = {name: metadata[name] for name in OF_KIND["sparse"]}
+            return SparseNetwork.create(game, **shape, tensors=tensors)
         return NTupleNetwork.create(game, metadata["tuples"], metadata["power"], tensors["table"])
     except (ValueError, TypeError) as problem:
         raise ValueError(f"model {str(path)!r}: {problem}") from None
 
 
 def model_path(source: str | os.PathLike[str]) -> Path:
-    """Returns the file that a game's name (the shipped model), a run folder or a path stands for."""
+    """Returns the file that a shipped model's name (`threes`, `cassis8`), a run folder or a path stands for."""
     path = Path(source)
     if path.is_dir():
         return path / "model.safetensors"
@@ -127,19 +153,41 @@ def model_path(source: str | os.PathLike[str]) -> Path:
 def load_evaluator(game: Game, source: str | os.PathLike[str]) -> Evaluator:
     """Returns a trained model as a leaf evaluator.
 
-    `source` is a game's name (the shipped model), a run folder or a model file. Raises ValueError if there is no such
+    `source` is a shipped model's name, a run folder or a model file. Raises ValueError if there is no such
     file or it does not fit the game.
     """
-    return load_network(model_path(source), game).evaluator(str(source))
+    evaluator: Evaluator = _load(model_path(source), game).evaluator(str(source))
+    return evaluator
+
+
+def game_of(source: str | os.PathLike[str]) -> Game:
+    """Returns the game and variant that a model is for; raises ValueError if there is no such model."""
+    path = model_path(source)
+    _, metadata = load_tensors(path)
+    if not isinstance(metadata.get("game"), str) or not isinstance(metadata.get("options"), dict):
+        raise ValueError(f"model {str(path)!r}: expected metadata that names a game and its options, got {metadata!r}")
+    return find_game(metadata["game"], **metadata["options"])
+
+
+def shipped_name(game: Game) -> str:
+    """Returns the name of the model that ships for a game: its Gymnasium id in lower case (else the game's name)."""
+    for short, options in game.ids.items():
+        if game.variant(**{**game.defaults, **options}) == game:
+            return short.lower()
+    return game.name
 
 
 def leaf(game: Game, name: str) -> Evaluator:
-    """Returns the leaf that a text names: a hand-made score, `learned` (the shipped model), or a path."""
+    """Returns the leaf that a text names: a hand-made score, `learned` (the shipped model), `rollout:n=20`, or a path."""
+    if is_rollout(name):
+        return parse_rollout(game, name)
     if name in game.scores:
         return game.score(name)
     if name == "learned":
-        return load_evaluator(game, game.name)
+        return load_evaluator(game, shipped_name(game))
     if not model_path(name).exists():
         scores = ", ".join(game.scores)
-        raise ValueError(f"{game.name}: expected a leaf among {scores}, learned, or a model's path, got {name!r}")
+        raise ValueError(
+            f"{game.name}: expected a leaf among {scores}, learned, rollout:n=20, or a model's path, got {name!r}"
+        )
     return load_evaluator(game, name)

@@ -61,12 +61,19 @@ def bench_threes(depths: tuple[int, ...] = (2, 3, 4, 5), seconds: float = 0.2) -
 
 
 OPTIONS: dict[str, dict[str, Any]] = {
-    "plain": {},
-    "table": {"table_mb": 32},
-    "pruning": {"pruning": True},
-    "cutoff": {"cutoff": 1e-3},
+    "plain": {"pruning": False, "table_mb": 0},
+    "table": {"pruning": False, "table_mb": 16},
+    "cutoff": {"pruning": False, "table_mb": 0, "cutoff": 1e-3},
+    "pruning": {"pruning": True, "table_mb": 0, "ordering": ()},
+    "pruning + values": {"pruning": True, "table_mb": 0, "ordering": ("values",)},
+    "pruning + killers": {"pruning": True, "table_mb": 0, "ordering": ("killers",)},
+    "pruning + star2": {"pruning": True, "table_mb": 0, "ordering": (), "star2": True},
+    "pruning + table": {"pruning": True, "table_mb": 16, "ordering": ()},
+    "pruning + table, values, killers": {"pruning": True, "table_mb": 16},
+    "one value": {"pruning": True, "table_mb": 16, "all_values": False},
+    "width 3": {"pruning": True, "table_mb": 16, "width": 3},
 }
-"""Options of `Search` that are measured; all but the cutoff are exact."""
+"""Options of `Search` that are measured; all but the cutoff and the width are exact."""
 
 
 def bench_options(game: Game, state: State, depth: int = 4, seconds: float = 0.5) -> dict[str, float]:
@@ -76,7 +83,7 @@ def bench_options(game: Game, state: State, depth: int = 4, seconds: float = 0.5
     `OPTION error` (of the value, absolute).
     """
     rates: dict[str, float] = {}
-    plain = Search(game, game.score(), depth)(state)
+    plain = Search(game, game.score(), depth, **OPTIONS["plain"])(state)
     time = 0.0
     for name, options in OPTIONS.items():
         search = Search(game, game.score(), depth, **options)
@@ -102,4 +109,8 @@ def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
         leaves = search(state).leaves
         spent = best_time(lambda search=search: search(state), seconds)  # type: ignore[misc]
         rates[f"{game.default_score}/start/depth={depth}"] = leaves / spent
+    if game.name == "friday":
+        from leafwise.envs.friday.bench import bench_fridai
+
+        rates |= bench_fridai(seconds)
     return rates

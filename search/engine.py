@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -15,11 +15,14 @@ from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.search.alpha_beta import bounds
-from leafwise.search.templates import FAILED, LEAVES, NO_ROWS, NODES, Buffers, compiled_search
+from leafwise.search.background import Background, share_out
+from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES
+from leafwise.search.frontier import Frontier
+from leafwise.search.settings import MAX_DEPTH, ORDERINGS, Settings, make_buffers
+from leafwise.search.table import GENERATIONS
+from leafwise.search.templates import compiled_search
 
 ROOT, TOP = np.uint64(0), np.uint64(1)
-MAX_DEPTH = 64
-"""Where iterative deepening ends if no clock ends it."""
 LISTENING_DEPTH = 4
 """From this depth on a search may be long enough to press Ctrl-C; a thread that listens costs some 0.1 ms."""
 
@@ -38,6 +41,8 @@ class Result:
     leaves: int
     depth: int
     seconds: float
+    bounds: frozenset[int]
+    """Ids of the root actions whose value is only an upper bound (`all_values=False`)."""
     state: State = field(repr=False)
     _follow: Callable[[State, int], Result] = field(repr=False, compare=False)
 
@@ -79,8 +84,8 @@ class Stopped(Exception):
 class Search:
     """Searches a fixed number of decisions deep, or deeper and deeper until the time is up.
 
-    One instance serves one thread. Exact: expectimax over max, min and chance nodes, whose values no option changes
-    but `cutoff`.
+    One instance serves one thread. Exact: expectiminimax over max, min and chance nodes, whose values no option changes
+    but `cutoff`, `width` and `candidates`.
     """
 
     def __init__(
@@ -90,57 +95,82 @@ class Search:
         depth: int | None = None,
         *,
         seconds: float | None = None,
-        table_mb: float = 0.0,
+        all_values: bool = True,
+        pruning: bool | None = None,
+        table_mb: float | None = None,
+        ordering: Iterable[str] = ORDERINGS,
+        star2: bool = False,
+        deepening: bool = False,
         cutoff: float = 0.0,
-        pruning: bool = False,
+        width: int | None = None,
+        candidates: str | None = None,
+        batched: bool | None = None,
+        threads: int = 1,
+        whole_rows: bool = False,
     ) -> None:
         """Compiles the search, or finds it in the cache.
 
         Args:
-            depth: decisions looked ahead, at least 1; with `seconds` the most (default: 3, with `seconds` no limit).
+            depth: decisions looked ahead, at least 1; with `seconds` the most (default: `game.search_depth`, with `seconds` no limit).
             seconds: wall time per search; the deepest complete depth counts, the first is always completed.
-            table_mb: size of the transposition table in MB (16 bytes a position; 0: none).
+            all_values: True: every root action gets its exact value. False, faster where the search prunes: only the
+                best does, the value of another may be an upper bound (`Result.bounds`).
+            pruning: alpha-beta at decisions, Star1 at chance nodes if the evaluator has bounds (exact; default: on in
+                games of two players).
+            table_mb: size of the transposition table in MB (32 bytes a position, 0: none; exact; default: 16 with
+                pruning, else none).
+            ordering: what a pruning search tries first, any of "table" (best action of an earlier, shallower search),
+                "values" (one-ply values) and "killers" (what pruned beside it); exact.
+            star2: probes one action of each outcome before chance nodes are searched (exact; needs pruning and bounds).
+            deepening: also without `seconds` searches depth after depth, for the order of actions (exact).
             cutoff: decisions less probable than this are leaves (0: exact; above 0: approximate).
-            pruning: alpha-beta at decisions, Star1 at chance nodes if the evaluator has bounds (exact; no table or cutoff).
+            width: most actions searched at a decision, the best by one-ply value; the root keeps all, and so do decisions
+                with one decision to go (approximate; default: no limit).
+            candidates: the actions considered, one of `game.candidates` (approximate; default: all legal ones).
+            batched: grow the tree first and value its leaves in batches (exact; without pruning, table and width; default: only for
+                an evaluator that has no compiled value).
+            threads: share the root actions among so many threads, each with memory of its own (exact).
+            whole_rows: the table compares whole positions instead of trusting 93 bits of hashes; for tests.
 
-        Raises ValueError for a depth below 1, a time, size or cutoff below 0, or an evaluator of another game.
+        Raises ValueError for options out of range, or an evaluator of another game.
         """
-        if depth is None:
-            depth = 3 if seconds is None else MAX_DEPTH
-        if isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= MAX_DEPTH:
-            raise ValueError(f"search: expected a depth of 1 to {MAX_DEPTH}, got {depth!r}")
-        if seconds is not None and not seconds > 0:
-            raise ValueError(f"search: expected seconds above 0, got {seconds!r}")
-        if not 0 <= table_mb <= 65536:
-            raise ValueError(f"search: expected table_mb of 0 to 65536, got {table_mb!r}")
-        if not 0 <= cutoff < 1:
-            raise ValueError(f"search: expected a cutoff in [0, 1), got {cutoff!r}")
-        if pruning and (table_mb or cutoff):
-            raise ValueError(f"search: expected pruning without table_mb and cutoff, got {table_mb!r} and {cutoff!r}")
-        self.game, self.evaluator, self.depth, self.seconds = game, evaluator, depth, seconds
-        compiled = compiled_search(game, evaluator)
-        self._run, self._prune = compiled.depth_first, compiled.alpha_beta if pruning else None
-        self._bounds = bounds(game, evaluator)
-        self._T = game.tables(evaluator)
-        levels = depth * game.decisions_per_depth + 1
-        n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
-        frames = (levels + 1) * (1 + game.max_stages)
-        slots = 1 if table_mb == 0 else 1 << max(1, int(table_mb * 1e6 / 16).bit_length() - 1)
-        self._S = game.rows(n)
-        self._B = Buffers(
-            P=np.zeros(n),
-            A=np.zeros((frames, game.max_actions), dtype=np.int64),
-            frames=np.zeros((frames, 8), dtype=np.uint64),
-            worth=np.zeros((frames, 4)),
-            counts=np.zeros(4, dtype=np.int64),
-            keys=np.zeros(slots, dtype=np.uint64),
-            values=np.zeros(slots),
-            cutoff=float(cutoff),
+        self.settings = Settings(
+            depth=depth,
+            seconds=seconds,
+            all_values=all_values,
+            pruning=pruning,
+            table_mb=table_mb,
+            ordering=tuple(ordering),
+            star2=star2,
+            deepening=deepening,
+            cutoff=cutoff,
+            width=width,
+            batched=evaluator.value is None if batched is None else batched,
+            threads=threads,
+            whole_rows=whole_rows,
         )
+        self.settings.check()
+        if depth is None:
+            depth = game.search_depth if seconds is None else MAX_DEPTH
+        self.game, self.evaluator, self.depth, self.seconds = game, evaluator, depth, seconds
+        self._prunes = self.settings.prunes(game)
+        self._T = game.tables(evaluator, candidates)
+        self._frontier = None
+        if self.settings.batched:
+            self._frontier = Frontier(game, evaluator, self._T, cutoff=cutoff)
+        else:
+            compiled = compiled_search(game, evaluator)
+            self._plain = compiled.depth_first if not self._prunes and width is None else None
+            self._windowed = compiled.alpha_beta
+        options = self.settings.options(game, *bounds(game, evaluator))
+        self._S, self._B = make_buffers(game, depth, self.settings.entries(game), whole_rows, options)
+        alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
+        self._crew = [self] + [Search(game, evaluator, **alone) for _ in range(threads - 1)]
 
     def stop(self) -> None:
         """Ends the running search soon; it answers with its deepest complete depth. Callable from any thread."""
-        self._T.stop[0] = 1
+        for search in self._crew:
+            search._T.stop[0] = 1
 
     def __call__(self, state: State) -> Result:
         """Searches a position.
@@ -153,46 +183,58 @@ class Search:
         if state.is_terminal:
             raise ValueError(f"search: expected a position to play, got a finished game: {state}")
         start = time.perf_counter()
-        self._T.stop[0] = 0
-        self._B.counts[:] = 0
-        self._B.keys[:] = 0
-        quick = self.seconds is None and self.depth < LISTENING_DEPTH
+        self._clear()
+        for search in self._crew:
+            search._forget()
+        slow = self.evaluator.slow or self.settings.batched or self.settings.threads > 1
+        quick = self.seconds is None and self.depth < LISTENING_DEPTH and not slow
         if quick or threading.current_thread() is not threading.main_thread():
             return self._deepen(state, start)
         return self._listening(lambda: self._deepen(state, start))
+
+    def _clear(self) -> None:
+        """Clears the stop bytes and the counts."""
+        for search in self._crew:
+            search._T.stop[0] = 0
+            search._B.counts[:] = 0
+
+    def _forget(self) -> None:
+        """Makes the entries of the table old, so that a search does not depend on those before it."""
+        generation = (int(self._B.options.generation) + 1) % GENERATIONS
+        if generation == 0:
+            self._B.table[:] = 0
+            generation = 1
+        self._B = self._B._replace(options=self._B.options._replace(generation=np.uint64(generation)))
+        self._B.killers[:] = -1
 
     def _listening(self, work: Callable[[], Result]) -> Result:
         """Runs `work` in a thread, so that Ctrl-C is heard while compiled code runs.
 
         Ctrl-C ends a search against the clock early; from any other it is passed on.
         """
-        answer: list[Result | BaseException] = []
-        done = threading.Event()  # an interrupted join may take a running thread for a finished one
-
-        def run() -> None:
-            try:
-                answer.append(work())
-            except BaseException as problem:
-                answer.append(problem)
-            done.set()
-
-        threading.Thread(target=run, daemon=True).start()
+        task = Background(work)
         interrupt: KeyboardInterrupt | None = None
-        while not done.is_set():
+        while True:
             try:
-                done.wait(0.1)
+                if task.wait(0.1):
+                    break
             except KeyboardInterrupt as pressed:
                 interrupt = pressed
             if interrupt is not None:
                 self.stop()  # again and again: the byte is cleared where a search begins
-        if isinstance(answer[0], Result):
-            return answer[0]
-        raise interrupt if interrupt is not None and isinstance(answer[0], Stopped) else answer[0]
+        try:
+            return task.result()
+        except Stopped:
+            raise interrupt or Stopped from None
 
     def _deepen(self, state: State, start: float) -> Result:
         """Searches the one depth, or depth after depth against the clock."""
         if self.seconds is None:
-            return self._root(state, self.depth, start)
+            found = None
+            for depth in range(1 if self.settings.deepening else self.depth, self.depth + 1):
+                found = self._root(state, depth, start, found)
+            assert found is not None
+            return found
         best = self._root(state, 1, start)
         left = self.seconds - (time.perf_counter() - start)
         timer = threading.Timer(max(left, 0.0), self.stop)
@@ -200,59 +242,106 @@ class Search:
         timer.start()
         try:
             for depth in range(2, self.depth + 1):
-                best = self._root(state, depth, start)
+                best = self._root(state, depth, start, best)
         except Stopped:
             pass
         finally:
             timer.cancel()
         return best
 
-    def _root(self, state: State, depth: int, start: float) -> Result:
-        """Searches one depth: every root action in turn."""
-        S, B, T, rules = self._S, self._B, self._T, self.game.rules
-        S[0] = state.row
-        values: dict[int, float] = {}
-        if state.is_chance:
-            value = self._value(ROOT, TOP, depth)
+    def _root(self, state: State, depth: int, start: float, before: Result | None = None) -> Result:
+        """Searches one depth: every root action in turn, the best of the depth before first."""
+        for search in self._crew:
+            search._S[0] = state.row
+        upper_bounds: frozenset[int] = frozenset()
+        if self._frontier is not None:
+            value, values = self._batched(self._frontier, state, depth)
+        elif state.is_chance:
+            value, values = self._value(ROOT, TOP, depth), {}
         else:
-            B.counts[NODES] += 1
-            for a in state.legal_actions:
-                rules.apply_action(S, ROOT, a, TOP, T)
-                cost = int(rules.action_cost(S, ROOT, a, T))
-                values[a] = self._value(TOP, TOP + ROOT + np.uint64(1), depth - cost)
-            sign = -1.0 if state.current_player == 1 else 1.0
-            values = {a: sign * v for a, v in values.items()}
+            self._B.counts[NODES] += 1
+            actions = self._considered()
+            if before is not None and self._prunes:
+                actions.sort(key=lambda a: -before.values[a])
+            values, upper_bounds = self._shared_out(state, actions, depth)
             value = max(values.values())
+        exact = [a for a in values if a not in upper_bounds]
         return Result(
-            action=max(values, key=values.__getitem__) if values else None,
+            action=max(exact, key=values.__getitem__) if exact else None,
             value=value,
             values=values,
-            nodes=int(B.counts[NODES]),
-            leaves=int(B.counts[LEAVES]),
+            nodes=sum(int(search._B.counts[NODES]) for search in self._crew),
+            leaves=sum(int(search._B.counts[LEAVES]) for search in self._crew),
             depth=depth,
             seconds=time.perf_counter() - start,
+            bounds=upper_bounds,
             state=state,
             _follow=self._again,
         )
 
-    def _value(self, i: np.uint64, top: np.uint64, depth: int) -> float:
-        """Returns player 0's value of a row; raises Stopped if the stop byte ended the search."""
-        if self._prune is None:
-            value = float(self._run(self._S, self._B, i, top, depth, self._T))
+    def _batched(self, frontier: Frontier, state: State, depth: int) -> tuple[float, dict[int, float]]:
+        """Returns the values of a position and its actions, for the player who acts, by a tree with batched leaves."""
+        value, children = frontier(state.row, depth, self._B.counts)
+        self._check(depth)
+        sign = -1.0 if state.current_player == 1 else 1.0
+        if state.is_chance:  # its children are outcomes
+            return value, {}
+        return sign * value, {a: sign * v for a, v in zip(self._considered(), children, strict=True)}
+
+    def _shared_out(self, state: State, actions: list[int], depth: int) -> tuple[dict[int, float], frozenset[int]]:
+        """Returns the values of root actions and which are only bounds; every thread takes the next when it is free."""
+        best = -math.inf
+        upper_bounds: set[int] = set()
+
+        def work(search: Search, a: int) -> float:
+            nonlocal best
+            known = -math.inf if self.settings.all_values or not self._prunes else best
+            value = search._action_value(state, a, depth, known)
+            if value <= known:
+                upper_bounds.add(a)
+            best = max(best, value)
+            return value
+
+        values = share_out(self._crew, actions, work, self.stop)
+        return dict(zip(actions, values, strict=True)), frozenset(upper_bounds)
+
+    def _considered(self) -> list[int]:
+        """Returns the actions that the search considers at the root."""
+        find = self.game.rules.candidates or self.game.rules.legal_actions
+        n = int(find(self._S, ROOT, self._B.A[0], self._T))
+        return [int(a) for a in self._B.A[0, :n]]
+
+    def _action_value(self, state: State, a: int, depth: int, known: float) -> float:
+        """Returns the value of a root action for the player who acts, or an upper bound of it that is at most `known`."""
+        rules = self.game.rules
+        rules.apply_action(self._S, ROOT, a, TOP, self._T)
+        left = depth - int(rules.action_cost(self._S, ROOT, a, self._T))
+        if state.current_player == 1:
+            return -self._value(TOP, TOP + np.uint64(1), left, upper=-known)
+        return self._value(TOP, TOP + np.uint64(1), left, lower=known)
+
+    def _value(
+        self, i: np.uint64, top: np.uint64, depth: int, lower: float = -math.inf, upper: float = math.inf
+    ) -> float:
+        """Returns player 0's value of a row, or a bound beyond the window; raises Stopped if the stop byte was set."""
+        if self._plain is not None:
+            value = float(self._plain(self._S, self._B, i, top, depth, self._T))
         else:
-            window = (-math.inf, math.inf, *self._bounds)
-            value = float(self._prune(self._S, self._B, i, top, depth, *window, self._T))
+            value = float(self._windowed(self._S, self._B, i, top, depth, lower, upper, self._T))
+        self._check(depth)
+        return value
+
+    def _check(self, depth: int) -> None:
+        """Raises Stopped if the search was stopped before its end."""
         if self._B.counts[FAILED] == NO_ROWS:
             where = f"{self.game.name}, depth {depth}"
             raise ValueError(
                 f"search: expected at most {self.game.max_stages} chance stages in a row ({where}), got more"
             )
-        if self._B.counts[FAILED]:
+        if self._B.counts[FAILED] or (self.evaluator.slow and self._T.stop[0]):
             raise Stopped
-        return value
 
     def _again(self, state: State, depth: int) -> Result:
         """Searches a position on the principal line."""
-        self._T.stop[0] = 0
-        self._B.counts[:] = 0
+        self._clear()
         return self._root(state, depth, time.perf_counter())

@@ -1,4 +1,7 @@
-"""Players named by a short text: `random`, `greedy:openness`, `search:openness,depth=3,seconds=0.1`."""
+"""Players named by a short text: `random`, `greedy:openness`, `search:openness,depth=3,seconds=0.1`, `rollout:n=100`.
+
+`search:rollout:n=20,policy=greedy:rows,depth=2`: the options of a roll-out go to the leaf, the others to the search.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,32 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import below, new_stream
 from leafwise.search.engine import Search
+from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS
+from leafwise.search.rollout import is_rollout, parse_rollout
 
 LeafSource = Callable[[Game, str], Evaluator]
 """(game, name or path) -> Evaluator; raises ValueError."""
+
+
+def switch(text: str) -> bool:
+    """Reads 0 or 1."""
+    return {"0": False, "1": True}[text]
+
 
 OPTIONS: dict[str, Callable[[str], Any]] = {
     "depth": int,
     "seconds": float,
     "table_mb": float,
     "cutoff": float,
-    "pruning": lambda text: bool(int(text)),
+    "width": int,
+    "candidates": str,
+    "pruning": switch,
+    "star2": switch,
+    "deepening": switch,
+    "batched": switch,
+    "threads": int,
 }
+"""Options of `Search` that a player's text may hold, and what reads them."""
 
 
 class Player(Protocol):
@@ -59,8 +77,8 @@ class SearchPlayer:
 
 
 def hand_made(game: Game, name: str) -> Evaluator:
-    """Returns a hand-made score of the game: the leaf source that knows no models."""
-    return game.score(name)
+    """Returns a hand-made score of the game, or a roll-out: the leaf source that knows no models."""
+    return parse_rollout(game, name) if is_rollout(name) else game.score(name)
 
 
 def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -> Player:
@@ -74,21 +92,26 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
         return RandomPlayer(seed, text)
     if kind in game.ais:
         return named_ai(game, kind, words, text)
-    if kind not in ("greedy", "search"):
+    if kind not in ("greedy", "search", "rollout"):
         known = "".join(f", {name}" for name in game.ais)
-        raise ValueError(f"expected a player like random, greedy:SCORE, search:LEAF,depth=3{known}, got {text!r}")
-    name = words.pop(0) if words and not is_option(words[0]) else game.default_score
-    options: dict[str, Any] = {"depth": 1} if kind == "greedy" else {}
+        raise ValueError(
+            f"expected a player like random, greedy:SCORE, search:LEAF,depth=3, rollout:n=20{known}, got {text!r}"
+        )
+    if kind == "rollout":  # a search of its own depth 1 with that leaf
+        words = split(text)
+    name = leaf_name(words) or game.default_score
+    options: dict[str, Any] = {} if kind == "search" else {"depth": 1}
     for word in words:
         option, _, value = word.partition("=")
         if kind == "greedy" or option not in OPTIONS:
-            known = ", ".join(OPTIONS) if kind == "search" else "none"
+            known = "none" if kind == "greedy" else ", ".join(OPTIONS)
             raise ValueError(f"player {text!r}: expected options among {known}, got {word!r}")
         try:
             options[option] = OPTIONS[option](value)
-        except ValueError:
-            raise ValueError(f"player {text!r}: expected a number for {option}, got {value!r}") from None
-    return SearchPlayer(Search(game, leaf(game, name), **options), text)
+        except (ValueError, KeyError):
+            kind_of = "0 or 1" if OPTIONS[option] is switch else "a number"
+            raise ValueError(f"player {text!r}: expected {kind_of} for {option}, got {value!r}") from None
+    return SearchPlayer(Search(game, leaf(game, name), all_values=False, **options), text)
 
 
 def named_ai(game: Game, kind: str, words: list[str], text: str) -> Player:
@@ -99,6 +122,16 @@ def named_ai(game: Game, kind: str, words: list[str], text: str) -> Player:
         raise ValueError(f"player {text!r}: {problem}") from None
     found.name = text
     return found
+
+
+def leaf_name(words: list[str]) -> str:
+    """Takes the name of a leaf from the front of `words`, a roll-out's with its options; "" if there is none."""
+    if not words or is_option(words[0]):
+        return ""
+    name = words.pop(0)
+    while is_rollout(name) and words and words[0].partition("=")[0] in ROLLOUT_OPTIONS:
+        name += ("," if ":" in name else ":") + words.pop(0)
+    return name
 
 
 def is_option(word: str) -> bool:

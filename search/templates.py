@@ -9,107 +9,70 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
-from leafwise.envs.core.jit import jit, specialise
+from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL
 from leafwise.envs.core.stream import mix
+from leafwise.search.alpha_beta import alpha_beta
+from leafwise.search.frames import (
+    AVERAGE,
+    BEST,
+    CHECK,
+    DEPTH,
+    END,
+    FAILED,
+    FREE,
+    GIVEN_UP,
+    HASH,
+    HITS,
+    KIND,
+    LEAF,
+    LEAVES,
+    NEXT,
+    NO_ROWS,
+    NODES,
+    ONE,
+    POLL,
+    REACH,
+    ROW,
+    STOPPED,
+    ZERO,
+    open_frame,
+)
+from leafwise.search.table import DATA, DEPTH_MASK, LOW, find_entry, second_hash, store_entry
 
 EVALUATE, RETURNS, TRIPLE = 0, 1, 2
 
-NODES, LEAVES, HITS, FAILED = 0, 1, 2, 3
-"""What `Buffers.counts` counts: decisions searched, leaves valued, table hits; and why the search failed, if it did."""
-
-STOPPED, NO_ROWS = 1, 2
-
-POLL = 1023
-"""The stop byte is read at every decision whose number has these bits clear."""
-
-NEXT, END, DEPTH, ROW, FREE, KIND, SLOT, CHECK = 0, 1, 2, 3, 4, 5, 6, 7
-"""Columns of a frame: next child and end of children, depth left, row, first free row, player (or 2 for chance), and
-where a decision's value goes in the transposition table."""
-
-AVERAGE = np.uint64(2)
-ZERO, ONE = np.uint64(0), np.uint64(1)
-DEPTH_SALT = np.uint64(0x9E3779B97F4A7C15)
-CHECK_SALT = np.uint64(0xD1342543DE82EF95)
-
-
-class Buffers(NamedTuple):
-    """Scratch of one search thread. A transposition table of one slot is no table."""
-
-    P: NDArray[np.float64]
-    """Probabilities, one per row."""
-    A: NDArray[np.int64]
-    """Legal actions, [frame, action]."""
-    frames: NDArray[np.uint64]
-    """The open nodes from the root down, [frame, 8]."""
-    worth: NDArray[np.float64]
-    """Best or summed value of each open node, and the probability of reaching it; [frame, 4], two columns for alpha-beta."""
-    counts: NDArray[np.int64]
-    keys: NDArray[np.uint64]
-    """Transposition table: a second, independent hash of row and depth, [slots], slots a power of two."""
-    values: NDArray[np.float64]
-    cutoff: float
-    """Decisions reached with a smaller probability than this are leaves (0: exact)."""
-
 
 def depth_first(S, B, i, top, depth, T):
-    """Returns player 0's value of row i, `depth` decisions deep; rows from `top` on are free.
-
-    An explicit stack of frames takes the place of recursion: it may be called from compiled code, and the tables
-    are not passed on at every node.
-    """
+    """Returns player 0's value of row i, `depth` decisions deep; rows from `top` on are free."""
     open_nodes = 0
-    row, left, reach, value = i, np.int64(depth), 1.0, 0.0
+    row, left, reach = i, np.int64(depth), 1.0
     while True:
-        opened = False
-        player = current_player(S, row, T)
-        if player == TERMINAL:
-            B.counts[LEAVES] += 1
-            value = finished_value(S, row, T)
-        elif left == 0 and is_leaf(S, row, T):
-            B.counts[LEAVES] += 1
-            value = leaf_value(S, row, T)
-        elif player == CHANCE:
-            if open_nodes >= B.frames.shape[0] or top + MAX_OUTCOMES > np.uint64(S.shape[0]):
-                B.counts[FAILED] = NO_ROWS
-                return 0.0
-            n = np.uint64(chance_outcomes(S, row, B.P, top, T))
-            open_frame(B, open_nodes, top, top + n, left, row, top + n, AVERAGE, reach)
-            opened = True
-        elif reach < B.cutoff:
-            B.counts[LEAVES] += 1
-            value = leaf_value(S, row, T)
-        else:
-            B.counts[NODES] += 1
-            if B.counts[NODES] & POLL == 0 and T.stop[0]:
-                B.counts[FAILED] = STOPPED
-            if B.counts[FAILED]:
-                return 0.0
-            slot, check = ZERO, ZERO
-            found = False
-            if B.keys.shape[0] > 1 and left > 1:
-                h = key(S, row, T) + DEPTH_SALT * np.uint64(left)
-                slot, check = mix(h) & np.uint64(B.keys.shape[0] - 1), mix(h ^ CHECK_SALT) | ONE
-                if B.keys[slot] == check:
+        opened = True
+        player, value = arrive(S, B, open_nodes, row, top, left, reach, T)
+        if player == GIVEN_UP:
+            return 0.0
+        if player == LEAF:
+            opened = False
+        elif player != CHANCE:
+            h, check = ZERO, ZERO
+            if B.table.shape[0] > 1 and left > 1:
+                h, check = mix(key(S, row, T)), second_hash(S, row)
+                e = find_entry(S, B, row, h, check)
+                if e >= 0 and np.int64(B.table[e, DATA] & DEPTH_MASK) == left:
                     B.counts[HITS] += 1
-                    value = B.values[slot]
-                    found = True
-            if not found:
-                if open_nodes >= B.frames.shape[0] or top + ONE + MAX_OUTCOMES > np.uint64(S.shape[0]):
-                    B.counts[FAILED] = NO_ROWS
-                    return 0.0
+                    value = B.proven[e, LOW]
+                    opened = False
+            if opened:
                 n = np.uint64(legal_actions(S, row, B.A[open_nodes], T))
                 open_frame(B, open_nodes, ZERO, n, left, row, top, np.uint64(player), reach)
-                B.frames[open_nodes, SLOT] = slot
-                B.frames[open_nodes, CHECK] = check
-                opened = True
+                B.frames[open_nodes, HASH], B.frames[open_nodes, CHECK] = h, check
         if opened:
             open_nodes += 1
         # give the value to the node above, close every node that is complete, and find the next row to value
@@ -118,8 +81,8 @@ def depth_first(S, B, i, top, depth, T):
                 return value
             f = open_nodes - 1
             next_child, end = B.frames[f, NEXT], B.frames[f, END]
-            kind, best = B.frames[f, KIND], B.worth[f, 0]
-            left, reach = np.int64(B.frames[f, DEPTH]), B.worth[f, 1]
+            kind, best = B.frames[f, KIND], B.worth[f, BEST]
+            left, reach = np.int64(B.frames[f, DEPTH]), B.worth[f, REACH]
             top = B.frames[f, FREE]
             descend = False
             if kind == AVERAGE:
@@ -165,29 +128,42 @@ def depth_first(S, B, i, top, depth, T):
                     left = below_depth
                     top += ONE
             B.frames[f, NEXT] = next_child
-            B.worth[f, 0] = best
+            B.worth[f, BEST] = best
             opened = False
             if descend:
                 break
             value = best
             if kind != AVERAGE and B.frames[f, CHECK] != ZERO:
-                B.keys[B.frames[f, SLOT]] = B.frames[f, CHECK]
-                B.values[B.frames[f, SLOT]] = value
+                h, check = B.frames[f, HASH], B.frames[f, CHECK]
+                store_entry(S, B, B.frames[f, ROW], h, check, left, 0, value, value)
             open_nodes -= 1
 
 
-@jit(inline=True)
-def open_frame(B, f, first, end, left, row, free, kind, reach):
-    """Opens node f of the stack."""
-    B.frames[f, NEXT] = first
-    B.frames[f, END] = end
-    B.frames[f, DEPTH] = np.uint64(left)
-    B.frames[f, ROW] = row
-    B.frames[f, FREE] = free
-    B.frames[f, KIND] = kind
-    B.frames[f, CHECK] = ZERO
-    B.worth[f, 0] = 0.0
-    B.worth[f, 1] = reach
+def arrive(S, B, f, row, top, left, reach, T):
+    """Returns who acts at a row and its value: LEAF and the value, CHANCE with frame f opened, or a player.
+
+    Decisions less probable than the cutoff are leaves. GIVEN_UP: the stop byte is set, or there are no rows left.
+    """
+    player = current_player(S, row, T)
+    if player == TERMINAL:
+        B.counts[LEAVES] += 1
+        return LEAF, finished_value(S, row, T)
+    if (left == 0 and is_leaf(S, row, T)) or (player != CHANCE and reach < B.options.cutoff):
+        B.counts[LEAVES] += 1
+        return LEAF, leaf_value(S, row, T)
+    if f >= B.frames.shape[0] or top + ONE + MAX_OUTCOMES > np.uint64(S.shape[0]):
+        B.counts[FAILED] = NO_ROWS
+        return GIVEN_UP, 0.0
+    if player == CHANCE:
+        n = np.uint64(chance_outcomes(S, row, B.P, top, T))
+        open_frame(B, f, top, top + n, left, row, top + n, AVERAGE, reach)
+        return CHANCE, 0.0
+    B.counts[NODES] += 1
+    if B.counts[NODES] & POLL == 0 and T.stop[0]:
+        B.counts[FAILED] = STOPPED
+    if B.counts[FAILED]:
+        return GIVEN_UP, 0.0
+    return player, 0.0
 
 
 def is_leaf(S, o, T):
@@ -243,15 +219,15 @@ _COMPILED: dict[Any, SimpleNamespace] = {}
 
 def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
     """Returns the compiled functions for a game and a leaf kind; what is not called is not compiled."""
-    from leafwise.search.alpha_beta import alpha_beta
-
     fixed = constants(game, evaluator)
-    ident = (game.module, evaluator.value, tuple(fixed.items()))
+    value = evaluator.compiled
+    ident = (game.module, value, tuple(fixed.items()))
     if ident not in _COMPILED:
-        name = f"{game.name}_{evaluator.value.__name__}_" + "_".join(f"{v}" for v in fixed.values())
+        name = f"{game.name}_{value.__qualname__}_" + "_".join(f"{v}" for v in fixed.values())
         room: Path = evaluator.room or game.room
-        scope = {**game.rules.injected(), "value": evaluator.value, **fixed}
-        for helper in (finished_value, is_leaf, leaf_value):
+        scope = {**game.rules.injected(), "value": value, **fixed}
+        scope["legal_actions"] = scope.get("candidates", scope["legal_actions"])  # a search may consider fewer
+        for helper in (finished_value, is_leaf, leaf_value, arrive):
             scope[helper.__name__] = specialise(helper, name, scope, room, inline=True)
         for template in (depth_first, alpha_beta):
             scope[template.__name__] = specialise(template, name, scope, room)

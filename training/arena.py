@@ -13,6 +13,7 @@ from multiprocessing import get_context
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.forfeit import Forfeit
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
@@ -78,18 +79,27 @@ def bootstrap_interval(values: NDArray[np.float64], seed: int = 0, resamples: in
 
 
 def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int) -> Played:
-    """Plays one game, its chance drawn from `seed`; the figures are those of the player at `seat`."""
+    """Plays one game, its chance drawn from `seed`; the figures are those of the player at `seat`. Who forfeits loses.
+
+    A player with a `dealer` that returns something deals itself: a baseline that is to see what is hidden.
+    """
     stream = new_stream(seed)
-    state = game.start().settle(stream)
+    dealer = getattr(seats[seat], "dealer", None)
+    settle = (dealer(seed) if dealer is not None else None) or (lambda state: state.settle(stream))
+    state = settle(game.start())
     moves, spent = 0, 0.0
     while not state.is_terminal:
         at = state.current_player
         start = time.perf_counter()
-        action = seats[at].choose(state)
+        try:
+            action = seats[at].choose(state)
+        except Forfeit:
+            worst = game.return_range[at]
+            return (worst if seat == 0 else -worst), highest_cell(state), moves, spent
         if at == seat:
             spent += time.perf_counter() - start
             moves += 1
-        state = state.play(action).settle(stream)
+        state = settle(state.play(action))
     return (state.returns if seat == 0 else -state.returns), highest_cell(state), moves, spent
 
 

@@ -1,19 +1,29 @@
-"""What learners see of Cassis: observations, and renamings of the points."""
+"""What learners see of Cassis: observations, the parts of a board, and renamings of the points."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import factorial
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
-from leafwise.envs.cassis.rules import LOST, ONE, mover
+from leafwise.envs.cassis.rules import LOST, ONE, mover, spoiled
+from leafwise.envs.cassis.tables import PART, part_classes, part_count
+from leafwise.envs.core.bits import count_bits
 from leafwise.envs.core.jit import jit
+from leafwise.envs.core.sparse import SparseFeatures
 from leafwise.envs.core.stream import u64
 
-RENAMINGS = 24
-"""Symmetries of the room: the renamings of the first four points. (All n! are symmetries; `canon` uses them.)"""
+FOUR, NIBBLE = u64(4), u64(15)
+NAMES = u64(0x76543210)
+"""The points, four bits each."""
+
+
+def symmetries(options: Mapping[str, Any]) -> int:
+    """Returns the number of renamings of the points, n!."""
+    return factorial(options["n"])
 
 
 def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
@@ -32,16 +42,93 @@ def observe(S, i, O, e, T):
 
 
 @jit(inline=True)
+def renaming(k, n):
+    """Returns renaming k of n points, four bits for the new name of each; they are numbered as Lehmer codes, 0 renames none.
+
+    Digit p of k in the factorial base (n for point 0, n - 1 for point 1, ...) says which of the names still left,
+    in order, point p takes.
+    """
+    left, rest, result = NAMES, u64(k), u64(0)
+    for p in range(n):
+        choices = u64(n - p)
+        place = FOUR * (rest % choices)
+        rest //= choices
+        result |= ((left >> place) & NIBBLE) << (FOUR * u64(p))
+        below = (ONE << place) - ONE
+        left = (left & below) | ((left >> FOUR) & ~below)
+    return result
+
+
+@jit(inline=True)
+def edge_after(edge, names, T):
+    """Returns the edge that an edge becomes when its ends take the names of a `renaming`."""
+    a = (names >> (FOUR * u64(T.ends[edge, 0]))) & NIBBLE
+    b = (names >> (FOUR * u64(T.ends[edge, 1]))) & NIBBLE
+    return T.edge_of[a, b]
+
+
+@jit(inline=True)
 def transform(S, i, k, j, T):
-    """Renames the points: renaming k of `T.renamed`."""
-    for player in range(2):
-        edges = S[i, player]
-        result = edges & LOST
-        for edge in range(T.edges):
-            result |= ((edges >> u64(edge)) & ONE) << u64(T.renamed[k, edge])
-        S[j, player] = result
+    """Renames the points by `renaming` k."""
+    names = renaming(k, T.n)
+    first, second = S[i, 0], S[i, 1]
+    one, other = first & LOST, second & LOST
+    for edge in range(T.edges):
+        bit = u64(edge)
+        if ((first | second) >> bit) & ONE:
+            to = u64(edge_after(edge, names, T))
+            one |= ((first >> bit) & ONE) << to
+            other |= ((second >> bit) & ONE) << to
+    S[j, 0], S[j, 1] = one, other
 
 
 @jit(inline=True)
 def transform_action(a, k, T):
-    return np.int64(T.renamed[k, a])
+    return np.int64(edge_after(a, renaming(k, T.n), T))
+
+
+COUNTS = 4
+"""Numbers that stand beside the parts: coloured edges; free edges that are safe for the mover, the other, both."""
+
+
+@jit(inline=True)
+def active(S, i, F, T):
+    """The class of every part of five points (1 own edge, 2 the other's), and four numbers of edges, one feature each.
+
+    No renaming of the points changes any of them.
+    """
+    player = mover(S, i)
+    own, other = S[i, player] & T.all, S[i, 1 - player] & T.all
+    parts = np.int64(T.part_count)
+    for k in range(parts):
+        F[k] = 0
+    for edge in range(T.edges):
+        bit = u64(edge)
+        colour = np.int64((own >> bit) & ONE) + 2 * np.int64((other >> bit) & ONE)
+        if colour:
+            for k in range(T.parts_on_edge):
+                F[u64(T.parts_of[edge, k, 0])] += T.parts_of[edge, k, 1] * colour
+    for k in range(parts):
+        F[k] = T.part_classes[u64(F[k])]
+    free = T.all & ~(own | other)
+    mine, theirs = free & ~spoiled(own, T), free & ~spoiled(other, T)
+    first = T.part_kinds
+    F[parts] = first + np.int64(count_bits(own | other))
+    F[parts + 1] = first + (T.edges + 1) + np.int64(count_bits(mine))
+    F[parts + 2] = first + 2 * (T.edges + 1) + np.int64(count_bits(theirs))
+    F[parts + 3] = first + 3 * (T.edges + 1) + np.int64(count_bits(mine & theirs))
+    return parts + COUNTS
+
+
+def feature_count(options: Mapping[str, Any]) -> int:
+    """Returns how many features there are."""
+    n = options["n"]
+    return int(part_classes(min(n, PART)).max()) + 1 + COUNTS * (n * (n - 1) // 2 + 1)
+
+
+SPARSE = SparseFeatures(
+    active=active,
+    size=feature_count,
+    most=lambda options: part_count(options["n"]) + COUNTS,
+    invariant=True,
+)

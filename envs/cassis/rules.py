@@ -37,8 +37,16 @@ class Tables(NamedTuple):
     """Points [8, 8] -> edge; -1 on the diagonal."""
     sides: NDArray[np.uint64]
     """Edge [28, n - 2, 2] -> the two other edges (as bits) of each triangle on it."""
-    renamed: NDArray[np.int64]
-    """Symmetry, edge [24, 28] -> the edge that it becomes."""
+    part_count: int
+    """Sets of five points (of all points where there are fewer)."""
+    parts_on_edge: int
+    """How many of them hold an edge."""
+    part_kinds: int
+    """Classes of the colourings of such a set, up to renaming."""
+    parts_of: NDArray[np.int64]
+    """Edge [28, 20, 2] -> the sets of five points that hold it, and the edge's power of 3 in each."""
+    part_classes: NDArray[np.int64]
+    """The edges within a set of five points as a code in base 3 -> its class up to renaming."""
     stop: NDArray[np.uint8]
     leaf: Any
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from itertools import combinations, permutations
+from math import comb
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafwise.envs.cassis.rules import Tables
 
 DEFAULTS: dict[str, Any] = {"n": 6}
 MAX_POINTS, MAX_EDGES = 8, 28
+PART = 5
+"""Points of the parts of a board that features tell of (all of them on a smaller board)."""
+MAX_PARTS = comb(MAX_POINTS - 2, PART - 2)
+"""Most parts that hold an edge."""
 
 
 def check(options: dict[str, Any]) -> dict[str, Any]:
@@ -32,10 +39,36 @@ def action_names(options: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(f"{a}-{b}" for a, b in edges(options["n"]))
 
 
-def renamings(n: int) -> list[tuple[int, ...]]:
-    """Returns 24 renamings of n points, those of the first four (for n = 3 each of six comes four times)."""
-    first = list(permutations(range(min(n, 4))))
-    return [(*names, *range(4, n)) for names in first * (24 // len(first))]
+def part_count(n: int) -> int:
+    """Returns how many parts a board of n points has."""
+    return comb(n, min(n, PART))
+
+
+def parts_of(n: int) -> NDArray[np.int64]:
+    """Returns `Tables.parts_of`."""
+    number = {pair: e for e, pair in enumerate(edges(n))}
+    result = np.zeros((MAX_EDGES, MAX_PARTS, 2), dtype=np.int64)
+    used = [0] * MAX_EDGES
+    for part, points in enumerate(combinations(range(n), min(n, PART))):
+        for place, pair in enumerate(combinations(points, 2)):
+            e = number[pair]
+            result[e, used[e]] = part, 3**place
+            used[e] += 1
+    return result
+
+
+@cache
+def part_classes(points: int) -> NDArray[np.int64]:
+    """Returns the class of every colouring of the edges between so many points: equal if a renaming maps one to another."""
+    pairs = edges(points)
+    number = {pair: e for e, pair in enumerate(pairs)}
+    powers = 3 ** np.arange(len(pairs))
+    digits = (np.arange(3 ** len(pairs))[:, None] // powers % 3).astype(np.float32)
+    renamed_powers = [
+        [3 ** number[min(p[a], p[b]), max(p[a], p[b])] for a, b in pairs] for p in permutations(range(points))
+    ]
+    least = (digits @ np.array(renamed_powers, dtype=np.float32).T).min(axis=1)  # exact: all below 2**24
+    return np.unique(least, return_inverse=True)[1].astype(np.int64)
 
 
 def make_tables(options: Mapping[str, Any]) -> Tables:
@@ -51,9 +84,6 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
     for e, (a, b) in enumerate(pairs):
         others = [c for c in range(n) if c not in (a, b)]
         sides[e] = [[1 << int(edge_of[a, c]), 1 << int(edge_of[b, c])] for c in others]
-    renamed = np.zeros((24, MAX_EDGES), dtype=np.int64)
-    for k, names in enumerate(renamings(n)):
-        renamed[k, : len(pairs)] = [edge_of[names[a], names[b]] for a, b in pairs]
     return Tables(
         n=n,
         edges=len(pairs),
@@ -61,7 +91,11 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
         ends=ends,
         edge_of=edge_of,
         sides=sides,
-        renamed=renamed,
+        part_count=part_count(n),
+        parts_on_edge=comb(n - 2, min(n, PART) - 2),
+        part_kinds=int(part_classes(min(n, PART)).max()) + 1,
+        parts_of=parts_of(n),
+        part_classes=part_classes(min(n, PART)),
         stop=np.zeros(1, dtype=np.uint8),
         leaf=(),
     )

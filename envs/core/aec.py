@@ -13,7 +13,6 @@ from pettingzoo import AECEnv
 from leafwise.envs.core.env import RENDER_MODES, check_render_mode
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.observation import at, new_observations, reader
-from leafwise.envs.core.observation import at, new_observations, reader
 from leafwise.envs.core.stepper import ILLEGAL, new_key, one_of
 from leafwise.envs.core.stream import new_stream, u64
 

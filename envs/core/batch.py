@@ -71,7 +71,7 @@ def no_opponent(S, i, o, L, P, R, T):
 
 @jit(inline=True)
 def no_reward(S, i, j, k, T):
-    """Stands in for the reward "score", which needs no rows; never reached."""
+    """Stands in for the difference of returns, which needs no rows; never reached."""
     return 0.0
 
 

@@ -17,6 +17,7 @@ from leafwise.envs.core.cells import CellFeatures
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import DEFAULTS, Rules
+from leafwise.envs.core.sparse import SparseFeatures
 
 if TYPE_CHECKING:
     from leafwise.envs.core.state import State
@@ -68,6 +69,8 @@ class Game:
     """Fields of `T` that compiled code writes to: every caller of `tables` gets its own."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
+    search_depth: int = 3
+    """Decisions that a search without a clock looks ahead unless it is told."""
     decisions_per_depth: int = 1
     """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
     dtype: Any = np.uint64
@@ -81,16 +84,22 @@ class Game:
     """Hand-made evaluators: name -> (options -> Evaluator)."""
     default_score: str = ""
     rewards: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)
-    """Rewards beside "score": compiled (S, i, j, k, T) -> float for player 0; None: another name for "score".
+    """Rewards beside the difference of returns: compiled (S, i, j, k, T) -> float for player 0; None: a name for that.
 
     Row i is the decision, j the row right after the action, k the next decision or the end.
     """
     cells: CellFeatures | None = None
     """What n-tuple networks see, in games whose board fits one word."""
+    sparse: SparseFeatures | None = None
+    """What networks with a sparse first layer see."""
     ais: Mapping[str, Callable[[Game, str, list[str]], Any]] = field(default_factory=dict)
     """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`."""
+    candidates: tuple[str, ...] = ()
+    """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
     symmetries: int = 1
-    """How many symmetries `rules.transform` knows."""
+    """How many symmetries `rules.transform` knows, in this variant."""
+    symmetries_of: Callable[[Mapping[str, Any]], int] | None = None
+    """options -> that number, in games where it depends on them."""
     return_range: tuple[float, float] = (-1.0, 1.0)
     ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Gymnasium ids (without namespace and version) -> options."""
@@ -100,6 +109,8 @@ class Game:
         object.__setattr__(self, "options", self.check({**self.defaults, **self.options}))
         if self.widths is not None:
             object.__setattr__(self, "width", self.widths(self.options))
+        if self.symmetries_of is not None:
+            object.__setattr__(self, "symmetries", self.symmetries_of(self.options))
         own = {
             name: specialise(function, self.name, {}, self.room, inline=True)
             for name, function in self.rules.injected().items()
@@ -116,6 +127,11 @@ class Game:
         return replace(self, options={**self.options, **options}) if options else self
 
     @property
+    def reward_names(self) -> tuple[str, ...]:
+        """Names of the rewards; the first is the difference of returns."""
+        return ("returns" if "score" in self.rewards else "score", *self.rewards)
+
+    @property
     def given_options(self) -> dict[str, Any]:
         """The options that differ from the defaults."""
         return {k: v for k, v in self.options.items() if self.defaults[k] != v}
@@ -124,11 +140,20 @@ class Game:
     def _shared_tables(self) -> Any:
         return self.make_tables(self.options)
 
-    def tables(self, evaluator: Evaluator | None = None) -> Any:
-        """Returns `T` with a stop byte of its own and the evaluator's weights; big tables are shared."""
-        leaf = evaluator.weights if evaluator is not None else ()
+    def tables(self, evaluator: Evaluator | None = None, candidates: str | None = None) -> Any:
+        """Returns `T` with a stop byte and scratch of its own and the evaluator's weights; big tables are shared.
+
+        `candidates` names the actions that searches consider; raises ValueError for a name that the game does not know.
+        """
+        leaf = evaluator.own_weights() if evaluator is not None else ()
         own = {name: getattr(self._shared_tables, name).copy() for name in self.scratch}
-        return self._shared_tables._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf, **own)
+        T = self._shared_tables._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf, **own)
+        if candidates is None:
+            return T
+        if candidates not in self.candidates:
+            known = ", ".join(self.candidates) or "none"
+            raise ValueError(f"{self.name}: expected candidates among {known}, got {candidates!r}")
+        return T._replace(candidates=self.candidates.index(candidates))
 
     @cached_property
     def actions(self) -> tuple[str, ...]:

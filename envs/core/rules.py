@@ -103,6 +103,8 @@ class Rules:
     """`(S, i, T)` -> index into `game.stages`; 0 at decisions, and at a terminal row the stage it ended in."""
     action_cost: Compiled = unit_cost
     """`(S, i, a, T)` -> 0 or 1: what the action counts in search depth."""
+    candidates: Compiled | None = None
+    """`(S, i, A, T)` -> n: the actions that a search considers, as `T.candidates` says, in A; None: always all legal ones."""
     key: Compiled = row_hash
     """`(S, i, T)` -> uint64 hash of everything the future depends on."""
     transform: Compiled = same_row
@@ -112,4 +114,4 @@ class Rules:
 
     def injected(self) -> dict[str, Compiled]:
         """Returns the functions by name, for `specialise`."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}

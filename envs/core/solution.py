@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -20,24 +20,24 @@ from leafwise.envs.core.stream import below, new_stream, uniform
 class Solution:
     """The exact answer to a position, for the player to move; partial if the solver was stopped."""
 
-    value: int | None
-    """1 win, 0 draw, -1 loss; None where stopped before it was known."""
+    value: float | None
+    """1 win, 0 draw, -1 loss, between them in games of chance; None where stopped before it was known."""
     score: int | None
     """How soon, in the room's convention; None in games that define none, or where stopped before it was known."""
     best_actions: tuple[str, ...] = ()
     """Every action that keeps the value (and the score, where there is one), by id; with "none" asked, just one."""
-    action_values: dict[str, int] = field(default_factory=dict)
+    action_values: Mapping[str, float] = field(default_factory=dict)
     """Action -> what it is worth, in the unit of `value`."""
     action_scores: dict[str, int] | None = None
     """Action -> its score, where the game defines one."""
     line: tuple[str, ...] = ()
-    """Best play from here to the end."""
+    """Best play from here to the end, or to where chance acts."""
     nodes: int = 0
     """Positions visited."""
     depth: int = 0
     """Plies of `line`."""
     seconds: float = 0.0
-    bounds: tuple[int, int] = (-1, 1)
+    bounds: tuple[float, float] = (-1, 1)
     """Lowest and highest score (or value) that is still possible."""
     complete: bool = True
     """False where stopped before everything that was asked for was known."""

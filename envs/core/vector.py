@@ -45,7 +45,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         game: str | Game,
         *,
         render_mode: str | None = None,
-        reward: str = "score",
+        reward: str | None = None,
         illegal: str | None = None,
         opponent: str = "greedy",
         seat: str = "first",

@@ -40,7 +40,6 @@ from leafwise.envs.starship.tables import (
     POINTS,
     PREVIEW,
     QUEUE,
-    REASON_NAMES,
     REASONS,
     SKIPS,
     TARGET,
@@ -105,7 +104,9 @@ def to_text(row: Row, T: Tables) -> str:
     cells = row[HEADER : HEADER + T.grid**2].reshape(T.grid, T.grid) & VALUE
     lines = ("".join("_" if value == SPACE else "." for value in line) for line in cells)
     hull = "/".join(re.sub(r"(.)\1*", lambda run: f"{len(run[0])}{run[1]}", line) for line in lines)
-    placed = (f"{PARTS[part.number].letter}{part.x},{part.y}{DIRECTIONS[part.r]}" for part, _ in parts_of_row(row, T.grid))
+    placed = (
+        f"{PARTS[part.number].letter}{part.x},{part.y}{DIRECTIONS[part.r]}" for part, _ in parts_of_row(row, T.grid)
+    )
     targets = (str(row[TARGET + stage]) for stage in drawn_targets(T) if row[TARGET + stage] > 0)
     words = [f"hull={hull}", f"parts={';'.join(placed) or '-'}", f"targets={'/'.join(targets) or '-'}"]
     words.append(f"phase={FIELD_OF_STAGE[phase]}")
@@ -227,7 +228,9 @@ def _go_on(S: Row, T: Tables, stage: int, wanted: int, targets: _Targets) -> int
     """Leaves stages until `wanted` runs."""
     while stage != wanted:
         if stage and S[0, POINTS + stage] < T.P[stage, LOW]:
-            raise wrong(f"enough parts of {FIELD_OF_STAGE[stage]} before {FIELD_OF_STAGE[wanted]}", int(S[0, POINTS + stage]))
+            raise wrong(
+                f"enough parts of {FIELD_OF_STAGE[stage]} before {FIELD_OF_STAGE[wanted]}", int(S[0, POINTS + stage])
+            )
         stage = int(next_phase(S, FIRST, T, stage))
         open_phase(S, FIRST, T, stage)
         targets.draw(S, stage, needed=stage != wanted)

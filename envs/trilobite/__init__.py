@@ -38,6 +38,7 @@ GAME = Game(
     default_score="lines",
     ais={"solver": solver_player, "minimax": minimax.named},
     symmetries=2,
+    sparse=features.SPARSE,
     ids={
         "Trilobite": {},
         "Trilobite5x5": {"board": "5x5", "k": 4},

@@ -1,4 +1,4 @@
-"""What learners see of Trilobite: observations and the mirror image."""
+"""What learners see of Trilobite: observations, the patterns on its lines, and the mirror image."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
+from leafwise.envs.core.bits import count_bits
 from leafwise.envs.core.jit import jit
+from leafwise.envs.core.sparse import SparseFeatures
 from leafwise.envs.core.stream import u64
 from leafwise.envs.trilobite.rules import ONE, ZERO, mover
-from leafwise.envs.trilobite.tables import board_size
+from leafwise.envs.trilobite.tables import board_size, feature_lines
 
 
 def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
@@ -51,3 +53,49 @@ def transform(S, i, k, j, T):
 @jit(inline=True)
 def transform_action(a, k, T):
     return T.width - 1 - a if k else a
+
+
+@jit(inline=True)
+def active(S, i, F, T):
+    """The pattern on every line, in base 3 (1 player 0's chip, 2 player 1's); the number of chips; the player to move.
+
+    Of a board and its mirror image the lesser is seen, so both have the same features.
+    """
+    first, second = S[i, 0], S[i, 1]
+    mirrored, mirrored_second = reversed_columns(first, T), reversed_columns(second, T)
+    if mirrored < first or (mirrored == first and mirrored_second < second):
+        first, second = mirrored, mirrored_second
+    n = T.line_features.shape[0] - 1
+    for k in range(n):
+        F[k] = T.line_features[k]
+    for player in range(2):
+        chips = second if player else first
+        while chips:
+            bit = count_bits((chips - ONE) & ~chips)
+            chips &= chips - ONE
+            for k in range(4):
+                F[u64(T.lines_on[bit, k, 0])] += T.lines_on[bit, k, 1] << player
+    number = np.int64(count_bits(first | second))
+    F[n] = T.line_features[n] + number
+    F[n + 1] = T.line_features[n] + T.width * T.height + 1 + (number & 1)
+    return n + 2
+
+
+def line_features(options: Mapping[str, Any]) -> np.typing.NDArray[np.int64]:
+    """Returns the first feature of each line, and of what follows them."""
+    return feature_lines(*board_size(options["board"]), options["k"])["line_features"]
+
+
+def feature_count(options: Mapping[str, Any]) -> int:
+    """Returns how many features there are."""
+    width, height = board_size(options["board"])
+    return int(line_features(options)[-1]) + width * height + 3
+
+
+SPARSE = SparseFeatures(
+    active=active,
+    size=feature_count,
+    most=lambda options: len(line_features(options)) + 1,
+    view="first",  # who moves first owns the odd threats: the seats differ
+    invariant=True,
+)

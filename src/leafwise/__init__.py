@@ -12,7 +12,8 @@ from leafwise import envs
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
-from leafwise.envs.registry import game, games, register_envs, register_game
+from leafwise.envs.registry import game, games, register_envs, register_game, set_player_maker
+from leafwise.models.files import game_of as _game_of
 from leafwise.models.files import leaf as _leaf
 from leafwise.models.files import load_evaluator as _load_evaluator
 from leafwise.search import Result, Search
@@ -48,15 +49,13 @@ def score(game_name: str, score_name: str | None = None, **options: object) -> E
 def load(source: str | os.PathLike[str], game: str | Game = "") -> Evaluator:
     """Returns a trained model as a leaf evaluator.
 
-    `source` is a game's name (the model that ships with leafwise), a run folder, or a `.safetensors` file. `game` is needed
-    only if the file is for another variant than the default one. Raises ValueError in one line if it does not fit.
+    `source` is the name of a model that ships with leafwise (`threes`, `cassis8`), a run folder, or a `.safetensors` file. The
+    file says which game and variant it is for; `game` checks that it is yours. Raises ValueError in one line if it does
+    not fit.
     """
-    from leafwise.models.files import load_tensors, model_path
-
     if isinstance(game, Game):
         return _load_evaluator(game, source)
-    name = game or str(load_tensors(model_path(source))[1].get("game"))
-    return _load_evaluator(envs.registry.game(name), source)
+    return _load_evaluator(envs.registry.game(game) if game else _game_of(source), source)
 
 
 def player(text: str, game: str | Game, seed: int = 0) -> Player:
@@ -65,3 +64,6 @@ def player(text: str, game: str | Game, seed: int = 0) -> Player:
     A leaf is a hand-made score, `learned` (the shipped model), a run folder or a model file.
     """
     return _player(text, envs.registry.game(game) if isinstance(game, str) else game, seed, _leaf)
+
+
+set_player_maker(player)

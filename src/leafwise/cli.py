@@ -7,7 +7,6 @@ import dataclasses
 import inspect
 import json
 import sys
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar
 
@@ -17,6 +16,7 @@ from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.models.files import leaf
 from leafwise.search import Result, Search
+from leafwise.search.background import Background
 
 __all__ = [
     "fail",
@@ -159,27 +159,15 @@ def finite(value: Any) -> Any:
 
 def patiently(work: Callable[[], R], stop: Callable[[], None] = lambda: None) -> R:
     """Runs `work` in a thread, so that Ctrl-C is heard while compiled code runs; calls `stop` then and waits a little."""
-    answer: list[R] = []
-    problem: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            answer.append(work())
-        except BaseException as error:
-            problem.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
+    task = Background(work)
     try:
-        while thread.is_alive():
-            thread.join(0.2)
+        while not task.wait(0.2):
+            pass
     except KeyboardInterrupt:
         stop()
-        thread.join(1.0)
+        task.wait(1.0)
         raise
-    if problem:
-        raise problem[0]
-    return answer[0]
+    return task.result()
 
 
 def make_search(game: Game, leaf_name: str, depth: int, seconds: float) -> Search:

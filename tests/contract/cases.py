@@ -21,6 +21,7 @@ T = TypeVar("T")
 GAMES: list[Game] = list(dict.fromkeys([*map(game, games()), dice.GAME, solitaire.GAME]))
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "trap": [{"size": 3, "self_trap": "deferred"}, {"size": 4, "max_turns": 12}, {"size": 9}],
     "threes": [
         {"bonus_value": "window3", "hint": "window3"},
         {"bonus_value": "window3", "bonus_p": 0.5},
@@ -37,6 +38,9 @@ CASES: list[Game] = list(
     dict.fromkeys(g.variant(**options) for g in GAMES for options in [{}, *g.ids.values(), *VARIANTS.get(g.name, [])])
 )
 
+MOST_SYMMETRIES = 24
+"""Symmetries tried of a game that has more."""
+
 PER_KIND = 20
 """Positions kept of each stage and of finished games, from random play and of unusual ones each."""
 
@@ -45,6 +49,15 @@ PER_KIND = 20
 def twin(g: Game) -> Any:
     """Returns the naive twin of a game; each game must have one in tests/twins."""
     return importlib.import_module(f"twins.{g.name}").Twin(g.options)
+
+
+@cache
+def some_symmetries(g: Game) -> tuple[int, ...]:
+    """Returns every symmetry, or the first and last and some between where they are many."""
+    if g.symmetries <= MOST_SYMMETRIES:
+        return tuple(range(g.symmetries))
+    between = Random(g.symmetries).sample(range(1, g.symmetries - 1), MOST_SYMMETRIES - 2)
+    return (0, *sorted(between), g.symmetries - 1)
 
 
 @cache

@@ -12,7 +12,7 @@ from zlib import crc32
 
 import numpy as np
 
-from contract.cases import CASES, some, twin
+from contract.cases import CASES, some, some_symmetries, twin
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.observation import new_observations, reader
@@ -84,7 +84,7 @@ def details(game: Game, state: State) -> list[str]:
         lines.append(f"{name}: {shortened([number(float(x)) for x in array.ravel()])}")
     asked = [e for e in evaluators(game) if state.stage in ("decision", e.stage)]
     lines += [f"score {e.name}: {number(state.value(e))}" for e in asked]
-    images = {k: state.transformed(k) for k in range(1, game.symmetries)}
+    images = {k: state.transformed(k) for k in some_symmetries(game) if k}
     lines += [f"symmetry {k}: {image}" for k, image in images.items()][:2]
     if len(state.legal_actions) > len(some(state.legal_actions)):
         lines.append(f"{len(state.legal_actions)} legal actions")

@@ -5,7 +5,7 @@ import pytest
 from games import dice
 from leafwise.envs.registry import game
 from leafwise.search import Search
-from leafwise.search.bench import POSITIONS, bench_options
+from leafwise.search.bench import OPTIONS, POSITIONS, bench_options
 from leafwise.search.scalar_threes import ScalarSearch
 
 THREES = game("threes")
@@ -29,13 +29,10 @@ def test_the_hand_written_search_knows_one_variant_and_its_scores():
 
 
 def test_options_are_measured_at_equal_value():
-    rates = bench_options(dice.GAME, dice.GAME.new(900_001), depth=4, seconds=0.01)
+    rates = bench_options(dice.GAME, dice.GAME.new(900_001), depth=5, seconds=0.01)
     assert rates["plain node ratio"] == 1
-    assert rates["table node ratio"] <= 1
+    assert rates["table node ratio"] < 1
     assert rates["pruning node ratio"] < 1
-    assert max(rates[f"{option} error"] for option in ("plain", "table", "pruning")) < 1e-12
-
-
-def test_pruning_stands_alone():
-    with pytest.raises(ValueError, match=r"expected pruning without table_mb and cutoff, got 1 and 0.0"):
-        Search(THREES, THREES.score("rows"), 2, pruning=True, table_mb=1)
+    assert rates["one value node ratio"] <= rates["pruning + table, values, killers node ratio"]
+    exact = [name for name in OPTIONS if name not in ("cutoff", "width 3")]
+    assert max(rates[f"{option} error"] for option in exact) < 1e-12

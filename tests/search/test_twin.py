@@ -1,6 +1,6 @@
-"""Every exact search gives the values of a naive recursion over positions."""
+"""Every exact search gives the values of a naive recursion over positions, for every game."""
 
-import math
+from functools import cache
 from random import Random
 
 import pytest
@@ -8,87 +8,97 @@ import pytest
 from games import dice, solitaire
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
-from leafwise.envs.registry import game
+from leafwise.envs.registry import game, games
 from leafwise.search import Search
+from twins.recursion import Naive
 
-THREES = game("threes")
-CASES = [
-    (THREES, "openness", 2, 60),
-    (THREES, "rows", 2, 60),
-    (dice.GAME, "lead", 3, 200),
-    (dice.GAME, "lead_at_die", 3, 200),
-    (solitaire.GAME, "hope", 3, 300),
-    (solitaire.GAME, "points_and_discards", 3, 300),
-]
+GAMES = [*map(game, games()), dice.GAME, solitaire.GAME]
+SCORES = {
+    "threes": ["openness", "rows"],
+    "dice": ["lead", "lead_at_die"],
+    "solitaire": ["hope", "points_and_discards"],
+}
+"""Scores to search with, where it is not the default score alone."""
+DEPTHS = {"threes": 2, "cassis": 3, "trilobite": 4, "dice": 4, "solitaire": 3}
+"""Depth of the searches that are compared with each other and with the recursion (default: 2)."""
+CASES = [(g, score) for g in GAMES for score in SCORES.get(g.name, [g.default_score])]
+COUNT = 1000
+
+EXACT = {
+    "plain": {"pruning": False, "table_mb": 0},
+    "table": {"pruning": False, "table_mb": 1},
+    "table of whole rows": {"pruning": False, "table_mb": 1, "whole_rows": True},
+    "tiny table": {"pruning": False, "table_mb": 0.0002},
+    "pruning alone": {"pruning": True, "table_mb": 0, "ordering": ()},
+    "pruning, star2": {"pruning": True, "table_mb": 0, "ordering": (), "star2": True},
+    "pruning, table": {"pruning": True, "table_mb": 1, "ordering": ()},
+    "pruning, table move": {"pruning": True, "table_mb": 1, "ordering": ("table",), "deepening": True},
+    "pruning, values": {"pruning": True, "table_mb": 0, "ordering": ("values",)},
+    "pruning, killers": {"pruning": True, "table_mb": 0, "ordering": ("killers",)},
+    "pruning, tiny table": {"pruning": True, "table_mb": 0.0002, "star2": True, "deepening": True},
+    "pruning, everything": {"pruning": True, "table_mb": 1, "star2": True, "deepening": True},
+    "pruning, everything, whole rows": {"pruning": True, "table_mb": 1, "star2": True, "whole_rows": True},
+    "windowed, no pruning": {"pruning": False, "table_mb": 1, "width": 1000},
+    "as it comes": {},
+}
 
 
+def ids(case):
+    return getattr(case, "name", case)
+
+
+@cache
 def positions(g, count):
     """Random decisions, from the start of games to their end."""
     rng, seed = Random(5), 900_000
-    found: list[State] = []
-    while len(found) < count:
+    found: dict[State, None] = {}
+    while len(found) < count and seed < 900_000 + 40 * count:
         stream = new_stream(seed)
         state = g.new(seed)
         while not state.is_terminal:
             if rng.random() < 0.3:
-                found.append(state)
+                found[state] = None
             state = state.play(rng.choice(state.legal_actions)).settle(stream)
         seed += 1
-    return found[:count]
+    return list(found)[:count]
 
 
-class Naive:
-    """Recursion over State objects, in the words of the contract; values are player 0's."""
-
-    def __init__(self, g, evaluator):
-        self.game, self.evaluator = g, evaluator
-
-    def leaf(self, state):
-        worth = state.value(self.evaluator)
-        if state.current_player == 1:
-            worth = -worth
-        return worth + state.returns if self.evaluator.to_go else worth
-
-    def value(self, state, depth):
-        rule = self.evaluator.terminal
-        if state.is_terminal:
-            if rule == "evaluate":
-                return self.leaf(state)
-            if rule == "returns":
-                return state.returns
-            return rule[0] if state.returns > 0 else rule[2] if state.returns < 0 else rule[1]
-        if depth == 0 and state.stage in ("decision", self.evaluator.stage):
-            return self.leaf(state)
-        if state.is_chance:
-            return math.fsum(p * self.value(after, depth) for p, after in state.outcomes())
-        choose = min if state.current_player == 1 else max
-        return choose(self.after(state, a, depth) for a in state.legal_actions)
-
-    def after(self, state, a, depth):
-        cost = self.game.rules.action_cost(state._rows(), 0, a, self.game._shared_tables)
-        return self.value(state.play(a), depth - int(cost))
+def depth_of(g):
+    return DEPTHS.get(g.name, 2)
 
 
-@pytest.mark.parametrize(("g", "score", "depth", "count"), CASES, ids=lambda v: getattr(v, "name", str(v)))
-def test_options_change_no_value(g, score, depth, count):
-    evaluator = g.score(score)
+@pytest.mark.parametrize(("g", "score"), CASES, ids=ids)
+def test_the_plain_search_is_the_naive_recursion(g, score):
+    evaluator, depth = g.score(score), depth_of(g)
     naive = Naive(g, evaluator)
-    searches = [
-        Search(g, evaluator, depth),
-        Search(g, evaluator, depth, table_mb=1),
-        Search(g, evaluator, depth, pruning=True),
-    ]
-    nodes = [0] * len(searches)
-    for n, state in enumerate(positions(g, count)):
-        shallow = depth if n % 30 == 0 or g is not THREES else 1  # the naive recursion takes its time
-        sign = -1 if state.current_player == 1 else 1
-        expected = {a: sign * naive.after(state, a, shallow) for a in state.legal_actions}
-        for k, search in enumerate(searches):
-            result = search._again(state, shallow)
-            assert result.values == pytest.approx(expected, rel=1e-12, abs=1e-12), (str(state), k)
-            assert result.value == max(result.values.values())
-            nodes[k] += result.nodes
-    assert nodes[1] <= nodes[0]
-    assert nodes[2] <= nodes[0]
-    if g is dice.GAME:
-        assert nodes[2] < nodes[0]
+    search = Search(g, evaluator, depth, **EXACT["plain"])
+    for state in positions(g, COUNT):
+        result = search(state)
+        assert result.values == pytest.approx(naive.values(state, depth), rel=1e-12, abs=1e-12), str(state)
+        assert result.value == max(result.values.values())
+
+
+@pytest.mark.parametrize(("g", "score"), CASES, ids=ids)
+def test_exact_options_change_no_value(g, score):
+    evaluator, depth = g.score(score), depth_of(g)
+    searches = {name: Search(g, evaluator, depth, **options) for name, options in EXACT.items()}
+    hasty = Search(g, evaluator, depth, all_values=False)
+    work = dict.fromkeys(EXACT, 0)
+    for state in positions(g, COUNT):
+        plain = searches["plain"](state)
+        for name, search in searches.items():
+            result = search(state)
+            assert result.values == pytest.approx(plain.values, rel=1e-12, abs=1e-12), (str(state), name)
+            work[name] += result.nodes + result.leaves
+        quick = hasty(state)
+        assert quick.value == pytest.approx(plain.value, rel=1e-12, abs=1e-12)
+        for a, value in quick.values.items():
+            if a in quick.bounds:
+                assert plain.values[a] <= value + 1e-12 * abs(value)
+                assert value <= quick.value
+            else:
+                assert value == pytest.approx(plain.values[a], rel=1e-12, abs=1e-12)
+    assert work["table"] <= work["plain"]
+    assert work["pruning alone"] <= work["plain"]
+    if g.players == 2:
+        assert work["pruning alone"] < work["plain"]

@@ -18,7 +18,7 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.solution import Solution, Solver, exact_solver
 from leafwise.envs.core.state import State
 
-WORDS = {1: "win", 0: "draw", -1: "loss"}
+WORDS: dict[float, str] = {1: "win", 0: "draw", -1: "loss"}
 PATIENCE = 1.0
 """Seconds before progress is shown."""
 REPORT = 60.0
@@ -141,6 +141,11 @@ def described(text: str, solution: Solution) -> dict[str, Any]:
     }
 
 
+def worded(value: float) -> str:
+    """Returns what a value is called; in games of chance it is a number."""
+    return WORDS.get(value) or f"{value:+.6f}"
+
+
 def show(state: State, solution: Solution) -> None:
     """Prints a solution for people."""
     say(state.board())
@@ -152,10 +157,10 @@ def show(state: State, solution: Solution) -> None:
     else:
         soon = "" if solution.score is None else f", score {solution.score}"
         end = f", game over in {solution.depth} moves" if solution.depth and solution.score is not None else ""
-        say(f"  value  {WORDS[solution.value]} for the player to move{soon}{end}")
+        say(f"  value  {worded(solution.value)} for the player to move{soon}{end}")
     for name, value in solution.action_values.items():
         score = "" if solution.action_scores is None else f"  {solution.action_scores[name]:+d}"
-        say(f"  {name:>6} {'*' if name in solution.best_actions else ' '} {WORDS[value]}{score}")
+        say(f"  {name:>6} {'*' if name in solution.best_actions else ' '} {worded(value)}{score}")
     if solution.best_actions:
         say(f"  best   {' '.join(solution.best_actions)}")
     if solution.line:

@@ -1,0 +1,7 @@
+"""How a player gives a game away."""
+
+from __future__ import annotations
+
+
+class Forfeit(ValueError):
+    """Raised by a player that has lost without an action: out of time, an illegal answer, a crash. The message says why."""

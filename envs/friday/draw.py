@@ -1,0 +1,241 @@
+"""Pictures of Friday: a table in lines for a terminal, and a drawing for SVG and RGB."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.pictures import Canvas
+from leafwise.envs.friday import layout as at
+from leafwise.envs.friday.cards import CARDS, FIRST_AGING, HAZARDS, NAMES, PHASES, PIRATES
+from leafwise.envs.friday.fight import free_cards, hazard_value, pirate_value, total
+from leafwise.envs.friday.piles import next_cards
+from leafwise.envs.friday.tables import Tables
+from leafwise.envs.friday.text import (
+    ABILITY_NAMES,
+    TURNS,
+    acting_card,
+    cards_in,
+    field,
+    pile_text,
+    pirates_of,
+    sequence_in,
+    table_cards,
+)
+
+ROW = np.uint64(0)
+QUESTIONS = {
+    "choose": "choose: first or second (a last hazard: first, or discard)",
+    "fight": "fight: free or pay for a card, useN, end",
+    "target": "choose a card: cardN",
+    "offer": "draw, or end",
+    "arrange": "discard one of the cards looked at (cardN), or end",
+    "order": "put the cards looked at back on top, one after another: cardN",
+    "remove": "remove cards: cardN, end",
+    "won": "won",
+    "lost": "lost",
+}
+WIDTH, HEIGHT = 760, 560
+INK, PAPER, FAINT = "#22313f", "#f4efe3", "#8a8f94"
+PHASE_COLOURS = ("#4f9d69", "#d9a514", "#c0392b", "#2c3e50")
+CARD_WIDTH, CARD_HEIGHT, PER_ROW = 66, 52, 10
+SHOWN = 20
+"""Table cards drawn on each side; more are counted."""
+
+
+def turn_of(row: NDArray[Any]) -> str:
+    """Returns the name of the mode."""
+    return TURNS[field(row[at.STATUS], at.MODE_AT, at.M4)]
+
+
+def phase_of(row: NDArray[Any]) -> int:
+    """Returns the phase, 0 to 3."""
+    return field(row[at.STATUS], at.PHASE_AT, at.M2)
+
+
+def revealed(row: NDArray[Any]) -> list[int]:
+    """Returns the kinds of the hazards revealed or fought."""
+    kinds = [field(row[at.STATUS], where, at.M6) for where in (at.HAZARD_AT, at.SECOND_HAZARD_AT)]
+    return [kind - 1 for kind in kinds if kind]
+
+
+def is_fight(row: NDArray[Any]) -> bool:
+    """Whether a hazard or a pirate is being fought."""
+    fought = field(row[at.STATUS], at.FOUGHT_AT, at.M2)
+    return bool(fought) or (len(revealed(row)) == 1 and turn_of(row) not in ("choose", "hazard"))
+
+
+def hazard_line(kind: int, row: NDArray[Any]) -> str:
+    """Returns a hazard in words: both halves of its card."""
+    hazard = HAZARDS[NAMES[kind][0]]
+    value = hazard.values[min(phase_of(row), 2)]
+    return f"{NAMES[kind]} {hazard.title}: value {value}, {hazard.free} free; wins {card_words(kind)}"
+
+
+def card_words(kind: int) -> str:
+    """Returns a card in words."""
+    card = CARDS[kind]
+    return f"{card.title} {card.value}" + (f" ({card.words})" if card.words else "")
+
+
+def pirate_line(place: int, row: NDArray[Any], T: Tables) -> str:
+    """Returns a pirate in words, with what it asks for now."""
+    number = pirates_of(row)[place]
+    state = ""
+    if field(row[at.STATUS], at.BEATEN_AT, at.M2) >> place & 1:
+        state = " [beaten]"
+    elif field(row[at.STATUS], at.FOUGHT_AT, at.M2) == place + 1:
+        state = " [fought]"
+    pirate = PIRATES[number - 1]
+    value = int(pirate_value(row[None], ROW, np.uint64(number), T))
+    free = pirate.free if number < 10 else "all"
+    words = f", {pirate.words}" if pirate.words else ""
+    return f"P{number}: value {value}, {free} free{words}{state}"
+
+
+def chances(row: NDArray[Any], T: Tables) -> list[tuple[int, float]]:
+    """Returns what the next card of the stack may be: (kind, probability), the likeliest first; [] if it is empty."""
+    cards = cards_in(next_cards(row[None], ROW, T)) if row[at.STACK] else {}
+    n = sum(cards.values())
+    return sorted(((kind, count / n) for kind, count in cards.items()), key=lambda pair: -pair[1])
+
+
+def slot_lines(row: NDArray[Any]) -> list[str]:
+    """Returns a line for each card on the table."""
+    lines = []
+    for slot, (kind, side, used, by) in enumerate(table_cards(row)):
+        marks = ["used"] * used + [f"doubled by {by}"] * bool(by)
+        note = f"  [{', '.join(marks)}]" if marks else ""
+        lines.append(f"  {slot:>2}  {('left', 'right')[side]:<5}  {NAMES[kind]:<4} {card_words(kind)}{note}")
+    if row[at.DOWN]:
+        lines.append(f"      face down: {pile_text(cards_in(row[at.DOWN]))}")
+    return lines
+
+
+def to_board(row: NDArray[Any], T: Tables) -> str:
+    """Returns the table in lines: piles, hazards or pirates, the fight, and the chances of the next card."""
+    turn, status = turn_of(row), int(row[at.STATUS])
+    hazards = int(row[at.HAZARDS])
+    shift = int(at.HAZARD_SHIFT)
+    stack_left = cards_in((hazards & int(at.HAZARD_MASK)) << shift)
+    away = cards_in(hazards >> int(at.HAZARD_BITS) << shift)
+    aging = cards_in(field(status, at.AGING_AT, at.M11) << int(at.AGING_SHIFT))
+    known = int(row[at.KNOWN])
+    top, bottom = sequence_in(known >> int(at.TOP_AT)), sequence_in(known & int(at.QUEUE_MASK))
+    life = field(status, at.LIFE_AT, at.M5)
+    lines = [f"life {life}/{int(T.max_life)}   phase {PHASES[phase_of(row)]}"]
+    lines += [f"pirate {pirate_line(place, row, T)}" for place in range(len(pirates_of(row)))]
+    for name, cards in (
+        ("stack", cards_in(row[at.STACK])),
+        ("discard", cards_in(row[at.DISCARD])),
+        ("hazards", stack_left),
+        ("hazard discard", away),
+        ("aging pile", aging),
+    ):
+        lines.append(f"{name:<14} {sum(cards.values()):>2}  {pile_text(cards)}")
+    if top or bottom:
+        places = ("on top", top), ("at the bottom", bottom)
+        lines.append(
+            "known          " + "; ".join(f"{where} {' '.join(NAMES[k] for k in ks)}" for where, ks in places if ks)
+        )
+    lines += [f"hazard {hazard_line(kind, row)}" for kind in revealed(row)]
+    if is_fight(row):
+        rows = row[None]
+        made, free = field(row[at.FIGHT], at.FREE_AT, at.M7), int(free_cards(rows, ROW, T))
+        lines.append(
+            f"fight: total {int(total(rows, ROW, T))} against {int(hazard_value(rows, ROW, T))}, free cards {made}/{free}"
+        )
+    lines += slot_lines(row)
+    acting = acting_card(row)
+    if acting is not None:
+        ability = ABILITY_NAMES[field(row[at.FIGHT], at.KIND_AT, at.M4)]
+        lines.append(f"{ability} by {NAMES[acting[0]]}")
+    looked = sequence_in(field(row[at.FIGHT], at.LOOKED_AT, at.M18))
+    lines += [f"  {place:>2}  looked at {NAMES[kind]:<4} {card_words(kind)}" for place, kind in enumerate(looked)]
+    if turn == "remove":
+        lines.append(f"removal points {field(row[at.FIGHT], at.POINTS_AT, at.M5)}")
+    next_card = chances(row, T)
+    if next_card:
+        shown = "  ".join(f"{NAMES[kind]} {100 * p:.0f}%" for kind, p in next_card[:10])
+        lines.append(f"next card: {shown}" + (" ..." if len(next_card) > 10 else ""))
+    return "\n".join([*lines, QUESTIONS.get(turn, f"chance: {turn}")])
+
+
+def card_box(canvas: Canvas, x: float, y: float, kind: int, used: int, by: str) -> None:
+    """Draws a card on the table."""
+    card = CARDS[kind]
+    fill = "#d9c2c2" if kind >= FIRST_AGING else "#ffffff"
+    canvas.box(x, y, CARD_WIDTH, CARD_HEIGHT, fill="#d7d7d7" if used else fill, edge="#d9a514" if by else INK, radius=5)
+    canvas.text(x + 14, y + 14, str(card.value), size=17, colour="#c0392b" if card.value < 0 else INK)
+    canvas.text(x + CARD_WIDTH - 5, y + 12, NAMES[kind] + (" x2" if by else ""), size=10, colour=FAINT, anchor="end")
+    canvas.text(x + CARD_WIDTH / 2, y + 31, card.title, size=10)
+    canvas.text(x + CARD_WIDTH / 2, y + 44, card.words, size=8, colour=FAINT)
+
+
+def side_of_table(canvas: Canvas, y: float, name: str, cards: list[tuple[int, int, str]]) -> None:
+    """Draws one side of the table in two lines."""
+    more = f" (+{len(cards) - SHOWN})" if len(cards) > SHOWN else ""
+    canvas.text(16, y, name + more, size=13, colour=FAINT, anchor="start")
+    for k, (kind, used, by) in enumerate(cards[:SHOWN]):
+        place = k % PER_ROW, k // PER_ROW
+        card_box(canvas, 16 + place[0] * (CARD_WIDTH + 7), y + 12 + place[1] * (CARD_HEIGHT + 6), kind, used, by)
+
+
+def draw(row: NDArray[Any], T: Tables) -> Canvas:
+    """Returns a drawing of a row."""
+    canvas = Canvas(WIDTH, HEIGHT, PAPER)
+    rows, status, phase = row[None], int(row[at.STATUS]), phase_of(row)
+    canvas.box(0, 0, WIDTH, 40, fill=PHASE_COLOURS[phase])
+    life = field(status, at.LIFE_AT, at.M5)
+    canvas.text(16, 20, f"Friday, {PHASES[phase]}", size=18, colour="#ffffff", anchor="start")
+    canvas.text(WIDTH - 16, 20, f"life {life} of {int(T.max_life)}", size=18, colour="#ffffff", anchor="end")
+    for k in range(int(T.max_life)):
+        canvas.disc(200 + 16 * k, 20, 5, fill="#e74c3c" if k < life else "#00000033"[:7])
+    hazards, shift = int(row[at.HAZARDS]), int(at.HAZARD_SHIFT)
+    piles = (
+        ("stack", cards_in(row[at.STACK])),
+        ("discard", cards_in(row[at.DISCARD])),
+        ("hazards", cards_in((hazards & int(at.HAZARD_MASK)) << shift)),
+        ("hazard discard", cards_in(hazards >> int(at.HAZARD_BITS) << shift)),
+        ("aging", cards_in(field(status, at.AGING_AT, at.M11) << int(at.AGING_SHIFT))),
+    )
+    for k, (name, cards) in enumerate(piles):
+        x = 16 + 112 * k
+        canvas.box(x, 52, 100, 54, fill="#e3dac6", edge=INK, radius=6)
+        canvas.text(x + 50, 70, str(sum(cards.values())), size=20)
+        canvas.text(x + 50, 94, name, size=11, colour=FAINT)
+    for k, (kind, p) in enumerate(chances(row, T)[:6]):
+        y = 56 + 17 * k
+        canvas.box(600, y, 130 * p, 12, fill="#7fb3d5")
+        canvas.text(604, y + 7, f"{NAMES[kind]} {CARDS[kind].value:+d} {100 * p:.0f} %", size=10, anchor="start")
+    y = 128.0
+    for place in range(len(pirates_of(row))):
+        canvas.text(16, y, f"pirate {pirate_line(place, row, T)}", size=13, anchor="start")
+        y += 20
+    for kind in revealed(row):
+        canvas.text(
+            16, y, f"hazard {hazard_line(kind, row)}", size=13, colour=PHASE_COLOURS[min(phase, 2)], anchor="start"
+        )
+        y += 20
+    if is_fight(row):
+        made, free = field(row[at.FIGHT], at.FREE_AT, at.M7), int(free_cards(rows, ROW, T))
+        words = (
+            f"total {int(total(rows, ROW, T))} against {int(hazard_value(rows, ROW, T))}, free cards {made} of {free}"
+        )
+        canvas.text(16, 214, words, size=16, anchor="start")
+    for side, name in enumerate(("left", "right")):
+        here = [(kind, used, by) for kind, s, used, by in table_cards(row) if s == side]
+        side_of_table(canvas, 240 + 140 * side, name, here)
+    looked = sequence_in(field(row[at.FIGHT], at.LOOKED_AT, at.M18))
+    acting = acting_card(row)
+    foot = QUESTIONS.get(turn_of(row), f"chance: {turn_of(row)}")
+    if acting is not None:
+        foot = f"{ABILITY_NAMES[field(row[at.FIGHT], at.KIND_AT, at.M4)]} by {NAMES[acting[0]]}: {foot}"
+    if looked:
+        foot += f"   [{' '.join(NAMES[kind] for kind in looked)}]"
+    if turn_of(row) == "remove":
+        foot += f"   [{field(row[at.FIGHT], at.POINTS_AT, at.M5)} points]"
+    canvas.text(16, HEIGHT - 24, foot, size=14, anchor="start")
+    return canvas

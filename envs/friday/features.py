@@ -1,0 +1,152 @@
+"""What learners see of Friday: counts of every pile, the table, the fight and the step under way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from leafwise.envs.core.jit import jit
+from leafwise.envs.core.stream import u64
+from leafwise.envs.friday.cards import FIRST_AGING, FIRST_KNOWLEDGE, KINDS
+from leafwise.envs.friday.fight import free_cards, hazard_value, lowerings, pirate_value, total
+from leafwise.envs.friday.layout import (
+    ACTING_AT,
+    BEATEN_AT,
+    CARD_BITS,
+    CARD_MASK,
+    CHOOSE,
+    DISCARD,
+    DOUBLED,
+    ENTRY_BITS,
+    ENTRY_MASK,
+    FIGHT,
+    FOUGHT_AT,
+    FREE_AT,
+    FROM_AT,
+    HAZARD_AT,
+    HAZARD_BITS,
+    HAZARD_MASK,
+    HAZARD_SHIFT,
+    HAZARDS,
+    KIND_AT,
+    KNOWN,
+    LEFT,
+    M2,
+    M4,
+    M5,
+    M6,
+    M7,
+    ONE,
+    PIRATE_AT,
+    POINTS_AT,
+    SECOND_PIRATE_AT,
+    STACK,
+    STATUS,
+    STEPS_AT,
+    USES_AT,
+    ZERO,
+    aging_pile,
+    get,
+    life,
+    mode,
+    phase,
+)
+from leafwise.envs.friday.piles import copies_in, count_entries, looked
+
+HAZARD_KINDS = FIRST_AGING - FIRST_KNOWLEDGE
+COUNTED = 6 * KINDS
+"""Counts of stack, discard, and the table in four words, by kind."""
+PILES_END = COUNTED + 2 * HAZARD_KINDS + (KINDS - FIRST_AGING)
+SEQUENCES = 10 + 3 + 2
+"""Known cards at the bottom (7) and on top (3), cards looked at (3), hazards revealed (2): kind + 1."""
+SEQUENCES_END = PILES_END + SEQUENCES
+DOUBLES_END = SEQUENCES_END + 6
+PIRATES_END = DOUBLES_END + 20
+MODES_END = PIRATES_END + 13
+NUMBERS = 17
+SIZE = MODES_END + NUMBERS
+
+
+def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
+    """Returns a Box float32 [356].
+
+    Counts by kind (in the order of `cards.CARDS`) of stack, discard, left, left used, right, right used; hazard stack and
+    discard by knowledge card; aging pile. Then kinds + 1 (0: none): known cards at the bottom (7) and on top (3) of the stack,
+    cards looked at (3), hazards revealed or fought (2), doubled cards (6). Pirates 1 to 10 to be beaten, and fought; the mode
+    (13). Then life, phase, hazard value, total, free cards, free draws made, abilities used, phases lowered, ability under
+    way, its steps, its card, doubled cards, removal points, lowest kind to remove, both pirates' values, the acting card's side.
+    """
+    return gym.spaces.Box(-100.0, 200.0, (SIZE,), dtype=np.float32)
+
+
+@jit
+def see_kinds(O, e, at, word, first, last, T):
+    """Writes how many cards of the kinds first..last-1 a word counts."""
+    for kind in range(first, last):
+        O[e, at + kind - first] = np.float32(copies_in(word, u64(kind), T))
+
+
+@jit
+def see_cards(O, e, at, n, word):
+    """Writes n fields of 6 bits."""
+    for k in range(n):
+        O[e, at + k] = np.float32((word >> (CARD_BITS * u64(k))) & CARD_MASK)
+
+
+@jit
+def observe(S, i, O, e, T):
+    for k in range(6):
+        word = S[i, STACK if k == 0 else DISCARD if k == 1 else LEFT + k - 2]
+        see_kinds(O, e, k * KINDS, word, 0, KINDS, T)
+    stack, away = S[i, HAZARDS] & HAZARD_MASK, S[i, HAZARDS] >> HAZARD_BITS
+    see_kinds(O, e, COUNTED, stack << HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
+    see_kinds(O, e, COUNTED + HAZARD_KINDS, away << HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
+    see_kinds(O, e, COUNTED + 2 * HAZARD_KINDS, aging_pile(S, i), FIRST_AGING, KINDS, T)
+    status, fight = S[i, STATUS], S[i, FIGHT]
+    see_cards(O, e, PILES_END, 10, S[i, KNOWN])
+    see_cards(O, e, PILES_END + 10, 3, looked(S, i))
+    see_cards(O, e, PILES_END + 13, 2, status >> HAZARD_AT)
+    entries = S[i, DOUBLED]
+    for k in range(SEQUENCES_END, DOUBLES_END):
+        O[e, k] = np.float32((entries & ENTRY_MASK) >> u64(4))
+        entries >>= ENTRY_BITS
+    for k in range(DOUBLES_END, MODES_END):
+        O[e, k] = np.float32(0.0)
+    pirates = get(status, PIRATE_AT, M4), get(status, SECOND_PIRATE_AT, M4)
+    beaten, fought = get(status, BEATEN_AT, M2), get(status, FOUGHT_AT, M2)
+    values = (0, 0)
+    if pirates[1] != ZERO:
+        values = (pirate_value(S, i, pirates[0], T), pirate_value(S, i, pirates[1], T))
+        for k in range(2):
+            number = np.int64(pirates[k])
+            O[e, DOUBLES_END - 1 + number] = np.float32(1 - ((beaten >> u64(k)) & ONE))
+            O[e, DOUBLES_END + 9 + number] = np.float32((fought >> u64(k)) & ONE)
+    here = mode(S, i)
+    O[e, PIRATES_END + np.int64(here)] = np.float32(1.0)
+    fighting = fought != ZERO or (get(status, HAZARD_AT, M6) != ZERO and here != CHOOSE)
+    acting = get(fight, ACTING_AT, u64(1023))
+    at = MODES_END
+    numbers = (
+        np.float32(life(S, i)),
+        np.float32(phase(S, i)),
+        np.float32(hazard_value(S, i, T) if fighting else 0),
+        np.float32(total(S, i, T)),
+        np.float32(free_cards(S, i, T) if fighting else 0),
+        np.float32(get(fight, FREE_AT, M7)),
+        np.float32(get(fight, USES_AT, M7)),
+        np.float32(lowerings(S, i)),
+        np.float32(get(fight, KIND_AT, M4)),
+        np.float32(get(fight, STEPS_AT, M2)),
+        np.float32(acting >> u64(4)),
+        np.float32(count_entries(S[i, DOUBLED])),
+        np.float32(get(fight, POINTS_AT, M5)),
+        np.float32(get(fight, FROM_AT, M6)),
+        np.float32(values[0]),
+        np.float32(values[1]),
+        np.float32((acting >> u64(3)) & ONE),
+    )
+    for k in range(NUMBERS):
+        O[e, at + k] = numbers[k]

@@ -1,0 +1,369 @@
+"""Cards in piles: sums over them, the known part of the stack, and cards that come to the table and leave it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leafwise.envs.core.jit import jit
+from leafwise.envs.core.stream import u64
+from leafwise.envs.friday.layout import (
+    ACTING_AT,
+    ACTING_MASK,
+    CARD_BITS,
+    CARD_MASK,
+    DISCARD,
+    DOUBLED,
+    ENTRY_BITS,
+    ENTRY_MASK,
+    FIGHT,
+    FOUR,
+    KNOWN,
+    LOOKED_AT,
+    LOWERED_AT,
+    M3,
+    M18,
+    ONE,
+    QUEUE_MASK,
+    STACK,
+    THREE,
+    TOP_AT,
+    TWO,
+    ZERO,
+    aging_pile,
+    get,
+    on_table,
+    set_fight,
+    table_word,
+)
+from leafwise.envs.friday.tables import (
+    AGED_AT,
+    BIAS,
+    DOUBLER,
+    HUNGER_AT,
+    LOWERER,
+    RATING_AT,
+    SCARED_AT,
+    VALUE_AT,
+    fact,
+    first_kind,
+    mask_of,
+    shift_of,
+)
+
+BYTE = u64(255)
+
+
+@jit(inline=True)
+def digest(word, T):
+    """Adds up count, value, rating, life loss, aging and scared cards of all cards counted in a word."""
+    D = T.numbers
+    return (
+        D[word & BYTE]
+        + D[u64(256) + ((word >> u64(8)) & BYTE)]
+        + D[u64(512) + ((word >> u64(16)) & BYTE)]
+        + D[u64(768) + ((word >> u64(24)) & BYTE)]
+        + D[u64(1024) + ((word >> u64(32)) & BYTE)]
+        + D[u64(1280) + ((word >> u64(40)) & BYTE)]
+        + D[u64(1536) + (word >> u64(48))]
+    )
+
+
+@jit(inline=True)
+def count_of(d):
+    return d & 255
+
+
+@jit(inline=True)
+def value_of(d):
+    return ((d >> VALUE_AT) & 4095) - BIAS * (d & 255)
+
+
+@jit(inline=True)
+def rating_of(d):
+    return ((d >> RATING_AT) & 4095) - BIAS * (d & 255)
+
+
+@jit(inline=True)
+def hunger_of(d):
+    return (d >> HUNGER_AT) & 15
+
+
+@jit(inline=True)
+def aged_of(d):
+    return (d >> AGED_AT) & 31
+
+
+@jit(inline=True)
+def scared_of(d):
+    return (d >> SCARED_AT) & 3
+
+
+@jit(inline=True)
+def one_card(kind, T):
+    """Returns the counts word of one card."""
+    return ONE << shift_of(kind, T)
+
+
+@jit(inline=True)
+def copies_in(word, kind, T):
+    """Returns how many cards of a kind a word counts."""
+    return (word & mask_of(kind, T)) >> shift_of(kind, T)
+
+
+@jit
+def unknown(S, i, T):
+    """Returns the counts of the stack without the cards whose place is known."""
+    word, known = S[i, STACK], S[i, KNOWN]
+    while known:
+        card = known & CARD_MASK
+        if card:
+            word -= one_card(card - ONE, T)
+        known >>= CARD_BITS
+    return word
+
+
+@jit(inline=True)
+def push_back(known, card):
+    """Puts a kind + 1 under the cards known at the bottom."""
+    at = ZERO
+    while (known & QUEUE_MASK) >> at:
+        at += CARD_BITS
+    return known | (card << at)
+
+
+@jit
+def put_on_top(S, j, kind, T):
+    """Puts a card that was looked at on top of the stack; with all else known, the bottom is the top."""
+    known = S[j, KNOWN]
+    top, queue = known >> TOP_AT, known & QUEUE_MASK
+    if unknown(S, j, T):
+        top = (top << CARD_BITS) | (kind + ONE)
+    else:
+        queue = (queue << CARD_BITS) | (kind + ONE)
+    S[j, KNOWN] = (top << TOP_AT) | queue
+    S[j, STACK] += one_card(kind, T)
+
+
+@jit
+def next_cards(S, i, T):
+    """Returns the counts of the kinds that may be drawn next: the card known, or all whose order is not."""
+    known = S[i, KNOWN]
+    if not known:
+        return S[i, STACK]
+    if known >> TOP_AT:
+        return one_card(((known >> TOP_AT) & CARD_MASK) - ONE, T)
+    word = unknown(S, i, T)
+    return word if word else one_card((known & CARD_MASK) - ONE, T)
+
+
+@jit
+def take_top(S, j, kind, T):
+    """Takes the card that is drawn off the stack."""
+    known = S[j, KNOWN]
+    if known >> TOP_AT:
+        S[j, KNOWN] = ((known >> (TOP_AT + CARD_BITS)) << TOP_AT) | (known & QUEUE_MASK)
+    elif known and not unknown(S, j, T):
+        S[j, KNOWN] = known >> CARD_BITS
+    S[j, STACK] -= one_card(kind, T)
+
+
+@jit(inline=True)
+def can_draw(S, i, T):
+    """Whether a card can be drawn, after a reshuffle if need be."""
+    return S[i, STACK] != ZERO or aging_pile(S, i) != ZERO or (T.reshuffle_only != 0 and S[i, DISCARD] != ZERO)
+
+
+@jit(inline=True)
+def can_exchange(S, i, T):
+    """Whether a card can be drawn after another was put onto the discard."""
+    return S[i, STACK] != ZERO or aging_pile(S, i) != ZERO or T.reshuffle_only != 0
+
+
+# A card on the table is named by its reference: kind + 1 (6 bits), side, used, and how it is doubled (3 bits: 0 not, else the
+# number of the card that doubles it + 1). The first 8 bits are its code, which an entry of DOUBLED begins with.
+
+
+@jit(inline=True)
+def kind_in(ref):
+    return (ref >> u64(5)) - ONE
+
+
+@jit(inline=True)
+def side_in(ref):
+    return (ref >> FOUR) & ONE
+
+
+@jit(inline=True)
+def code_of(kind, side, used):
+    return ((kind + ONE) << TWO) | (side << ONE) | used
+
+
+@jit(inline=True)
+def entries_of(doubled, code):
+    """Counts the doubled cards of a code."""
+    n = ZERO
+    while doubled:
+        n += u64((doubled & ENTRY_MASK) >> TWO == code)
+        doubled >>= ENTRY_BITS
+    return n
+
+
+@jit
+def count_entry(doubled, entry):
+    """Counts an entry among the doubled cards."""
+    n = ZERO
+    while doubled:
+        n += u64(doubled & ENTRY_MASK == entry)
+        doubled >>= ENTRY_BITS
+    return n
+
+
+@jit(inline=True)
+def count_entries(doubled):
+    """Counts the doubled cards."""
+    n = 0
+    while doubled:
+        n += 1
+        doubled >>= ENTRY_BITS
+    return n
+
+
+@jit
+def with_entry(doubled, entry):
+    """Adds an entry, in ascending order."""
+    at = ZERO
+    while (doubled >> at) & ENTRY_MASK != ZERO and (doubled >> at) & ENTRY_MASK < entry:
+        at += ENTRY_BITS
+    low = doubled & ((ONE << at) - ONE)
+    return low | (entry << at) | ((doubled >> at) << (at + ENTRY_BITS))
+
+
+@jit
+def without_entry(doubled, entry):
+    """Takes one entry away."""
+    at = ZERO
+    while (doubled >> at) & ENTRY_MASK != entry:
+        at += ENTRY_BITS
+    low = doubled & ((ONE << at) - ONE)
+    return low | ((doubled >> (at + ENTRY_BITS)) << at)
+
+
+@jit(inline=True)
+def entry_of(ref):
+    """Returns the entry of DOUBLED that belongs to a doubled card."""
+    return ((ref >> THREE) << TWO) | ((ref & M3) - ONE)
+
+
+@jit
+def mark_used(S, j, ref, T):
+    """Turns a card on the table into a used one."""
+    kind, side = kind_in(ref), side_in(ref)
+    S[j, table_word(side, ZERO)] -= one_card(kind, T)
+    S[j, table_word(side, ONE)] += one_card(kind, T)
+    if ref & M3:
+        entry = entry_of(ref)
+        S[j, DOUBLED] = with_entry(without_entry(S[j, DOUBLED], entry), entry | FOUR)
+
+
+@jit
+def take_off(S, j, ref, T):
+    """Takes a card off the table, and with it what depends on it."""
+    kind = kind_in(ref)
+    S[j, table_word(side_in(ref), (ref >> THREE) & ONE)] -= one_card(kind, T)
+    if ref & M3:
+        S[j, DOUBLED] = without_entry(S[j, DOUBLED], entry_of(ref))
+    by = fact(kind, DOUBLER, T)
+    if by >= 0 and T.needs_source and S[j, DOUBLED]:
+        kept = ZERO
+        rest = S[j, DOUBLED]
+        at = ZERO
+        while rest:
+            if np.int64(rest & THREE) != by:
+                kept |= (rest & ENTRY_MASK) << at
+                at += ENTRY_BITS
+            rest >>= ENTRY_BITS
+        S[j, DOUBLED] = kept
+        if np.int64(get(S[j, FIGHT], ACTING_AT, M3)) == by + 1:  # it doubled the very card that acts
+            set_fight(S, j, ACTING_AT, M3, ZERO)
+    if fact(kind, LOWERER, T):
+        lowered = get(S[j, FIGHT], LOWERED_AT, M3)
+        set_fight(S, j, LOWERED_AT, M3, lowered & ~u64(fact(kind, LOWERER, T)))
+
+
+@jit
+def reference(S, i, slot, T):
+    """Returns the reference of the card in a slot: left before right, by kind, not used before used, not doubled first."""
+    seen = ZERO
+    for s in range(2):
+        side = u64(s)
+        kinds = S[i, table_word(side, ZERO)] | S[i, table_word(side, ONE)]
+        while kinds:
+            kind = first_kind(kinds, T)
+            kinds &= ~mask_of(kind, T)
+            for u in range(2):
+                used = u64(u)
+                n = copies_in(S[i, table_word(side, used)], kind, T)
+                if slot < seen + n:
+                    code = code_of(kind, side, used)
+                    doubled = S[i, DOUBLED]
+                    plain = n - entries_of(doubled, code)
+                    if slot < seen + plain:
+                        return code << THREE
+                    seen += plain
+                    while True:
+                        entry = doubled & ENTRY_MASK
+                        if entry >> TWO == code:
+                            if slot == seen:
+                                return (code << THREE) | ((entry & THREE) + ONE)
+                            seen += ONE
+                        doubled >>= ENTRY_BITS
+                seen += n
+    return ZERO
+
+
+@jit(inline=True)
+def acting_reference(S, i):
+    """Returns the reference of the card whose ability is under way; it is used."""
+    acting = get(S[i, FIGHT], ACTING_AT, ACTING_MASK)
+    return ((acting >> THREE) << FOUR) | u64(8) | (acting & M3)
+
+
+@jit(inline=True)
+def looked(S, i):
+    """Returns the cards looked at: kinds + 1, ascending from the lowest field."""
+    return get(S[i, FIGHT], LOOKED_AT, M18)
+
+
+@jit
+def with_looked(cards, card):
+    """Adds a kind + 1 to the cards looked at."""
+    at = ZERO
+    while (cards >> at) & CARD_MASK != ZERO and (cards >> at) & CARD_MASK < card:
+        at += CARD_BITS
+    low = cards & ((ONE << at) - ONE)
+    return low | (card << at) | ((cards >> at) << (at + CARD_BITS))
+
+
+@jit
+def without_looked(cards, place):
+    """Takes the card at a place away from the cards looked at."""
+    at = CARD_BITS * place
+    low = cards & ((ONE << at) - ONE)
+    return low | ((cards >> (at + CARD_BITS)) << at)
+
+
+@jit(inline=True)
+def in_play(S, i):
+    """Returns the counts of stack, discard and face-up table."""
+    return S[i, STACK] + S[i, DISCARD] + on_table(S, i)
+
+
+@jit
+def possessed(S, i, T):
+    """Returns the counts of Robinson's cards: those in play and those looked at."""
+    word = in_play(S, i)
+    cards = looked(S, i)
+    while cards:
+        word += one_card((cards & CARD_MASK) - ONE, T)
+        cards >>= CARD_BITS
+    return word

@@ -1,0 +1,201 @@
+"""The hand-made evaluators of Friday, and the final score of the booklet.
+
+`life`, `deck` and `blend` are the parts and the whole of the evaluation in the public Fridai engine (jgwest): life, and the mean
+rating of Robinson's cards. `trade` and `pirates` are the two that its author asks for. All may be asked before the next hazards are
+revealed, which they do not look at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.jit import jit
+from leafwise.envs.core.stream import u64
+from leafwise.envs.friday.cards import COSTLY, CROWD, HALF, REST
+from leafwise.envs.friday.fight import pirate_value, rest
+from leafwise.envs.friday.layout import (
+    BEATEN_AT,
+    DEBT_AT,
+    HAZARD_AT,
+    HAZARD_BITS,
+    HAZARD_MASK,
+    HAZARD_SHIFT,
+    HAZARDS,
+    LOST,
+    M2,
+    M4,
+    M6,
+    ONE,
+    PIRATE_AT,
+    RUIN,
+    SECOND_HAZARD_AT,
+    SECOND_PIRATE_AT,
+    STATUS,
+    WON,
+    ZERO,
+    get,
+    life,
+    mode,
+)
+from leafwise.envs.friday.piles import count_of, digest, in_play, possessed, rating_of
+from leafwise.envs.friday.tables import FREE_CARDS, IS_AGING, RED, VALUE, fact, first_kind, mask_of, printed, shift_of
+
+LIFE_WEIGHT = 10_000_000
+WIN = 2.0**31 - 1
+"""What a won game is worth in the source's evaluation."""
+
+
+@jit
+def life_left(S, i):
+    """Returns the life; in a lost game below 0: what could not be paid, and 999 where no card could be drawn."""
+    if mode(S, i) != LOST:
+        return np.int64(life(S, i))
+    debt = get(S[i, STATUS], DEBT_AT, M6)
+    return np.int64(-999) if debt == RUIN else -max(np.int64(debt), 1)
+
+
+@jit
+def mean_rating(S, i, T):
+    """Returns 1000 times the mean rating of Robinson's cards, cut off towards 0."""
+    sums = digest(in_play(S, i), T)
+    count = count_of(sums)
+    if count == 0:
+        return np.int64(0)
+    thousandfold = 1000 * rating_of(sums)
+    return -(-thousandfold // count) if thousandfold < 0 else thousandfold // count
+
+
+@jit
+def life_score(S, i, T):
+    if mode(S, i) == WON:
+        return WIN / LIFE_WEIGHT
+    return np.float64(life_left(S, i))
+
+
+@jit
+def deck_score(S, i, T):
+    if mode(S, i) >= WON:
+        return 10_000.0 if mode(S, i) == WON else -10_000.0
+    return np.float64(mean_rating(S, i, T))
+
+
+@jit
+def blend_score(S, i, T):
+    if mode(S, i) == WON:
+        return WIN
+    return np.float64(LIFE_WEIGHT * life_left(S, i) + mean_rating(S, i, T))
+
+
+@jit
+def beaten_value(S, i, T):
+    """Returns the red values of all hazards that have been beaten."""
+    open_value = rest(S, i, RED, T)
+    for where in (HAZARD_AT, SECOND_HAZARD_AT):
+        hazard = get(S[i, STATUS], where, M6)
+        if hazard != ZERO:
+            open_value += fact(hazard - ONE, RED, T)
+    return 198 - open_value
+
+
+@jit
+def trade_score(S, i, T):
+    if mode(S, i) >= WON:
+        return 1000.0 if mode(S, i) == WON else -1000.0
+    spent = np.int64(T.max_life) - np.int64(life(S, i))
+    return np.float64(beaten_value(S, i, T)) / np.float64(1 + spent)
+
+
+@jit
+def shortfall(S, i, number, strength, T):
+    """Returns the points that a deck of this strength a card lacks against a pirate, on average, in life."""
+    free = printed(number, 0, T)
+    if number == u64(REST):
+        free = max(rest(S, i, FREE_CARDS, T), 1)
+    a_card = strength
+    if number == u64(CROWD):
+        a_card += 1.0
+    if number == u64(HALF):
+        a_card = 0.5 * a_card + 0.5  # the better half counts
+    missing = np.float64(pirate_value(S, i, number, T)) - a_card * np.float64(free)
+    if missing <= 0.0:
+        return 0.0
+    cards = missing / max(a_card, 0.5)
+    return 2.0 * cards if number == u64(COSTLY) else cards
+
+
+@jit
+def pirates_score(S, i, T):
+    if mode(S, i) >= WON:
+        return 1000.0 if mode(S, i) == WON else -1000.0
+    sums = digest(in_play(S, i), T)
+    strength = np.float64(rating_of(sums)) / np.float64(max(count_of(sums), 1))
+    beaten = get(S[i, STATUS], BEATEN_AT, M2)
+    value = np.float64(life(S, i))
+    for k in range(2):
+        if beaten & (ONE << u64(k)) == ZERO:
+            number = get(S[i, STATUS], PIRATE_AT if k == 0 else SECOND_PIRATE_AT, M4)
+            value -= shortfall(S, i, number, strength, T)
+    return value
+
+
+@jit
+def final_score(S, i, T):
+    """Returns the score of the booklet: card values, -5 an aging card, 15 a pirate, 5 a life if won, -3 a hazard left."""
+    points = 0
+    cards = possessed(S, i, T)
+    while cards:
+        kind = first_kind(cards, T)
+        n = np.int64((cards & mask_of(kind, T)) >> shift_of(kind, T))
+        points += n * (-5 if fact(kind, IS_AGING, T) else fact(kind, VALUE, T))
+        cards &= ~mask_of(kind, T)
+    beaten = get(S[i, STATUS], BEATEN_AT, M2)
+    points += 15 * np.int64((beaten & ONE) + (beaten >> ONE))
+    if mode(S, i) == WON:
+        points += 5 * np.int64(life(S, i))
+    hazards = (S[i, HAZARDS] & HAZARD_MASK) + (S[i, HAZARDS] >> HAZARD_BITS)
+    left = count_of(digest(hazards << HAZARD_SHIFT, T))
+    left += np.int64(get(S[i, STATUS], HAZARD_AT, M6) != ZERO) + np.int64(
+        get(S[i, STATUS], SECOND_HAZARD_AT, M6) != ZERO
+    )
+    return np.float64(points - 3 * left)
+
+
+@jit
+def score_reward(S, i, j, k, T):
+    """Returns the final score where the game ends, 0 before."""
+    return final_score(S, k, T) if mode(S, k) >= WON else 0.0
+
+
+@jit
+def progress(S, i, T):
+    """Returns what `shaped_reward` gives for what has been reached, without the win."""
+    beaten = get(S[i, STATUS], BEATEN_AT, M2)
+    pirates = np.int64((beaten & ONE) + (beaten >> ONE))
+    alive = np.float64(life(S, i)) / np.float64(T.max_life)
+    return np.float64(beaten_value(S, i, T)) / 198.0 + 0.5 * pirates + 0.2 * alive
+
+
+@jit
+def shaped_reward(S, i, j, k, T):
+    """Returns 1 for a win, and the change of: share of the hazards' red values beaten + 0.5 a pirate + 0.2 life / most life."""
+    won = 1.0 if mode(S, k) == WON else 0.0
+    return won + progress(S, k, T) - progress(S, i, T)
+
+
+def _score(name: str, value: Any) -> Callable[[Mapping[str, Any]], Evaluator]:
+    return lambda options: Evaluator(name, value, stage="hazard", terminal="evaluate")
+
+
+SCORES = {
+    "life": _score("life", life_score),
+    "deck": _score("deck", deck_score),
+    "blend": _score("blend", blend_score),
+    "trade": _score("trade", trade_score),
+    "pirates": _score("pirates", pirates_score),
+}
+"""life: life left. deck: 1000 x mean rating. blend: 10,000,000 x life + deck, the source's. trade: red values of the hazards beaten
+for each life spent. pirates: life less the paid cards that the mean card leaves to be bought against the pirates to come."""

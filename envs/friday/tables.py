@@ -1,0 +1,190 @@
+"""The variants of Friday, and the tables that its rules look up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.jit import jit
+from leafwise.envs.friday.cards import (
+    CARDS,
+    DOUBLERS,
+    FIRST_AGING,
+    FIRST_KNOWLEDGE,
+    HAZARDS,
+    KIND,
+    KNOWLEDGE,
+    LOWERERS,
+    PIRATES,
+    STARTING,
+    VERY_STUPID,
+    rating,
+)
+from leafwise.envs.friday.layout import SHIFTS, WIDTHS, lowest_bit
+
+CHOICES: dict[str, tuple[Any, ...]] = {
+    "level": (1, 2, 3, 4),
+    "scared_stacking": ("each", "one"),
+    "empty_aging": ("lose", "reshuffle_only"),
+    "destroy": ("face_down", "immediate"),
+    "double_needs_source": (True, False),
+}
+DEFAULTS: dict[str, Any] = {name: choices[0] for name, choices in CHOICES.items()} | {"start_life": 0}
+
+VALUE, ABILITY, AMOUNT, COST, RATING, IS_AGING, DOUBLER, LOWERER, FREE_CARDS, GREEN, YELLOW, RED = range(12)
+"""Columns of `Tables.cards`; DOUBLER is the number in DOUBLERS or -1, LOWERER a bit or 0; the last four are the hazard half's."""
+
+BIAS = 8
+"""Added to each card's value and rating in digests, which makes them positive."""
+COUNT_AT, VALUE_AT, RATING_AT, HUNGER_AT, AGED_AT, SCARED_AT = 0, 8, 20, 32, 36, 41
+"""Where the sums lie in a digest."""
+
+
+DIGESTS_AT, CARDS_AT, PIRATES_AT = 0, 7 * 256, 7 * 256 + 12 * len(CARDS)
+"""Where `Tables.numbers` holds digests [7, 256], facts about cards [kinds, 12] and pirates [11, 2]."""
+SHIFTS_AT, MASKS_AT, KINDS_AT, GROUPS_AT, START_AT = 0, 64, 128, 192, 240
+"""Where `Tables.bits` holds shift and mask of each kind's field [64 each], the kind that a bit belongs to [64], the fields of plain
+and of aging cards by value + 5 and of cards by ability [3, 16], and the counts of stack, hazards and aging pile at the start."""
+
+
+class Tables(NamedTuple):
+    """Facts about cards, and run-time options; few arrays, because each costs time in every call."""
+
+    numbers: NDArray[np.int64]
+    bits: NDArray[np.uint64]
+    start_life: np.uint64
+    max_life: np.uint64
+    first_aging: np.uint64
+    """1 if an aging card is shuffled in at the start."""
+    scared_once: np.int64
+    reshuffle_only: np.int64
+    face_down: np.int64
+    needs_source: np.int64
+    stop: NDArray[np.uint8]
+    leaf: Any
+
+
+def check(options: dict[str, Any]) -> dict[str, Any]:
+    """Returns checked options; raises ValueError for a value that Friday does not have."""
+    for name, choices in CHOICES.items():
+        if not any(type(options[name]) is type(choice) and options[name] == choice for choice in choices):
+            raise ValueError(f"friday: expected {name} among {', '.join(map(str, choices))}, got {options[name]!r}")
+    given, most = options["start_life"], 20 if options["level"] == 4 else 22
+    if type(given) is not int or not 0 <= given <= most:
+        raise ValueError(f"friday: expected start_life of 1 to {most}, or 0 for that of the level, got {given!r}")
+    return options
+
+
+@jit(inline=True)
+def fact(kind, column, T):
+    """Returns a fact about a kind of card."""
+    return T.numbers[CARDS_AT + 12 * np.int64(kind) + column]
+
+
+@jit(inline=True)
+def printed(pirate, column, T):
+    """Returns a pirate's free cards (0) or value (1) as printed."""
+    return T.numbers[PIRATES_AT + 2 * np.int64(pirate) + column]
+
+
+@jit(inline=True)
+def shift_of(kind, T):
+    """Returns where the field of a kind lies in a counts word."""
+    return T.bits[kind]
+
+
+@jit(inline=True)
+def mask_of(kind, T):
+    """Returns the field of a kind in a counts word."""
+    return T.bits[np.int64(kind) + MASKS_AT]
+
+
+@jit(inline=True)
+def first_kind(word, T):
+    """Returns the first kind that a word counts."""
+    return T.bits[np.int64(lowest_bit(word)) + KINDS_AT]
+
+
+@jit(inline=True)
+def group(number, place, T):
+    """Returns the fields of a group of cards: plain (0) or aging (1) by value + 5, or (2) by ability."""
+    return T.bits[GROUPS_AT + 16 * number + place]
+
+
+@jit(inline=True)
+def at_start(pile, T):
+    """Returns the counts of a pile at the start: Robinson stack, hazards, aging pile."""
+    return T.bits[START_AT + pile]
+
+
+def digest_table() -> NDArray[np.int64]:
+    """Returns the sums that `digest` adds up, [7, 256]."""
+    per_bit = np.zeros(56, dtype=np.int64)
+    for kind, card in enumerate(CARDS):
+        one = 1 << COUNT_AT | (card.value + BIAS) << VALUE_AT | (rating(card) + BIAS) << RATING_AT
+        one |= card.hunger << HUNGER_AT | (kind >= FIRST_AGING) << AGED_AT | card.scared << SCARED_AT
+        for bit in range(WIDTHS[kind]):
+            per_bit[SHIFTS[kind] + bit] = one << bit
+    bits = np.arange(256)[:, None] >> np.arange(8) & 1
+    return np.stack([bits @ per_bit[8 * k : 8 * k + 8] for k in range(7)])
+
+
+def card_table() -> NDArray[np.int64]:
+    """Returns the facts about each kind, [kinds, columns]."""
+    rows = []
+    for kind, card in enumerate(CARDS):
+        aging = kind >= FIRST_AGING
+        doubler = DOUBLERS.index(card.name) if card.name in DOUBLERS else -1
+        lowerer = 1 << LOWERERS.index(card.name) if card.name in LOWERERS else 0
+        hazard = HAZARDS[card.name[0]] if FIRST_KNOWLEDGE <= kind < FIRST_AGING else None
+        sides = (hazard.free, *hazard.values) if hazard else (0, 0, 0, 0)
+        rows.append((card.value, card.ability, card.amount, 1 + aging, rating(card), aging, doubler, lowerer, *sides))
+    return np.array(rows, dtype=np.int64)
+
+
+def counts(cards: Mapping[int, int]) -> int:
+    """Returns the counts word of so many cards of each kind."""
+    return sum(n << SHIFTS[kind] for kind, n in cards.items())
+
+
+def aging_cards(level: int) -> dict[int, int]:
+    """Returns the aging cards of a level: kind -> copies."""
+    kinds = range(FIRST_AGING, len(CARDS))
+    return {kind: CARDS[kind].copies for kind in kinds if level >= 3 or kind != VERY_STUPID}
+
+
+def make_tables(options: Mapping[str, Any]) -> Tables:
+    """Returns the tables of one variant (about 30 kB)."""
+    bits = np.zeros(START_AT + 3, dtype=np.uint64)
+    groups = bits[GROUPS_AT:START_AT].reshape(3, 16)
+    for kind, card in enumerate(CARDS):
+        mask = np.uint64(((1 << WIDTHS[kind]) - 1) << SHIFTS[kind])
+        bits[SHIFTS_AT + kind], bits[MASKS_AT + kind] = SHIFTS[kind], mask
+        bits[KINDS_AT + SHIFTS[kind] : KINDS_AT + SHIFTS[kind] + WIDTHS[kind]] = kind
+        groups[int(kind >= FIRST_AGING), card.value + 5] |= mask
+        if kind < FIRST_AGING:
+            groups[2, card.ability] |= mask
+    level = options["level"]
+    most = 20 if level == 4 else 22
+    bits[START_AT:] = [
+        counts({KIND[card.name]: card.copies for card in STARTING}),
+        counts({KIND[card.name]: card.copies for card in KNOWLEDGE}),
+        counts(aging_cards(level)),
+    ]
+    pirates = np.array([(0, 0), *((p.free, p.value) for p in PIRATES)], dtype=np.int64)
+    return Tables(
+        numbers=np.concatenate([digest_table().ravel(), card_table().ravel(), pirates.ravel()]),
+        bits=bits,
+        start_life=np.uint64(options["start_life"] or most - 2),
+        max_life=np.uint64(most),
+        first_aging=np.uint64(level > 1),
+        scared_once=np.int64(options["scared_stacking"] == "one"),
+        reshuffle_only=np.int64(options["empty_aging"] == "reshuffle_only"),
+        face_down=np.int64(options["destroy"] == "face_down"),
+        needs_source=np.int64(options["double_needs_source"]),
+        stop=np.zeros(1, dtype=np.uint8),
+        leaf=(),
+    )

@@ -1,0 +1,197 @@
+"""Values of every position of a small board, without a cap on turns: value iteration, layer by layer of traps.
+
+Traps only grow, so the boards with most traps come first. Throws that change nothing keep to their layer, in cycles:
+a layer starts from 0 and is swept synchronously until nothing moves, the limit of games with ever later caps; play
+without end is worth 0. Positions are stored with the player to move in one eighth of the board, the rest by symmetry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.jit import jit
+from leafwise.envs.trap.tables import accuracy, images, steps
+
+TINY = 1e-13
+"""A value that moves by less has not moved."""
+
+
+class Memory(NamedTuple):
+    """Geometry and values; C cells, E cells in an eighth of the board."""
+
+    cells: int
+    step: NDArray[np.int64]
+    """[C, 8]: neighbours, -1 off the board."""
+    near: NDArray[np.int64]
+    """[C]: neighbours as a bitboard."""
+    hits: NDArray[np.float64]
+    """[C, C]: from, target -> probability of a hit."""
+    eighth: NDArray[np.int64]
+    """[C]: which cell of the eighth a cell is an image of, counted from 0."""
+    turn: NDArray[np.int64]
+    """[C]: the symmetry that brings a cell there."""
+    image: NDArray[np.int64]
+    """[8, C]"""
+    turned: NDArray[np.int32]
+    """[8, 2**C]: bitboards under each symmetry."""
+    values: NDArray[np.float64]
+    """[E * C * 2**C]: for the player to move, by his cell, the other's and the traps."""
+    fresh: NDArray[np.float64]
+    """Next values, in the order of a layer; as long as the largest."""
+    due: NDArray[np.uint8]
+    """[E * C * 2**C]: whether a value that this one depends on has moved."""
+    worth: NDArray[np.float64]
+    """[C]: scratch, value after the trap has landed on each cell."""
+    immediate: bool
+
+
+def make_memory(options: Mapping[str, Any]) -> Memory:
+    """Returns memory for a variant, nothing solved yet."""
+    size = options["size"]
+    cells = size * size
+    step = steps(size)
+    image = np.array(list(images(size)), dtype=np.int64)
+    firsts = sorted({min(int(image[k, cell]) for k in range(8)) for cell in range(cells)})
+    turn = [min(range(8), key=lambda k: int(image[k, cell])) for cell in range(cells)]
+    boards = np.arange(1 << cells)
+    turned = np.zeros((8, 1 << cells), dtype=np.int32)
+    for k in range(8):
+        for cell in range(cells):
+            turned[k] |= ((boards >> cell & 1) << image[k, cell]).astype(np.int32)
+    rows, columns = np.divmod(np.arange(cells), size)
+    distance = abs(rows[:, None] - rows) + abs(columns[:, None] - columns)
+    entries = len(firsts) * cells << cells
+    return Memory(
+        cells=cells,
+        step=step,
+        near=np.array([sum(1 << c for c in line if c >= 0) for line in step.tolist()], dtype=np.int64),
+        hits=np.array([[accuracy(max(1, int(d))) for d in line] for line in distance]),
+        eighth=np.array([firsts.index(int(image[turn[cell], cell])) for cell in range(cells)], dtype=np.int64),
+        turn=np.array(turn, dtype=np.int64),
+        image=image,
+        turned=turned,
+        values=np.zeros(entries),
+        fresh=np.zeros(len(firsts) * (cells - 1) * comb(cells - 2, cells // 2 - 1)),
+        due=np.ones(entries, dtype=np.uint8),
+        worth=np.zeros(cells),
+        immediate=options["self_trap"] == "immediate",
+    )
+
+
+@jit(inline=True)
+def place(me, opponent, traps, M):
+    """Returns where the value of a position is stored."""
+    k = M.turn[me]
+    return ((M.eighth[me] * M.cells + M.image[k, opponent]) << M.cells) + np.int64(M.turned[k, traps])
+
+
+@jit(inline=True)
+def landed(me, opponent, traps, M):
+    """Returns what a board is worth to the thrower after the landing."""
+    if M.near[opponent] & ~(traps | (1 << me)) == 0:
+        return 1.0
+    if M.immediate and M.near[me] & ~(traps | (1 << opponent)) == 0:
+        return -1.0
+    return -M.values[place(opponent, me, traps, M)]
+
+
+@jit
+def value_landings(me, opponent, traps, M):
+    """Writes what the landing on each cell is worth to the thrower to M.worth; both players' cells are 0."""
+    same = landed(me, opponent, traps, M)
+    for cell in range(M.cells):
+        if cell in (me, opponent):
+            M.worth[cell] = 0.0
+        elif traps >> cell & 1:
+            M.worth[cell] = same
+        else:
+            M.worth[cell] = landed(me, opponent, traps | (1 << cell), M)
+
+
+@jit(inline=True)
+def throw_value(me, opponent, target, M):
+    """Returns what a throw is worth to the thrower, by the landings in M.worth."""
+    hit = M.hits[me, target]
+    total, n = 0.0, 0
+    for direction in range(8):
+        cell = M.step[target, direction]
+        if cell >= 0 and cell != me and cell != opponent:
+            total += M.worth[cell]
+            n += 1
+    return hit * M.worth[target] + (1.0 - hit) * total / n
+
+
+@jit
+def moved_value(me, opponent, traps, M):
+    """Returns what it is worth to have moved to a cell: 1 if the other is stuck, else the best throw."""
+    if M.near[opponent] & ~(traps | (1 << me)) == 0:
+        return 1.0
+    value_landings(me, opponent, traps, M)
+    best = -1.0
+    for target in range(M.cells):
+        if target != me and target != opponent:
+            best = max(best, throw_value(me, opponent, target, M))
+    return best
+
+
+@jit(inline=True)
+def mark(me, opponent, traps, M):
+    """Marks a position as due, in all forms in which it is stored (one who stands on an axis has several)."""
+    home = M.image[M.turn[me], me]
+    for k in range(8):
+        if M.image[k, me] == home:
+            M.due[((M.eighth[me] * M.cells + M.image[k, opponent]) << M.cells) + np.int64(M.turned[k, traps])] |= 1
+
+
+@jit
+def sweep(states, M):
+    """Values every position of a layer whose successors have moved; returns how many values have moved."""
+    mask = (1 << M.cells) - 1
+    for i in range(states.shape[0]):
+        at = states[i, 0]
+        if M.due[at]:
+            me, traps, opponent = states[i, 1], at & mask, (at >> M.cells) % M.cells
+            best = -1.0
+            for direction in range(8):
+                to = M.step[me, direction]
+                if to >= 0 and to != opponent and traps >> to & 1 == 0:
+                    best = max(best, moved_value(to, opponent, traps, M))
+            M.fresh[i] = best
+    moved = 0
+    for i in range(states.shape[0]):
+        at = states[i, 0]
+        if M.due[at]:
+            M.due[at] = 2 if abs(M.fresh[i] - M.values[at]) > TINY else 0
+            M.values[at] = M.fresh[i]
+    for i in range(states.shape[0]):
+        at = states[i, 0]
+        if M.due[at] & 2:
+            M.due[at] &= 1
+            moved += 1
+            # who could have moved beside the opponent's cell and passed
+            me, traps, opponent = states[i, 1], at & mask, (at >> M.cells) % M.cells
+            for direction in range(8):
+                before = M.step[opponent, direction]
+                if before >= 0 and before != me and traps >> before & 1 == 0:
+                    mark(before, me, traps, M)
+    return moved
+
+
+def layer(number: int, M: Memory) -> NDArray[np.int64]:
+    """Returns the stored positions with so many traps; shape [n, 2]: place, cell of the player to move."""
+    boards = np.arange(1 << M.cells)
+    boards = boards[np.bitwise_count(boards) == number]
+    found = []
+    for k in range(int(M.eighth.max()) + 1):
+        me = next(cell for cell in range(M.cells) if M.eighth[cell] == k and M.turn[cell] == 0)
+        for opponent in range(M.cells):
+            if opponent != me:
+                free = boards[boards & (1 << me | 1 << opponent) == 0]
+                at = ((k * M.cells + opponent) << M.cells) + free
+                found.append(np.stack([at, np.full(len(at), me)], axis=1))
+    return np.concatenate(found)

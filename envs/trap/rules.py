@@ -1,0 +1,308 @@
+"""Exact rules of Trap as functions on rows: move one step, then throw a trap; who cannot move has lost.
+
+A turn is MOVE (to a free neighbour of the eight), a test, THROW (at any cell without a player; at a trap too), the
+landing (the one chance stage), a test. A throw over the Manhattan distance d hits with probability (21 - d) / 20; a miss
+lands on a neighbour of the target without a player, each equally often, trap or not. A landing on a trap changes
+nothing. A player is stuck if no neighbour is free. After a move the opponent's being stuck wins; after a landing too,
+even if the thrower is stuck as well; if only the thrower is stuck he loses at once (`self_trap="immediate"`), or play goes
+on (`"deferred"`). After `max_turns` turns the game is a draw. Who is to move and cannot, loses.
+
+Word 0 holds the traps of cells 0..63, row by row from the top; word 1 holds, from bit 0 on, those of cells 64..80, the
+cells of both players, phase, target, turns played, and the end (0 none, 1 or 2 the winner, 3 draw).
+
+Source: "AI Squid Game: Trap!", Columbia COMS W4701, autumn 2021.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.jit import jit
+from leafwise.envs.core.rules import CHANCE, TERMINAL
+from leafwise.envs.core.stream import below, mix, u64, uniform
+
+ZERO, ONE, TWO = u64(0), u64(1), u64(2)
+PLAYER, PHASE, TARGET, TURN, END = u64(17), u64(31), u64(33), u64(40), u64(56)
+"""First bits of word 1's fields; each player's cell takes `CELL` bits."""
+CELL, LOW2, LOW7, LOW16 = u64(7), u64(3), u64(127), u64(65535)
+MOVE, THROW, LANDING = u64(0), u64(1), u64(2)
+DRAW = u64(3)
+SECOND_TRAPS = u64((1 << 17) - 1)
+KEEP = ~((LOW2 << PHASE) | (LOW7 << TARGET) | (LOW2 << END))
+"""Word 1 without phase, target and end."""
+COUNTED = u64(34)
+"""Turns before the cap from which on the count of turns belongs to the key: no search is deeper."""
+KEY_SALT = u64(0x5851F42D4C957F2D)
+
+
+class Tables(NamedTuple):
+    """Everything compiled code needs besides the row; C cells."""
+
+    size: int
+    cells: int
+    bit: NDArray[np.uint64]
+    """[C, 2]: one cell as a bitboard of two words."""
+    near: NDArray[np.uint64]
+    """[C, 2]: the neighbours of a cell."""
+    step: NDArray[np.int64]
+    """[C, 8]: the cell one step N, NE, E, SE, S, SW, W, NW; -1 off the board."""
+    board: NDArray[np.uint64]
+    """[2]: all cells."""
+    accuracy: NDArray[np.float64]
+    """[C, C]: from, target -> probability of a hit."""
+    image: NDArray[np.int64]
+    """[8, C]: where each symmetry puts a cell."""
+    turned: NDArray[np.int64]
+    """[8, 8]: where each symmetry turns a direction."""
+    west: NDArray[np.uint64]
+    """[2]: all cells but the first column."""
+    east: NDArray[np.uint64]
+    """[2]: all cells but the last column."""
+    immediate: bool
+    """Whether a thrower who traps himself has lost at once."""
+    max_turns: np.uint64
+    candidates: int
+    """Which throws a search considers, an index into `CANDIDATES`."""
+    stop: NDArray[np.uint8]
+    leaf: Any
+
+
+@jit(inline=True)
+def cell_of(word, player):
+    """Returns the cell of a player from word 1."""
+    return (word >> (PLAYER + CELL * u64(player))) & LOW7
+
+
+@jit(inline=True)
+def phase_of(word):
+    """Returns MOVE, THROW or LANDING from word 1."""
+    return (word >> PHASE) & LOW2
+
+
+@jit(inline=True)
+def turn_of(word):
+    """Returns the number of turns played before this one; even where player 0 acts."""
+    return (word >> TURN) & LOW16
+
+
+@jit(inline=True)
+def blocked(S, i, T):
+    """Returns all cells with a trap or a player as two words."""
+    word = S[i, 1]
+    first, second = cell_of(word, 0), cell_of(word, 1)
+    low = S[i, 0] | T.bit[first, 0] | T.bit[second, 0]
+    return low, (word & SECOND_TRAPS) | T.bit[first, 1] | T.bit[second, 1]
+
+
+@jit(inline=True)
+def is_stuck(S, i, player, T):
+    """Whether no neighbour of a player is free."""
+    low, high = blocked(S, i, T)
+    cell = cell_of(S[i, 1], player)
+    return (T.near[cell, 0] & ~low) | (T.near[cell, 1] & ~high) == ZERO
+
+
+@jit(inline=True)
+def initial_state(S, i, T):
+    first, second = u64(T.size // 2), u64(T.cells - T.size + T.size // 2)
+    S[i, 0] = ZERO
+    S[i, 1] = (first << PLAYER) | (second << (PLAYER + CELL))
+
+
+@jit(inline=True)
+def stage(S, i, T):
+    return np.int64(phase_of(S[i, 1]) == LANDING)
+
+
+@jit(inline=True)
+def current_player(S, i, T):
+    word = S[i, 1]
+    if word >> END:
+        return TERMINAL
+    if phase_of(word) == LANDING:
+        return CHANCE
+    return np.int64(turn_of(word) & ONE)
+
+
+@jit(inline=True)
+def returns(S, i, T):
+    end = S[i, 1] >> END
+    if end == ONE:
+        return 1.0
+    return -1.0 if end == TWO else 0.0
+
+
+@jit(inline=True)
+def legal_actions(S, i, A, T):
+    word = S[i, 1]
+    n = 0
+    if phase_of(word) == MOVE:
+        low, high = blocked(S, i, T)
+        cell = cell_of(word, turn_of(word) & ONE)
+        for direction in range(8):
+            to = T.step[cell, direction]
+            if to >= 0 and (low & T.bit[to, 0]) | (high & T.bit[to, 1]) == ZERO:
+                A[n] = direction
+                n += 1
+        return n
+    first, second = np.int64(cell_of(word, 0)), np.int64(cell_of(word, 1))
+    for cell in range(T.cells):
+        if cell != first and cell != second:
+            A[n] = 8 + cell
+            n += 1
+    return n
+
+
+@jit(inline=True)
+def apply_action(S, i, a, j, T):
+    word = S[i, 1]
+    player = turn_of(word) & ONE
+    S[j, 0] = S[i, 0]
+    if a >= 8:
+        S[j, 1] = (word & KEEP) | (LANDING << PHASE) | (u64(a - 8) << TARGET)
+        return
+    at = PLAYER + CELL * player
+    to = u64(T.step[cell_of(word, player), a])
+    S[j, 1] = (word & KEEP & ~(LOW7 << at)) | (to << at) | (THROW << PHASE)
+    if is_stuck(S, j, ONE - player, T):
+        S[j, 1] |= (player + ONE) << END
+
+
+@jit(inline=True)
+def pass_turn(S, i, T):
+    """Ends the turn at row i, on which the trap has landed, and tests who has won."""
+    word = S[i, 1]
+    player = turn_of(word) & ONE
+    S[i, 1] = (word & KEEP) + (ONE << TURN)
+    if is_stuck(S, i, ONE - player, T):
+        S[i, 1] |= (player + ONE) << END
+    elif T.immediate and is_stuck(S, i, player, T):
+        S[i, 1] |= (TWO - player) << END
+    elif turn_of(S[i, 1]) >= T.max_turns:
+        S[i, 1] |= DRAW << END
+
+
+@jit(inline=True)
+def land(S, i, cell, j, T):
+    """Writes row i with the trap landed on `cell` to row j."""
+    S[j, 0] = S[i, 0] | T.bit[cell, 0]
+    S[j, 1] = S[i, 1] | T.bit[cell, 1]
+    pass_turn(S, j, T)
+
+
+@jit(inline=True)
+def is_player(word, cell):
+    """Whether a player stands on a cell."""
+    return u64(cell) == cell_of(word, 0) or u64(cell) == cell_of(word, 1)
+
+
+@jit(inline=True)
+def spill_cells(word, target, T):
+    """Counts the cells where a miss can land."""
+    n = 0
+    for direction in range(8):
+        cell = T.step[target, direction]
+        if cell >= 0 and not is_player(word, cell):
+            n += 1
+    return n
+
+
+@jit(inline=True)
+def chance_outcomes(S, j, P, o, T):
+    word = S[j, 1]
+    target = np.int64((word >> TARGET) & LOW7)
+    traps = word & SECOND_TRAPS
+    hit = T.accuracy[cell_of(word, turn_of(word) & ONE), target]
+    unchanged = 0.0
+    n = ZERO
+    if (S[j, 0] & T.bit[target, 0]) | (traps & T.bit[target, 1]):
+        unchanged += hit
+    else:
+        land(S, j, target, o, T)
+        P[o] = hit
+        n += ONE
+    if hit < 1.0:
+        share = (1.0 - hit) / spill_cells(word, target, T)
+        for direction in range(8):
+            cell = T.step[target, direction]
+            if cell < 0 or is_player(word, cell):
+                continue
+            if (S[j, 0] & T.bit[cell, 0]) | (traps & T.bit[cell, 1]):
+                unchanged += share
+            else:
+                land(S, j, cell, o + n, T)
+                P[o + n] = share
+                n += ONE
+    if unchanged > 0.0:
+        S[o + n, 0] = S[j, 0]
+        S[o + n, 1] = S[j, 1]
+        pass_turn(S, o + n, T)
+        P[o + n] = unchanged
+        n += ONE
+    return np.int64(n)
+
+
+@jit(inline=True)
+def sample_outcome(S, j, R, T):
+    word = S[j, 1]
+    target = np.int64((word >> TARGET) & LOW7)
+    cell = target
+    if uniform(R) >= T.accuracy[cell_of(word, turn_of(word) & ONE), target]:
+        left = np.int64(below(R, spill_cells(word, target, T)))
+        for direction in range(8):
+            spill = T.step[target, direction]
+            if spill >= 0 and not is_player(word, spill):
+                if left == 0:
+                    cell = spill
+                left -= 1
+    land(S, j, cell, j, T)
+
+
+@jit(inline=True)
+def key(S, i, T):
+    """Hashes everything that the next 64 decisions depend on: the turns played only where the cap is that near."""
+    word = S[i, 1]
+    turn = turn_of(word)
+    if turn + COUNTED < T.max_turns:
+        word = (word & ~(LOW16 << TURN)) | ((turn & ONE) << TURN)
+    return mix(mix(S[i, 0] ^ KEY_SALT) ^ word)
+
+
+CANDIDATES = ("all", "near", "near+traps")
+"""Throws that a search may be told to consider; legal are always all."""
+
+
+@jit(inline=True)
+def candidates(S, i, A, T):
+    """Writes the actions that a search considers: every move, and throws at the cells next to the opponent.
+
+    Those that are free ("near"), or also those with a trap and one certain pass, a trap that lies right beside the thrower
+    ("near+traps").
+    """
+    word = S[i, 1]
+    if T.candidates == 0 or phase_of(word) == MOVE:
+        return legal_actions(S, i, A, T)
+    player = turn_of(word) & ONE
+    me, opponent = cell_of(word, player), cell_of(word, ONE - player)
+    low, high = S[i, 0], word & SECOND_TRAPS
+    n = 0
+    for direction in range(8):
+        cell = T.step[opponent, direction]
+        if cell < 0 or u64(cell) == me:
+            continue
+        if T.candidates == 2 or (low & T.bit[cell, 0]) | (high & T.bit[cell, 1]) == ZERO:
+            A[n] = 8 + cell
+            n += 1
+    if T.candidates == 2:
+        for direction in range(0, 8, 2):
+            cell = T.step[me, direction]
+            if cell >= 0 and (low & T.bit[cell, 0]) | (high & T.bit[cell, 1]):
+                near = (T.near[opponent, 0] & T.bit[cell, 0]) | (T.near[opponent, 1] & T.bit[cell, 1])
+                if near == ZERO:
+                    A[n] = 8 + cell
+                    n += 1
+                break
+    return n

@@ -1,0 +1,152 @@
+"""Hand-made evaluators of Trap: weighted counts of the cells that each player can reach.
+
+For each player: the moves (cells one king step away), the open neighbours summed over the moves, the cells within two and
+within three king steps, and all cells that can be reached. Blocked are traps and the other player; the own cell does not
+count. Each score is a weighted sum of the counts of the player who acts less one of the opponent's, over a scale that keeps
+it in (-1, 1). Sources: the handout of COMS W4701 (IS, AIS, OCLS), and public solutions to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.bits import count_bits
+from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.jit import jit
+from leafwise.envs.core.rules import CHANCE
+from leafwise.envs.core.stream import u64
+from leafwise.envs.trap.rules import ONE, ZERO, blocked, cell_of, current_player, turn_of
+
+COUNTS = ("moves", "ocls", "two", "three", "area")
+"""Moves P; open cells around the moves (with the board as it stands); cells within two steps, three, any number."""
+MOVES, OPEN, WITHIN_2, WITHIN_3, AREA = range(5)
+MARGIN = 1.05
+"""A score stays this much inside -1 and 1."""
+
+
+class Weights(NamedTuple):
+    """What `T.leaf` holds for `weighted`."""
+
+    factors: NDArray[np.float64]
+    """[2, 5]: what each count is worth for the player who acts and (negative, if it should be) for the other."""
+
+
+@jit(inline=True)
+def grown(low, high, T):
+    """Returns a set of cells with all its neighbours (and perhaps bits beyond the board)."""
+    low, high = (
+        low | ((low & T.east[0]) << ONE) | ((low & T.west[0]) >> ONE) | ((high & T.west[1]) << u64(63)),
+        high | ((high & T.east[1]) << ONE) | ((high & T.west[1]) >> ONE) | ((low & T.east[0]) >> u64(63)),
+    )
+    step = u64(T.size)
+    rest = u64(64) - step
+    return low | (low << step) | (low >> step) | (high << rest), high | (high << step) | (high >> step) | (low >> rest)
+
+
+@jit(inline=True)
+def weigh(cell, low, high, factors, T):
+    """Returns the weighted counts of the player on `cell`; `low` and `high` are the cells that are free."""
+    ring_low, ring_high = T.near[cell, 0] & low, T.near[cell, 1] & high
+    n = np.float64(count_bits(ring_low) + count_bits(ring_high))
+    total = factors[MOVES] * n
+    if factors[OPEN] != 0.0:
+        summed = ZERO
+        for direction in range(8):
+            to = T.step[cell, direction]
+            if to >= 0 and (T.bit[to, 0] & low) | (T.bit[to, 1] & high):
+                summed += count_bits(T.near[to, 0] & low) + count_bits(T.near[to, 1] & high)
+        total += factors[OPEN] * np.float64(summed)
+    if factors[WITHIN_2] == 0.0 and factors[WITHIN_3] == 0.0 and factors[AREA] == 0.0:
+        return total
+    ring_low, ring_high = grown(ring_low, ring_high, T)
+    ring_low, ring_high = ring_low & low, ring_high & high
+    total += factors[WITHIN_2] * np.float64(count_bits(ring_low) + count_bits(ring_high))
+    if factors[WITHIN_3] == 0.0 and factors[AREA] == 0.0:
+        return total
+    ring_low, ring_high = grown(ring_low, ring_high, T)
+    ring_low, ring_high = ring_low & low, ring_high & high
+    total += factors[WITHIN_3] * np.float64(count_bits(ring_low) + count_bits(ring_high))
+    if factors[AREA] == 0.0:
+        return total
+    while True:
+        more_low, more_high = grown(ring_low, ring_high, T)
+        more_low, more_high = more_low & low, more_high & high
+        if more_low == ring_low and more_high == ring_high:
+            break
+        ring_low, ring_high = more_low, more_high
+    return total + factors[AREA] * np.float64(count_bits(ring_low) + count_bits(ring_high))
+
+
+@jit(inline=True)
+def weighted(S, i, T):
+    word = S[i, 1]
+    player = turn_of(word) & ONE
+    low, high = blocked(S, i, T)
+    low, high = T.board[0] & ~low, T.board[1] & ~high
+    value = weigh(cell_of(word, player), low, high, T.leaf.factors[0], T)
+    value += weigh(cell_of(word, ONE - player), low, high, T.leaf.factors[1], T)
+    if player == ONE and current_player(S, i, T) == CHANCE:
+        return -value
+    return value
+
+
+def most(size: int) -> list[float]:
+    """Returns the most that each count can be."""
+    return [8, 64, 24, 48, size * size]
+
+
+def make_weighted(
+    options: Mapping[str, Any], name: str, me: Sequence[float], opponent: Sequence[float] | None = None
+) -> Evaluator:
+    """Returns the evaluator sum(me * own counts) - sum(opponent * the other's), scaled into (-1, 1).
+
+    Weights are in the order of `COUNTS`, missing ones 0; the opponent's are by default the same. Raises ValueError for more
+    weights than counts, or none that is not 0.
+    """
+    other = me if opponent is None else opponent
+    factors = np.zeros((2, len(COUNTS)))
+    for line, weights, sign in zip(factors, (me, other), (1, -1), strict=True):
+        if len(weights) > len(COUNTS):
+            raise ValueError(f"trap: expected at most {len(COUNTS)} weights ({', '.join(COUNTS)}), got {weights!r}")
+        line[: len(weights)] = sign * np.asarray(weights, dtype=np.float64)
+    scale = MARGIN * max(abs(line) @ most(options["size"]) for line in factors)
+    if scale == 0:
+        raise ValueError(f"trap: expected a weight that is not 0, got {me!r} and {other!r}")
+    if factors[0].min() < 0 or factors[1].max() > 0:
+        scale *= 2  # the two halves may add up
+    return Evaluator(name, weighted, weights=Weights(factors / scale), low=-1.0, high=1.0)
+
+
+WEIGHTS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
+    "is": ((1,), (1,)),
+    "ais": ((1,), (2,)),
+    "ais_own": ((2,), (1,)),
+    "ocls": ((1, 1), (1, 1)),
+    "ocls_static": ((0, 1), (0, 1)),
+    "two_rings": ((0, 0, 1), (0, 0, 1)),
+    "area": ((0, 0, 0, 0, 1), (0, 0, 0, 0, 1)),
+    "reach": ((1, 0, 1, 1), (1, 0, 1, 1)),
+    "reach_keen": ((1, 0, 1, 1), (1.5, 0, 1.5, 1.5)),
+    "reach_safe": ((1.5, 0, 1.5, 1.5), (1, 0, 1, 1)),
+    "reach_near": ((3, 0, 1, 0.5), (3, 0, 1, 0.5)),
+    "reach_open": ((1, 0.25, 1, 1), (1, 0.25, 1, 1)),
+}
+"""Score -> weights of the player who acts and of the opponent.
+
+is: P - O. ais: P - 2 O. ais_own: 2 P - O, as some programs read it. ocls: open cells around the moves, a player standing on
+the cell moved to; ocls_static: standing where he is. two_rings: cells within two steps. area: all that can be reached.
+reach: cells within one, two and three steps, added up; keen: the opponent's count more; safe: the own; near: the nearer
+count more; open: with the open cells around the moves.
+"""
+
+
+def maker(name: str) -> Callable[[Mapping[str, Any]], Evaluator]:
+    """Returns what makes the named score for a variant."""
+    return lambda options: make_weighted(options, name, *WEIGHTS[name])
+
+
+SCORES = {name: maker(name) for name in WEIGHTS}

@@ -1,0 +1,105 @@
+"""What networks with a sparse first layer see of Trap.
+
+Both cells; what is blocked in the five rows around each player, five cells each; the traps of every row; how far the
+opponent is and where; how many moves both have; how many open cells lie around the moves. The cells and the numbers of
+moves are told apart by what is due, a move or a throw. "Own" is the player who acts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.bits import count_bits
+from leafwise.envs.core.jit import jit
+from leafwise.envs.core.sparse import SparseFeatures
+from leafwise.envs.core.stream import u64
+from leafwise.envs.trap.rules import MOVE, ONE, SECOND_TRAPS, TWO, ZERO, blocked, cell_of, phase_of, turn_of
+
+WINDOW = 5
+WINDOWS = 2 * WINDOW << WINDOW
+MOVES, SUMS = 9 * 9, 8 * 8 + 1
+"""Pairs of numbers of moves; values of a sum."""
+WALL, ROW_MASK = u64(3), u64(31)
+SIXTY_FOUR = u64(64)
+
+
+@jit(inline=True)
+def row_of(low, high, start, size):
+    """Returns the cells of the board's row that begins with cell `start`."""
+    if start >= SIXTY_FOUR:
+        bits = high >> (start - SIXTY_FOUR)
+    else:
+        bits = low >> start
+        if start + size > SIXTY_FOUR:
+            bits |= high << (SIXTY_FOUR - start)
+    return bits & ((ONE << size) - ONE)
+
+
+@jit(inline=True)
+def open_around(cell, low, high, T):
+    """Returns the number of moves to free cells, and the free cells around all of them."""
+    summed = ZERO
+    for direction in range(8):
+        to = T.step[cell, direction]
+        if to >= 0 and (T.bit[to, 0] & low) | (T.bit[to, 1] & high):
+            summed += count_bits(T.near[to, 0] & low) + count_bits(T.near[to, 1] & high)
+    moves = count_bits(T.near[cell, 0] & low) + count_bits(T.near[cell, 1] & high)
+    return np.int64(moves), np.int64(summed)
+
+
+@jit(inline=True)
+def active(S, i, F, T):
+    word = S[i, 1]
+    player = turn_of(word) & ONE
+    throwing = np.int64(phase_of(word) != MOVE)
+    own, other = np.int64(cell_of(word, player)), np.int64(cell_of(word, ONE - player))
+    low, high = blocked(S, i, T)
+    size = u64(T.size)
+    F[0] = throwing * T.cells + own
+    F[1] = (2 + throwing) * T.cells + other
+    n, first = 2, 4 * T.cells
+    for k in range(2):
+        cell = other if k else own
+        y, x = cell // T.size, u64(cell % T.size)
+        for down in range(WINDOW):
+            row = y + down - 2
+            pattern = ROW_MASK
+            if 0 <= row < T.size:
+                bits = row_of(low, high, u64(row) * size, size)
+                pattern = (((bits << TWO) | WALL | (WALL << (size + TWO))) >> x) & ROW_MASK
+            F[n] = first + ((k * WINDOW + down) << WINDOW) + np.int64(pattern)
+            n += 1
+    first += WINDOWS
+    for row in range(T.size):
+        bits = row_of(S[i, 0], word & SECOND_TRAPS, u64(row) * size, size)
+        F[n] = first + (row << T.size) + np.int64(bits)
+        n += 1
+    first += T.size << T.size
+    span = 2 * T.size - 1
+    apart = other // T.size - own // T.size + T.size - 1, other % T.size - own % T.size + T.size - 1
+    F[n] = first + apart[0] * span + apart[1]
+    first += span * span
+    free_low, free_high = T.board[0] & ~low, T.board[1] & ~high
+    own_moves, own_open = open_around(own, free_low, free_high, T)
+    other_moves, other_open = open_around(other, free_low, free_high, T)
+    F[n + 1] = first + throwing * MOVES + own_moves * 9 + other_moves
+    first += 2 * MOVES
+    F[n + 2] = first + own_open
+    F[n + 3] = first + SUMS + other_open
+    return n + 4
+
+
+def feature_count(options: Mapping[str, Any]) -> int:
+    """Returns how many features there are."""
+    size = options["size"]
+    return 4 * size**2 + WINDOWS + (size << size) + (2 * size - 1) ** 2 + 2 * MOVES + 2 * SUMS
+
+
+SPARSE = SparseFeatures(
+    active=active,
+    size=feature_count,
+    most=lambda options: 2 + 2 * WINDOW + options["size"] + 4,
+)

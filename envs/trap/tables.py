@@ -1,0 +1,120 @@
+"""The variants of Trap, and the tables of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.trap.rules import Tables
+
+DEFAULTS: dict[str, Any] = {"size": 7, "self_trap": "immediate", "max_turns": None}
+MIN_SIZE, MAX_SIZE, MOST_TURNS = 3, 9, 60_000
+SELF_TRAP = ("immediate", "deferred")
+DIRECTIONS = {
+    "N": (-1, 0),
+    "NE": (-1, 1),
+    "E": (0, 1),
+    "SE": (1, 1),
+    "S": (1, 0),
+    "SW": (1, -1),
+    "W": (0, -1),
+    "NW": (-1, -1),
+}
+
+
+def check(options: dict[str, Any]) -> dict[str, Any]:
+    """Returns checked options; raises ValueError for a variant that Trap does not have."""
+    whole = {name: options[name] for name in ("size", "max_turns")}
+    for name, (low, high) in {"size": (MIN_SIZE, MAX_SIZE), "max_turns": (1, MOST_TURNS)}.items():
+        value = whole[name]
+        if name == "max_turns" and value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise ValueError(f"trap: expected {name} in {low}..{high}, got {value!r}")
+    if options["self_trap"] not in SELF_TRAP:
+        raise ValueError(f"trap: expected self_trap among {', '.join(SELF_TRAP)}, got {options['self_trap']!r}")
+    return options
+
+
+def max_turns(options: Mapping[str, Any]) -> int:
+    """Returns the turn after which the game is a draw: the option, or by default four for each cell."""
+    given = options["max_turns"]
+    return 4 * options["size"] ** 2 if given is None else int(given)
+
+
+def accuracy(distance: int) -> float:
+    """Returns the probability that a throw over a Manhattan distance hits: 1 next to it, 0.05 less each step further."""
+    return max(0, 21 - distance) / 20
+
+
+def action_names(options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns N, NE, E, ... for the moves and `row,column`, from 0 at the top left, for the throws."""
+    size = options["size"]
+    return (*DIRECTIONS, *(f"{row},{column}" for row in range(size) for column in range(size)))
+
+
+def bitboard(cells: list[int]) -> list[int]:
+    """Returns a set of cells as two words."""
+    whole = sum(1 << cell for cell in set(cells))
+    return [whole & (1 << 64) - 1, whole >> 64]
+
+
+def images(size: int) -> Iterator[list[int]]:
+    """Yields, for the 8 symmetries of the square, identity first, where each cell goes."""
+    last = size - 1
+    for k in range(8):
+        found = []
+        for row in range(size):
+            for column in range(size):
+                r, c = (column, row) if k & 4 else (row, column)
+                r, c = (last - r if k & 2 else r), (last - c if k & 1 else c)
+                found.append(r * size + c)
+        yield found
+
+
+def steps(size: int) -> NDArray[np.int64]:
+    """Returns the cell one step in each direction from each cell, -1 off the board; shape [cells, 8]."""
+    found = np.full((size * size, 8), -1, dtype=np.int64)
+    for cell in range(size * size):
+        for k, (down, right) in enumerate(DIRECTIONS.values()):
+            row, column = cell // size + down, cell % size + right
+            if 0 <= row < size and 0 <= column < size:
+                found[cell, k] = row * size + column
+    return found
+
+
+def turned(image: list[int], step: NDArray[np.int64]) -> list[int]:
+    """Returns the direction that each direction becomes when cells move as `image` says."""
+    middle = next(cell for cell in range(len(step)) if (step[cell] >= 0).all())
+    around = step[image[middle]].tolist()
+    return [around.index(image[cell]) for cell in step[middle]]
+
+
+def make_tables(options: Mapping[str, Any]) -> Tables:
+    """Returns the tables of one variant."""
+    size = options["size"]
+    cells = size * size
+    step = steps(size)
+    rows, columns = np.divmod(np.arange(cells), size)
+    distance = abs(rows[:, None] - rows) + abs(columns[:, None] - columns)
+    return Tables(
+        size=size,
+        cells=cells,
+        bit=np.array([bitboard([cell]) for cell in range(cells)], dtype=np.uint64),
+        near=np.array([bitboard([c for c in to if c >= 0]) for to in step.tolist()], dtype=np.uint64),
+        step=step,
+        board=np.array(bitboard(list(range(cells))), dtype=np.uint64),
+        accuracy=np.array([[accuracy(max(1, int(d))) for d in line] for line in distance]),
+        image=np.array(list(images(size)), dtype=np.int64),
+        turned=np.array([turned(line, step) for line in images(size)], dtype=np.int64),
+        west=np.array(bitboard([c for c in range(cells) if c % size]), dtype=np.uint64),
+        east=np.array(bitboard([c for c in range(cells) if (c + 1) % size]), dtype=np.uint64),
+        immediate=options["self_trap"] == "immediate",
+        max_turns=np.uint64(max_turns(options)),
+        candidates=0,
+        stop=np.zeros(1, dtype=np.uint8),
+        leaf=(),
+    )

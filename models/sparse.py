@@ -1,0 +1,321 @@
+"""Networks with a sparse first layer: sums of embeddings of the features that are there, then small dense layers.
+
+A network sees the room's own features (`game.sparse`), or the observation: one feature for each cell and value of it.
+The first layer is a sum over the few active features (what torch calls EmbeddingBag), as in Nasu, "Efficiently updatable
+neural-network-based evaluation functions for computer shogi" (2018). The other layers are dense, with ReLU between all. The
+head is one value, or one value per action of which the best legal one counts. In games for two the output goes through
+tanh; alone it is the return still to come, in units of `scale`.
+
+Values come in three forms that agree to rounding: compiled and inline (`Evaluator.value`), NumPy (`Evaluator.batch`), and torch
+for training (`leafwise.training.modules`).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.jit import specialise
+from leafwise.envs.core.rules import TERMINAL
+from leafwise.envs.core.sparse import SparseFeatures
+from leafwise.envs.core.stream import u64
+
+BOUND = 0.9999
+"""A value of a game for two is less than this, so that a game won is worth more than any that is not over."""
+CHUNK = 2048
+"""Rows that the NumPy form values at a time."""
+
+BLOCK = 4
+"""Hidden layers are a multiple of this, and features are filled up to one."""
+NONE = np.float32(0.0)
+
+SEES = ("features", "observation")
+MOST_VALUES = 255
+"""Values that a cell of an observation may have, less one."""
+HEADS = ("value", "max")
+
+
+class SparseWeights(NamedTuple):
+    """The evaluator's part of `T`."""
+
+    embedding: NDArray[np.float32]
+    """[features + 1, first layer]; the last row is zero."""
+    bias: NDArray[np.float32]
+    """[first layer]"""
+    dense: NDArray[np.float32]
+    """For each dense layer its weights [inputs, outputs] and biases [outputs], one after another."""
+    sizes: NDArray[np.int64]
+    """Outputs of every layer, the first included."""
+    scale: float
+    """Unit of the output in a game for one."""
+    first_of: NDArray[np.int64]
+    """[cells]: the feature that value 0 of each cell of the observation stands for; empty where that is not seen."""
+    seen: NDArray[Any]
+    """Scratch: an observation, [1, cells]."""
+    features: NDArray[np.int64]
+    """Scratch: active features."""
+    hidden: NDArray[np.float32]
+    """Scratch: outputs of each layer, [layers, widest]."""
+    legal: NDArray[np.int64]
+    """Scratch: legal actions."""
+
+
+def observed(S, i, F, T):
+    """Writes the feature of every cell of the observation; the `active` of networks that see it."""
+    W = T.leaf
+    observe(S, i, W.seen, 0, T)
+    for k in range(W.first_of.shape[0]):
+        F[k] = W.first_of[k] + np.int64(W.seen[0, k])
+    return W.first_of.shape[0]
+
+
+def outputs(S, i, T):
+    """Writes the outputs of every layer for row i to its row of `hidden`."""
+    W = T.leaf
+    F, E = W.features, W.embedding
+    n = active(S, i, F, T)
+    while n % BLOCK:
+        F[n] = E.shape[0] - 1
+        n += 1
+    x = W.hidden[0]
+    for c in range(E.shape[1]):
+        x[c] = W.bias[c]
+    # four at a time: three times as fast as one by one
+    for k in range(0, n, BLOCK):
+        e0, e1, e2, e3 = E[u64(F[k])], E[u64(F[k + 1])], E[u64(F[k + 2])], E[u64(F[k + 3])]
+        for c in range(E.shape[1]):
+            x[c] += (e0[c] + e1[c]) + (e2[c] + e3[c])
+    start = 0
+    for layer in range(1, W.sizes.shape[0]):
+        rows, columns = W.sizes[layer - 1], W.sizes[layer]
+        y = W.hidden[layer]
+        biases = W.dense[start + rows * columns : start + rows * columns + columns]
+        for c in range(columns):
+            y[c] = biases[c]
+        for r in range(0, rows, BLOCK):
+            x0, x1, x2, x3 = max(x[r], NONE), max(x[r + 1], NONE), max(x[r + 2], NONE), max(x[r + 3], NONE)
+            w0 = W.dense[start : start + columns]
+            w1 = W.dense[start + columns : start + 2 * columns]
+            w2 = W.dense[start + 2 * columns : start + 3 * columns]
+            w3 = W.dense[start + 3 * columns : start + 4 * columns]
+            for c in range(columns):
+                y[c] += (x0 * w0[c] + x1 * w1[c]) + (x2 * w2[c] + x3 * w3[c])
+            start += BLOCK * columns
+        start += columns
+        x = y
+
+
+def sparse_value(S, i, T):
+    """Returns the value of row i for the player who acts (at a chance stage for player 0)."""
+    W = T.leaf
+    outputs(S, i, T)
+    x = W.hidden[W.sizes.shape[0] - 1]
+    best = np.float64(x[0])
+    if HEAD_MAX:
+        n = legal_actions(S, i, W.legal, T)
+        best = np.float64(x[W.legal[0]])
+        for k in range(1, n):
+            best = max(best, np.float64(x[W.legal[k]]))
+    if PLAYERS == 1:
+        return best * W.scale
+    best = BOUND * math.tanh(best)
+    if FIRST_VIEW and current_player(S, i, T) == 1:
+        best = -best
+    return best
+
+
+def describe_rows(S, F, L, signs, T):
+    """Writes the features of every row to F, filled up with `features`, its mask of legal actions to L, and its sign.
+
+    The sign turns an output into a value for the player who acts: -1 where the features take the other side.
+    """
+    W = T.leaf
+    for i in range(S.shape[0]):
+        n = active(S, u64(i), W.features, T)
+        for k in range(F.shape[1]):
+            F[i, k] = W.features[k] if k < n else W.embedding.shape[0] - 1
+        player = current_player(S, u64(i), T)
+        signs[i] = -1.0 if FIRST_VIEW and player == 1 else 1.0
+        if player != TERMINAL and L.shape[1]:
+            for k in range(legal_actions(S, u64(i), W.legal, T)):
+                L[i, W.legal[k]] = 1
+
+
+def features_of(game: Game, sees: str = "features") -> SparseFeatures:
+    """Returns the features that a network sees.
+
+    Raises ValueError for a game without features of its own, or whose observation is not made of whole numbers.
+    """
+    if sees == "observation":
+        first, size = cells_of(game)
+        return SparseFeatures(observed, lambda options: size, lambda options: len(first))
+    if game.sparse is None:
+        raise ValueError(f"sparse networks: expected a game with sparse features, got {game.name!r}")
+    return game.sparse
+
+
+def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
+    """Returns the feature of value 0 of each cell of the observation, and the number of features in all."""
+    space = game.observation_space(game.options)
+    low, high = space.low.reshape(-1).astype(np.float64), space.high.reshape(-1).astype(np.float64)
+    if not (np.isfinite([low, high]).all() and (high - low <= MOST_VALUES).all() and (low % 1 == 0).all()):
+        raise ValueError(
+            f"sparse networks: expected an observation of small whole numbers, got {space} in {game.name!r}"
+        )
+    starts = np.cumsum([0, *(high - low + 1)]).astype(np.int64)
+    return starts[:-1] - low.astype(np.int64), int(starts[-1])
+
+
+@functools.cache
+def _compiled(game: Game, head: str, sees: str) -> SimpleNamespace:
+    found = features_of(game, sees)
+    name = f"{game.name}_{head}_{sees}"
+    scope: dict[str, Any] = {**game.rules.injected(), "active": found.active}
+    if sees == "observation":
+        scope["active"] = specialise(observed, name, scope, game.room, inline=True)
+    scope |= {"HEAD_MAX": head == "max", "FIRST_VIEW": found.view == "first", "PLAYERS": game.players}
+    for template in (outputs, sparse_value, describe_rows):
+        inline = template is not describe_rows
+        scope[template.__name__] = specialise(template, name, scope, game.room, inline=inline)
+    return SimpleNamespace(value=scope["sparse_value"], describe_rows=scope["describe_rows"])
+
+
+def compiled(game: Game, head: str, sees: str) -> SimpleNamespace:
+    """Returns the compiled `value` and `describe_rows` of networks for a game (the same for all its variants)."""
+    return _compiled(game.variant(**game.defaults), head, sees)
+
+
+@dataclass(frozen=True)
+class SparseNetwork:
+    """The shape of a network, and its weights."""
+
+    game: Game
+    head: str
+    sees: str
+    weights: SparseWeights
+
+    @staticmethod
+    def create(
+        game: Game,
+        hidden: Sequence[int],
+        *,
+        head: str = "value",
+        sees: str = "features",
+        scale: float = 1.0,
+        tensors: dict[str, NDArray[np.float32]] | None = None,
+    ) -> SparseNetwork:
+        """Builds a network with layers of `hidden` outputs, the sparse one first; without `tensors` it is all zero.
+
+        Raises ValueError for sizes, a head or tensors that do not fit.
+        """
+        for what, given, known in (("head", head, HEADS), ("sees", sees, SEES)):
+            if given not in known:
+                raise ValueError(f"sparse networks: expected {what} among {', '.join(known)}, got {given!r}")
+        features = features_of(game, sees)
+        if not 1 <= len(hidden) <= 4 or not all(
+            isinstance(h, int) and 4 <= h <= 4096 and h % BLOCK == 0 for h in hidden
+        ):
+            raise ValueError(
+                f"sparse networks: expected 1 to 4 layers, multiples of 4 up to 4096, got {tuple(hidden)!r}"
+            )
+        sizes = [*hidden, 1 if head == "value" else len(game.actions)]
+        shapes = {
+            "embedding": (features.size(game.options), sizes[0]),
+            "bias": (sizes[0],),
+            "dense": (sum((a + 1) * b for a, b in itertools.pairwise(sizes)),),
+        }
+        if tensors is None:
+            tensors = {name: np.zeros(shape, dtype=np.float32) for name, shape in shapes.items()}
+        if set(tensors) != set(shapes):
+            raise ValueError(f"sparse networks: expected tensors {sorted(shapes)}, got {sorted(tensors)}")
+        for name, shape in shapes.items():
+            got = tensors[name]
+            if got.shape != shape or got.dtype != np.float32 or not np.isfinite(got).all():
+                raise ValueError(
+                    f"sparse networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
+                )
+        cells, space = cells_of(game)[0] if sees == "observation" else (), game.observation_space(game.options)
+        weights = SparseWeights(
+            embedding=np.concatenate([tensors["embedding"], np.zeros((1, sizes[0]), dtype=np.float32)]),
+            bias=tensors["bias"],
+            dense=tensors["dense"],
+            sizes=np.array(sizes, dtype=np.int64),
+            scale=float(scale),
+            first_of=np.array(cells, dtype=np.int64),
+            seen=np.zeros((1, *space.shape), dtype=space.dtype),
+            features=np.zeros(features.most(game.options) + BLOCK - 1, dtype=np.int64),
+            hidden=np.zeros((len(sizes), max(sizes)), dtype=np.float32),
+            legal=np.zeros(game.max_actions, dtype=np.int64),
+        )
+        return SparseNetwork(game, head, sees, weights)
+
+    def with_tensors(self, tensors: dict[str, NDArray[np.float32]]) -> SparseNetwork:
+        """Returns a network of the same shape with other weights; raises ValueError if they do not fit."""
+        return SparseNetwork.create(
+            self.game, self.hidden, head=self.head, sees=self.sees, scale=self.weights.scale, tensors=tensors
+        )
+
+    @property
+    def tensors(self) -> dict[str, NDArray[np.float32]]:
+        """What a model file holds."""
+        return {"embedding": self.weights.embedding[:-1], "bias": self.weights.bias, "dense": self.weights.dense}
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """Outputs of every layer but the last."""
+        return tuple(int(n) for n in self.weights.sizes[:-1])
+
+    def describe(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.float32]]:
+        """Returns features [n, most], legal actions [n, A] (A = 0 for one value), signs [n] of rows; T as of `evaluator`."""
+        n, actions = len(rows), len(self.game.actions) if self.head == "max" else 0
+        F = np.zeros((n, features_of(self.game, self.sees).most(self.game.options)), dtype=np.int64)
+        L, signs = np.zeros((n, actions), dtype=np.int8), np.zeros(n, dtype=np.float32)
+        compiled(self.game, self.head, self.sees).describe_rows(np.ascontiguousarray(rows), F, L, signs, T)
+        return F, L, signs
+
+    def layers(self) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
+        """Returns weights [inputs, outputs] and biases of the dense layers, as views."""
+        found, start, sizes = [], 0, self.weights.sizes.tolist()
+        for a, b in itertools.pairwise(sizes):
+            middle = start + a * b
+            found.append((self.weights.dense[start:middle].reshape(a, b), self.weights.dense[middle : middle + b]))
+            start = middle + b
+        return found
+
+    def batch(self, rows: NDArray[Any], T: Any) -> NDArray[np.float64]:
+        """Values many rows at once, for whoever acts; see `Evaluator.batch`."""
+        values = np.zeros(len(rows))
+        for first in range(0, len(rows), CHUNK):
+            chunk = slice(first, first + CHUNK)
+            F, L, signs = self.describe(rows[chunk], T)
+            x = self.weights.embedding[F].sum(axis=1) + self.weights.bias
+            for weights, bias in self.layers():
+                x = np.maximum(x, 0) @ weights + bias
+            best = (np.where(L, x, -np.inf).max(axis=1) if self.head == "max" else x[:, 0]).astype(np.float64)
+            values[chunk] = best * self.weights.scale if self.game.players == 1 else BOUND * np.tanh(best) * signs
+        return values
+
+    def evaluator(self, name: str) -> Evaluator:
+        """Returns the network as a leaf evaluator."""
+        two = self.game.players == 2
+        return Evaluator(
+            name,
+            compiled(self.game, self.head, self.sees).value,
+            self.weights,
+            features_of(self.game, self.sees).stage,
+            to_go=not two,
+            low=-1.0 if two else None,
+            high=1.0 if two else None,
+            scratch=("seen", "features", "hidden", "legal"),
+            batch=self.batch,
+        )

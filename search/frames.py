@@ -1,0 +1,103 @@
+"""The stack of open nodes that the depth-first and the alpha-beta template share: its columns, its memory.
+
+An explicit stack takes the place of recursion: a search may then be called from compiled code, and the tables are not
+passed on at every node.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.jit import jit
+
+NODES, LEAVES, HITS, FAILED = 0, 1, 2, 3
+"""What `Buffers.counts` counts: decisions searched, leaves valued, table hits; and why the search failed, if it did."""
+
+STOPPED, NO_ROWS = 1, 2
+
+POLL = 1023
+"""The stop byte is read at every decision whose number has these bits clear."""
+
+NEXT, END, DEPTH, ROW, FREE, KIND, HASH, CHECK = 0, 1, 2, 3, 4, 5, 6, 7
+"""Columns of a frame: next child and end of children, depth left, row, first free row, player (or 2 for chance), and
+the two hashes of a decision that goes to the transposition table (CHECK 0: it does not)."""
+ALL, ORDERED, SCORED, PHASE, MOVE, PROBED = 8, 9, 10, 11, 12, 13
+"""More columns, for alpha-beta: legal actions, how many of them have a score and whether they need one, what the open
+child is for, best action (at chance nodes: first outcome), whether only one action is to be searched."""
+COLUMNS = 14
+
+BEST, REACH, LOWER, UPPER, ENTRY_LOWER, ENTRY_UPPER, OPEN_LOW, OPEN_HIGH = 0, 1, 2, 3, 4, 5, 6, 7
+"""Columns of `Buffers.worth`: best or summed value and the probability of reaching the node; for alpha-beta the window,
+the window at the start, and the least and the most that a chance node's open outcomes add, or a decision is worth."""
+WORTHS = 8
+
+AVERAGE = np.uint64(2)
+ZERO, ONE = np.uint64(0), np.uint64(1)
+
+LEAF, GIVEN_UP = -2, -3
+"""What `arrive` answers beside a player or CHANCE: the row has a value; the search is stopped or out of rows."""
+
+
+class Buffers(NamedTuple):
+    """Scratch and run-time options of one search thread."""
+
+    P: NDArray[np.float64]
+    """Probabilities, one per row."""
+    A: NDArray[np.int64]
+    """Legal actions, [frame, action]."""
+    scores: NDArray[np.float64]
+    """What orders them, [frame, action], the highest first; alpha-beta alone."""
+    frames: NDArray[np.uint64]
+    """The open nodes from the root down, [frame, COLUMNS]."""
+    worth: NDArray[np.float64]
+    """Their values, [frame, WORTHS]."""
+    between: NDArray[np.float64]
+    """The least and the most that each row can be worth, [row, 2]; outcomes that alpha-beta probes."""
+    killers: NDArray[np.int64]
+    """The last two actions that cut a decision, [depth left, 2]; alpha-beta alone."""
+    counts: NDArray[np.int64]
+    table: NDArray[np.uint64]
+    """Transposition table, [entries, 4], a power of two of them; one entry is no table. Columns: `leafwise.search.table`."""
+    proven: NDArray[np.float64]
+    """The same memory read as floats."""
+    rows: NDArray[Any]
+    """The whole row of each entry, [entries, width], so that no hash can err; one entry: hashes are trusted."""
+    options: Options
+
+
+class Options(NamedTuple):
+    """What may change from search to search without compiling again."""
+
+    cutoff: float
+    """Decisions reached with a smaller probability than this are leaves (0: exact)."""
+    generation: np.uint64
+    """Entries of the table that have another number are old."""
+    prune: bool
+    least: float
+    """No leaf is worth less than `least` or more than `most` (infinite: not known, and no pruning at chance nodes)."""
+    most: float
+    table_move: bool
+    values_from: int
+    """Least depth left at which one-ply values order the actions."""
+    killers: bool
+    probe_from: int
+    """Least depth left at which chance nodes probe their outcomes first (Star2)."""
+    width: int
+    """Most actions searched at a decision with two or more decisions to go (approximate)."""
+
+
+@jit(inline=True)
+def open_frame(B, f, first, end, left, row, free, kind, reach):
+    """Opens node f of the stack."""
+    B.frames[f, NEXT] = first
+    B.frames[f, END] = end
+    B.frames[f, DEPTH] = np.uint64(left)
+    B.frames[f, ROW] = row
+    B.frames[f, FREE] = free
+    B.frames[f, KIND] = kind
+    B.frames[f, CHECK] = ZERO
+    B.worth[f, BEST] = 0.0
+    B.worth[f, REACH] = reach

@@ -1,0 +1,117 @@
+"""What a search is told: its options, checked, and the memory that they need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.game import Game
+from leafwise.search.frames import COLUMNS, WORTHS, Buffers, Options
+from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
+
+MAX_DEPTH = 64
+"""Where iterative deepening ends if no clock ends it."""
+MAX_THREADS = 256
+NEVER = 1 << 62
+TABLE_MB = 16.0
+"""Size of the table where pruning is on and nothing else is said."""
+ORDERINGS = ("table", "values", "killers")
+VALUES_FROM = 3
+"""Least depth left at which one-ply values pay."""
+PROBE_FROM = 2
+"""Least depth left at which Star2 probes."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options of `Search`, which documents them."""
+
+    depth: int | None
+    seconds: float | None
+    pruning: bool | None
+    table_mb: float | None
+    ordering: tuple[str, ...]
+    star2: bool
+    deepening: bool
+    cutoff: float
+    width: int | None
+    all_values: bool
+    batched: bool
+    threads: int
+    whole_rows: bool
+
+    def check(self) -> None:
+        """Raises ValueError for what no search can do."""
+        depth = self.depth
+        if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= MAX_DEPTH):
+            raise ValueError(f"search: expected a depth of 1 to {MAX_DEPTH}, got {depth!r}")
+        if self.seconds is not None and not self.seconds > 0:
+            raise ValueError(f"search: expected seconds above 0, got {self.seconds!r}")
+        if self.table_mb is not None and not 0 <= self.table_mb <= 65536:
+            raise ValueError(f"search: expected table_mb of 0 to 65536, got {self.table_mb!r}")
+        if not 0 <= self.cutoff < 1:
+            raise ValueError(f"search: expected a cutoff in [0, 1), got {self.cutoff!r}")
+        width = self.width
+        if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 1):
+            raise ValueError(f"search: expected a width of at least 1, got {width!r}")
+        threads = self.threads
+        if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
+            raise ValueError(f"search: expected 1 to {MAX_THREADS} threads, got {threads!r}")
+        if self.batched and (self.pruning or self.table_mb or width is not None or threads > 1):
+            got = f"{self.pruning!r}, {self.table_mb!r}, {width!r} and {threads!r}"
+            raise ValueError(f"search: expected batched without pruning, table_mb, width and more threads, got {got}")
+        for name in self.ordering:
+            if name not in ORDERINGS:
+                raise ValueError(f"search: expected an ordering among {', '.join(ORDERINGS)}, got {name!r}")
+
+    def prunes(self, game: Game) -> bool:
+        """Whether the search prunes: as told, or if the game has two players and leaves are valued one by one."""
+        return game.players == 2 and not self.batched if self.pruning is None else self.pruning
+
+    def entries(self, game: Game) -> int:
+        """Returns the size of the table, a power of two; 1 is no table."""
+        size = self.table_mb
+        if size is None:
+            size = TABLE_MB if self.prunes(game) else 0.0
+        if size and game.max_actions >= MAX_ACTIONS:
+            raise ValueError(f"search: expected table_mb=0 for {game.max_actions} actions, got {size!r}")
+        return 1 if size == 0 else 1 << max(1, int(size * 1e6 / ENTRY_BYTES).bit_length() - 1)
+
+    def options(self, game: Game, least: float, most: float) -> Options:
+        """Returns what compiled code reads."""
+        return Options(
+            cutoff=float(self.cutoff),
+            generation=np.uint64(0),
+            prune=self.prunes(game),
+            least=least,
+            most=most,
+            table_move="table" in self.ordering,
+            values_from=VALUES_FROM if "values" in self.ordering else NEVER,
+            killers="killers" in self.ordering,
+            probe_from=PROBE_FROM if self.star2 else NEVER,
+            width=self.width or NEVER,
+        )
+
+
+def make_buffers(game: Game, depth: int, entries: int, whole_rows: bool, options: Options) -> tuple[Any, Buffers]:
+    """Returns the rows and the other memory of one search thread."""
+    levels = depth * game.decisions_per_depth + 1
+    n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
+    frames = (levels + 1) * (1 + game.max_stages)
+    table = np.zeros((entries, ENTRY_BYTES // 8), dtype=np.uint64)
+    return game.rows(n), Buffers(
+        P=np.zeros(n),
+        A=np.zeros((frames, game.max_actions), dtype=np.int64),
+        scores=np.zeros((frames, game.max_actions)),
+        frames=np.zeros((frames, COLUMNS), dtype=np.uint64),
+        worth=np.zeros((frames, WORTHS)),
+        between=np.zeros((n, 2)),
+        killers=np.full((MAX_DEPTH + 1, 2), -1, dtype=np.int64),
+        counts=np.zeros(4, dtype=np.int64),
+        table=table,
+        proven=table.view(np.float64),
+        rows=game.rows(entries if whole_rows else 1),
+        options=options,
+    )

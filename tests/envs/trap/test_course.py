@@ -1,0 +1,268 @@
+"""The course's trees against a plain walk of them, and programs with the course's interface in both directions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.envs.core.forfeit import Forfeit
+from leafwise.envs.core.state import State
+from leafwise.envs.core.stream import new_stream
+from leafwise.envs.trap import GAME
+from leafwise.envs.trap.course import PlayerAI
+from leafwise.envs.trap.course.grid import Grid
+from leafwise.envs.trap.course.guest import GuestPlayer
+from leafwise.envs.trap.course.players import RECIPES, CoursePlayer
+from leafwise.training.arena import play_game
+from twins.trap import Cell, Twin
+
+BIG = 1000.0
+TWIN = Twin(GAME.options)
+
+
+def free(cell: Cell, taken: set[Cell]) -> list[Cell]:
+    return [c for c in TWIN.around(cell) if c not in taken]
+
+
+class Walk:
+    """Both trees without pruning: P - O at the leaves, throws at free cells beside the player who moves."""
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    def moves(self, mover: Cell, thrower: Cell, traps: frozenset[Cell], depth: int, sign: int) -> float:
+        """The value for the one who moves; `sign` is 1 if that is me."""
+        open_cells = free(mover, {thrower, *traps})
+        if not open_cells:
+            return -BIG
+        if not free(thrower, {mover, *traps}):
+            return BIG  # self_trap="immediate"
+        if depth == 0:
+            return self.leaf(mover, thrower, traps)
+        return max(self.moved(to, thrower, traps, depth, sign) for to in open_cells)
+
+    def leaf(self, mover: Cell, thrower: Cell, traps: frozenset[Cell]) -> float:
+        return float(len(free(mover, {thrower, *traps})) - len(free(thrower, {mover, *traps})))
+
+    def moved(self, to: Cell, thrower: Cell, traps: frozenset[Cell], depth: int, sign: int) -> float:
+        if not free(thrower, {to, *traps}):
+            return BIG
+        if depth == 1:
+            return self.leaf(to, thrower, traps)
+        return min(self.thrown(c, to, thrower, traps, depth - 1, sign) for c in free(to, {thrower, *traps}))
+
+    def thrown(self, target: Cell, mover: Cell, thrower: Cell, traps: frozenset[Cell], depth: int, sign: int) -> float:
+        p = 1 - 0.05 * (abs(target[0] - thrower[0]) + abs(target[1] - thrower[1]) - 1)
+        value = p * self.moves(mover, thrower, traps | {target}, depth - 1, sign)
+        if self.model == "hit_miss":
+            value += (1 - p) * self.moves(mover, thrower, traps, depth - 1, sign)
+        if self.model == "full":
+            spill = [c for c in TWIN.around(target) if c not in (mover, thrower)]
+            after = [self.moves(mover, thrower, traps | {c}, depth - 1, sign) for c in spill]
+            value += (1 - p) * sum(after) / len(spill)
+        return value
+
+
+def crowded(rng: Random, traps: int) -> State:
+    """Returns a position with so many traps in which both players can move."""
+    while True:
+        cells = rng.sample(TWIN.board, 2 + traps)
+        marks = dict.fromkeys(cells, "#") | {cells[0]: "1", cells[1]: "2"}
+        rows = "/".join("".join(marks.get((y, x), ".") for x in range(7)) for y in range(7))
+        state = GAME.parse(f"{rows} turn={rng.randrange(2)}")
+        if not state.is_terminal and all(free(cell, {*cells} - {cell}) for cell in cells[:2]):
+            return state
+
+
+def check(got: dict[int, float], action: int, expected: float) -> None:
+    """Checks the value of the choice; those of other actions are bounds."""
+    if action == max(got, key=got.__getitem__):
+        assert got[action] == pytest.approx(expected)
+    else:
+        assert got[action] >= expected - 1e-9
+
+
+@pytest.mark.parametrize("model", ["p_only", "hit_miss", "full"])
+def test_trees_agree_with_a_plain_walk(model: str) -> None:
+    rng, walk = Random(1), Walk(model)
+    player = CoursePlayer(GAME, "course", RECIPES["is"], depth=3, chance=model)
+    for k in range(6):
+        state = crowded(rng, 24 if model == "full" else 18)
+        position = TWIN.read(str(state))
+        me, opponent = position.players[position.turn % 2], position.players[1 - position.turn % 2]
+        got = player.values(state)
+        for action in got:
+            to = TWIN.play(position, GAME.actions[action]).players[position.turn % 2]
+            expected = walk.moved(to, opponent, position.traps, 3, 1)
+            check(got, action, expected)
+        throwing = state.play(state.legal_actions[k % len(state.legal_actions)])
+        if throwing.is_terminal:
+            continue
+        me = TWIN.read(str(throwing)).players[position.turn % 2]
+        got = player.values(throwing)
+        assert {GAME.actions[a] for a in got} == {f"{y},{x}" for y, x in free(opponent, {me, *position.traps})}
+        for action in got:
+            y, x = map(int, GAME.actions[action].split(","))
+            expected = -walk.thrown((y, x), opponent, me, position.traps, 3, -1)
+            check(got, action, expected)
+
+
+def test_p_only_is_no_expectation() -> None:
+    state = GAME.parse("1..2.../##.#.../......./......./......./......./....... turn=0 throw")
+    values = {
+        model: CoursePlayer(GAME, "", RECIPES["is"], depth=1, chance=model).values(state)
+        for model in ("p_only", "full")
+    }
+    blind = [values["p_only"][GAME.action(name)] for name in ("0,2", "1,2")]
+    seeing = [values["full"][GAME.action(name)] for name in ("0,2", "1,2")]
+    assert blind == pytest.approx([0.95 * -2, 0.9 * -2])
+    assert seeing[0] < -BIG / 100 < blind[0]  # a miss can fill one's own last free cell
+
+
+def test_players_are_found_by_name_and_win_against_chance() -> None:
+    for name in RECIPES:
+        player = leafwise.player(f"course:{name}", GAME)
+        rival = leafwise.player("random", GAME, seed=1)
+        won = sum(play_game(GAME, [player, rival], seed, 0)[0] for seed in range(3))
+        assert won >= 1, name
+    for words, message in {
+        "course": "expected course:NAME",
+        "course:x": "expected a name among is, ais, ocls, easy, medium, hard, or a path",
+        "course:is,depth=6": "expected a depth of 1 to 5, got 6",
+        "course:is,chance=none": "expected chance among p_only, hit_miss, full, got 'none'",
+        "course:is,throws=far": "expected throws among near, near\\+traps, all, got 'far'",
+        "course:is,wide=1": "expected options among depth, chance, throws, got 'wide'",
+        "course:is,depth=x": "expected a number for depth, got 'x'",
+        "course:nowhere/PlayerAI.py": "expected a Python file with a class PlayerAI",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            leafwise.player(words, GAME)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_ours_plays_as_a_program_of_the_course(number: int) -> None:
+    ai = PlayerAI("course:easy")
+    ai.setPlayerNum(number)
+    grid = Grid(7).move((0, 3), 1).move((6, 3), 2)
+    ai.setPosition(grid.find(number))
+    for _ in range(4):
+        move = ai.getMove(grid.clone())
+        assert move in grid.get_neighbors(grid.find(number), only_available=True)
+        grid.move(move, number)
+        ai.setPosition(move)
+        target = ai.getTrap(grid.clone())
+        assert grid.getCellValue(target) == 0
+        grid.trap(target)
+    assert ai.getPosition() == grid.find(number)
+    assert ai.getPlayerNum() == number
+    won = Grid(7).move((3, 3), number).move((0, 0), 3 - number)
+    for cell in ((0, 1), (1, 0), (1, 1)):
+        won.trap(cell)
+    assert won.getCellValue(ai.getTrap(won)) == 0  # the game is over: any free cell
+    assert ai.getMove(Grid(7).move((0, 0), number).trap((0, 1)).trap((1, 0)).trap((1, 1)).move((4, 4), 3 - number)) == (
+        0,
+        0,
+    )
+
+
+def test_ours_says_what_it_cannot_play() -> None:
+    ai = PlayerAI("course:easy")
+    grid = Grid(7).move((0, 3), 1).move((6, 3), 2)
+    with pytest.raises(ValueError, match=r"^trap: expected setPlayerNum\(1 or 2\) before the first call, got none$"):
+        ai.getMove(grid)
+    ai.setPosition((0, 3))
+    assert ai.getMove(grid) in grid.get_neighbors((0, 3))
+    with pytest.raises(ValueError, match=r"^trap: expected a board of size 7, got size=5$"):
+        ai.getMove(Grid(5).move((0, 3), 1).move((4, 3), 2))
+    with pytest.raises(ValueError, match=r"^trap: expected a square map, got shape \(2, 3\)$"):
+        ai.getMove(type("Board", (), {"map": np.zeros((2, 3))})())
+    with pytest.raises(ValueError, match=r"^trap: expected seconds above 0, got 0$"):
+        PlayerAI("course:easy", seconds=0)
+
+
+GUEST = """
+from BaseAI import BaseAI
+from Grid import Grid
+from Utils import manhattan_distance
+import time
+
+class PlayerAI(BaseAI):
+    def __init__(self):
+        self.pos, self.player_num, self.turns = None, None, 0
+        print("a program may print")
+
+    def setPosition(self, new_pos): self.pos = new_pos
+    def getPosition(self): return self.pos
+    def setPlayerNum(self, num): self.player_num = num
+
+    def getMove(self, grid: Grid):
+        self.turns += 1
+        assert grid.find(self.player_num) == self.pos
+        {trouble}
+        opponent = grid.find(3 - self.player_num)
+        return max(grid.get_neighbors(self.pos, only_available=True), key=lambda c: manhattan_distance(c, opponent))
+
+    def getTrap(self, grid: Grid):
+        return grid.clone().get_neighbors(grid.find(3 - self.player_num), only_available=True)[0]
+"""
+
+
+def guest(folder: Path, trouble: str = "pass", **clock: float) -> GuestPlayer:
+    path = folder / "PlayerAI.py"
+    path.write_text(GUEST.replace("{trouble}", trouble))
+    return GuestPlayer(GAME, "course:guest", str(path), **clock)
+
+
+def test_a_program_of_the_course_plays_in_our_games(tmp_path: Path) -> None:
+    player = guest(tmp_path)
+    rival = leafwise.player("random", GAME)
+    scores = [play_game(GAME, [player, rival] if seat == 0 else [rival, player], 7, seat)[0] for seat in (0, 1)]
+    assert set(scores) <= {-1.0, 0.0, 1.0}
+    assert sum(scores) > -2
+    player.close()
+
+
+@pytest.mark.parametrize(
+    ("trouble", "message"),
+    [
+        ("raise RuntimeError('oh no')", "RuntimeError: oh no"),
+        ("return self.pos", r"expected a legal cell from getMove, got \(0, 3\)"),
+        ("return None", r"expected a cell \(row, column\) from getMove, got None"),
+        ("import os; os._exit(3)", "ended"),
+        ("time.sleep(60)", "took too long"),
+    ],
+)
+def test_who_breaks_the_rules_forfeits(tmp_path: Path, trouble: str, message: str) -> None:
+    player = guest(tmp_path, trouble, seconds=1.0 if "sleep" in trouble else 30.0, allowance=0.0)
+    state = GAME.start()
+    with pytest.raises(Forfeit, match=message):
+        player.choose(state)
+    assert play_game(GAME, [player, leafwise.player("random", GAME)], 1, 0)[0] == -1
+    assert play_game(GAME, [leafwise.player("random", GAME), player], 1, 1)[0] == -1
+    player.close()
+
+
+def test_a_program_must_load(tmp_path: Path) -> None:
+    (tmp_path / "PlayerAI.py").write_text("import no_such_module\n")
+    with pytest.raises(ValueError, match=r"expected a program that loads, got: .*no_such_module"):
+        GuestPlayer(GAME, "course:guest", str(tmp_path / "PlayerAI.py"))
+    with pytest.raises(ValueError, match="expected seconds above 0"):
+        guest(tmp_path, seconds=0)
+
+
+def test_the_state_of_a_game_is_not_lost_between_turns(tmp_path: Path) -> None:
+    player = guest(tmp_path, "assert self.turns <= 2, 'a third turn'")
+    state, stream = GAME.start(), new_stream(0)
+    for _ in range(2):
+        state = state.play(player.choose(state))
+        state = state.play(player.choose(state)).settle(stream)
+        state = state.play(state.legal_actions[0])
+        state = state.play(GAME.action("3,0")).settle(stream)
+    with pytest.raises(Forfeit, match="a third turn"):
+        player.choose(state)
+    assert player.choose(GAME.start()) in GAME.start().legal_actions
+    player.close()

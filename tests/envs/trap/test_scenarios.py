@@ -1,0 +1,279 @@
+"""Trap: worked positions with exact probabilities and outcomes, from the rules, the handout and public programs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.state import State
+from leafwise.envs.trap import GAME
+from leafwise.envs.trap.rules import is_stuck
+from leafwise.envs.trap.tables import DIRECTIONS, accuracy
+from twins.trap import Twin
+
+DEFERRED = GAME.variant(self_trap="deferred")
+
+
+def board(text: str, fields: str = "", game: Game = GAME) -> State:
+    """Returns the state of a board written with `|`, free rows at the end left out."""
+    size = game.options["size"]
+    rows = text.split("|")
+    rows += ["." * size] * (size - len(rows))
+    return game.parse(" ".join(["/".join(rows), *fields.split()]))
+
+
+def cell(state: State, player: int) -> tuple[int, int]:
+    rows = str(state).split()[0].split("/")
+    return next((y, x) for y, line in enumerate(rows) for x, mark in enumerate(line) if mark == str(player))
+
+
+def moves(state: State, player: int) -> set[tuple[int, int]]:
+    """Returns where a player could go if he were to move."""
+    rows, *_ = str(state).split()
+    shown = state.game.parse(f"{rows} turn={player - 1}")
+    y, x = cell(state, player)
+    return {(y + DIRECTIONS[name][0], x + DIRECTIONS[name][1]) for name in shown.legal_names}
+
+
+def thrown(state: State, at: str) -> dict[str, float]:
+    """Returns where a throw lands, by the outcome's name."""
+    after = state.play(at)
+    return {state.game.outcome_name(after.row, s.row, state.game.tables()): p for p, s in after.outcomes()}
+
+
+def chances(state: State, at: str) -> tuple[float, float]:
+    """Returns the probability that a throw wins the game at once, and that it loses it."""
+    player = state.current_player
+    ends = [(p, s.returns if player == 0 else -s.returns) for p, s in state.play(at).outcomes() if s.is_terminal]
+    return sum(p for p, r in ends if r > 0), sum(p for p, r in ends if r < 0)
+
+
+def test_1_the_start() -> None:
+    start = GAME.start()
+    assert (cell(start, 1), cell(start, 2)) == ((0, 3), (6, 3))
+    assert moves(start, 1) == {(0, 2), (0, 4), (1, 2), (1, 3), (1, 4)}
+    assert moves(start, 2) == {(5, 2), (5, 3), (5, 4), (6, 2), (6, 4)}
+    assert all(len(start.play(name).legal_actions) == 47 for name in start.legal_names)
+
+
+def test_2_a_throw_beside_the_opponent() -> None:
+    got = thrown(GAME.start().play("S"), "5,3")
+    spill = ("4,2", "4,3", "4,4", "5,2", "5,4", "6,2", "6,4")
+    assert got == pytest.approx({"5,3": 17 / 20} | dict.fromkeys(spill, 3 / 140), rel=1e-12)
+
+
+def test_3_the_longest_throw() -> None:
+    state = board(".......|.......|.......|...2...|.......|.......|......1", "throw")
+    expected = {"0,0": 9 / 20} | dict.fromkeys(("0,1", "1,0", "1,1"), 11 / 60)
+    assert thrown(state, "0,0") == pytest.approx(expected, rel=1e-12)
+
+
+def test_4_the_players_cell_takes_no_spill() -> None:
+    state = board("2......|.......|.......|.......|.......|.......|......1", "throw")
+    expected = {"0,1": 1 / 2} | dict.fromkeys(("0,2", "1,0", "1,1", "1,2"), 1 / 8)
+    assert thrown(state, "0,1") == pytest.approx(expected, rel=1e-12)
+
+
+def test_5_throws_next_to_the_thrower_are_certain() -> None:
+    state = GAME.start().play("S")
+    assert thrown(state, "1,4") == {"1,4": 1.0}
+    got = thrown(state, "2,4")
+    assert got.pop("2,4") == pytest.approx(19 / 20)
+    assert len(got) == 7
+    assert all(p == pytest.approx(1 / 140) for p in got.values())
+    assert "1,3" not in got
+
+
+SIX = "...1...|.......|.......|...#...|..#.#..|...2..."
+
+
+def test_6_a_throw_at_a_trap() -> None:
+    got = thrown(board(SIX, "throw"), "3,3")
+    assert got.pop("unchanged") == pytest.approx(37 / 40, rel=1e-12)
+    assert set(got) == {"2,2", "2,3", "2,4", "3,2", "3,4", "4,3"}
+    assert all(p == pytest.approx(1 / 80) for p in got.values())
+
+
+def test_7_spill_cells_with_traps() -> None:
+    got = thrown(board(SIX, "throw"), "4,3")
+    expected = {"4,3": 17 / 20, "unchanged": 9 / 140} | dict.fromkeys(("3,2", "3,4", "5,2", "5,4"), 3 / 140)
+    assert got == pytest.approx(expected, rel=1e-12)
+
+
+def test_8_illegal_moves_and_throws_lose() -> None:
+    start = GAME.start()
+    for wrong in ("N", "NE", "NW"):  # off the board
+        with pytest.raises(ValueError, match=r"^trap: expected a legal action \(E, SE, S, SW, W\), got "):
+            start.play(wrong)
+    crowded = board("..#1#..|...2...")
+    assert crowded.legal_names == ("SE", "SW")  # not to a trap, not to the other player
+    throwing = start.play("S")
+    for wrong in ("1,3", "6,3"):  # a player's cell
+        with pytest.raises(ValueError, match=r"^trap: expected a legal action "):
+            throwing.play(wrong)
+    for wrong in ("-1,0", "7,0", None, "0,-1"):
+        with pytest.raises(ValueError, match=r"^trap: expected an action among "):
+            throwing.play(wrong)  # type: ignore[arg-type]
+    env = gym.make("leafwise/Trap-v0", opponent="random")
+    for names in (["N"], ["S", "1,3"], ["0,0"], ["S", "S"]):  # a throw where a move is due, and the reverse
+        env.reset(seed=0)
+        for name in names:
+            _, reward, terminated, _, info = env.step(GAME.action(name))
+        assert (reward, terminated) == (-1.0, True)
+        assert "the game is lost" in info["illegal"]
+
+
+def test_9_the_move_alone_can_win() -> None:
+    state = board("2#.....|#......|..1....")
+    assert moves(state, 2) == {(1, 1)}
+    after = state.play("NW")
+    assert after.is_terminal
+    assert after.returns == 1
+    assert str(after).endswith("turn=0 throw won=1")
+
+
+def test_10_a_certain_win() -> None:
+    assert chances(board("2#.....|#......|.1.....", "throw"), "1,1") == (1.0, 0.0)
+
+
+def test_11_a_miss_does_not_win() -> None:
+    state = board("2#.....|#......|1......", "throw")
+    assert chances(state, "1,1") == pytest.approx((19 / 20, 0))
+    twin = Twin(GAME.options)
+    law = twin.chances(twin.play(twin.read(str(state)), "1,1"))
+    misses = [(0, 1), (0, 2), (1, 0), (1, 2), (2, 1), (2, 2)]
+    assert law == {(1, 1): Fraction(19, 20)} | dict.fromkeys(misses, Fraction(1, 120))
+
+
+def test_12_direct_aim_is_best() -> None:
+    state = board("2.#....|##.....|.......|...1...", "throw")
+    assert moves(state, 2) == {(0, 1)}
+    assert chances(state, "0,1")[0] == pytest.approx(4 / 5)
+    assert chances(state, "0,2")[0] == pytest.approx(3 / 100)
+    assert chances(state, "1,0")[0] == pytest.approx(1 / 20)
+    assert max(state.legal_names, key=lambda name: chances(state, name)[0]) == "0,1"
+
+
+@pytest.mark.parametrize("game", [GAME, DEFERRED], ids=repr)
+def test_13_the_thrower_wins_when_both_are_stuck(game: Game) -> None:
+    state = board("1.2#...|#####..", "throw", game)
+    assert moves(state, 1) == moves(state, 2) == {(0, 1)}
+    assert chances(state, "0,1") == (1.0, 0.0)
+    ((_, after),) = state.play("0,1").outcomes()
+    rows = after.row[None]
+    assert is_stuck(rows, 0, 0, game.tables())
+    assert is_stuck(rows, 0, 1, game.tables())
+
+
+FOURTEEN = "1.#....|##.....|.......|.......|.......|.......|...2..."
+
+
+def test_14_trapping_oneself() -> None:
+    state = board(FOURTEEN, "throw")
+    assert chances(state, "0,1") == (0.0, 1.0)
+    assert chances(state, "1,1") == pytest.approx((0, 1 / 140))
+    assert chances(state, "1,0") == (0.0, 0.0)
+    assert thrown(state, "1,0") == {"unchanged": 1.0}
+    assert chances(state, "2,0") == (0.0, 0.0)
+    ((_, after),) = board(FOURTEEN, "throw", DEFERRED).play("0,1").outcomes()
+    assert not after.is_terminal
+    for name in after.legal_names:  # player 2 is far: no move of his frees player 1
+        assert after.play(name).returns == -1
+        assert after.play(name).is_terminal
+    spread = Twin(GAME.options)
+    law = spread.chances(spread.play(spread.read(str(state)), "2,0"))
+    assert {c: p for c, p in law.items() if c != (2, 0)} == dict.fromkeys(
+        ((1, 0), (1, 1), (2, 1), (3, 0), (3, 1)), Fraction(1, 100)
+    )
+
+
+def test_15_a_move_may_free_the_other() -> None:
+    state = board("12.....|##.....", "turn=1", DEFERRED)
+    assert moves(state, 2) == {(0, 2), (1, 2)}
+    assert all(not state.play(name).is_terminal for name in state.legal_names)
+    after = state.play("E")
+    assert moves(after, 1) == {(0, 1)}
+    assert chances(after, "0,1") == (1.0, 0.0)
+
+
+@pytest.mark.parametrize("game", [GAME, DEFERRED], ids=repr)
+def test_16_a_player_is_a_wall_only_while_he_stands_there(game: Game) -> None:
+    state = board("2#.....|1#.....", "", game)
+    for name, win in (("S", 1.0), ("SE", 19 / 20)):
+        after = state.play(name)
+        assert not after.is_terminal
+        assert chances(after, "1,0")[0] == pytest.approx(win)
+
+
+def test_17_the_risk_of_a_miss() -> None:
+    state = board("1..2...|##.#...", "throw")
+    assert moves(state, 1) == {(0, 1)}
+    assert moves(state, 2) == {(0, 2), (0, 4), (1, 2), (1, 4)}
+    risks = {"0,2": 1 / 80, "1,2": 1 / 70, "0,4": 0, "1,4": 0, "1,0": 0, "0,1": 1}
+    assert {name: chances(state, name)[1] for name in risks} == pytest.approx(risks, rel=1e-12)
+
+
+def test_18_the_handout_s_scores() -> None:
+    text = ".......|..#....|.1#.#..|...2...|..#....|.......|......."
+    states = [board(text, f"turn={player}") for player in range(2)]
+    assert [len(moves(states[0], player)) for player in (1, 2)] == [6, 5]
+    points = {
+        "is": (8 * 1.05, [1, -1]),
+        "ais": (16 * 1.05, [-4, -7]),
+        "ais_own": (16 * 1.05, [7, 4]),
+        "ocls_static": (64 * 1.05, [-1, 1]),
+        "ocls": (72 * 1.05, [0, 0]),
+    }
+    for name, (scale, expected) in points.items():
+        assert [s.value(GAME.score(name)) * scale for s in states] == pytest.approx(expected), name
+    alone = leafwise.envs.trap.scores.make_weighted(GAME.options, "open", (0, 1), (0,))
+    assert [s.value(alone) * 64 * 1.05 for s in states] == pytest.approx([26, 27])
+    start = GAME.start()
+    assert start.value(alone) * 64 * 1.05 == pytest.approx(29)
+    assert [start.value(GAME.score(name)) for name in ("is", "ocls", "ocls_static")] == [0, 0, 0]
+    assert start.value(GAME.score("ais")) * 16 * 1.05 == pytest.approx(-5)
+
+
+def test_19_accuracy_ends_at_0() -> None:
+    assert [accuracy(d) for d in (1, 2, 12, 20, 21, 22, 40)] == [1, 0.95, 0.45, 0.05, 0, 0, 0]
+    twelve = Twin({"size": 12, "self_trap": "immediate", "max_turns": None})
+    position = twelve.read("/".join(["1" + "." * 11, *["." * 12] * 10, "." * 11 + "2"]) + " turn=0 throw")
+    assert twelve.chances(twelve.play(position, "11,9"))[(11, 9)] == Fraction(1, 20)
+    corner = twelve.chances(twelve.play(position, "11,10"))
+    assert corner == dict.fromkeys(((11, 9), (10, 9), (10, 10), (10, 11)), Fraction(1, 4))
+
+
+def test_20_the_cap_is_a_draw() -> None:
+    game = GAME.variant(max_turns=40)
+    state = board("1#.....|.......|.......|.......|.......|.......|.....#2", "", game)
+    turns = 0
+    while not state.is_terminal:
+        # out of the corner and back, with certain throws beside oneself
+        first = state.current_player == 0
+        out = cell(state, state.current_player + 1) in ((0, 0), (6, 6))
+        step, throw = (
+            ("S" if out else "N", "1,1" if out else "0,1") if first else ("N" if out else "S", "5,5" if out else "6,5")
+        )
+        ((_, state),) = state.play(step).play(throw).outcomes()
+        turns += 1
+    assert turns == 40
+    assert state.returns == 0
+    assert str(state).endswith("turn=40 draw")
+    assert str(GAME.start()) == "...1.../......./......./......./......./......./...2... turn=0"
+    assert int(GAME.tables().max_turns) == 4 * 49
+
+
+def test_probabilities_of_every_throw_are_the_twin_s() -> None:
+    twin = Twin(GAME.options)
+    for text in (SIX, FOURTEEN, "1.2#...|#####..", ".......|..#....|.1#.#..|...2...|..#....|.......|......."):
+        state = board(text, "throw")
+        for name in state.legal_names:
+            expected = {twin.write(p): chance for chance, p in twin.outcomes(twin.play(twin.read(str(state)), name))}
+            outcomes = state.play(name).outcomes()
+            assert {str(s): p for p, s in outcomes} == pytest.approx(expected, rel=1e-12)
+            assert np.isclose(sum(p for p, _ in outcomes), 1, rtol=1e-14)

@@ -1,0 +1,62 @@
+"""The features that networks see of Trap, against the twin."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from contract.cases import walk
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.state import State
+from leafwise.envs.trap import GAME
+from leafwise.envs.trap.sparse import MOVES, SUMS, WINDOWS
+from twins.trap import Twin
+
+
+def features(state: State) -> list[int]:
+    F = np.full(60, -1, dtype=np.int64)
+    sparse = state.game.sparse
+    assert sparse is not None
+    n = int(sparse.active(state.row[None], np.uint64(0), F, state.game.tables()))
+    assert n == sparse.most(state.game.options)
+    return F[:n].tolist()
+
+
+@pytest.mark.parametrize("game", [GAME, GAME.variant(size=3), GAME.variant(size=8), GAME.variant(size=9)], ids=repr)
+def test_each_group_says_what_it_should(game: Game) -> None:
+    size, twin = game.options["size"], Twin(game.options)
+    found: list[State] = []
+    for seed in range(3):
+        walk(game.start(), seed, 60, lambda s: found.append(s) if s.legal_actions else None)
+    for state in Random(1).sample(found, min(40, len(found))):
+        p, F = twin.read(str(state)), features(state)
+        throwing, me, other = int(p.due == "throw"), p.players[p.turn % 2], p.players[1 - p.turn % 2]
+        assert F[0] == throwing * size**2 + me[0] * size + me[1]
+        assert F[1] == (2 + throwing) * size**2 + other[0] * size + other[1]
+        first = 4 * size**2
+        for k, centre in enumerate((me, other)):
+            for down in range(5):
+                row = centre[0] + down - 2
+                cells = [(row, centre[1] + right - 2) for right in range(5)]
+                taken = [c not in twin.board or c in p.traps or c in p.players for c in cells]
+                assert F[2 + 5 * k + down] == first + (5 * k + down) * 32 + sum(
+                    1 << b for b, t in enumerate(taken) if t
+                )
+        first += WINDOWS
+        for row in range(size):
+            assert F[12 + row] == first + row * 2**size + sum(1 << c for c in range(size) if (row, c) in p.traps)
+        first += size * 2**size
+        apart = other[0] - me[0] + size - 1, other[1] - me[1] + size - 1
+        assert F[12 + size] == first + apart[0] * (2 * size - 1) + apart[1]
+        first += (2 * size - 1) ** 2
+        free = [twin.free_around(p, player) for player in (p.turn % 2, 1 - p.turn % 2)]
+        assert F[13 + size] == first + throwing * MOVES + len(free[0]) * 9 + len(free[1])
+        first += 2 * MOVES
+        sums = [
+            sum(len([d for d in twin.around(c) if d not in p.traps and d not in p.players]) for c in line)
+            for line in free
+        ]
+        assert F[14 + size :] == [first + sums[0], first + SUMS + sums[1]]
+        assert max(F) < game.sparse.size(game.options)  # type: ignore[union-attr]

@@ -1,0 +1,266 @@
+"""Sparse networks: three forms of one value, features that know the symmetries, files that are checked."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import leafwise
+from games import dice
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.state import State
+from leafwise.models import SparseNetwork, leaf, load_sparse, save_network
+from leafwise.models.files import load_tensors, save_tensors
+
+SAID = {"steps": 3, "command": "none", "commit": "none"}
+CASSIS = [leafwise.game("cassis", n=n) for n in (4, 6, 8)]
+TRILOBITE = [leafwise.game("trilobite"), leafwise.game("trilobite", board="7x6", k=4)]
+GAMES = [*CASSIS, *TRILOBITE]
+
+
+def random_network(game: Game, hidden: tuple[int, ...] = (16, 8), head: str = "value") -> SparseNetwork:
+    rng = np.random.default_rng(1)
+    blank = SparseNetwork.create(game, hidden, head=head)
+    tensors = {name: rng.normal(0, 0.2, t.shape).astype(np.float32) for name, t in blank.tensors.items()}
+    return SparseNetwork.create(game, hidden, head=head, tensors=tensors)
+
+
+def random_states(game: Game, n: int, seed: int = 2) -> list[State]:
+    """Decisions of random games."""
+    rng, states = np.random.default_rng(seed), []
+    state = game.start()
+    while len(states) < n:
+        states.append(state)
+        state = state.play(int(rng.choice(state.legal_actions)))
+        state = game.start() if state.is_terminal else state
+    return states
+
+
+def searched_rows(game: Game, n: int) -> np.ndarray[Any, Any]:
+    """Rows at which a search two decisions deep asks its leaf, from positions of random games."""
+    rows: dict[bytes, np.ndarray[Any, Any]] = {}
+    for state in random_states(game, n // 4):
+        for first in state.legal_actions:
+            after = state.play(first)
+            for second in after.legal_actions:
+                row = after.play(second)
+                if not row.is_terminal:
+                    rows[row.row.tobytes()] = row.row
+        if len(rows) >= n:
+            break
+    return np.array(list(rows.values())[:n])
+
+
+@pytest.mark.parametrize(
+    ("game", "n", "head"),
+    [(TRILOBITE[1], 10_000, "value"), (CASSIS[1], 2_000, "value"), (CASSIS[2], 500, "max"), (TRILOBITE[0], 100, "max")],
+    ids=repr,
+)
+def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, head: str) -> None:
+    torch = pytest.importorskip("torch")
+    from leafwise.training.modules import SparseModule
+
+    path = tmp_path / "model.safetensors"
+    save_network(path, random_network(game, head=head), SAID)
+    evaluator, network = leafwise.load(path), load_sparse(path, game)
+    T = game.tables(evaluator)
+    rows = searched_rows(game, n)
+    assert len(rows) == n
+    compiled = np.array([evaluator.value(rows, np.uint64(i), T) for i in range(n)])
+    assert evaluator.batch is not None
+    batched = evaluator.batch(rows, T)
+    features, legal, signs = network.describe(rows, T)
+    with torch.no_grad():
+        outputs = SparseModule(network)(torch.from_numpy(features)).numpy()
+    best = np.where(legal, outputs, -np.inf).max(axis=1) if head == "max" else outputs[:, 0]
+    assert np.abs(compiled - batched).max() < 1e-5
+    assert np.abs(compiled - 0.9999 * np.tanh(best) * signs).max() < 1e-5
+    assert compiled.std() > 0.01
+    assert -1 < compiled.min() < compiled.max() < 1
+
+
+def test_what_is_trained_is_exported() -> None:
+    torch = pytest.importorskip("torch")
+    from leafwise.training.modules import fresh_module
+
+    game = CASSIS[0]
+    module = fresh_module(game, (8, 4), seed=3)
+    rows = np.array([s.row for s in random_states(game, 50)])
+    before = module.export()
+    optimizer = torch.optim.SGD(module.parameters(), 0.1)
+    T = game.tables(before.evaluator("x"))
+    features = torch.from_numpy(before.describe(rows, T)[0])
+    ((module(features) - 1.0) ** 2).mean().backward()
+    optimizer.step()
+    after = module.export()
+    T_after = game.tables(after.evaluator("x"))
+    expected = 0.9999 * np.tanh(module(features).detach().numpy()[:, 0])
+    assert np.abs(after.batch(rows, T_after) - expected).max() < 1e-5
+    assert np.abs(after.batch(rows, T_after) - before.batch(rows, T)).max() > 1e-3
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_symmetric_positions_have_the_same_features_and_values(game: Game) -> None:
+    assert game.sparse is not None
+    assert game.sparse.invariant
+    network = random_network(game)
+    evaluator = network.evaluator("x")
+    T = game.tables(evaluator)
+    for state in random_states(game, 40):
+        images = [state.transformed(k) for k in range(game.symmetries)]
+        features, _, _ = network.describe(np.array([image.row for image in images]), T)
+        assert {tuple(sorted(f)) for f in features.tolist()} == {tuple(sorted(features[0].tolist()))}
+        values = [image.value(evaluator) for image in images]
+        assert values == pytest.approx([values[0]] * len(values), abs=1e-5)
+
+
+@pytest.mark.parametrize("game", GAMES, ids=repr)
+def test_features_stay_in_their_range_and_tell_positions_apart(game: Game) -> None:
+    assert game.sparse is not None
+    network = random_network(game)
+    states = random_states(game, 300)
+    features, _, _ = network.describe(np.array([s.row for s in states]), game.tables(network.evaluator("x")))
+    size = game.sparse.size(game.options)
+    assert features.min() >= 0
+    assert features.max() < size  # random games have no row that is filled up here: `most` are always active
+    twins: dict[tuple[int, ...], set[frozenset[bytes]]] = {}
+    for state, f in zip(states, features.tolist(), strict=True):
+        orbit = frozenset(state.transformed(k).row.tobytes() for k in range(game.symmetries))
+        twins.setdefault(tuple(sorted(f)), set()).add(orbit)
+    if game.name == "trilobite":
+        assert all(len(orbits) == 1 for orbits in twins.values())
+    assert len(twins) > 10
+
+
+def test_parts_of_cassis_by_brute_force() -> None:
+    """Equal multisets of parts if and only if a renaming maps every part of one board to one of the other."""
+    game = leafwise.game("cassis", n=6)
+    network = random_network(game)
+    states = random_states(game, 60)
+    features, _, _ = network.describe(np.array([s.row for s in states]), game.tables(network.evaluator("x")))
+    pairs = list(combinations(range(6), 2))
+    seen: dict[int, tuple[int, ...]] = {}
+    for state, f in zip(states, features.tolist(), strict=True):
+        player = state.current_player
+        colour = {
+            pair: 1 if int(state.row[player]) >> e & 1 else 2 if int(state.row[1 - player]) >> e & 1 else 0
+            for e, pair in enumerate(pairs)
+        }
+        classes = [
+            min(
+                tuple(colour[min(p[a], p[b]), max(p[a], p[b])] for a, b in combinations(range(5), 2))
+                for p in permutations(points)
+            )
+            for points in combinations(range(6), 5)
+        ]
+        assert len(f) == 6 + 4
+        for number, canonical in zip(f[:6], classes, strict=True):
+            assert seen.setdefault(number, canonical) == canonical
+        safe = [
+            {
+                pair
+                for pair in pairs
+                if colour[pair] == 0
+                and not any(
+                    colour[min(pair[0], c), max(pair[0], c)] == own == colour[min(pair[1], c), max(pair[1], c)]
+                    for c in set(range(6)) - set(pair)
+                )
+            }
+            for own in (1, 2)
+        ]
+        coloured = sum(c != 0 for c in colour.values())
+        first = game.sparse.size(game.options) - 4 * 16  # type: ignore[union-attr]
+        expected = (coloured, len(safe[0]), len(safe[1]), len(safe[0] & safe[1]))
+        assert [n - first - 16 * k for k, n in enumerate(f[6:])] == list(expected)
+    assert len(set(seen.values())) == len(seen) > 50
+
+
+def test_line_patterns_of_trilobite() -> None:
+    """On 3x3: three rows from below, three columns, two diagonals, in base 3; then chips and the player to move."""
+    game = leafwise.game("trilobite")
+    network = random_network(game)
+    T = game.tables(network.evaluator("x"))
+
+    def features(moves: str) -> list[int]:
+        state = game.start()
+        for move in moves:
+            state = state.play(move)
+        found = network.describe(state.row[None], T)[0][0].tolist()
+        return [f - 27 * k for k, f in enumerate(found[:8])] + [f - 27 * 8 for f in found[8:]]
+
+    assert features("") == [0] * 8 + [0, 10]
+    # player 0 in columns 1 and 3 of the floor, player 1 on column 1: seen as it is or mirrored, always the same way
+    one, mirrored = features("113"), features("331")
+    assert one == mirrored
+    assert one in (
+        [1 + 9, 2, 0, 1 + 6, 0, 1, 1, 1, 3, 11],
+        [1 + 9, 18, 0, 1, 0, 1 + 6, 1, 1, 3, 11],
+    )
+
+
+def test_every_table_has_scratch_of_its_own() -> None:
+    evaluator = random_network(CASSIS[0]).evaluator("x")
+    one, other = CASSIS[0].tables(evaluator), CASSIS[0].tables(evaluator)
+    assert one.leaf.hidden is not other.leaf.hidden
+    assert one.leaf.embedding is other.leaf.embedding
+
+
+@pytest.mark.parametrize("pruning", [False, True])
+def test_it_serves_a_search(pruning: bool) -> None:
+    game = CASSIS[1]
+    network = random_network(game)
+    search = leafwise.Search(game, network.evaluator("x"), 2, pruning=pruning)
+    evaluator = network.evaluator("x")
+    for state in random_states(game, 5):
+        values = {}
+        for a in state.legal_actions:
+            after = state.play(a)
+            if after.is_terminal:
+                values[a] = -1.0
+                continue
+            seen = [after.play(b) for b in after.legal_actions]
+            values[a] = min(1.0 if s.is_terminal else s.value(evaluator) for s in seen)
+        assert search(state).value == pytest.approx(max(values.values()), abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("kind", "tree", r"expected kind \('ntuple', 'sparse'\), got 'tree'"),
+        ("options", {"n": 7}, "expected a model of variant"),
+        ("feature_version", 0, "expected feature version 1, got 0"),
+        ("hidden", [16], "expected finite float32"),
+        ("hidden", ["a"], "expected 1 to 4 layers"),
+        ("hidden", [6, 8], "multiples of 4"),
+        ("head", "tail", "expected head among value, max, got 'tail'"),
+        ("scale", "1", "expected metadata 'scale' of type"),
+    ],
+)
+def test_what_does_not_fit_is_named(tmp_path, name: str, value: object, message: str) -> None:
+    path = tmp_path / "model.safetensors"
+    save_network(path, random_network(CASSIS[1]), SAID)
+    tensors, metadata = load_tensors(path)
+    save_tensors(path, tensors, {**metadata, name: value})
+    with pytest.raises(ValueError, match=message) as error:
+        leafwise.load(path, CASSIS[1])
+    assert "\n" not in str(error.value)
+
+
+def test_a_model_is_of_one_kind(tmp_path) -> None:
+    path = tmp_path / "model.safetensors"
+    save_network(path, random_network(CASSIS[1]), SAID)
+    with pytest.raises(ValueError, match="expected kind 'ntuple', got 'sparse'"):
+        leafwise.models.load_network(path, CASSIS[1])
+    with pytest.raises(ValueError, match="expected a game with sparse features"):
+        SparseNetwork.create(dice.GAME, (4,))
+
+
+def test_a_file_says_which_variant_it_is_for(tmp_path) -> None:
+    path = tmp_path / "model.safetensors"
+    network = random_network(CASSIS[2])
+    save_network(path, network, SAID)
+    state = random_states(CASSIS[2], 7)[-1]
+    assert state.value(leafwise.load(path)) == state.value(leaf(CASSIS[2], str(path))) != 0

@@ -1,0 +1,277 @@
+"""The compiled part of self-play: games whose positions get the root value of a search, matches, choices.
+
+One set of templates, compiled per game and leaf with the search of `leafwise.search.templates` injected. A row is played
+at HERE; the search uses the rows after it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.evaluator import Evaluator, for_player_zero
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.jit import specialise
+from leafwise.envs.core.rules import CHANCE, TERMINAL
+from leafwise.envs.core.stream import below, new_stream, uniform
+from leafwise.search.frames import Buffers
+from leafwise.search.settings import Settings, make_buffers
+from leafwise.search.templates import compiled_search, constants
+
+HERE, AFTER, FREE = np.uint64(0), np.uint64(1), np.uint64(2)
+"""Rows: the position played, the one after an action, the first that the search may use."""
+GAMES, PLIES, WON_BY_FIRST = 0, 1, 2
+"""Counters: games, decisions played after the opening, games won by player 0."""
+NOBODY = 2
+"""Seat of the earlier self in a game without one."""
+
+
+class Table(NamedTuple):
+    """What one player of games needs: rows, search scratch, a random stream."""
+
+    S: NDArray[Any]
+    B: Buffers
+    A: NDArray[np.int64]
+    R: NDArray[np.uint64]
+    chosen: NDArray[np.int64]
+    """[1]: the action that `best_action` found."""
+    counts: NDArray[np.int64]
+
+
+class Record(NamedTuple):
+    """Positions learned from, in the order in which they were played."""
+
+    rows: NDArray[Any]
+    targets: NDArray[np.float64]
+    """What the position is worth to the player who acts."""
+    values: NDArray[np.float64]
+    """Scratch: root value for player 0."""
+    strayed: NDArray[np.int8]
+    """Scratch: whether an action was played that the search did not choose."""
+
+
+def new_table(game: Game, depth: int, seed: int) -> Table:
+    """Returns a table for searches up to `depth`, its stream keyed by `seed`."""
+    options = Settings(
+        depth=depth, seconds=None, all_values=True, pruning=False, table_mb=0.0, ordering=(), star2=False,
+        deepening=False, cutoff=0.0, width=None, whole_rows=False,
+    ).options(game, -np.inf, np.inf)  # fmt: skip
+    rows, buffers = make_buffers(game, depth + 1, 1, False, options)
+    return Table(
+        S=rows,
+        B=buffers,
+        A=np.zeros(game.max_actions, dtype=np.int64),
+        R=new_stream(seed),
+        chosen=np.zeros(1, dtype=np.int64),
+        counts=np.zeros(3, dtype=np.int64),
+    )
+
+
+def new_record(game: Game, n: int) -> Record:
+    """Returns room for n positions."""
+    return Record(game.rows(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int8))
+
+
+def settle(S, R, T):
+    """Draws every chance stage up to the next decision or end of row HERE."""
+    while current_player(S, HERE, T) == CHANCE:
+        sample_outcome(S, HERE, R, T)
+
+
+def best_action(G, depth, T):
+    """Searches row HERE; writes the best action, ties broken at random, and returns its value for player 0."""
+    player = current_player(G.S, HERE, T)
+    n = legal_actions(G.S, HERE, G.A, T)
+    best, ties = 0.0, 0
+    for k in range(n):
+        a = G.A[k]
+        apply_action(G.S, HERE, a, AFTER, T)
+        left = depth - action_cost(G.S, HERE, a, T)
+        value = for_player_zero(depth_first(G.S, G.B, AFTER, FREE, left, T), player)
+        if ties == 0 or value > best:
+            best, ties = value, 1
+            G.chosen[0] = a
+        elif value == best:
+            ties += 1
+            if below(G.R, ties) == np.uint64(0):
+                G.chosen[0] = a
+    return for_player_zero(best, player)
+
+
+def random_action(G, T):
+    """Returns a legal action of row HERE."""
+    return G.A[below(G.R, legal_actions(G.S, HERE, G.A, T))]
+
+
+def open_game(G, plies, T):
+    """Starts a game at row HERE, with up to `plies` random actions after which it is not over."""
+    over = True
+    while over:
+        initial_state(G.S, HERE, T)
+        settle(G.S, G.R, T)
+        left = np.int64(below(G.R, plies + 1))
+        over = current_player(G.S, HERE, T) == TERMINAL
+        while left > 0 and not over:
+            left -= 1
+            apply_action(G.S, HERE, random_action(G, T), HERE, T)
+            settle(G.S, G.R, T)
+            over = current_player(G.S, HERE, T) == TERMINAL
+
+
+def record_games(G, D, count, depth, plies, epsilon, share, decay, T, earlier):
+    """Plays whole games until `count` positions are recorded, or no room is left for another game; returns how many.
+
+    In a `share` of the games one seat is played by `earlier`, whose positions are not recorded. A target is the lambda-return
+    (lambda is `decay`) of the root values that follow, the last of which is the outcome; it ends where an action strayed.
+    """
+    n = 0
+    while n < count and not T.stop[0]:
+        open_game(G, plies, T)
+        other = NOBODY
+        if uniform(G.R) < share:
+            other = np.int64(below(G.R, 2))
+        first = n
+        player = current_player(G.S, HERE, T)
+        while player != TERMINAL and n < D.rows.shape[0]:
+            value = best_action(G, depth, earlier) if player == other else best_action(G, depth, T)
+            a = G.chosen[0]
+            if uniform(G.R) < epsilon:
+                a = random_action(G, T)
+            if player != other:
+                for w in range(D.rows.shape[1]):
+                    D.rows[n, w] = G.S[HERE, w]
+                D.values[n] = value
+                D.strayed[n] = a != G.chosen[0]
+                n += 1
+            apply_action(G.S, HERE, a, HERE, T)
+            settle(G.S, G.R, T)
+            player = current_player(G.S, HERE, T)
+            G.counts[PLIES] += 1
+        if player != TERMINAL:
+            return first  # the record is full: the game is left out
+        target = returns(G.S, HERE, T)
+        G.counts[GAMES] += 1
+        if target > 0:
+            G.counts[WON_BY_FIRST] += 1
+        give_targets(D, first, n, target, decay, T)
+    return n
+
+
+def give_targets(D, first, last, outcome, decay, T):
+    """Writes the lambda-returns of one game's positions, each for the player who acts there."""
+    target = outcome
+    for back in range(last - first):
+        t = last - 1 - back
+        if D.strayed[t]:
+            target = D.values[t]
+        else:
+            target = (1.0 - decay) * D.values[t] + decay * target
+        D.targets[t] = for_player_zero(target, current_player(D.rows, np.uint64(t), T))
+
+
+def play_matches(G, keys, results, depth, plies, T, other):
+    """Plays an opening per key from both seats; results [keys, 2] are the returns of the player of T, first seat first."""
+    for g in range(keys.shape[0]):
+        for seat in range(2):
+            G.R[0], G.R[1] = keys[g], np.uint64(0)
+            open_game(G, plies, T)
+            player = current_player(G.S, HERE, T)
+            while player != TERMINAL:
+                if player == seat:
+                    best_action(G, depth, T)
+                else:
+                    best_action(G, depth, other)
+                apply_action(G.S, HERE, G.chosen[0], HERE, T)
+                settle(G.S, G.R, T)
+                player = current_player(G.S, HERE, T)
+            results[g, seat] = for_player_zero(returns(G.S, HERE, T), seat)
+
+
+def choose_actions(G, rows, depth, actions, T):
+    """Writes the action that a search chooses in each row, all of them decisions."""
+    for i in range(rows.shape[0]):
+        for w in range(rows.shape[1]):
+            G.S[HERE, w] = rows[i, w]
+        best_action(G, depth, T)
+        actions[i] = G.chosen[0]
+
+
+def transform_rows(rows, symmetries, actions, T):
+    """Writes each row of the first half under its symmetry to the second half, and its action over itself."""
+    n = symmetries.shape[0]
+    for i in range(n):
+        transform(rows, np.uint64(i), symmetries[i], np.uint64(n + i), T)
+        actions[i] = transform_action(actions[i], symmetries[i], T)
+
+
+def start_games(G, rows, streams, plies, T):
+    """Starts a game in every row, with up to `plies` random actions."""
+    for i in range(rows.shape[0]):
+        G.R[0], G.R[1] = streams[i, 0], streams[i, 1]
+        open_game(G, plies, T)
+        for w in range(rows.shape[1]):
+            rows[i, w] = G.S[HERE, w]
+        streams[i, 0], streams[i, 1] = G.R[0], G.R[1]
+
+
+def advance(G, rows, after, streams, actions, rewards, signs, plies, T):
+    """Acts in every row, as whoever acts there, and starts a new game where one is over.
+
+    `after` are the next decisions or ends, also where a new game starts. `rewards` are the actor's. `signs` turn what the
+    next decision is worth to who acts there into what it is worth to the actor: 1, -1, or 0 where the game is over. A
+    finished game starts anew in its row, with up to `plies` random actions.
+    """
+    for i in range(rows.shape[0]):
+        for w in range(rows.shape[1]):
+            G.S[HERE, w] = rows[i, w]
+        G.R[0], G.R[1] = streams[i, 0], streams[i, 1]
+        player = current_player(G.S, HERE, T)
+        before = returns(G.S, HERE, T)
+        apply_action(G.S, HERE, actions[i], HERE, T)
+        settle(G.S, G.R, T)
+        following = current_player(G.S, HERE, T)
+        rewards[i] = for_player_zero(returns(G.S, HERE, T) - before, player)
+        signs[i] = 0.0 if following == TERMINAL else 1.0 if following == player else -1.0
+        for w in range(rows.shape[1]):
+            after[i, w] = G.S[HERE, w]
+        if following == TERMINAL:
+            G.counts[GAMES] += 1
+            open_game(G, plies, T)
+        G.counts[PLIES] += 1
+        for w in range(rows.shape[1]):
+            rows[i, w] = G.S[HERE, w]
+        streams[i, 0], streams[i, 1] = G.R[0], G.R[1]
+
+
+def play_alone(G, keys, depth, scores, T):
+    """Plays a game per key in a game for one; writes the returns."""
+    for g in range(keys.shape[0]):
+        G.R[0], G.R[1] = keys[g], np.uint64(0)
+        open_game(G, 0, T)
+        while current_player(G.S, HERE, T) != TERMINAL:
+            best_action(G, depth, T)
+            apply_action(G.S, HERE, G.chosen[0], HERE, T)
+            settle(G.S, G.R, T)
+        scores[g] = returns(G.S, HERE, T)
+
+
+def kernels(game: Game, evaluator: Evaluator) -> SimpleNamespace:
+    """Returns the compiled entry points, by name, for a game and a kind of leaf (its weights are in `T`)."""
+    fixed = "_".join(str(v) for v in constants(game, evaluator).values())
+    search = compiled_search(game, evaluator).depth_first
+    return _compiled(game.variant(**game.defaults), search, f"{game.name}_{evaluator.value.__qualname__}_{fixed}")
+
+
+@functools.cache
+def _compiled(game: Game, search: Callable[..., Any], name: str) -> SimpleNamespace:
+    scope: dict[str, Any] = {**game.rules.injected(), "depth_first": search}
+    for template in (settle, random_action, best_action, open_game, give_targets):
+        inline = template is not best_action
+        scope[template.__name__] = specialise(template, name, scope, game.room, inline=inline)
+    entries = (record_games, play_matches, play_alone, choose_actions, transform_rows, start_games, advance)
+    return SimpleNamespace(**{t.__name__: specialise(t, name, scope, game.room) for t in entries})

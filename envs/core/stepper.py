@@ -58,7 +58,9 @@ class Stepper:
         self, game: Game, n: int, *, reward: str | None, illegal: str | None, opponent: str, seat: str, autoreset: int
     ) -> None:
         self.game, self.n = game, n
-        self.reward = one_of("reward", game.reward_names[0] if reward is None else reward, list(game.reward_names), game)
+        self.reward = one_of(
+            "reward", game.reward_names[0] if reward is None else reward, list(game.reward_names), game
+        )
         default = "noop" if game.players == 1 else "lose"
         self.illegal = one_of("illegal", default if illegal is None else illegal, ILLEGAL, game)
         self.seat = one_of("seat", seat, SEATS, game)

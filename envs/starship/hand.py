@@ -81,28 +81,21 @@ def named(game: Game, name: str, words: list[str]) -> HandBuilder:
     return HandBuilder()
 
 
-def hand_made_ships(state: State, seed: int, builds: int) -> tuple[NDArray[np.float64], NDArray[np.uint16]]:
-    """Returns the qualities [builds] of ships finished by hand from a position, and the row of the best.
+def hand_made_ships(game: Game, seed: int, builds: int) -> tuple[NDArray[np.float64], State]:
+    """Returns the qualities [builds] of hand-made ships on the hull and requests of a seed, and the best of them.
 
-    All meet the requests that the stream of `seed` makes and differ in how ties fall; the first is that of `HandBuilder(seed)`.
+    They differ in how ties fall; the first is that of `HandBuilder(seed)`.
     """
-    T, rows, best = state.game.tables(), state.game.rows(1), state.row
-    found = np.zeros(builds)
     stream = new_stream(seed)
-    state.game.start().settle(stream)
+    T, start, rows = game.tables(), game.start().settle(stream), game.rows(1)
+    found, best = np.zeros(builds), start
     for k in range(builds):
-        rows[0], R = state.row, stream.copy()
-        ties = np.uint64(seed) if k == 0 else mix_of(seed, k)
-        found[k] = finish_by_hand(rows, FIRST, R, ties, T)
-        if found[k] >= found[: k + 1].max():
-            best = rows[0].copy()
+        rows[0] = start.row
+        ties = np.uint64(mix(np.uint64(seed) ^ np.uint64(mix(np.uint64(k))))) if k else np.uint64(seed)
+        found[k] = finish_by_hand(rows, FIRST, stream.copy(), ties, T)
+        if k == 0 or found[k] > found[:k].max():
+            best = State(game, rows[0])
     return found, best
-
-
-def mix_of(seed: int, k: int) -> np.uint64:
-    """Returns a key of its own for number `k` at a seed."""
-    with np.errstate(over="ignore"):
-        return np.uint64(mix(np.uint64(seed) ^ mix(np.uint64(k))))
 
 
 class HandRollout(NamedTuple):

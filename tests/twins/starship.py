@@ -30,8 +30,12 @@ PHASES = ("cockpit", "reactor", "thrusters", "weapons", "ammo_supplies", "power_
 REQUESTS: dict[str, dict[str, int]] = {
     "cockpit": {"C": 1},
     "reactor": {"R": 1},
-    "thrusters": {k + d: w * v for k, w in zip("tTH", (1, 2, 3), strict=True) for d, v in zip("NESW", (1, 1, 5, 1), strict=True)},
-    "weapons": {k + d: w * v for k, w in zip("cL", (2, 1), strict=True) for d, v in zip("NESW", (2, 1, 1, 1), strict=True)},
+    "thrusters": {
+        k + d: w * v for k, w in zip("tTH", (1, 2, 3), strict=True) for d, v in zip("NESW", (1, 1, 5, 1), strict=True)
+    },
+    "weapons": {
+        k + d: w * v for k, w in zip("cL", (2, 1), strict=True) for d, v in zip("NESW", (2, 1, 1, 1), strict=True)
+    },
     "ammo_supplies": {"A": 1},
     "power_storage": {"P": 1},
     "crew": {"Q": 1, "b": 1},

@@ -22,8 +22,11 @@ from leafwise.envs.registry import game as find_game
 from leafwise.models.ntuple import NTupleNetwork, Shape, features
 from leafwise.models.packing import pack, unpack
 from leafwise.models.sparse import SparseNetwork, features_of
+from leafwise.search.rollout import is_rollout, parse_rollout
 
 FORMAT = 1
+PLAIN, PACKED, SPARSE = "ntuple", "ntuple-packed", "sparse"
+"""Kinds of models: n-tuples as one tensor of float32 or as tables of int16 that `packing` writes, and sparse networks."""
 KEY = "leafwise"
 REQUIRED: dict[str, type | tuple[type, ...]] = {
     "format": int,
@@ -35,12 +38,10 @@ REQUIRED: dict[str, type | tuple[type, ...]] = {
     "command": str,
     "commit": str,
 }
-NTUPLE, PACKED = "ntuple", "ntuple-packed"
-"""N-tuple networks: one tensor of float32, or tables of int16 as `packing` writes them."""
 OF_KIND: dict[str, dict[str, type | tuple[type, ...]]] = {
-    NTUPLE: {"tuples": list, "power": (int, float)},
+    PLAIN: {"tuples": list, "power": (int, float)},
     PACKED: {"tuples": list, "power": (int, float)},
-    "sparse": {"hidden": list, "head": str, "sees": str, "scale": (int, float)},
+    SPARSE: {"hidden": list, "head": str, "sees": str, "scale": (int, float)},
 }
 """What the metadata of each kind of model holds besides."""
 
@@ -79,7 +80,10 @@ def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 
 def save_network(path: Path, network: NTupleNetwork | SparseNetwork, metadata: Mapping[str, Any]) -> None:
-    """Writes a network; `metadata` holds at least steps, command and commit."""
+    """Writes a network, an n-tuple one packed if its tables are of int16.
+
+    `metadata` holds at least steps, command and commit.
+    """
     if isinstance(network, SparseNetwork):
         tensors = network.tensors
     else:
@@ -90,30 +94,31 @@ def save_network(path: Path, network: NTupleNetwork | SparseNetwork, metadata: M
 def described(network: NTupleNetwork | SparseNetwork) -> dict[str, Any]:
     """Returns what a file says of a network's shape."""
     game = network.game
+    own: dict[str, Any]
     if isinstance(network, NTupleNetwork):
         shape = network.shape
-        own = {"kind": PACKED if network.packed else NTUPLE, "feature_version": features(game).version}
+        own = {"kind": PACKED if network.packed else PLAIN, "feature_version": features(game).version}
         own |= {"tuples": [list(t) for t in shape.tuples], "power": shape.power, "stage": shape.stage}
         own |= {"small": list(shape.small or ()), "splits": list(shape.splits), "base": shape.base}
     else:
         version = features_of(game, network.sees).version
-        own = {"kind": "sparse", "feature_version": version, "hidden": list(network.hidden), "sees": network.sees}
+        own = {"kind": SPARSE, "feature_version": version, "hidden": list(network.hidden), "sees": network.sees}
         own |= {"head": network.head, "scale": network.weights.scale}
     return {"format": FORMAT, "game": game.name, "options": game.given_options, **own}
 
 
 def load_network(path: Path, game: Game) -> NTupleNetwork:
     """Reads an n-tuple network for a game; raises ValueError that names what does not fit."""
-    return _load(path, game, NTUPLE, PACKED)
+    return _load(path, game, (PLAIN, PACKED))
 
 
 def load_sparse(path: Path, game: Game) -> SparseNetwork:
     """Reads a sparse network for a game; raises ValueError that names what does not fit."""
-    return _load(path, game, "sparse")
+    return _load(path, game, (SPARSE,))
 
 
-def _load(path: Path, game: Game, *kinds: str) -> Any:
-    """Reads a network of some kinds (any, if none is named) for a game; raises ValueError that names what does not fit."""
+def _load(path: Path, game: Game, kinds: tuple[str, ...] = (PLAIN, PACKED, SPARSE)) -> Any:
+    """Reads a network of one of these kinds for a game; raises ValueError that names what does not fit."""
     tensors, metadata = load_tensors(path)
 
     def refuse(what: str, expected: object, got: object) -> ValueError:
@@ -127,30 +132,29 @@ def _load(path: Path, game: Game, *kinds: str) -> Any:
     check_types(REQUIRED)
     if metadata["format"] != FORMAT:
         raise refuse("format", FORMAT, metadata["format"])
-    if metadata["kind"] not in (kinds or OF_KIND):
-        raise refuse("kind", " or ".join(kinds or OF_KIND), metadata["kind"])
-    check_types(OF_KIND[metadata["kind"]])
+    kind = metadata["kind"]
+    if kind not in kinds:
+        raise refuse("kind", " or ".join(kinds), kind)
+    check_types(OF_KIND[kind])
     if metadata["game"] != game.name:
         raise refuse("a model of game", game.name, metadata["game"])
     if metadata["options"] != game.given_options:
         raise refuse("a model of variant", game.given_options, metadata["options"])
-    sparse = metadata["kind"] == "sparse"
-    version: int = features_of(game, metadata["sees"]).version if sparse else features(game).version
+    version = features_of(game, metadata["sees"]).version if kind == SPARSE else features(game).version
     if metadata["feature_version"] != version:
         raise refuse("feature version", version, metadata["feature_version"])
+    if kind == PLAIN and set(tensors) != {"table"}:
+        raise refuse("tensors", ["table"], sorted(tensors))
     if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
         raise refuse("weights", "finite", "nan or infinity")
-    if metadata["kind"] == NTUPLE and set(tensors) != {"table"}:
-        raise refuse("tensors", ["table"], sorted(tensors))
     try:
-        if sparse:
-            options = {name: metadata[name] for name in OF_KIND["sparse"]}
-            return SparseNetwork.create(game, **options, tensors=tensors)
-        newer = {name: metadata[name] for name in ("stage", "small", "splits", "base") if name in metadata}
-        shape = Shape(metadata["tuples"], metadata["power"], **newer)
-        if metadata["kind"] == PACKED:
-            return unpack(game, shape, tensors)
-        return NTupleNetwork.create(game, shape, tensors["table"])
+        if kind == SPARSE:
+            return SparseNetwork.create(game, **{name: metadata[name] for name in OF_KIND[kind]}, tensors=tensors)
+        optional = {name: metadata[name] for name in ("stage", "small", "splits", "base") if name in metadata}
+        shape = Shape(metadata["tuples"], metadata["power"], **optional)
+        if kind == PLAIN:
+            return NTupleNetwork.create(game, shape, tensors["table"])
+        return unpack(game, shape, tensors)
     except (ValueError, TypeError) as problem:
         raise ValueError(f"model {str(path)!r}: {problem}") from None
 
@@ -202,12 +206,16 @@ def shipped_name(game: Game) -> str:
 
 
 def leaf(game: Game, name: str) -> Evaluator:
-    """Returns the leaf that a text names: a hand-made score, `learned` (the shipped model), or a path."""
+    """Returns the leaf that a text names: a hand-made score, `learned` (the shipped model), `rollout:n=20`, or a path."""
+    if is_rollout(name):
+        return parse_rollout(game, name)
     if name in game.scores:
         return game.score(name)
     if name == "learned":
         return load_evaluator(game, shipped_name(game))
     if not model_path(name).exists():
         scores = ", ".join(game.scores)
-        raise ValueError(f"{game.name}: expected a leaf among {scores}, learned, or a model's path, got {name!r}")
+        raise ValueError(
+            f"{game.name}: expected a leaf among {scores}, learned, rollout:n=20, or a model's path, got {name!r}"
+        )
     return load_evaluator(game, name)

@@ -109,19 +109,21 @@ def specialise(
     *,
     inline: bool = False,
     cache: bool = True,
+    plain: bool = False,
 ) -> Any:
     """Clones the plain function `template` with `injected` as globals and compiles the clone.
 
     `name` tells the clones of one template apart and must contain the game and everything that is injected.
     `room` is the folder or file of the game whose functions are injected; its sources name the cache folder.
     Recursion inside the template resolves to the clone; loaded from a cache it is not to be relied on, so a template
-    that calls itself asks for `cache=False`.
+    that calls itself asks for `cache=False`. `plain=True` leaves the clone plain Python: what is injected may then be
+    any function.
     """
     scope = {**template.__globals__, **injected}
     clone = python_types.FunctionType(template.__code__, scope, template.__name__, template.__defaults__)
     clone.__qualname__ = f"{template.__qualname__}__{_identifier(name)}"  # a part of the cache file's name
     clone.__module__ = template.__module__
-    if DISABLED:
+    if DISABLED or plain:
         compiled: Any = _wrapping_integers(clone)
     else:
         folder = _folder(_room(room or Path(template.__code__.co_filename))) if cache else None

@@ -89,7 +89,7 @@ def test_missing_files_and_names():
     with pytest.raises(ValueError, match="expected a model file, found nothing"):
         leafwise.load("no/such/file")
     with pytest.raises(
-        ValueError, match=r"expected a leaf among openness, .*, learned, or a model's path, got 'opennes'"
+        ValueError, match=r"expected a leaf among openness, .*, learned, rollout:n=20, or a model's path, got 'opennes'"
     ):
         leaf(GAME, "opennes")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -72,15 +72,19 @@ class Solver(Protocol):
         """Returns what the search under way knows: `bounds` and `nodes`. Safe to call from another thread."""
 
 
+def has_solver(game: Game) -> bool:
+    """Whether the game's room has an exact solver."""
+    return game.room.is_dir() and (game.room / "solver.py").exists()
+
+
 def exact_solver(game: Game, table_mb: float = 64) -> Solver:
     """Returns the exact solver of a game's room, with its compiled code loaded and a table of at most `table_mb`.
 
     Raises ValueError for a game that has none, or a table that is too small.
     """
-    name = f"{game.module}.solver"
-    if importlib.util.find_spec(name) is None:
+    if not has_solver(game):
         raise ValueError(f"expected a game with an exact solver, got {game.name!r}")
-    solver: Solver = importlib.import_module(name).Solver(game, table_mb)
+    solver: Solver = importlib.import_module(f"{game.module}.solver").Solver(game, table_mb)
     return solver
 
 

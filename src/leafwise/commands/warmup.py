@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from leafwise.cli import fail, parse, patiently, print_json, say
 from leafwise.envs.core.env import GameEnv
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import DISABLED, cache_root
-from leafwise.envs.core.solution import exact_solver
+from leafwise.envs.core.solution import exact_solver, has_solver
 from leafwise.envs.core.vector import GameVectorEnv
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
@@ -94,7 +93,7 @@ def items(game: Game) -> Iterator[Item]:
     yield f"{game.name} search, rollout", search("rollout:n=1")
     yield f"{game.name} environment", lambda: step_single(game)
     yield f"{game.name} batch", lambda: step_batch(game)
-    if importlib.util.find_spec(f"{game.module}.solver") is not None:
+    if has_solver(game):
         yield f"{game.name} solver", lambda: exact_solver(game)
     if game.sparse is not None:
         yield f"{game.name} sparse network", lambda: infer(game)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from leafwise.envs.core.ais import named_ai, split
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
@@ -90,8 +91,11 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
     words = split(rest)
     if kind == "random" and not rest:
         return RandomPlayer(seed, text)
-    if kind in game.ais:
-        return named_ai(game, kind, words, text)
+    own: Player | None = named_ai(game, text)
+    if own is not None:
+        if hasattr(own, "stream"):
+            own.stream = new_stream(seed)
+        return own
     if kind not in ("greedy", "search", "rollout"):
         known = "".join(f", {name}" for name in game.ais)
         raise ValueError(
@@ -125,16 +129,6 @@ def search_options(words: list[str]) -> dict[str, Any]:
     return options
 
 
-def named_ai(game: Game, kind: str, words: list[str], text: str) -> Player:
-    """Returns one of the game's own players under the name `text`; raises ValueError for words it does not know."""
-    try:
-        found: Player = game.ais[kind](game, kind, words)
-    except ValueError as problem:
-        raise ValueError(f"player {text!r}: {problem}") from None
-    found.name = text
-    return found
-
-
 def leaf_name(words: list[str]) -> str:
     """Takes the name of a leaf from the front of `words`, a roll-out's with its options; "" if there is none."""
     if not words or is_option(words[0]):
@@ -148,9 +142,3 @@ def leaf_name(words: list[str]) -> str:
 def is_option(word: str) -> bool:
     """Whether a word is `name=value`, rather than the name of a leaf."""
     return re.fullmatch(r"[a-z_]+=.*", word) is not None
-
-
-def split(text: str) -> list[str]:
-    """Splits at commas outside quotes: a path that holds a comma or colon is quoted."""
-    words = re.findall(r"""(?:"[^"]*"|'[^']*'|[^,"'])+""", text)
-    return [re.sub(r"""["']""", "", word) for word in words]

@@ -7,17 +7,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import tyro
 
 from leafwise.cli import fail, parse, patiently, print_json, say
 from leafwise.envs.core.env import GameEnv
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import DISABLED, cache_root
-from leafwise.envs.core.solution import exact_solver, has_solver
 from leafwise.envs.core.vector import GameVectorEnv
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
+from leafwise.hints import solver_of
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.sparse import SparseNetwork
 from leafwise.search import Search
@@ -56,17 +55,18 @@ def step_single(game: Game) -> None:
 
 def learn(game: Game) -> None:
     """Trains a small n-tuple network for a few moves, and searches with it."""
+    from leafwise.training.games import play_games
     from leafwise.training.td import Config as TdConfig
-    from leafwise.training.td import parse_tuples
+    from leafwise.training.td import shape_of
     from leafwise.training.td_kernels import kernels, new_trainer
 
     config = TdConfig()
-    network = NTupleNetwork.create(game, parse_tuples(config.tuples), config.power)
+    network = NTupleNetwork.create(game, shape_of(config, game))
     evaluator = network.evaluator("warmup")
-    compiled, trainer = kernels(game, network.weights.pieces.shape[1]), new_trainer(game, 0)
+    compiled, trainer = kernels(network), new_trainer(game, 0)
     T = game.tables(evaluator)
     compiled.td_games(trainer, 1, 0.0, config.decay, config.restart, T)
-    compiled.greedy_games(trainer, np.zeros(1, dtype=np.uint64), np.zeros(1), T)
+    play_games(network, 1, 0, 1)
     Search(game, evaluator, 1)(game.new(0))
 
 
@@ -93,8 +93,8 @@ def items(game: Game) -> Iterator[Item]:
     yield f"{game.name} search, rollout", search("rollout:n=1")
     yield f"{game.name} environment", lambda: step_single(game)
     yield f"{game.name} batch", lambda: step_batch(game)
-    if has_solver(game):
-        yield f"{game.name} solver", lambda: exact_solver(game)
+    if "solver" in game.ais:
+        yield f"{game.name} solver", lambda: [solver_of(game.variant(**options)) for options in game.ids.values()]
     if game.sparse is not None:
         yield f"{game.name} sparse network", lambda: infer(game)
     if game.cells is not None:

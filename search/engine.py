@@ -111,7 +111,8 @@ class Search:
         """Compiles the search, or finds it in the cache.
 
         Args:
-            depth: decisions looked ahead, at least 1; with `seconds` the most (default: 3, with `seconds` no limit).
+            depth: decisions looked ahead, at least 1; with `seconds` the most (default: `game.search_depth`, with
+                `seconds` no limit).
             seconds: wall time per search; the deepest complete depth counts, the first is always completed.
             all_values: True: every root action gets its exact value. False, faster where the search prunes: only the
                 best does, the value of another may be an upper bound (`Result.bounds`).
@@ -153,7 +154,7 @@ class Search:
         )
         self.settings.check()
         if depth is None:
-            depth = 3 if seconds is None else MAX_DEPTH
+            depth = game.search_depth if seconds is None else MAX_DEPTH
         self.game, self.evaluator, self.depth, self.seconds = game, evaluator, depth, seconds
         self._prunes = self.settings.prunes(game)
         self._T = game.tables(evaluator, candidates)

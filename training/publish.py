@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
-from leafwise.models.files import load_network, load_tensors, save_network, write_atomically
-from leafwise.models.ntuple import NTupleNetwork
-from leafwise.models.packing import quantised
+from leafwise.models.files import described, load_network, load_tensors, save_network, save_tensors, write_atomically
+from leafwise.models.ntuple import NTupleNetwork, features
+from leafwise.models.packing import pack, quantised
 from leafwise.training.arena import FINAL_SEED
 from leafwise.training.games import SELECTION_SEED, play_games
 from leafwise.training.run import hardware
@@ -83,17 +83,15 @@ def values_of(network: NTupleNetwork, rows: NDArray[np.uint64]) -> NDArray[np.fl
     return np.array([value(rows, np.uint64(k), T) for k in range(len(rows))])
 
 
-def measured(network: NTupleNetwork, games: tuple[int, ...], threads: int) -> list[dict[str, Any]]:
-    """Returns the figures of a model on the final seeds, one entry a depth."""
-    scores = []
-    for depth, n in enumerate(games, start=1):
-        played = play_games(network, depth, FINAL_SEED, n, threads=threads)
-        reached = {f"reached_{network.game.cells.names[rank]}": float((played.ranks >= rank).mean())
-                   for rank in (13, 14, 15)} if network.game.cells else {}  # fmt: skip
-        scores.append({"depth": depth, "first_seed": FINAL_SEED, **played.figures(), **reached})
-        print(f"depth {depth}: mean {scores[-1]['mean']:,.0f} ({scores[-1]['ci_low']:,.0f} to "
-              f"{scores[-1]['ci_high']:,.0f}), {n} games", flush=True)  # fmt: skip
-    return scores
+def measured(network: NTupleNetwork, depth: int, games: int, threads: int) -> dict[str, Any]:
+    """Returns the figures of a model on the final seeds."""
+    played = play_games(network, depth, FINAL_SEED, games, threads=threads)
+    names = features(network.game).names
+    reached = {f"reached_{names[rank]}": float((played.ranks >= rank).mean()) for rank in (13, 14, 15)}
+    told = {"depth": depth, "first_seed": FINAL_SEED, **played.figures(), **reached}
+    mean, low, high = (f"{told[name]:,.0f}" for name in ("mean", "ci_low", "ci_high"))
+    print(f"depth {depth}: mean {mean} ({low} to {high}), {games} games", flush=True)
+    return told
 
 
 def publish(config: Config) -> Path:
@@ -116,10 +114,11 @@ def publish(config: Config) -> Path:
         packed = load_network(draft, game)  # what is measured is what was written
     finally:
         draft.unlink(missing_ok=True)
-    kept["loss"] = packing_loss(network, packed, config.loss_games, config.processes)
-    kept["score"] = measured(packed, config.games, config.processes)
-    save_network(target, packed, kept)
-    write_atomically(target.with_suffix(".md"), card(target).encode())
+    tensors, told = pack(packed), {**kept, "loss": packing_loss(network, packed, config.loss_games, config.processes)}
+    for depth, games in enumerate(config.games, start=1):
+        told["score"].append(measured(packed, depth, games, config.processes))
+        save_tensors(target, tensors, {**described(packed), **told})
+        write_atomically(target.with_suffix(".md"), card(target).encode())
     return target
 
 

@@ -212,15 +212,15 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
         canvas.text(600, y + 7, f"{NAMES[kind]} {CARDS[kind].value:+d}", size=11, anchor="start")
         canvas.box(650, y, max(2, 60 * p), 12, fill="#7fb3d5")
         canvas.text(WIDTH - 16, y + 7, f"{100 * p:.0f} %", size=11, anchor="end")
-    y = 128.0
+    top = 128
     for place in range(len(pirates_of(row))):
-        canvas.text(16, y, f"pirate {pirate_line(place, row, T)}", size=13, anchor="start")
-        y += 20
+        canvas.text(16, top, f"pirate {pirate_line(place, row, T)}", size=13, anchor="start")
+        top += 20
     for kind in revealed(row):
         canvas.text(
-            16, y, f"hazard {hazard_line(kind, row)}", size=13, colour=PHASE_COLOURS[min(phase, 2)], anchor="start"
+            16, top, f"hazard {hazard_line(kind, row)}", size=13, colour=PHASE_COLOURS[min(phase, 2)], anchor="start"
         )
-        y += 20
+        top += 20
     if is_fight(row):
         made, free = field(row[at.FIGHT], at.FREE_AT, at.M7), int(free_cards(rows, ROW, T))
         words = (

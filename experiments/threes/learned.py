@@ -73,6 +73,8 @@ class Config:
     """Greatest depth of the part depth."""
     times: tuple[int, ...] = tuple(GAMES_AT_TIME)
     """Milliseconds a move of the part time."""
+    tuples: str = MIXED
+    """Tuples of the runs of the parts curves, ingredients and endings."""
     moves: int = 40_000_000
     """Moves of each run of the parts curves and ingredients."""
     runs: str = "runs/threes-learned"
@@ -148,7 +150,7 @@ class Study:
     def trained(self, name: str, moves: int, **options: Any) -> Path:
         """Returns the folder of a finished run of `td`, trained now, or gone on with, if it is not."""
         path = Path(self.config.runs) / name.replace(" ", "-")
-        config = td.Config(run=str(path), tuples=MIXED, moves=moves, evaluate_every=max(1, moves // 2_500_000))
+        config = td.Config(run=str(path), tuples=self.config.tuples, moves=moves, interval=max(1, moves // 20))
         config = replace(config, **options, resume=(path / "config.json").exists())
         if not (path / "results.json").exists():
             td.train(config)

@@ -4,7 +4,7 @@ import pytest
 
 from games import dice
 from leafwise.envs.registry import game
-from leafwise.search import Search
+from leafwise.search import Search, bench
 from leafwise.search.bench import (
     APPROXIMATE,
     MOST_LEAVES,
@@ -76,3 +76,14 @@ def test_threads_are_measured_against_one():
     rates = bench_threads(dice.GAME, seconds=0.01, at_least=0.0)
     assert list(rates) == ["lead/start/depth=1 speed-up of 2 threads"]
     assert rates.popitem()[1] > 0
+
+
+def test_the_depth_that_a_clock_allows_is_measured(monkeypatch):
+    monkeypatch.setattr(bench, "CLOCK", 0.01)
+    trap = game("trap", size=4)
+    rates = bench.bench_clock(trap)
+    assert set(rates) == {f"{name}/{what}" for name in trap.scores for what in ("nodes/s", "depth in 0.01 s")}
+    assert min(rates.values()) >= 1
+    positions = bench.early_positions(trap, 4)
+    assert len(positions) == 4
+    assert all(state.legal_actions for state in positions)

@@ -13,10 +13,13 @@ from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
 
 MAX_DEPTH = 64
 """Where iterative deepening ends if no clock ends it."""
+MAX_THREADS = 256
 NEVER = 1 << 62
 TABLE_MB = 16.0
 """Size of the table where pruning is on and nothing else is said."""
 ORDERINGS = ("table", "values", "killers")
+TABLE_FROM = 2
+"""Least depth left at which the table pays."""
 VALUES_FROM = 3
 """Least depth left at which one-ply values pay."""
 PROBE_FROM = 2
@@ -27,17 +30,19 @@ PROBE_FROM = 2
 class Settings:
     """The options of `Search`, which documents them."""
 
-    depth: int | None
-    seconds: float | None
-    pruning: bool | None
-    table_mb: float | None
-    ordering: tuple[str, ...]
-    star2: bool
-    deepening: bool
-    cutoff: float
-    width: int | None
-    all_values: bool
-    whole_rows: bool
+    depth: int | None = None
+    seconds: float | None = None
+    pruning: bool | None = None
+    table_mb: float | None = None
+    ordering: tuple[str, ...] = ()
+    star2: bool = False
+    deepening: bool = False
+    cutoff: float = 0.0
+    width: int | None = None
+    all_values: bool = True
+    batched: bool = False
+    threads: int = 1
+    whole_rows: bool = False
 
     def check(self) -> None:
         """Raises ValueError for what no search can do."""
@@ -53,13 +58,19 @@ class Settings:
         width = self.width
         if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 1):
             raise ValueError(f"search: expected a width of at least 1, got {width!r}")
+        threads = self.threads
+        if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
+            raise ValueError(f"search: expected 1 to {MAX_THREADS} threads, got {threads!r}")
+        if self.batched and (self.pruning or self.table_mb or width is not None or threads > 1):
+            got = f"{self.pruning!r}, {self.table_mb!r}, {width!r} and {threads!r}"
+            raise ValueError(f"search: expected batched without pruning, table_mb, width and more threads, got {got}")
         for name in self.ordering:
             if name not in ORDERINGS:
                 raise ValueError(f"search: expected an ordering among {', '.join(ORDERINGS)}, got {name!r}")
 
     def prunes(self, game: Game) -> bool:
-        """Whether the search prunes: as told, or if the game has two players."""
-        return game.players == 2 if self.pruning is None else self.pruning
+        """Whether the search prunes: as told, or if the game has two players and leaves are valued one by one."""
+        return game.players == 2 and not self.batched if self.pruning is None else self.pruning
 
     def entries(self, game: Game) -> int:
         """Returns the size of the table, a power of two; 1 is no table."""
@@ -78,6 +89,7 @@ class Settings:
             prune=self.prunes(game),
             least=least,
             most=most,
+            table_from=TABLE_FROM,
             table_move="table" in self.ordering,
             values_from=VALUES_FROM if "values" in self.ordering else NEVER,
             killers="killers" in self.ordering,

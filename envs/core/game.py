@@ -69,6 +69,8 @@ class Game:
     """Fields of `T` that compiled code writes to: every caller of `tables` gets its own."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
+    search_depth: int = 3
+    """Decisions that a search without a clock looks ahead unless it is told."""
     decisions_per_depth: int = 1
     """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
     dtype: Any = np.uint64
@@ -91,7 +93,10 @@ class Game:
     sparse: SparseFeatures | None = None
     """What networks with a sparse first layer see."""
     ais: Mapping[str, Callable[[Game, str, list[str]], Any]] = field(default_factory=dict)
-    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`."""
+    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`.
+
+    One that draws has its random numbers in `stream`; see `leafwise.envs.core.ais`.
+    """
     candidates: tuple[str, ...] = ()
     """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
     symmetries: int = 1

@@ -87,7 +87,7 @@ def take(S, j, T, drawn):
 @jit
 def same_header(S, i, j):
     """Returns whether two rows that one draw led to are equal: the board follows from the header."""
-    for word in range(HEADER):
+    for word in range(HEADER):  # noqa: SIM110 (compiled code has no generators)
         if S[i, word] != S[j, word]:
             return False
     return True

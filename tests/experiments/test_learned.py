@@ -1,61 +1,48 @@
-"""How learned leaves are measured, and what the shipped ones reach."""
+"""The study of learned leaves: each part on a small scale, and nothing is worked out twice."""
 
-from __future__ import annotations
+import json
+from pathlib import Path
 
-import numpy as np
 import pytest
 
-import leafwise
-from leafwise.experiments.learned import compare_choices, is_quiet, openings, play_match, subset
-from leafwise.experiments.trilobite.learned import every_board
-from leafwise.training.oracle import Judged, critical_positions
+from leafwise.experiments.threes import learned
+from leafwise.experiments.threes.learned import INGREDIENTS, Config, Study
+from leafwise.training import td
 
-GAME = leafwise.game("trilobite")
+SMALL = ["--share", "0.005", "--model", "threes-small", "--most-depth", "1", "--times", "1", "--moves", "40000"]
 
 
 @pytest.fixture(scope="module")
-def judged() -> Judged:
-    return every_board(GAME)
+def words(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    folder = tmp_path_factory.mktemp("study")
+    return [*SMALL, "--tuples", "0123 0145", "--folder", str(folder), "--runs", str(folder / "runs")]
 
 
-def test_the_shipped_networks_keep_the_value(judged: Judged) -> None:
-    assert len(judged.rows) == 505
-    assert judged.share(leafwise.load("trilobite")) == 1.0
-    cassis = critical_positions(leafwise.game("cassis"), 150, 1_000_000, (1, 13))
-    assert cassis.share(leafwise.load("cassis")) == 1.0
-    assert cassis.share(cassis.game.score()) < 0.9
+def test_parts_are_worked_out_once(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path(words[words.index("--folder") + 1])
+    assert learned.main([*words, "--parts", "depth", "time", "endings"]) == 0
+    first = (folder / "learned.json").read_text()
+    results = json.loads(first)
+    assert results["depth"]["learned 1"]["mean"] > results["depth"]["openness 1"]["mean"]
+    assert set(results["endings"]) == {"score", "survival", "openness", "rows"}
+    assert results["endings"]["rows"]["moves"] > 0
+    report = (folder / "learned.md").read_text()
+    assert "## Equal time per move" in report
+    assert f"| 1 | learned | 5 | {results['depth']['learned 1']['mean']:,.0f} |" in report
+    assert (folder / "learned.png").read_bytes().startswith(b"\x89PNG")
+    assert "depth, learned 1" in capsys.readouterr().out
+    assert learned.main([*words, "--parts", "depth", "time", "endings"]) == 0
+    assert capsys.readouterr().out == ""
+    assert (folder / "learned.json").read_text() == first
 
 
-def test_every_board_by_the_counts_of_the_rules(judged: Judged) -> None:
-    """694 boards in all; every unfinished one has an action that keeps the value, and only legal ones do."""
-    assert judged.keeps.any(axis=1).all()
-    for row, keeps in zip(judged.rows, judged.keeps, strict=True):
-        assert set(np.flatnonzero(keeps)) <= set(leafwise.State(GAME, row).legal_actions)
-    start = next(k for k, row in enumerate(judged.rows) if not row.any())
-    assert judged.keeps[start].all()  # the rules: 0, 0, 0
+def test_ingredients_are_options_of_td() -> None:
+    for options in INGREDIENTS.values():
+        td.check(td.Config(**options))
 
 
-def test_shares_and_their_difference(judged: Judged) -> None:
-    learned, hand_made = leafwise.load("trilobite"), GAME.score()
-    found = compare_choices(judged, learned, hand_made, 1)
-    assert found["learned"] == 1.0
-    assert found["difference_points"] == pytest.approx(100 * (1.0 - found["hand_made"]))
-    assert found["ci_low"] <= found["difference_points"] <= found["ci_high"]
-    some = np.arange(len(judged.rows)) < 7
-    assert len(subset(judged, some).rows) == 7
-
-
-def test_matches_count_for_the_first_search_and_both_seats_are_played() -> None:
-    starts = openings(GAME, 12, (0, 3))
-    assert len(set(starts)) == 12
-    strong, weak = leafwise.Search(GAME, GAME.score(), 6), leafwise.Search(GAME, GAME.score(), 1)
-    one, other = play_match(strong, weak, starts), play_match(weak, strong, starts)
-    assert (one["wins"], one["draws"], one["losses"]) == (other["losses"], other["draws"], other["wins"])
-    assert one["wins"] + one["draws"] + one["losses"] == one["games"] == 24
-    assert one["share"] > 0.5 > other["share"]
-
-
-def test_quiet_positions() -> None:
-    assert is_quiet(GAME.start())
-    assert not is_quiet(GAME.start().play("1").play("2").play("1").play("2"))  # a win at once
-    assert not is_quiet(GAME.start().play("1").play("2").play("1"))  # one reply only
+def test_wrong_parts_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert learned.main([*words, "--parts", "dept"]) == 2
+    assert "expected parts among depth, time" in capsys.readouterr().err
+    with pytest.raises(ValueError, match=r"a share in \(0, 1\]"):
+        Study(Config(share=0.0))

@@ -34,9 +34,11 @@ def test_a_game_for_two_passes_sb3s_check() -> None:
 
 @pytest.mark.parametrize("env_id", IDS)
 def test_learners_run_on_every_id(env_id: str) -> None:
-    PPO("MlpPolicy", gym.make(env_id), **SMALL).learn(64)
-    DQN("MlpPolicy", gym.make(env_id), learning_starts=16, buffer_size=200, policy_kwargs={"net_arch": [8]}).learn(64)
-    MaskablePPO("MlpPolicy", gym.make(env_id), **SMALL).learn(64)
+    env = gym.make(env_id)
+    policy = "MultiInputPolicy" if isinstance(env.observation_space, gym.spaces.Dict) else "MlpPolicy"
+    PPO(policy, gym.make(env_id), **SMALL).learn(64)
+    DQN(policy, gym.make(env_id), learning_starts=16, buffer_size=200, policy_kwargs={"net_arch": [8]}).learn(64)
+    MaskablePPO(policy, env, **SMALL).learn(64)
 
 
 def test_masked_learners_never_act_illegally() -> None:

@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,9 @@ from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.search.alpha_beta import bounds
+from leafwise.search.background import Background, share_out
 from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES
+from leafwise.search.frontier import Frontier
 from leafwise.search.settings import MAX_DEPTH, ORDERINGS, Settings, make_buffers
 from leafwise.search.table import GENERATIONS
 from leafwise.search.templates import compiled_search
@@ -102,6 +104,8 @@ class Search:
         cutoff: float = 0.0,
         width: int | None = None,
         candidates: str | None = None,
+        batched: bool | None = None,
+        threads: int = 1,
         whole_rows: bool = False,
     ) -> None:
         """Compiles the search, or finds it in the cache.
@@ -117,12 +121,17 @@ class Search:
                 pruning, else none).
             ordering: what a pruning search tries first, any of "table" (best action of an earlier, shallower search),
                 "values" (one-ply values) and "killers" (what pruned beside it); exact.
-            star2: probes one action of each outcome before chance nodes are searched (exact; needs pruning and bounds).
-            deepening: also without `seconds` searches depth after depth, for the order of actions (exact).
+            star2: probes one action of each outcome before chance nodes are searched (exact; needs pruning and bounds; off
+                by default, since it costs more than it saves where an action has few outcomes).
+            deepening: also without `seconds` searches depth after depth, for the order of actions (exact; off by default,
+                since one-ply values order the actions of most games well enough).
             cutoff: decisions less probable than this are leaves (0: exact; above 0: approximate).
             width: most actions searched at a decision, the best by one-ply value; the root keeps all, and so do decisions
                 with one decision to go (approximate; default: no limit).
             candidates: the actions considered, one of `game.candidates` (approximate; default: all legal ones).
+            batched: grow the tree first and value its leaves in batches (exact; without pruning, table and width; default: only for
+                an evaluator that has no compiled value).
+            threads: share the root actions among so many threads, each with memory of its own (exact).
             whole_rows: the table compares whole positions instead of trusting 93 bits of hashes; for tests.
 
         Raises ValueError for options out of range, or an evaluator of another game.
@@ -138,23 +147,32 @@ class Search:
             deepening=deepening,
             cutoff=cutoff,
             width=width,
+            batched=evaluator.value is None if batched is None else batched,
+            threads=threads,
             whole_rows=whole_rows,
         )
         self.settings.check()
         if depth is None:
             depth = 3 if seconds is None else MAX_DEPTH
         self.game, self.evaluator, self.depth, self.seconds = game, evaluator, depth, seconds
-        compiled = compiled_search(game, evaluator)
         self._prunes = self.settings.prunes(game)
-        self._plain = compiled.depth_first if not self._prunes and width is None else None
-        self._windowed = compiled.alpha_beta
         self._T = game.tables(evaluator, candidates)
+        self._frontier = None
+        if self.settings.batched:
+            self._frontier = Frontier(game, evaluator, self._T, cutoff=cutoff)
+        else:
+            compiled = compiled_search(game, evaluator)
+            self._plain = compiled.depth_first if not self._prunes and width is None else None
+            self._windowed = compiled.alpha_beta
         options = self.settings.options(game, *bounds(game, evaluator))
         self._S, self._B = make_buffers(game, depth, self.settings.entries(game), whole_rows, options)
+        alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
+        self._crew = [self] + [Search(game, evaluator, **alone) for _ in range(threads - 1)]
 
     def stop(self) -> None:
         """Ends the running search soon; it answers with its deepest complete depth. Callable from any thread."""
-        self._T.stop[0] = 1
+        for search in self._crew:
+            search._T.stop[0] = 1
 
     def __call__(self, state: State) -> Result:
         """Searches a position.
@@ -167,13 +185,20 @@ class Search:
         if state.is_terminal:
             raise ValueError(f"search: expected a position to play, got a finished game: {state}")
         start = time.perf_counter()
-        self._T.stop[0] = 0
-        self._B.counts[:] = 0
-        self._forget()
-        quick = self.seconds is None and self.depth < LISTENING_DEPTH
+        self._clear()
+        for search in self._crew:
+            search._forget()
+        slow = self.evaluator.slow or self.settings.batched or self.settings.threads > 1
+        quick = self.seconds is None and self.depth < LISTENING_DEPTH and not slow
         if quick or threading.current_thread() is not threading.main_thread():
             return self._deepen(state, start)
         return self._listening(lambda: self._deepen(state, start))
+
+    def _clear(self) -> None:
+        """Clears the stop bytes and the counts."""
+        for search in self._crew:
+            search._T.stop[0] = 0
+            search._B.counts[:] = 0
 
     def _forget(self) -> None:
         """Makes the entries of the table old, so that a search does not depend on those before it."""
@@ -189,28 +214,20 @@ class Search:
 
         Ctrl-C ends a search against the clock early; from any other it is passed on.
         """
-        answer: list[Result | BaseException] = []
-        done = threading.Event()  # an interrupted join may take a running thread for a finished one
-
-        def run() -> None:
-            try:
-                answer.append(work())
-            except BaseException as problem:
-                answer.append(problem)
-            done.set()
-
-        threading.Thread(target=run, daemon=True).start()
+        task = Background(work)
         interrupt: KeyboardInterrupt | None = None
-        while not done.is_set():
+        while True:
             try:
-                done.wait(0.1)
+                if task.wait(0.1):
+                    break
             except KeyboardInterrupt as pressed:
                 interrupt = pressed
             if interrupt is not None:
                 self.stop()  # again and again: the byte is cleared where a search begins
-        if isinstance(answer[0], Result):
-            return answer[0]
-        raise interrupt if interrupt is not None and isinstance(answer[0], Stopped) else answer[0]
+        try:
+            return task.result()
+        except Stopped:
+            raise interrupt or Stopped from None
 
     def _deepen(self, state: State, start: float) -> Result:
         """Searches the one depth, or depth after depth against the clock."""
@@ -236,41 +253,65 @@ class Search:
 
     def _root(self, state: State, depth: int, start: float, before: Result | None = None) -> Result:
         """Searches one depth: every root action in turn, the best of the depth before first."""
-        B = self._B
-        self._S[0] = state.row
-        values: dict[int, float] = {}
-        upper_bounds: set[int] = set()
-        action = None
-        if state.is_chance:
-            value = self._value(ROOT, TOP, depth)
+        for search in self._crew:
+            search._S[0] = state.row
+        upper_bounds: frozenset[int] = frozenset()
+        if self._frontier is not None:
+            value, values = self._batched(self._frontier, state, depth)
+        elif state.is_chance:
+            value, values = self._value(ROOT, TOP, depth), {}
         else:
-            B.counts[NODES] += 1
-            action, value = None, -math.inf
-            actions = self._considered(state)
+            self._B.counts[NODES] += 1
+            actions = self._considered()
             if before is not None and self._prunes:
                 actions.sort(key=lambda a: -before.values[a])
-            for a in actions:
-                known = -math.inf if self.settings.all_values or not self._prunes else value
-                values[a] = self._action_value(state, a, depth, known)
-                if values[a] <= known:
-                    upper_bounds.add(a)
-                if action is None or values[a] > value:
-                    action, value = a, values[a]
+            values, upper_bounds = self._shared_out(state, actions, depth)
+            value = max(values.values())
+        exact = [a for a in values if a not in upper_bounds]
         return Result(
-            action=action,
+            action=max(exact, key=values.__getitem__) if exact else None,
             value=value,
             values=values,
-            nodes=int(B.counts[NODES]),
-            leaves=int(B.counts[LEAVES]),
+            nodes=sum(int(search._B.counts[NODES]) for search in self._crew),
+            leaves=sum(int(search._B.counts[LEAVES]) for search in self._crew),
             depth=depth,
             seconds=time.perf_counter() - start,
-            bounds=frozenset(upper_bounds),
+            bounds=upper_bounds,
             state=state,
             _follow=self._again,
         )
 
-    def _considered(self, state: State) -> list[int]:
-        """Returns the actions that the search considers in a position."""
+    def _batched(self, frontier: Frontier, state: State, depth: int) -> tuple[float, dict[int, float]]:
+        """Returns the values of a position and its actions, for the player who acts, by a tree with batched leaves."""
+        value, children = frontier(state.row, depth, self._B.counts)
+        self._check(depth)
+        sign = -1.0 if state.current_player == 1 else 1.0
+        if state.is_chance:  # its children are outcomes
+            return value, {}
+        return sign * value, {a: sign * v for a, v in zip(self._considered(), children, strict=True)}
+
+    def _shared_out(self, state: State, actions: list[int], depth: int) -> tuple[dict[int, float], frozenset[int]]:
+        """Returns the values of root actions and which are only bounds; every thread takes the next when it is free."""
+        best, first = -math.inf, -1
+        upper_bounds: set[int] = set()
+
+        def work(search: Search, a: int) -> float:
+            nonlocal best, first
+            known = -math.inf
+            if self._prunes and not self.settings.all_values:
+                known = best if a > first else math.nextafter(best, -math.inf)  # the first of equals is exact
+            value = search._action_value(state, a, depth, known)
+            if value <= known:
+                upper_bounds.add(a)
+            elif value > best or (value == best and a < first):
+                best, first = value, a
+            return value
+
+        values = share_out(self._crew, actions, work, self.stop)
+        return dict(sorted(zip(actions, values, strict=True))), frozenset(upper_bounds)
+
+    def _considered(self) -> list[int]:
+        """Returns the actions that the search considers at the root."""
         find = self.game.rules.candidates or self.game.rules.legal_actions
         n = int(find(self._S, ROOT, self._B.A[0], self._T))
         return [int(a) for a in self._B.A[0, :n]]
@@ -292,17 +333,20 @@ class Search:
             value = float(self._plain(self._S, self._B, i, top, depth, self._T))
         else:
             value = float(self._windowed(self._S, self._B, i, top, depth, lower, upper, self._T))
+        self._check(depth)
+        return value
+
+    def _check(self, depth: int) -> None:
+        """Raises Stopped if the search was stopped before its end."""
         if self._B.counts[FAILED] == NO_ROWS:
             where = f"{self.game.name}, depth {depth}"
             raise ValueError(
                 f"search: expected at most {self.game.max_stages} chance stages in a row ({where}), got more"
             )
-        if self._B.counts[FAILED]:
+        if self._B.counts[FAILED] or (self.evaluator.slow and self._T.stop[0]):
             raise Stopped
-        return value
 
     def _again(self, state: State, depth: int) -> Result:
         """Searches a position on the principal line."""
-        self._T.stop[0] = 0
-        self._B.counts[:] = 0
+        self._clear()
         return self._root(state, depth, time.perf_counter())

@@ -1,4 +1,7 @@
-"""Players named by a short text: `random`, `greedy:openness`, `search:openness,depth=3,seconds=0.1`."""
+"""Players named by a short text: `random`, `greedy:openness`, `search:openness,depth=3,seconds=0.1`, `rollout:n=100`.
+
+`search:rollout:n=20,policy=greedy:rows,depth=2`: the options of a roll-out go to the leaf, the others to the search.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,14 @@ import re
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from leafwise.envs.core.ais import named_ai, split
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import below, new_stream
 from leafwise.search.engine import Search
+from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS
+from leafwise.search.rollout import is_rollout, parse_rollout
 
 LeafSource = Callable[[Game, str], Evaluator]
 """(game, name or path) -> Evaluator; raises ValueError."""
@@ -31,6 +37,8 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "pruning": switch,
     "star2": switch,
     "deepening": switch,
+    "batched": switch,
+    "threads": int,
 }
 """Options of `Search` that a player's text may hold, and what reads them."""
 
@@ -70,8 +78,8 @@ class SearchPlayer:
 
 
 def hand_made(game: Game, name: str) -> Evaluator:
-    """Returns a hand-made score of the game: the leaf source that knows no models."""
-    return game.score(name)
+    """Returns a hand-made score of the game, or a roll-out: the leaf source that knows no models."""
+    return parse_rollout(game, name) if is_rollout(name) else game.score(name)
 
 
 def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -> Player:
@@ -83,42 +91,54 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
     words = split(rest)
     if kind == "random" and not rest:
         return RandomPlayer(seed, text)
-    if kind in game.ais:
-        return named_ai(game, kind, words, text)
-    if kind not in ("greedy", "search"):
+    own: Player | None = named_ai(game, text)
+    if own is not None:
+        if hasattr(own, "stream"):
+            own.stream = new_stream(seed)
+        return own
+    if kind not in ("greedy", "search", "rollout"):
         known = "".join(f", {name}" for name in game.ais)
-        raise ValueError(f"expected a player like random, greedy:SCORE, search:LEAF,depth=3{known}, got {text!r}")
-    name = words.pop(0) if words and not is_option(words[0]) else game.default_score
-    options: dict[str, Any] = {"depth": 1} if kind == "greedy" else {}
-    for word in words:
-        option, _, value = word.partition("=")
-        if kind == "greedy" or option not in OPTIONS:
-            known = ", ".join(OPTIONS) if kind == "search" else "none"
-            raise ValueError(f"player {text!r}: expected options among {known}, got {word!r}")
-        try:
-            options[option] = OPTIONS[option](value)
-        except (ValueError, KeyError):
-            kind_of = "0 or 1" if OPTIONS[option] is switch else "a number"
-            raise ValueError(f"player {text!r}: expected {kind_of} for {option}, got {value!r}") from None
+        raise ValueError(
+            f"expected a player like random, greedy:SCORE, search:LEAF,depth=3, rollout:n=20{known}, got {text!r}"
+        )
+    if kind == "rollout":  # a search of its own depth 1 with that leaf
+        words = split(text)
+    name = leaf_name(words) or game.default_score
+    if kind == "greedy" and words:
+        raise ValueError(f"player {text!r}: expected options among none, got {words[0]!r}")
+    try:
+        options = {} if kind == "search" else {"depth": 1}
+        options |= search_options(words)
+    except ValueError as problem:
+        raise ValueError(f"player {text!r}: {problem}") from None
     return SearchPlayer(Search(game, leaf(game, name), all_values=False, **options), text)
 
 
-def named_ai(game: Game, kind: str, words: list[str], text: str) -> Player:
-    """Returns one of the game's own players under the name `text`; raises ValueError for words it does not know."""
-    try:
-        found: Player = game.ais[kind](game, kind, words)
-    except ValueError as problem:
-        raise ValueError(f"player {text!r}: {problem}") from None
-    found.name = text
-    return found
+def search_options(words: list[str]) -> dict[str, Any]:
+    """Returns the options of `Search` that words like `depth=3` stand for; raises ValueError for others."""
+    options: dict[str, Any] = {}
+    for word in words:
+        option, _, value = word.partition("=")
+        if option not in OPTIONS:
+            raise ValueError(f"expected options among {', '.join(OPTIONS)}, got {word!r}")
+        try:
+            options[option] = OPTIONS[option](value)
+        except (ValueError, KeyError):
+            kind = "0 or 1" if OPTIONS[option] is switch else "a number"
+            raise ValueError(f"expected {kind} for {option}, got {value!r}") from None
+    return options
+
+
+def leaf_name(words: list[str]) -> str:
+    """Takes the name of a leaf from the front of `words`, a roll-out's with its options; "" if there is none."""
+    if not words or is_option(words[0]):
+        return ""
+    name = words.pop(0)
+    while is_rollout(name) and words and words[0].partition("=")[0] in ROLLOUT_OPTIONS:
+        name += ("," if ":" in name else ":") + words.pop(0)
+    return name
 
 
 def is_option(word: str) -> bool:
     """Whether a word is `name=value`, rather than the name of a leaf."""
     return re.fullmatch(r"[a-z_]+=.*", word) is not None
-
-
-def split(text: str) -> list[str]:
-    """Splits at commas outside quotes: a path that holds a comma or colon is quoted."""
-    words = re.findall(r"""(?:"[^"]*"|'[^']*'|[^,"'])+""", text)
-    return [re.sub(r"""["']""", "", word) for word in words]

@@ -13,10 +13,13 @@ from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
 
 MAX_DEPTH = 64
 """Where iterative deepening ends if no clock ends it."""
+MAX_THREADS = 256
 NEVER = 1 << 62
 TABLE_MB = 16.0
 """Size of the table where pruning is on and nothing else is said."""
 ORDERINGS = ("table", "values", "killers")
+TABLE_FROM = 2
+"""Least depth left at which the table pays."""
 VALUES_FROM = 3
 """Least depth left at which one-ply values pay."""
 PROBE_FROM = 2
@@ -37,6 +40,8 @@ class Settings:
     cutoff: float
     width: int | None
     all_values: bool
+    batched: bool
+    threads: int
     whole_rows: bool
 
     def check(self) -> None:
@@ -53,13 +58,19 @@ class Settings:
         width = self.width
         if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 1):
             raise ValueError(f"search: expected a width of at least 1, got {width!r}")
+        threads = self.threads
+        if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
+            raise ValueError(f"search: expected 1 to {MAX_THREADS} threads, got {threads!r}")
+        if self.batched and (self.pruning or self.table_mb or width is not None or threads > 1):
+            got = f"{self.pruning!r}, {self.table_mb!r}, {width!r} and {threads!r}"
+            raise ValueError(f"search: expected batched without pruning, table_mb, width and more threads, got {got}")
         for name in self.ordering:
             if name not in ORDERINGS:
                 raise ValueError(f"search: expected an ordering among {', '.join(ORDERINGS)}, got {name!r}")
 
     def prunes(self, game: Game) -> bool:
-        """Whether the search prunes: as told, or if the game has two players."""
-        return game.players == 2 if self.pruning is None else self.pruning
+        """Whether the search prunes: as told, or if the game has two players and leaves are valued one by one."""
+        return game.players == 2 and not self.batched if self.pruning is None else self.pruning
 
     def entries(self, game: Game) -> int:
         """Returns the size of the table, a power of two; 1 is no table."""
@@ -78,6 +89,7 @@ class Settings:
             prune=self.prunes(game),
             least=least,
             most=most,
+            table_from=TABLE_FROM,
             table_move="table" in self.ordering,
             values_from=VALUES_FROM if "values" in self.ordering else NEVER,
             killers="killers" in self.ordering,
@@ -106,3 +118,21 @@ def make_buffers(game: Game, depth: int, entries: int, whole_rows: bool, options
         rows=game.rows(entries if whole_rows else 1),
         options=options,
     )
+
+
+def plain_buffers(game: Game, depth: int) -> tuple[Any, Buffers]:
+    """Returns the memory of a plain `depth_first`: no pruning, table or limits."""
+    options = Options(
+        cutoff=0.0,
+        generation=np.uint64(0),
+        prune=False,
+        least=-np.inf,
+        most=np.inf,
+        table_from=NEVER,
+        table_move=False,
+        values_from=NEVER,
+        killers=False,
+        probe_from=NEVER,
+        width=NEVER,
+    )
+    return make_buffers(game, depth, 1, False, options)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 
 from leafwise.envs.core.game import Game
-from leafwise.models.ntuple import NTupleNetwork, parse_tuples
+from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.training import td
 from leafwise.training.td_kernels import MOVES, kernels, new_trainer
 
 SETS = {
-    "five_4_tuples": td.Config.tuples,
+    "five_4_tuples": "0123 4567 0145 1256 569a",
     "four_6_tuples": "012456 45689a 012345 456789",
+    "shipped": "0123 4567 0145 1256 569a 012456 45689a 012345 456789",
 }
 STEP = 100_000
 WARM_UP = 2_000_000
@@ -24,9 +25,9 @@ def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
     if game.cells is None:
         return rates
     for name, text in SETS.items():
-        network = NTupleNetwork.create(game, parse_tuples(text), td.Config.power)
+        network = NTupleNetwork.create(game, Shape(parse_tuples(text)))
         trainer, T = new_trainer(game, 1), game.tables(network.evaluator(name))
-        run = kernels(game, network.weights.pieces.shape[1]).td_games
+        run = kernels(network).td_games
         rate = td.Config.rate / network.active
         run(trainer, WARM_UP, rate, td.Config.decay, td.Config.restart, T)
         before, start = int(trainer.counts[MOVES]), time.perf_counter()

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.models.sparse import SparseNetwork
-from leafwise.training.arena import elo_difference
+from leafwise.training.arena import bootstrap_interval, elo_difference
+from leafwise.training.oracle import SELECTION_SEED
 from leafwise.training.selfplay_kernels import kernels, new_table
 from leafwise.training.sequential import SequentialTest
 
-SELECTION_SEED = 900_000
-"""First seed of games that choose the best network; training stays below, final figures start at 1,000,000."""
 SELECTION_SEEDS = 100_000
+"""How many there are."""
 LOOK = 100
 """Pairs of games, or games of one player, between two looks at the sequential test."""
 
@@ -47,6 +47,8 @@ class Ladder:
 
         Match `number` has openings of its own. Returns what is logged, and whether the newest is now the best.
         """
+        if self.game.players == 1:
+            return self.compare_alone(newest)
         better, share, games = self.duel(newest, number)
         share = float(np.clip(share, 0.01, 0.99))
         elo = self.best_elo + elo_difference(share)
@@ -72,6 +74,21 @@ class Ladder:
             pairs = np.concatenate([pairs, (results.mean(axis=1) + 1) / 2])
             better = test.decision(pairs)
         return bool(better), float(pairs.mean()), 2 * len(pairs)
+
+    def compare_alone(self, newest: SparseNetwork) -> tuple[dict[str, float], bool]:
+        """Plays games of one player with seeds that are always the same; the best is known by its mean."""
+        evaluator = newest.evaluator("newest")
+        scores = np.zeros(self.pairs)
+        keys = np.arange(SELECTION_SEED, SELECTION_SEED + self.pairs, dtype=np.uint64)
+        table = new_table(self.game, self.depth, 0)
+        kernels(self.game, evaluator).play_alone(table, keys, self.depth, scores, self.game.tables(evaluator))
+        low, high = bootstrap_interval(scores)
+        mean = float(scores.mean())
+        better = not self.score or mean > self.score["mean"]
+        if better:
+            self.best = newest
+            self.score = {"mean": mean, "ci_low": low, "ci_high": high, "games": self.pairs, "player": "greedy"}
+        return {"eval/score_mean": mean, "eval/score_ci_low": low, "eval/score_ci_high": high}, better
 
     def tensors(self) -> Tensors:
         """Returns what a checkpoint holds of the networks."""

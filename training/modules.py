@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -60,11 +60,12 @@ def fresh_module(
     sees: str = "features",
     scale: float = 1.0,
 ) -> SparseModule:
-    """Returns a module with random weights: small embeddings, so that features never seen say nothing."""
+    """Returns a module with random weights; features of a room begin small, so that those never seen say nothing."""
     module = SparseModule(SparseNetwork.create(game, hidden, head=head, sees=sees, scale=scale))
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        module.embedding.weight[:-1].normal_(0.0, 0.02, generator=generator)
+        spread = 0.02 if sees == "features" else len(module.network.weights.first_of) ** -0.5
+        module.embedding.weight[:-1].normal_(0.0, spread, generator=generator)
         module.bias.uniform_(0.0, 0.2, generator=generator)
         for layer in module.layers:
             fan_in: Any = layer.weight.shape[1]  # type: ignore[union-attr]
@@ -91,11 +92,47 @@ def fit(
     total = 0.0
     for _ in range(steps):
         features, targets = sample()
-        chances = torch.from_numpy(targets).clamp(-1, 1) * 0.5 + 0.5
-        loss = nn.functional.binary_cross_entropy_with_logits(2 * module(torch.from_numpy(features))[:, 0], chances)
+        loss = loss_of(module(torch.from_numpy(features))[:, 0], torch.from_numpy(targets), solo=False)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
         cycle.step()
         total += float(loss.detach())
     return total / steps
+
+
+def value_of(outputs: Tensor, solo: bool) -> Tensor:
+    """Returns what outputs are worth: as they are in a game for one, through tanh in one for two."""
+    return outputs if solo else torch.tanh(outputs)
+
+
+def loss_of(outputs: Tensor, targets: Tensor, solo: bool) -> Tensor:
+    """Returns the mean loss of outputs against the values they should have: Huber, or cross-entropy as in `fit`."""
+    if solo:
+        return nn.functional.smooth_l1_loss(outputs, targets)
+    return nn.functional.binary_cross_entropy_with_logits(2 * outputs, targets.clamp(-1, 1) * 0.5 + 0.5)
+
+
+def parameters(module: nn.Module) -> dict[str, NDArray[Any]]:
+    """Returns copies of a module's parameters, by name."""
+    return {name: p.detach().numpy().copy() for name, p in module.state_dict().items()}
+
+
+def load_parameters(module: nn.Module, tensors: Mapping[str, NDArray[Any]]) -> None:
+    """Gives a module the parameters that `parameters` returned."""
+    module.load_state_dict({name: torch.tensor(t) for name, t in tensors.items()})
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, NDArray[Any]]:
+    """Returns what Adam remembers of each parameter; nothing before the first step."""
+    state = optimizer.state_dict()["state"]
+    return {f"{k}.{name}": t.numpy().copy() for k, kept in state.items() for name, t in kept.items()}
+
+
+def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, NDArray[Any]]) -> None:
+    """Gives Adam back what `optimizer_tensors` returned."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, t in tensors.items():
+        number, _, kept = name.partition(".")
+        state.setdefault(int(number), {})[kept] = torch.tensor(t)
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})

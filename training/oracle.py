@@ -5,6 +5,7 @@ For judging only: nothing learns from these labels.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,8 @@ from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import below, new_stream
 from leafwise.training.selfplay_kernels import kernels, new_table
 
+SELECTION_SEED = 900_000
+"""First seed of games that choose the best network; training stays below, final figures start at 1,000,000."""
 TABLE_MB = 256.0
 """Most memory that a solver's table takes while it judges."""
 
@@ -65,6 +68,13 @@ def value_keeping(solver: Solver, state: State) -> NDArray[np.bool_]:
     """Returns which actions [A] keep the value of a decision."""
     solution = solver.solve(state)
     return np.array([solution.action_values.get(name) == solution.value for name in solver.game.actions])
+
+
+def judge_of(game: Game, n: int, plies: tuple[int, int]) -> Judged | None:
+    """Returns n critical positions that judge a run, None where none are asked for or the game has no solver."""
+    if n == 0 or importlib.util.find_spec(f"{game.module}.solver") is None:
+        return None
+    return critical_positions(game, n, SELECTION_SEED, plies)
 
 
 def critical_positions(game: Game, n: int, seed: int, plies: tuple[int, int]) -> Judged:

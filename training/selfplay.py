@@ -26,9 +26,9 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.stream import uniform
 from leafwise.models.files import save_network
 from leafwise.models.sparse import BOUND, SparseNetwork
-from leafwise.training.ladder import SELECTION_SEED, Ladder, named, prefixed
+from leafwise.training.ladder import Ladder, named, prefixed
 from leafwise.training.loop import check_ranges, find_variant, provenance, run_learner, run_path
-from leafwise.training.oracle import Judged, critical_positions
+from leafwise.training.oracle import SELECTION_SEED, judge_of
 from leafwise.training.run import RunFolder, hardware, need_train_extra, run_main
 from leafwise.training.selfplay_kernels import GAMES, PLIES, WON_BY_FIRST, kernels, new_record, new_table
 
@@ -117,9 +117,7 @@ class SelfPlay:
         self.newest = self.module.export()
         self.kernels = kernels(self.game, self.newest.evaluator("newest"))
         self.ladder = Ladder(self.newest, pool=config.pool, pairs=config.match_pairs, plies=config.plies)
-        self.judged: Judged | None = None
-        if config.judged:
-            self.judged = critical_positions(self.game, config.judged, SELECTION_SEED, config.judged_plies)
+        self.judged = judge_of(self.game, config.judged, config.judged_plies)
         if config.resume and (saved := self.folder.load_state()):
             self.restore(*saved)
         else:

@@ -19,7 +19,9 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL
 from leafwise.envs.core.stream import below, new_stream, uniform
-from leafwise.search.templates import Buffers, compiled_search, constants
+from leafwise.search.frames import Buffers
+from leafwise.search.settings import Settings, make_buffers
+from leafwise.search.templates import compiled_search, constants
 
 HERE, AFTER, FREE = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows: the position played, the one after an action, the first that the search may use."""
@@ -55,21 +57,14 @@ class Record(NamedTuple):
 
 def new_table(game: Game, depth: int, seed: int) -> Table:
     """Returns a table for searches up to `depth`, its stream keyed by `seed`."""
-    levels = depth * game.decisions_per_depth + 1
-    n = 3 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
-    frames = (levels + 1) * (1 + game.max_stages)
+    options = Settings(
+        depth=depth, seconds=None, all_values=True, pruning=False, table_mb=0.0, ordering=(), star2=False,
+        deepening=False, cutoff=0.0, width=None, whole_rows=False,
+    ).options(game, -np.inf, np.inf)  # fmt: skip
+    rows, buffers = make_buffers(game, depth + 1, 1, False, options)
     return Table(
-        S=game.rows(n),
-        B=Buffers(
-            P=np.zeros(n),
-            A=np.zeros((frames, game.max_actions), dtype=np.int64),
-            frames=np.zeros((frames, 8), dtype=np.uint64),
-            worth=np.zeros((frames, 4)),
-            counts=np.zeros(4, dtype=np.int64),
-            keys=np.zeros(1, dtype=np.uint64),
-            values=np.zeros(1),
-            cutoff=0.0,
-        ),
+        S=rows,
+        B=buffers,
         A=np.zeros(game.max_actions, dtype=np.int64),
         R=new_stream(seed),
         chosen=np.zeros(1, dtype=np.int64),
@@ -214,11 +209,22 @@ def transform_rows(rows, symmetries, actions, T):
         actions[i] = transform_action(actions[i], symmetries[i], T)
 
 
-def advance(G, rows, streams, actions, rewards, signs, plies, T):
+def start_games(G, rows, streams, plies, T):
+    """Starts a game in every row, with up to `plies` random actions."""
+    for i in range(rows.shape[0]):
+        G.R[0], G.R[1] = streams[i, 0], streams[i, 1]
+        open_game(G, plies, T)
+        for w in range(rows.shape[1]):
+            rows[i, w] = G.S[HERE, w]
+        streams[i, 0], streams[i, 1] = G.R[0], G.R[1]
+
+
+def advance(G, rows, after, streams, actions, rewards, signs, plies, T):
     """Acts in every row, as whoever acts there, and starts a new game where one is over.
 
-    `rewards` are the actor's. `signs` turn what the next decision is worth to who acts there into what it is worth to the
-    actor: 1, -1, or 0 where the game is over. Finished games start anew in their rows, with up to `plies` random actions.
+    `after` are the next decisions or ends, also where a new game starts. `rewards` are the actor's. `signs` turn what the
+    next decision is worth to who acts there into what it is worth to the actor: 1, -1, or 0 where the game is over. A
+    finished game starts anew in its row, with up to `plies` random actions.
     """
     for i in range(rows.shape[0]):
         for w in range(rows.shape[1]):
@@ -228,10 +234,12 @@ def advance(G, rows, streams, actions, rewards, signs, plies, T):
         before = returns(G.S, HERE, T)
         apply_action(G.S, HERE, actions[i], HERE, T)
         settle(G.S, G.R, T)
-        after = current_player(G.S, HERE, T)
+        following = current_player(G.S, HERE, T)
         rewards[i] = for_player_zero(returns(G.S, HERE, T) - before, player)
-        signs[i] = 0.0 if after == TERMINAL else 1.0 if after == player else -1.0
-        if after == TERMINAL:
+        signs[i] = 0.0 if following == TERMINAL else 1.0 if following == player else -1.0
+        for w in range(rows.shape[1]):
+            after[i, w] = G.S[HERE, w]
+        if following == TERMINAL:
             G.counts[GAMES] += 1
             open_game(G, plies, T)
         G.counts[PLIES] += 1
@@ -265,5 +273,5 @@ def _compiled(game: Game, search: Callable[..., Any], name: str) -> SimpleNamesp
     for template in (settle, random_action, best_action, open_game, give_targets):
         inline = template is not best_action
         scope[template.__name__] = specialise(template, name, scope, game.room, inline=inline)
-    entries = (record_games, play_matches, play_alone, choose_actions, transform_rows, advance)
+    entries = (record_games, play_matches, play_alone, choose_actions, transform_rows, start_games, advance)
     return SimpleNamespace(**{t.__name__: specialise(t, name, scope, game.room) for t in entries})

@@ -37,7 +37,7 @@ GAME = Game(
     scores=scores.SCORES,
     default_score="safe_edges",
     ais={"solver": solver_player, "dfs": dfs.named},
-    symmetries=features.RENAMINGS,
+    symmetries_of=features.symmetries,
     sparse=features.SPARSE,
     ids={"Cassis": {}, "Cassis7": {"n": 7}, "Cassis8": {"n": 8}},
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import factorial
 from typing import Any
 
 import gymnasium as gym
@@ -15,8 +16,14 @@ from leafwise.envs.core.jit import jit
 from leafwise.envs.core.sparse import SparseFeatures
 from leafwise.envs.core.stream import u64
 
-RENAMINGS = 24
-"""Symmetries of the room: the renamings of the first four points. (All n! are symmetries; `canon` uses them.)"""
+FOUR, NIBBLE = u64(4), u64(15)
+NAMES = u64(0x76543210)
+"""The points, four bits each."""
+
+
+def symmetries(options: Mapping[str, Any]) -> int:
+    """Returns the number of renamings of the points, n!."""
+    return factorial(options["n"])
 
 
 def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
@@ -35,19 +42,49 @@ def observe(S, i, O, e, T):
 
 
 @jit(inline=True)
+def renaming(k, n):
+    """Returns renaming k of n points, four bits for the new name of each; they are numbered as Lehmer codes, 0 renames none.
+
+    Digit p of k in the factorial base (n for point 0, n - 1 for point 1, ...) says which of the names still left,
+    in order, point p takes.
+    """
+    left, rest, result = NAMES, u64(k), u64(0)
+    for p in range(n):
+        choices = u64(n - p)
+        place = FOUR * (rest % choices)
+        rest //= choices
+        result |= ((left >> place) & NIBBLE) << (FOUR * u64(p))
+        below = (ONE << place) - ONE
+        left = (left & below) | ((left >> FOUR) & ~below)
+    return result
+
+
+@jit(inline=True)
+def edge_after(edge, names, T):
+    """Returns the edge that an edge becomes when its ends take the names of a `renaming`."""
+    a = (names >> (FOUR * u64(T.ends[edge, 0]))) & NIBBLE
+    b = (names >> (FOUR * u64(T.ends[edge, 1]))) & NIBBLE
+    return T.edge_of[a, b]
+
+
+@jit(inline=True)
 def transform(S, i, k, j, T):
-    """Renames the points: renaming k of `T.renamed`."""
-    for player in range(2):
-        edges = S[i, player]
-        result = edges & LOST
-        for edge in range(T.edges):
-            result |= ((edges >> u64(edge)) & ONE) << u64(T.renamed[k, edge])
-        S[j, player] = result
+    """Renames the points by `renaming` k."""
+    names = renaming(k, T.n)
+    first, second = S[i, 0], S[i, 1]
+    one, other = first & LOST, second & LOST
+    for edge in range(T.edges):
+        bit = u64(edge)
+        if ((first | second) >> bit) & ONE:
+            to = u64(edge_after(edge, names, T))
+            one |= ((first >> bit) & ONE) << to
+            other |= ((second >> bit) & ONE) << to
+    S[j, 0], S[j, 1] = one, other
 
 
 @jit(inline=True)
 def transform_action(a, k, T):
-    return np.int64(T.renamed[k, a])
+    return np.int64(edge_after(a, renaming(k, T.n), T))
 
 
 COUNTS = 4

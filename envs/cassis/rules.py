@@ -37,8 +37,6 @@ class Tables(NamedTuple):
     """Points [8, 8] -> edge; -1 on the diagonal."""
     sides: NDArray[np.uint64]
     """Edge [28, n - 2, 2] -> the two other edges (as bits) of each triangle on it."""
-    renamed: NDArray[np.int64]
-    """Symmetry, edge [24, 28] -> the edge that it becomes."""
     part_count: int
     """Sets of five points (of all points where there are fewer)."""
     parts_on_edge: int

@@ -39,12 +39,6 @@ def action_names(options: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(f"{a}-{b}" for a, b in edges(options["n"]))
 
 
-def renamings(n: int) -> list[tuple[int, ...]]:
-    """Returns 24 renamings of n points, those of the first four (for n = 3 each of six comes four times)."""
-    first = list(permutations(range(min(n, 4))))
-    return [(*names, *range(4, n)) for names in first * (24 // len(first))]
-
-
 def part_count(n: int) -> int:
     """Returns how many parts a board of n points has."""
     return comb(n, min(n, PART))
@@ -90,9 +84,6 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
     for e, (a, b) in enumerate(pairs):
         others = [c for c in range(n) if c not in (a, b)]
         sides[e] = [[1 << int(edge_of[a, c]), 1 << int(edge_of[b, c])] for c in others]
-    renamed = np.zeros((24, MAX_EDGES), dtype=np.int64)
-    for k, names in enumerate(renamings(n)):
-        renamed[k, : len(pairs)] = [edge_of[names[a], names[b]] for a, b in pairs]
     return Tables(
         n=n,
         edges=len(pairs),
@@ -100,7 +91,6 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
         ends=ends,
         edge_of=edge_of,
         sides=sides,
-        renamed=renamed,
         part_count=part_count(n),
         parts_on_edge=comb(n - 2, min(n, PART) - 2),
         part_kinds=int(part_classes(min(n, PART)).max()) + 1,

@@ -35,10 +35,13 @@ class GameEnv(gym.Env[Observation, int]):
     Args:
         game: A name, or a `Game`; further keywords are options of the game.
         render_mode: None, "ansi" (text) or "rgb_array" (uint8 [height, width, 3]).
-        reward: "score" (difference of returns, from the agent's side) or one of `game.rewards`.
+        reward: None (difference of returns, from the agent's side; also called "score", or "returns" in a game whose
+            rewards have a "score" of their own) or one of `game.rewards`.
         illegal: What an illegal action does: "lose" (the episode ends with the least return; default for two players),
             "noop" (nothing, reward 0; default for one) or "raise" (ValueError). `info["illegal"]` says so in words.
-        opponent: "random", "greedy" or "greedy:NAME" with a hand-made score of the game.
+        opponent: "random", "greedy" or "greedy:NAME" with a hand-made score of the game; or one of `game.ais`, such as
+            "solver", "solver:level=easy", "minimax" or "dfs". Those are no compiled code: with them every step, of a
+            batch too, is Python around the compiled rules.
         seat: "first", "second" or "random", drawn anew for each episode.
 
     `reset(seed=...)` draws the key of one random stream; `reset()` goes on with it. Raises ValueError for wrong input.
@@ -51,7 +54,7 @@ class GameEnv(gym.Env[Observation, int]):
         game: str | Game,
         *,
         render_mode: str | None = None,
-        reward: str = "score",
+        reward: str | None = None,
         illegal: str | None = None,
         opponent: str = "greedy",
         seat: str = "first",

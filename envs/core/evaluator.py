@@ -23,8 +23,8 @@ class Evaluator:
     """
 
     name: str
-    value: Callable[..., Any]
-    """Compiled `(S, i, T)` -> float; its weights are `T.leaf`."""
+    value: Callable[..., Any] | None
+    """Compiled `(S, i, T)` -> float; its weights are `T.leaf`. None if there is only `batch`."""
     weights: Any = ()
     """A NamedTuple of arrays, put into `T.leaf`; () if there are none."""
     stage: str = "decision"
@@ -37,21 +37,43 @@ class Evaluator:
     high: float | None = None
     """Bounds of the value, if it has any (Star pruning needs them)."""
     scratch: tuple[str, ...] = ()
-    """Fields of `weights` that `value` writes to: every `T` gets arrays of its own for them."""
+    """Fields of `weights` that `value` writes to: every `T` gets arrays of its own for them; "tables.bag" is one's field."""
     batch: Callable[[NDArray[Any], Any], NDArray[np.float64]] | None = None
     """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
+    slow: bool = False
+    """True where one value takes far more than a microsecond: `value` then ends at once when `T.stop` is set."""
+    fetch: Callable[..., Any] | None = None
+    """Compiled `(S, i, T)`: starts to load what `value` will read of large tables; called for neighbouring rows first."""
     room: Path | None = None
     """Where `value` was written, if not in the game's room; names the cache of searches that use it."""
 
     def __post_init__(self) -> None:
         if (self.low is None) != (self.high is None):
             raise ValueError(f"evaluator {self.name!r}: expected both of low and high or none")
+        if self.value is None and self.batch is None:
+            raise ValueError(f"evaluator {self.name!r}: expected a value, a batch or both, got none")
+
+    @property
+    def compiled(self) -> Callable[..., Any]:
+        """The compiled `value`; raises ValueError if there is only `batch`."""
+        if self.value is None:
+            raise ValueError(f"evaluator {self.name!r}: expected a compiled value, got one for batches only")
+        return self.value
 
     def own_weights(self) -> Any:
         """Returns the weights, with scratch that nobody else uses."""
-        if not self.scratch:
-            return self.weights
-        return self.weights._replace(**{name: np.zeros_like(getattr(self.weights, name)) for name in self.scratch})
+        weights = self.weights
+        for name in self.scratch:
+            outer, _, inner = name.partition(".")
+            part = getattr(weights, outer)
+            own = part._replace(**{inner: getattr(part, inner).copy()}) if inner else part.copy()
+            weights = weights._replace(**{outer: own})
+        return weights
+
+
+@jit(inline=True)
+def nothing_to_fetch(S, i, T):
+    """The `fetch` of an evaluator whose tables stay in the cache."""
 
 
 @jit(inline=True)

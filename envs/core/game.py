@@ -82,7 +82,7 @@ class Game:
     """Hand-made evaluators: name -> (options -> Evaluator)."""
     default_score: str = ""
     rewards: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)
-    """Rewards beside "score": compiled (S, i, j, k, T) -> float for player 0; None: another name for "score".
+    """Rewards beside the difference of returns: compiled (S, i, j, k, T) -> float for player 0; None: a name for that.
 
     Row i is the decision, j the row right after the action, k the next decision or the end.
     """
@@ -91,11 +91,16 @@ class Game:
     sparse: SparseFeatures | None = None
     """What networks with a sparse first layer see."""
     ais: Mapping[str, Callable[[Game, str, list[str]], Any]] = field(default_factory=dict)
-    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`."""
+    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`.
+
+    One that draws has its random numbers in `stream`; see `leafwise.envs.core.ais`.
+    """
     candidates: tuple[str, ...] = ()
     """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
     symmetries: int = 1
-    """How many symmetries `rules.transform` knows."""
+    """How many symmetries `rules.transform` knows, in this variant."""
+    symmetries_of: Callable[[Mapping[str, Any]], int] | None = None
+    """options -> that number, in games where it depends on them."""
     return_range: tuple[float, float] = (-1.0, 1.0)
     ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Gymnasium ids (without namespace and version) -> options."""
@@ -105,6 +110,8 @@ class Game:
         object.__setattr__(self, "options", self.check({**self.defaults, **self.options}))
         if self.widths is not None:
             object.__setattr__(self, "width", self.widths(self.options))
+        if self.symmetries_of is not None:
+            object.__setattr__(self, "symmetries", self.symmetries_of(self.options))
         own = {
             name: specialise(function, self.name, {}, self.room, inline=True)
             for name, function in self.rules.injected().items()
@@ -119,6 +126,11 @@ class Game:
                 known = ", ".join(self.defaults) or "none"
                 raise ValueError(f"{self.name}: expected options among ({known}), got {name!r}")
         return replace(self, options={**self.options, **options}) if options else self
+
+    @property
+    def reward_names(self) -> tuple[str, ...]:
+        """Names of the rewards; the first is the difference of returns."""
+        return ("returns" if "score" in self.rewards else "score", *self.rewards)
 
     @property
     def given_options(self) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def asking(evaluator: Evaluator, stages: tuple[str, ...]) -> dict[str, Any]:
     rule = {"evaluate": EVALUATE, "returns": RETURNS}.get(str(evaluator.terminal), OUTCOME)
     win, draw, loss = evaluator.terminal if isinstance(evaluator.terminal, tuple) else (0.0, 0.0, 0.0)
     return {
-        "evaluate": evaluator.value,
+        "evaluate": evaluator.compiled,
         "LEAF_STAGE": stages.index(evaluator.stage),
         "TO_GO": evaluator.to_go,
         "TERMINAL_RULE": rule,
@@ -113,7 +113,7 @@ def compiled_greedy(game: Game, evaluator: Evaluator) -> Callable[..., Any]:
     """Returns the compiled `greedy_action` of a game and one of its hand-made scores."""
     constants = asking(evaluator, game.stages)
     # a variant may state other things under the same name: the name must tell them apart on disk
-    stated = repr([evaluator.value.__qualname__, *list(constants.values())[1:]])
+    stated = repr([evaluator.compiled.__qualname__, *list(constants.values())[1:]])
     name = f"{game.name}_{evaluator.name}_{crc32(stated.encode()):08x}"
     return _compiled(game.rules, name, game.room, tuple(constants.items()))
 

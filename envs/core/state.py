@@ -127,7 +127,10 @@ class State:
 
     def value(self, evaluator: Any) -> float:
         """Returns what an evaluator says of this very row (for the player who acts; at chance, player 0)."""
-        return float(evaluator.value(self._rows(), FIRST, self.game.tables(evaluator)))
+        T = self.game.tables(evaluator)
+        if evaluator.value is None:
+            return float(evaluator.batch(self._rows(), T)[0])
+        return float(evaluator.value(self._rows(), FIRST, T))
 
     def svg(self) -> str:
         """Returns a picture as SVG text."""

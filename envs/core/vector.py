@@ -45,7 +45,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         game: str | Game,
         *,
         render_mode: str | None = None,
-        reward: str = "score",
+        reward: str | None = None,
         illegal: str | None = None,
         opponent: str = "greedy",
         seat: str = "first",
@@ -151,6 +151,10 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         """Goes on from what `get_state` returned; raises ValueError if it does not fit."""
         self._stepper.set_state(state)
         self._keyed = True
+
+    def observations(self) -> Observation:
+        """Returns what the agents see now, with a leading axis of `num_envs`."""
+        return reader(self._stepper.buffers.obs)()
 
     def render(self) -> tuple[Any, ...] | None:
         """Returns one text or picture for each environment, as `render_mode` says."""

@@ -75,7 +75,7 @@ from leafwise.envs.friday.piles import (
     with_looked,
     without_looked,
 )
-from leafwise.envs.friday.tables import ABILITY, AMOUNT, DOUBLER, LOWERER
+from leafwise.envs.friday.tables import ABILITY, AMOUNT, DOUBLER, LOWERER, fact
 
 
 @jit
@@ -99,14 +99,14 @@ def ask_for_card(S, j, to, T):
 @jit
 def begin(S, j, kind, T):
     """Begins the ability of a kind of card; the acting card is noted already."""
-    ability, amount = T.cards[kind, ABILITY], u64(T.cards[kind, AMOUNT])
+    ability, amount = fact(kind, ABILITY, T), u64(fact(kind, AMOUNT, T))
     acting = kind_in(acting_reference(S, j))
     set_fight(S, j, KIND_AT, M4, u64(ability))
     if ability == LIFE:
         set_status(S, j, LIFE_AT, M5, min(T.max_life, life(S, j) + amount))
         go_on(S, j, T)
     elif ability == PHASE:
-        lowered = get(S[j, FIGHT], LOWERED_AT, M3) | u64(T.cards[acting, LOWERER])
+        lowered = get(S[j, FIGHT], LOWERED_AT, M3) | u64(fact(acting, LOWERER, T))
         set_fight(S, j, LOWERED_AT, M3, lowered)
         go_on(S, j, T)
     elif ability == DRAW:
@@ -138,7 +138,7 @@ def aim(S, j, slot, T):
     if ability == u64(COPY):
         begin(S, j, kind, T)
     elif ability == u64(DOUBLE):
-        by = u64(T.cards[kind_in(acting_reference(S, j)), DOUBLER]) if T.needs_source else ZERO
+        by = u64(fact(kind_in(acting_reference(S, j)), DOUBLER, T)) if T.needs_source else ZERO
         S[j, DOUBLED] = with_entry(S[j, DOUBLED], ((ref >> THREE) << TWO) | by)
         go_on(S, j, T)
     else:

@@ -43,6 +43,7 @@ from leafwise.envs.friday.layout import (
     set_status,
 )
 from leafwise.envs.friday.piles import copies_in, count_of, digest, next_cards, one_card
+from leafwise.envs.friday.tables import first_kind, mask_of
 
 DIFFICULT = ~((ONE << DIFFICULT_SHIFT) - ONE)
 ALL_PIRATES = u64(2046)
@@ -110,9 +111,9 @@ def chance_outcomes(S, j, P, o, T):
     left, weight = ZERO, 0.0
     rest = word
     while rest:
-        kind = lowest_bit(rest) if pirates else T.kind_of_bit[lowest_bit(rest)]
+        kind = lowest_bit(rest) if pirates else first_kind(rest, T)
         copies = ONE if pirates else copies_in(rest, kind, T)
-        rest &= ~(ONE << kind if pirates else T.fields[1, kind])
+        rest &= ~(ONE << kind if pirates else mask_of(kind, T))
         copy_row(S, j, o + left)
         resolve(S, o + left, kind, T)
         P[o + left] = np.float64(copies)
@@ -127,12 +128,12 @@ def chance_outcomes(S, j, P, o, T):
 def pick(word, at, pirates, T):
     """Returns the kind of card number `at` among those counted in a word (or the pirate's number)."""
     while True:
-        kind = lowest_bit(word) if pirates else T.kind_of_bit[lowest_bit(word)]
+        kind = lowest_bit(word) if pirates else first_kind(word, T)
         copies = ONE if pirates else copies_in(word, kind, T)
         if at < copies:
             return kind
         at -= copies
-        word &= ~(ONE << kind if pirates else T.fields[1, kind])
+        word &= ~(ONE << kind if pirates else mask_of(kind, T))
 
 
 @jit

@@ -88,12 +88,25 @@ from leafwise.envs.friday.piles import (
     digest,
     entries_of,
     hunger_of,
-    lowest_bit,
     one_card,
     scared_of,
     value_of,
 )
-from leafwise.envs.friday.tables import ABILITY, FREE_CARDS, GREEN, IS_AGING, RED, VALUE
+from leafwise.envs.friday.tables import (
+    ABILITY,
+    FREE_CARDS,
+    GREEN,
+    IS_AGING,
+    RED,
+    VALUE,
+    at_start,
+    fact,
+    first_kind,
+    group,
+    mask_of,
+    printed,
+    shift_of,
+)
 
 BASICS = u64(2**17 - 1)
 """The fields of FIGHT that outlast an ability."""
@@ -115,9 +128,9 @@ def rest(S, i, column, T):
     word = (S[i, HAZARDS] & HAZARD_MASK) + (S[i, HAZARDS] >> HAZARD_BITS)
     word <<= HAZARD_SHIFT
     while word:
-        kind = T.kind_of_bit[lowest_bit(word)]
-        total += T.cards[kind, column] * np.int64((word & T.fields[1, kind]) >> T.fields[0, kind])
-        word &= ~T.fields[1, kind]
+        kind = first_kind(word, T)
+        total += fact(kind, column, T) * np.int64((word & mask_of(kind, T)) >> shift_of(kind, T))
+        word &= ~mask_of(kind, T)
     return total
 
 
@@ -132,10 +145,10 @@ def free_cards(S, i, T):
     """Returns the number of free cards of the hazard or pirate that is fought."""
     number = pirate(S, i)
     if number == ZERO:
-        return T.cards[get(S[i, STATUS], HAZARD_AT, M6) - ONE, FREE_CARDS]
+        return fact(get(S[i, STATUS], HAZARD_AT, M6) - ONE, FREE_CARDS, T)
     if number == u64(REST):
         return max(rest(S, i, FREE_CARDS, T), 1)
-    return T.pirates[number, 0]
+    return printed(number, 0, T)
 
 
 @jit
@@ -144,9 +157,9 @@ def pirate_value(S, i, number, T):
     if number == u64(REST):
         return rest(S, i, RED, T)
     if number == u64(AGED):
-        gone = count_of(digest(T.start[2], T)) - count_of(digest(aging_pile(S, i), T))
+        gone = count_of(digest(at_start(2, T), T)) - count_of(digest(aging_pile(S, i), T))
         return 2 * gone
-    return T.pirates[number, 1]
+    return printed(number, 1, T)
 
 
 @jit
@@ -156,7 +169,7 @@ def hazard_value(S, i, T):
     if number != ZERO:
         return pirate_value(S, i, number, T)
     column = np.int64(phase(S, i)) - np.int64(lowerings(S, i))
-    return T.cards[get(S[i, STATUS], HAZARD_AT, M6) - ONE, GREEN + max(column, 0)]
+    return fact(get(S[i, STATUS], HAZARD_AT, M6) - ONE, GREEN + (column if column > 0 else 0), T)
 
 
 @jit
@@ -167,14 +180,14 @@ def best(S, i, most, aging, floor, T):
     left = most
     for k in range(19):
         value = 8 - k
-        n = 0
+        n = np.int64(0)
         if value >= -5 and value < 5:
-            n = count_of(digest(table & T.masks[aging, value + 5], T))
+            n = count_of(digest(table & group(aging, value + 5, T), T))
         entries = doubled
         while entries:
             kind = ((entries & ENTRY_MASK) >> u64(4)) - ONE
-            if T.cards[kind, IS_AGING] == aging:
-                printed = T.cards[kind, VALUE]
+            if fact(kind, IS_AGING, T) == aging:
+                printed = fact(kind, VALUE, T)
                 n += np.int64(2 * printed == value) - np.int64(printed == value)
             entries >>= ENTRY_BITS
         taken = min(n, left)
@@ -201,7 +214,7 @@ def total(S, i, T):
     points = value_of(sums)
     doubled = S[i, DOUBLED]
     while doubled:
-        points += T.cards[((doubled & ENTRY_MASK) >> u64(4)) - ONE, VALUE]
+        points += fact(((doubled & ENTRY_MASK) >> u64(4)) - ONE, VALUE, T)
         doubled >>= ENTRY_BITS
     if scared:
         points -= best(S, i, scared, 0, 0, T)
@@ -219,7 +232,7 @@ def free_made(S, i):
 def free_left(S, i, T):
     """Whether a free card may be drawn; the first must be, even if that loses the game."""
     made = free_made(S, i)
-    stopped = S[i, LEFT] & T.fields[1, STOP]
+    stopped = S[i, LEFT] & mask_of(STOP, T)
     return made == 0 or (made < free_cards(S, i, T) and stopped == ZERO and can_draw(S, i, T))
 
 
@@ -271,7 +284,7 @@ def usable(S, i, ability, doubled, T):
         return usable_itself(S, i, ability, doubled, T)
     table = on_table(S, i)
     for other in range(LIFE, SORT + 1):
-        if other != COPY and table & T.masks[2, other] and usable_itself(S, i, other, doubled, T):
+        if other != COPY and table & group(2, other, T) and usable_itself(S, i, other, doubled, T):
             return True
     return False
 
@@ -283,15 +296,15 @@ def any_usable(S, i, T):
         return False
     for s in range(2):
         side = u64(s)
-        kinds = S[i, table_word(side, ZERO)] & ~T.masks[2, NONE]
+        kinds = S[i, table_word(side, ZERO)] & ~group(2, NONE, T)
         while kinds:
-            kind = T.kind_of_bit[lowest_bit(kinds)]
+            kind = first_kind(kinds, T)
             n = copies_in(S[i, table_word(side, ZERO)], kind, T)
-            kinds &= ~T.fields[1, kind]
+            kinds &= ~mask_of(kind, T)
             if kind >= u64(FIRST_AGING):
                 break
             entries = entries_of(S[i, DOUBLED], code_of(kind, side, ZERO))
-            ability = T.cards[kind, ABILITY]
+            ability = fact(kind, ABILITY, T)
             if (n > entries and usable(S, i, ability, 0, T)) or (entries > ZERO and usable(S, i, ability, 1, T)):
                 return True
     return False

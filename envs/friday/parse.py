@@ -23,7 +23,7 @@ from leafwise.envs.friday.cards import (
 )
 from leafwise.envs.friday.chance import open_outcomes
 from leafwise.envs.friday.rules import legal_actions
-from leafwise.envs.friday.tables import Tables, counts
+from leafwise.envs.friday.tables import Tables, at_start, counts
 from leafwise.envs.friday.text import ABILITY_NAMES, PLACES, TURNS, Words, packed, table_cards
 
 ROW = np.uint64(0)
@@ -95,7 +95,7 @@ def cards_at_start(T: Tables, pile: int) -> dict[int, int]:
     """Returns kind -> copies of one of the three piles of the start."""
     from leafwise.envs.friday.text import cards_in
 
-    return cards_in(T.start[pile])
+    return cards_in(at_start(pile, T))
 
 
 def write_table(row: NDArray[np.uint64], table: Table, T: Tables) -> None:

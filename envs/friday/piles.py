@@ -31,7 +31,6 @@ from leafwise.envs.friday.layout import (
     ZERO,
     aging_pile,
     get,
-    lowest_bit,
     on_table,
     set_fight,
     table_word,
@@ -45,6 +44,10 @@ from leafwise.envs.friday.tables import (
     RATING_AT,
     SCARED_AT,
     VALUE_AT,
+    fact,
+    first_kind,
+    mask_of,
+    shift_of,
 )
 
 BYTE = u64(255)
@@ -53,15 +56,15 @@ BYTE = u64(255)
 @jit(inline=True)
 def digest(word, T):
     """Adds up count, value, rating, life loss, aging and scared cards of all cards counted in a word."""
-    D = T.digests
+    D = T.numbers
     return (
-        D[0, word & BYTE]
-        + D[1, (word >> u64(8)) & BYTE]
-        + D[2, (word >> u64(16)) & BYTE]
-        + D[3, (word >> u64(24)) & BYTE]
-        + D[4, (word >> u64(32)) & BYTE]
-        + D[5, (word >> u64(40)) & BYTE]
-        + D[6, (word >> u64(48)) & BYTE]
+        D[word & BYTE]
+        + D[u64(256) + ((word >> u64(8)) & BYTE)]
+        + D[u64(512) + ((word >> u64(16)) & BYTE)]
+        + D[u64(768) + ((word >> u64(24)) & BYTE)]
+        + D[u64(1024) + ((word >> u64(32)) & BYTE)]
+        + D[u64(1280) + ((word >> u64(40)) & BYTE)]
+        + D[u64(1536) + (word >> u64(48))]
     )
 
 
@@ -98,13 +101,13 @@ def scared_of(d):
 @jit(inline=True)
 def one_card(kind, T):
     """Returns the counts word of one card."""
-    return ONE << T.fields[0, kind]
+    return ONE << shift_of(kind, T)
 
 
 @jit(inline=True)
 def copies_in(word, kind, T):
     """Returns how many cards of a kind a word counts."""
-    return (word & T.fields[1, kind]) >> T.fields[0, kind]
+    return (word & mask_of(kind, T)) >> shift_of(kind, T)
 
 
 @jit
@@ -269,7 +272,7 @@ def take_off(S, j, ref, T):
     S[j, table_word(side_in(ref), (ref >> THREE) & ONE)] -= one_card(kind, T)
     if ref & M3:
         S[j, DOUBLED] = without_entry(S[j, DOUBLED], entry_of(ref))
-    by = T.cards[kind, DOUBLER]
+    by = fact(kind, DOUBLER, T)
     if by >= 0 and T.needs_source and S[j, DOUBLED]:
         kept = ZERO
         rest = S[j, DOUBLED]
@@ -282,9 +285,9 @@ def take_off(S, j, ref, T):
         S[j, DOUBLED] = kept
         if np.int64(get(S[j, FIGHT], ACTING_AT, M3)) == by + 1:  # it doubled the very card that acts
             set_fight(S, j, ACTING_AT, M3, ZERO)
-    if T.cards[kind, LOWERER]:
+    if fact(kind, LOWERER, T):
         lowered = get(S[j, FIGHT], LOWERED_AT, M3)
-        set_fight(S, j, LOWERED_AT, M3, lowered & ~u64(T.cards[kind, LOWERER]))
+        set_fight(S, j, LOWERED_AT, M3, lowered & ~u64(fact(kind, LOWERER, T)))
 
 
 @jit
@@ -295,8 +298,8 @@ def reference(S, i, slot, T):
         side = u64(s)
         kinds = S[i, table_word(side, ZERO)] | S[i, table_word(side, ONE)]
         while kinds:
-            kind = T.kind_of_bit[lowest_bit(kinds)]
-            kinds &= ~T.fields[1, kind]
+            kind = first_kind(kinds, T)
+            kinds &= ~mask_of(kind, T)
             for u in range(2):
                 used = u64(u)
                 n = copies_in(S[i, table_word(side, used)], kind, T)

@@ -94,7 +94,6 @@ from leafwise.envs.friday.layout import (
     ZERO,
     get,
     life,
-    lowest_bit,
     mode,
     on_table,
     phase,
@@ -114,7 +113,7 @@ from leafwise.envs.friday.piles import (
     one_card,
     reference,
 )
-from leafwise.envs.friday.tables import ABILITY, COST
+from leafwise.envs.friday.tables import ABILITY, COST, at_start, fact, first_kind, mask_of
 
 STAGES = ("decision", "pirate", "aging", "hazard", "card")
 
@@ -123,9 +122,9 @@ STAGES = ("decision", "pirate", "aging", "hazard", "card")
 def initial_state(S, i, T):
     for w in range(WIDTH):
         S[i, w] = ZERO
-    S[i, STACK] = T.start[0]
-    S[i, HAZARDS] = T.start[1] >> HAZARD_SHIFT
-    aging = T.start[2] >> AGING_SHIFT
+    S[i, STACK] = at_start(0, T)
+    S[i, HAZARDS] = at_start(1, T) >> HAZARD_SHIFT
+    aging = at_start(2, T) >> AGING_SHIFT
     S[i, STATUS] = (T.start_life << LIFE_AT) | (aging << AGING_AT) | (DEAL_PIRATE << MODE_AT)
 
 
@@ -150,7 +149,7 @@ def returns(S, i, T):
 
 @jit(inline=True)
 def may_use(S, i, kind, doubled, T):
-    ability = T.cards[kind, ABILITY]
+    ability = fact(kind, ABILITY, T)
     return ability > 0 and usable(S, i, ability, doubled, T)
 
 
@@ -161,7 +160,7 @@ def may_be_target(S, i, ref, n, ability, T):
     if ref == acting and n == ONE:
         return False
     if ability == u64(COPY):
-        copied = T.cards[kind_in(ref), ABILITY]
+        copied = fact(kind_in(ref), ABILITY, T)
         doubled = 1 if acting & u64(7) else 0
         return copied > 0 and copied != COPY and usable_itself(S, i, copied, doubled, T)
     return ability != u64(DOUBLE) or ref & u64(7) == ZERO
@@ -179,16 +178,18 @@ def offer_cards(S, i, here, A, n, T):
         side = u64(s)
         kinds = S[i, table_word(side, ZERO)] | S[i, table_word(side, ONE)]
         while kinds:
-            kind = T.kind_of_bit[lowest_bit(kinds)]
-            kinds &= ~T.fields[1, kind]
+            kind = first_kind(kinds, T)
+            kinds &= ~mask_of(kind, T)
             for u in range(2):
                 used = u64(u)
                 of_kind = copies_in(S[i, table_word(side, used)], kind, T)
+                if of_kind == ZERO:
+                    continue
                 code = code_of(kind, side, used)
                 entries = entries_of(doubled, code)
-                for d in range(5):
+                for d in range(5 if entries else 1):
                     alike = of_kind - entries if d == 0 else ZERO
-                    if d > 0 and entries:
+                    if d > 0:
                         alike = count_entry(doubled, (code << TWO) | u64(d - 1))
                     if alike == ZERO:
                         continue
@@ -198,7 +199,7 @@ def offer_cards(S, i, here, A, n, T):
                     elif here == TARGET:
                         legal = may_be_target(S, i, ref, alike, ability, T)
                     else:
-                        legal = kind >= lowest and T.cards[kind, COST] <= points
+                        legal = kind >= lowest and fact(kind, COST, T) <= points
                     if legal:
                         A[n] = np.int64(slot) + (USE if here == IN_FIGHT else CARD)
                         n += 1
@@ -287,7 +288,7 @@ def remove(S, j, slot, T):
     kind = kind_in(reference(S, j, slot, T))
     S[j, LEFT] -= one_card(kind, T)
     set_fight(S, j, FROM_AT, M6, kind)
-    set_fight(S, j, POINTS_AT, M5, get(S[j, FIGHT], POINTS_AT, M5) - u64(T.cards[kind, COST]))
+    set_fight(S, j, POINTS_AT, M5, get(S[j, FIGHT], POINTS_AT, M5) - u64(fact(kind, COST, T)))
 
 
 @jit
@@ -345,6 +346,6 @@ def action_cost(S, i, a, T):
         ability = get(S[i, FIGHT], KIND_AT, M4)
         if here == TARGET and ability != u64(COPY):
             return 1 if ability == u64(EXCHANGE) or ability == EXCHANGE_AGAIN else 0
-        ability = u64(T.cards[kind_in(reference(S, i, slot, T)), ABILITY])
+        ability = u64(fact(kind_in(reference(S, i, slot, T)), ABILITY, T))
         return 1 if ability == u64(DRAW) or ability == u64(SORT) else 0
     return 0

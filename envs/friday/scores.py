@@ -8,7 +8,7 @@ revealed, which they do not look at.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,11 +39,10 @@ from leafwise.envs.friday.layout import (
     ZERO,
     get,
     life,
-    lowest_bit,
     mode,
 )
 from leafwise.envs.friday.piles import count_of, digest, in_play, possessed, rating_of
-from leafwise.envs.friday.tables import FREE_CARDS, IS_AGING, RED, VALUE
+from leafwise.envs.friday.tables import FREE_CARDS, IS_AGING, RED, VALUE, fact, first_kind, mask_of, printed, shift_of
 
 LIFE_WEIGHT = 10_000_000
 WIN = 2.0**31 - 1
@@ -56,7 +55,9 @@ def life_left(S, i):
     if mode(S, i) != LOST:
         return np.int64(life(S, i))
     debt = get(S[i, STATUS], DEBT_AT, M6)
-    return np.int64(-999) if debt == RUIN else -max(np.int64(debt), 1)
+    if debt == RUIN:
+        return np.int64(-999)
+    return -np.int64(debt) if debt else np.int64(-1)
 
 
 @jit
@@ -98,7 +99,7 @@ def beaten_value(S, i, T):
     for where in (HAZARD_AT, SECOND_HAZARD_AT):
         hazard = get(S[i, STATUS], where, M6)
         if hazard != ZERO:
-            open_value += T.cards[hazard - ONE, RED]
+            open_value += fact(hazard - ONE, RED, T)
     return 198 - open_value
 
 
@@ -113,7 +114,7 @@ def trade_score(S, i, T):
 @jit
 def shortfall(S, i, number, strength, T):
     """Returns the points that a deck of this strength a card lacks against a pirate, on average, in life."""
-    free = T.pirates[number, 0]
+    free = printed(number, 0, T)
     if number == u64(REST):
         free = max(rest(S, i, FREE_CARDS, T), 1)
     a_card = strength
@@ -146,13 +147,13 @@ def pirates_score(S, i, T):
 @jit
 def final_score(S, i, T):
     """Returns the score of the booklet: card values, -5 an aging card, 15 a pirate, 5 a life if won, -3 a hazard left."""
-    points = 0
+    points = np.int64(0)
     cards = possessed(S, i, T)
     while cards:
-        kind = T.kind_of_bit[lowest_bit(cards)]
-        n = np.int64((cards & T.fields[1, kind]) >> T.fields[0, kind])
-        points += n * (-5 if T.cards[kind, IS_AGING] else T.cards[kind, VALUE])
-        cards &= ~T.fields[1, kind]
+        kind = first_kind(cards, T)
+        n = np.int64((cards & mask_of(kind, T)) >> shift_of(kind, T))
+        points += n * (-5 if fact(kind, IS_AGING, T) else fact(kind, VALUE, T))
+        cards &= ~mask_of(kind, T)
     beaten = get(S[i, STATUS], BEATEN_AT, M2)
     points += 15 * np.int64((beaten & ONE) + (beaten >> ONE))
     if mode(S, i) == WON:
@@ -187,16 +188,35 @@ def shaped_reward(S, i, j, k, T):
     return won + progress(S, k, T) - progress(S, i, T)
 
 
-def _score(name: str, value: Any) -> Callable[[Mapping[str, Any]], Evaluator]:
-    return lambda options: Evaluator(name, value, stage="hazard", terminal="evaluate")
+class Which(NamedTuple):
+    """Which evaluator it is: one compiled function serves all, and so does one compiled search."""
+
+    which: np.int64
 
 
-SCORES = {
-    "life": _score("life", life_score),
-    "deck": _score("deck", deck_score),
-    "blend": _score("blend", blend_score),
-    "trade": _score("trade", trade_score),
-    "pirates": _score("pirates", pirates_score),
-}
+@jit
+def value(S, i, T):
+    """Values a row by the evaluator `T.leaf.which`, a place in NAMES."""
+    which = T.leaf.which
+    if which == 0:
+        return life_score(S, i, T)
+    if which == 1:
+        return deck_score(S, i, T)
+    if which == 2:
+        return blend_score(S, i, T)
+    if which == 3:
+        return trade_score(S, i, T)
+    return pirates_score(S, i, T)
+
+
+NAMES = ("life", "deck", "blend", "trade", "pirates")
 """life: life left. deck: 1000 x mean rating. blend: 10,000,000 x life + deck, the source's. trade: red values of the hazards beaten
 for each life spent. pirates: life less the paid cards that the mean card leaves to be bought against the pirates to come."""
+
+
+def _score(name: str) -> Callable[[Mapping[str, Any]], Evaluator]:
+    weights = Which(np.int64(NAMES.index(name)))
+    return lambda options: Evaluator(name, value, weights=weights, stage="hazard", terminal="evaluate")
+
+
+SCORES = {name: _score(name) for name in NAMES}

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.jit import jit
 from leafwise.envs.friday.cards import (
     CARDS,
     DOUBLERS,
@@ -22,7 +23,7 @@ from leafwise.envs.friday.cards import (
     VERY_STUPID,
     rating,
 )
-from leafwise.envs.friday.layout import SHIFTS, WIDTHS
+from leafwise.envs.friday.layout import SHIFTS, WIDTHS, lowest_bit
 
 CHOICES: dict[str, tuple[Any, ...]] = {
     "level": (1, 2, 3, 4),
@@ -31,7 +32,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "destroy": ("face_down", "immediate"),
     "double_needs_source": (True, False),
 }
-DEFAULTS: dict[str, Any] = {name: choices[0] for name, choices in CHOICES.items()} | {"start_life": None}
+DEFAULTS: dict[str, Any] = {name: choices[0] for name, choices in CHOICES.items()} | {"start_life": 0}
 
 VALUE, ABILITY, AMOUNT, COST, RATING, IS_AGING, DOUBLER, LOWERER, FREE_CARDS, GREEN, YELLOW, RED = range(12)
 """Columns of `Tables.cards`; DOUBLER is the number in DOUBLERS or -1, LOWERER a bit or 0; the last four are the hazard half's."""
@@ -42,23 +43,18 @@ COUNT_AT, VALUE_AT, RATING_AT, HUNGER_AT, AGED_AT, SCARED_AT = 0, 8, 20, 32, 36,
 """Where the sums lie in a digest."""
 
 
-class Tables(NamedTuple):
-    """Facts about cards, and run-time options."""
+DIGESTS_AT, CARDS_AT, PIRATES_AT = 0, 7 * 256, 7 * 256 + 12 * len(CARDS)
+"""Where `Tables.numbers` holds digests [7, 256], facts about cards [kinds, 12] and pirates [11, 2]."""
+SHIFTS_AT, MASKS_AT, KINDS_AT, GROUPS_AT, START_AT = 0, 64, 128, 192, 240
+"""Where `Tables.bits` holds shift and mask of each kind's field [64 each], the kind that a bit belongs to [64], the fields of plain
+and of aging cards by value + 5 and of cards by ability [3, 16], and the counts of stack, hazards and aging pile at the start."""
 
-    cards: NDArray[np.int64]
-    """[kinds, columns]"""
-    pirates: NDArray[np.int64]
-    """[11, 2]: free cards and value by the pirate's number."""
-    fields: NDArray[np.uint64]
-    """[2, 64]: shift and mask of each kind's field."""
-    kind_of_bit: NDArray[np.uint64]
-    """[64]: the kind whose field a bit belongs to."""
-    masks: NDArray[np.uint64]
-    """[3, 16]: fields of plain and of aging cards by value + 5, and of cards by ability."""
-    digests: NDArray[np.int64]
-    """[7, 256]: sums over the cards that a byte of counts stands for; see `digest`."""
-    start: NDArray[np.uint64]
-    """[3]: counts of the Robinson stack, of the hazards and of the aging pile at the start."""
+
+class Tables(NamedTuple):
+    """Facts about cards, and run-time options; few arrays, because each costs time in every call."""
+
+    numbers: NDArray[np.int64]
+    bits: NDArray[np.uint64]
     start_life: np.uint64
     max_life: np.uint64
     first_aging: np.uint64
@@ -67,6 +63,8 @@ class Tables(NamedTuple):
     reshuffle_only: np.int64
     face_down: np.int64
     needs_source: np.int64
+    candidates: int
+    """Which actions a search considers, an index into `candidates.CANDIDATES`."""
     stop: NDArray[np.uint8]
     leaf: Any
 
@@ -77,9 +75,51 @@ def check(options: dict[str, Any]) -> dict[str, Any]:
         if not any(type(options[name]) is type(choice) and options[name] == choice for choice in choices):
             raise ValueError(f"friday: expected {name} among {', '.join(map(str, choices))}, got {options[name]!r}")
     given, most = options["start_life"], 20 if options["level"] == 4 else 22
-    if given is not None and (type(given) is not int or not 0 <= given <= most):
-        raise ValueError(f"friday: expected start_life of 0 to {most} at this level, or none, got {given!r}")
+    if type(given) is not int or not 0 <= given <= most:
+        raise ValueError(f"friday: expected start_life of 1 to {most}, or 0 for that of the level, got {given!r}")
     return options
+
+
+@jit(inline=True)
+def fact(kind, column, T):
+    """Returns a fact about a kind of card."""
+    return T.numbers[CARDS_AT + 12 * np.int64(kind) + column]
+
+
+@jit(inline=True)
+def printed(pirate, column, T):
+    """Returns a pirate's free cards (0) or value (1) as printed."""
+    return T.numbers[PIRATES_AT + 2 * np.int64(pirate) + column]
+
+
+@jit(inline=True)
+def shift_of(kind, T):
+    """Returns where the field of a kind lies in a counts word."""
+    return T.bits[kind]
+
+
+@jit(inline=True)
+def mask_of(kind, T):
+    """Returns the field of a kind in a counts word."""
+    return T.bits[np.int64(kind) + MASKS_AT]
+
+
+@jit(inline=True)
+def first_kind(word, T):
+    """Returns the first kind that a word counts."""
+    return T.bits[np.int64(lowest_bit(word)) + KINDS_AT]
+
+
+@jit(inline=True)
+def group(number, place, T):
+    """Returns the fields of a group of cards: plain (0) or aging (1) by value + 5, or (2) by ability."""
+    return T.bits[GROUPS_AT + 16 * number + place]
+
+
+@jit(inline=True)
+def at_start(pile, T):
+    """Returns the counts of a pile at the start: Robinson stack, hazards, aging pile."""
+    return T.bits[START_AT + pile]
 
 
 def digest_table() -> NDArray[np.int64]:
@@ -120,38 +160,34 @@ def aging_cards(level: int) -> dict[int, int]:
 
 def make_tables(options: Mapping[str, Any]) -> Tables:
     """Returns the tables of one variant (about 30 kB)."""
-    fields = np.zeros((2, 64), dtype=np.uint64)
-    kind_of_bit = np.zeros(64, dtype=np.uint64)
-    masks = np.zeros((3, 16), dtype=np.uint64)
+    bits = np.zeros(START_AT + 3, dtype=np.uint64)
+    groups = bits[GROUPS_AT:START_AT].reshape(3, 16)
     for kind, card in enumerate(CARDS):
-        mask = ((1 << WIDTHS[kind]) - 1) << SHIFTS[kind]
-        fields[:, kind] = SHIFTS[kind], mask
-        kind_of_bit[SHIFTS[kind] : SHIFTS[kind] + WIDTHS[kind]] = kind
-        masks[int(kind >= FIRST_AGING), card.value + 5] |= np.uint64(mask)
+        mask = np.uint64(((1 << WIDTHS[kind]) - 1) << SHIFTS[kind])
+        bits[SHIFTS_AT + kind], bits[MASKS_AT + kind] = SHIFTS[kind], mask
+        bits[KINDS_AT + SHIFTS[kind] : KINDS_AT + SHIFTS[kind] + WIDTHS[kind]] = kind
+        groups[int(kind >= FIRST_AGING), card.value + 5] |= mask
         if kind < FIRST_AGING:
-            masks[2, card.ability] |= np.uint64(mask)
+            groups[2, card.ability] |= mask
     level = options["level"]
     most = 20 if level == 4 else 22
-    start = [
+    bits[START_AT:] = [
         counts({KIND[card.name]: card.copies for card in STARTING}),
         counts({KIND[card.name]: card.copies for card in KNOWLEDGE}),
         counts(aging_cards(level)),
     ]
+    pirates = np.array([(0, 0), *((p.free, p.value) for p in PIRATES)], dtype=np.int64)
     return Tables(
-        cards=card_table(),
-        pirates=np.array([(0, 0), *((p.free, p.value) for p in PIRATES)], dtype=np.int64),
-        fields=fields,
-        kind_of_bit=kind_of_bit,
-        masks=masks,
-        digests=digest_table(),
-        start=np.array(start, dtype=np.uint64),
-        start_life=np.uint64(most - 2 if options["start_life"] is None else options["start_life"]),
+        numbers=np.concatenate([digest_table().ravel(), card_table().ravel(), pirates.ravel()]),
+        bits=bits,
+        start_life=np.uint64(options["start_life"] or most - 2),
         max_life=np.uint64(most),
         first_aging=np.uint64(level > 1),
         scared_once=np.int64(options["scared_stacking"] == "one"),
         reshuffle_only=np.int64(options["empty_aging"] == "reshuffle_only"),
         face_down=np.int64(options["destroy"] == "face_down"),
         needs_source=np.int64(options["double_needs_source"]),
+        candidates=0,
         stop=np.zeros(1, dtype=np.uint8),
         leaf=(),
     )

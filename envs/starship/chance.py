@@ -59,29 +59,29 @@ def add_digit(S, j, T, digit):
     draw_hull(T)
     fill_gaps(T, STAGE_FILL)
     open_hull(S, j, T)
-    settle(S, j, T)
 
 
 @jit
-def set_target(S, j, T, target):
-    """Writes the target of the running stage."""
-    S[j, TARGET + np.int64(S[j, PHASE])] = target
-    load_planes(S, j, T)
-    settle(S, j, T)
+def take(S, j, T, drawn):
+    """Writes what chance drew: a digit of the hull's number, a target or a request; a request without place is skipped.
 
-
-@jit
-def add_request(S, j, T, entry):
-    """Writes the next request in sight; a first one that cannot be placed is skipped at once."""
-    k = 0
-    while S[j, QUEUE + k] != 0:
-        k += 1
-    S[j, QUEUE + k] = entry + 1
-    if k == 0:
+    The row goes on to the next draw or decision.
+    """
+    turn, known = S[j, TURN], 0
+    if turn == DRAW_HULL:
+        add_digit(S, j, T, drawn)
+        known = np.int64(S[j, DIGITS])
+    elif turn == DRAW_TARGET:
+        S[j, TARGET + np.int64(S[j, PHASE])] = drawn
+    else:
+        while S[j, QUEUE + known] != 0:
+            known += 1
+        S[j, QUEUE + known] = drawn + 1
+        if known == PREVIEW - 1:
+            S[j, TURN] = DECISION
+    if known == 0:
         load_planes(S, j, T)
         settle(S, j, T)
-    elif k == PREVIEW - 1:
-        S[j, TURN] = DECISION
 
 
 @jit
@@ -100,14 +100,14 @@ def chance_outcomes(S, j, P, o, T):
     if turn == DRAW_HULL:
         for digit in range(16):
             copy_row(S, j, o + u64(digit))
-            add_digit(S, o + u64(digit), T, digit)
+            take(S, o + u64(digit), T, digit)
             P[o + u64(digit)] = 1.0 / 16.0
         return 16
     if turn == DRAW_TARGET:
         span = T.P[phase, HIGH] - T.P[phase, LOW] + 1
         for k in range(span):
             copy_row(S, j, o + u64(k))
-            set_target(S, o + u64(k), T, T.P[phase, LOW] + k)
+            take(S, o + u64(k), T, T.P[phase, LOW] + k)
             P[o + u64(k)] = 1.0 / span
         return span
     kinds, facings = 0, 0
@@ -120,7 +120,7 @@ def chance_outcomes(S, j, P, o, T):
         if weight > 0:
             here, same = o + u64(count), o
             copy_row(S, j, here)
-            add_request(S, here, T, entry)
+            take(S, here, T, entry)
             while same < here and not same_header(S, same, here):
                 same += u64(1)
             if same == here:
@@ -151,23 +151,22 @@ def ship_seed(R):
 def sample_outcome(S, j, R, T):
     """Draws one digit, target or request in place, as the generator does."""
     turn, phase = S[j, TURN], np.int64(S[j, PHASE])
+    start = phase << STAGE_SHIFT
     if turn == DRAW_HULL:
         k = np.int64(S[j, DIGITS])
         seek(R, k, k)
-        digit = np.int64((ship_seed(R) >> u64(60 - 4 * k)) & FIFTEEN)
-        R[1] += u64(1)
-        add_digit(S, j, T, digit)
-        return
-    start = phase << STAGE_SHIFT
-    if turn == DRAW_TARGET:
-        seek(R, start, start)
+        drawn = np.int64((ship_seed(R) >> u64(60 - 4 * k)) & FIFTEEN)
     else:
-        seek(R, start + 1, start + LAST_DRAW)
-    open_streams(T, ship_seed(R), 0, phase)
-    T.request[1] = R[1] & u64(LAST_DRAW)
+        if turn == DRAW_TARGET:
+            seek(R, start, start)
+        else:
+            seek(R, start + 1, start + LAST_DRAW)
+        open_streams(T, ship_seed(R), 0, phase)
+        T.request[1] = R[1] & u64(LAST_DRAW)
+        if turn == DRAW_TARGET:
+            span = T.P[phase, HIGH] - T.P[phase, LOW] + 1
+            drawn = T.P[phase, LOW] + np.int64(below(T.request, u64(span)))
+        else:
+            drawn = draw_entry(T, phase)
     R[1] += u64(1)
-    if turn == DRAW_TARGET:
-        span = T.P[phase, HIGH] - T.P[phase, LOW] + 1
-        set_target(S, j, T, T.P[phase, LOW] + np.int64(below(T.request, u64(span))))
-    else:
-        add_request(S, j, T, draw_entry(T, phase))
+    take(S, j, T, drawn)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.state import FIRST
 from leafwise.envs.starship.board import ZERO, contiguous, load_planes
 from leafwise.envs.starship.catalogue import CORRIDOR, DIRECTIONS, PARTS, SPACE
-from leafwise.envs.starship.chance import HULL_DIGITS, add_digit, add_request
+from leafwise.envs.starship.chance import HULL_DIGITS, take
 from leafwise.envs.starship.generator import hull_mask
 from leafwise.envs.starship.legality import find_anchors
 from leafwise.envs.starship.presets import PRESETS, STAGES
@@ -311,7 +311,7 @@ def outcome_name(before: Row, after: Row, T: Tables) -> str:
     draws = {f"{digit:x}": digit for digit in range(16)} if hull else entries(T, phase)
     for name, draw in draws.items():
         rows[0] = before
-        (add_digit if hull else add_request)(rows, FIRST, T, draw)
+        take(rows, FIRST, T, draw)
         if np.array_equal(rows[0], after):
             names.append(name)
     return "+".join(names)

@@ -27,6 +27,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"bonus_schedule": "slot21", "top": "no_merge_6144"},
     ],
     "dice": [{"length": 5, "turns": 3}],
+    "friday": [
+        {"level": 3, "scared_stacking": "one", "double_needs_source": False},
+        {"empty_aging": "reshuffle_only", "destroy": "immediate", "start_life": 22},
+    ],
     "solitaire": [{"copies": 1, "discards": 0}],
 }
 """Variants to run besides the defaults and the Gymnasium ids."""
@@ -34,6 +38,9 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 CASES: list[Game] = list(
     dict.fromkeys(g.variant(**options) for g in GAMES for options in [{}, *g.ids.values(), *VARIANTS.get(g.name, [])])
 )
+
+MOST_SYMMETRIES = 24
+"""Symmetries tried of a game that has more."""
 
 PER_KIND = 20
 """Positions kept of each stage and of finished games, from random play and of unusual ones each."""
@@ -43,6 +50,15 @@ PER_KIND = 20
 def twin(g: Game) -> Any:
     """Returns the naive twin of a game; each game must have one in tests/twins."""
     return importlib.import_module(f"twins.{g.name}").Twin(g.options)
+
+
+@cache
+def some_symmetries(g: Game) -> tuple[int, ...]:
+    """Returns every symmetry, or the first and last and some between where they are many."""
+    if g.symmetries <= MOST_SYMMETRIES:
+        return tuple(range(g.symmetries))
+    between = Random(g.symmetries).sample(range(1, g.symmetries - 1), MOST_SYMMETRIES - 2)
+    return (0, *sorted(between), g.symmetries - 1)
 
 
 @cache

@@ -11,7 +11,7 @@ from random import Random
 
 import numpy as np
 
-from contract.cases import CASES, twin
+from contract.cases import CASES, some_symmetries, twin
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import FIRST, State
@@ -73,7 +73,7 @@ def details(game: Game, state: State) -> list[str]:
     ]
     asked = [e for e in evaluators(game) if state.stage in ("decision", e.stage)]
     lines += [f"score {e.name}: {number(state.value(e))}" for e in asked]
-    images = {k: state.transformed(k) for k in range(1, game.symmetries)}
+    images = {k: state.transformed(k) for k in some_symmetries(game) if k}
     lines += [f"symmetry {k}: {image}" for k, image in images.items()][:2]
     for a in state.legal_actions:
         cost = int(game.rules.action_cost(rows, FIRST, a, T))

@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import pytest
 
-from contract.cases import CASES, positions
+from contract.cases import CASES, MOST_SYMMETRIES, positions, some_symmetries
 from leafwise.envs.core.game import Game
 
 
 @pytest.mark.parametrize("game", CASES, ids=repr)
-def test_symmetries_form_a_group_with_0_the_identity(game: Game) -> None:
+def test_symmetries_permute_the_actions_and_0_leaves_all(game: Game) -> None:
     actions = range(len(game.actions))
-    for state in positions(game):
-        images = [state.transformed(k) for k in range(game.symmetries)]
-        assert images[0] == state
-        for image in images:
-            assert {image.transformed(k) for k in range(game.symmetries)} == set(images), str(state)
-    for k in range(game.symmetries):
+    for k in some_symmetries(game):
         assert sorted(game.rules.transform_action(a, k, game.tables()) for a in actions) == list(actions)
     assert [game.rules.transform_action(a, 0, game.tables()) for a in actions] == list(actions)
-    assert max(len({s.transformed(k) for k in range(game.symmetries)}) for s in positions(game)) == game.symmetries
+    kinds = some_symmetries(game)
+    assert max(len({s.transformed(k) for k in kinds}) for s in positions(game)) == len(kinds)
+    assert all(state.transformed(0) == state for state in positions(game))
+
+
+FEW = [game for game in CASES if game.symmetries <= MOST_SYMMETRIES]
+
+
+@pytest.mark.parametrize("game", FEW, ids=repr)
+def test_symmetries_form_a_group(game: Game) -> None:
+    for state in positions(game):
+        images = [state.transformed(k) for k in range(game.symmetries)]
+        for image in images:
+            assert {image.transformed(k) for k in range(game.symmetries)} == set(images), str(state)
 
 
 @pytest.mark.parametrize("game", CASES, ids=repr)
 def test_symmetries_commute_with_actions(game: Game) -> None:
     T = game.tables()
     for state in positions(game):
-        for k in range(1, game.symmetries):
+        for k in some_symmetries(game)[1:]:
             image = state.transformed(k)
             assert image.current_player == state.current_player, str(state)
             assert image.returns == state.returns
@@ -40,7 +48,7 @@ def test_symmetries_commute_with_actions(game: Game) -> None:
 @pytest.mark.parametrize("game", CASES, ids=repr)
 def test_symmetries_commute_with_chance(game: Game) -> None:
     for state in [s for s in positions(game) if s.is_chance][::2]:
-        for k in range(1, game.symmetries):
+        for k in some_symmetries(game)[1:]:
             expected = {s.transformed(k): p for p, s in state.outcomes()}
             got = {s: p for p, s in state.transformed(k).outcomes()}
             assert got == pytest.approx(expected, rel=1e-12), f"{state}: symmetry {k}"

@@ -242,8 +242,9 @@ class Twin:
         return ["pay"] if p.life >= (2 if p.fought == 4 else 1) else []
 
     def acting_slot(self, p: Position) -> int:
+        """Returns the slot of the card whose ability is under way; of several alike the last."""
         assert p.acting is not None
-        return next(k for k, c in enumerate(p.table) if c.place() == p.acting.place())
+        return max(k for k, c in enumerate(p.table) if c.place() == p.acting.place())
 
     # actions
 

@@ -34,7 +34,7 @@ def described(game: Game) -> dict[str, Any]:
         "actions": list(game.actions),
         "scores": list(game.scores),
         "default_score": game.default_score,
-        "rewards": ["score", *game.rewards],
+        "rewards": list(game.reward_names),
     }
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import leafwise
 from leafwise.envs.cassis.canon import canonical_form, inverse, renamed_edge
+from leafwise.envs.cassis.features import renaming
 from leafwise.envs.cassis.rules import Tables
 from leafwise.envs.cassis.tables import make_tables
 from leafwise.envs.cassis.text import to_code
@@ -62,6 +63,19 @@ def test_boards_with_equal_degrees_stay_apart() -> None:
     triangles = np.array([edges("01", "02", "12", "34", "35", "45"), 0], dtype=np.uint64)
     ring = np.array([edges("01", "12", "23", "34", "45", "05"), 0], dtype=np.uint64)
     assert canonical_form(triangles, T)[0].tolist() != canonical_form(ring, T)[0].tolist()
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6])
+def test_the_symmetries_are_all_renamings(n: int) -> None:
+    game, rng = leafwise.game("cassis", n=n), Random(n)
+    names = [tuple(int(renaming(k, n)) >> 4 * p & 15 for p in range(n)) for k in range(game.symmetries)]
+    assert sorted(names) == sorted(permutations(range(n)))
+    state, T = game.start().play(0).play(1), game.tables()
+    for k in rng.sample(range(game.symmetries), 6):
+        assert state.transformed(k).row.tolist() == rename(state.row, names[k], T).tolist()
+        assert [game.rules.transform_action(e, k, T) for e in range(T.edges)] == [
+            renamed_edge(e, names[k], T) for e in range(T.edges)
+        ]
 
 
 def test_a_finished_game_keeps_its_mark() -> None:

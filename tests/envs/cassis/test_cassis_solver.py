@@ -35,6 +35,7 @@ def test_values_equal_the_twin_s(n: int, most_left: int) -> None:
         assert solution.best_actions == best
         assert solver.solve(state, "best").best_actions == best
         assert solver.solve(state, "none").best_actions[0] in best
+        assert solver.solve(state, "move").line == solver.solve(state, "none").line[:1]
         assert_line_plays_out(state, solution.line, twin.value(p))
 
 
@@ -67,11 +68,12 @@ def test_values_equal_the_article_s_search() -> None:
 def test_moves_map_back_through_a_renaming() -> None:
     game = leafwise.game("cassis", n=7)
     solver, twin, rng, T = Solver(game), Twin(game.options), Random(2), game.tables()
+    renamed = game.rules.transform_action
     for _ in range(10):
         state = game.parse(twin.write(twin.random_position(rng, 6)))
         best = solver.solve(state).best_actions
-        for k in (5, 17, 23):
-            image = {game.actions[T.renamed[k, game.action(name)]] for name in best}
+        for k in (5, 1717, 5039):
+            image = {game.actions[renamed(game.action(name), k, T)] for name in best}
             assert set(solver.solve(state.transformed(k)).best_actions) == image
 
 

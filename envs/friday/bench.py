@@ -1,0 +1,53 @@
+"""Measures the best-first search: positions taken from its queue, and generated and scored, per second."""
+
+from __future__ import annotations
+
+from multiprocessing import get_context
+from time import perf_counter
+
+from leafwise.envs.core.game import Game
+from leafwise.envs.friday.fridai import BestFirst, Cards
+from leafwise.envs.registry import game as find_game
+
+POSITIONS = {
+    "start": "turn=choose phase=green life=20 pirates=P3,P7 stack=S1*5,S2*8,S3*3,S4,S5 "
+    "hazards=W1*2,W3*2,W5*2,W7,W8,W9,E1*2,E3*2,E5,E6,E7,E8,F1,F2,F3,F4,F5,F6,N1,N2,N3,N4,C1 "
+    "aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3 active=W10,C1",
+    "yellow": "turn=fight phase=yellow life=12 pirates=P3,P7 stack=S1*3,S2*4,S3*2,W1*2,W8,E5,F3,C1 "
+    "discard=S2*3,S3,S4,S5,E3*2,G2 hazards=W3*2,W5*2,E1*2,E6,E7,F1 away=F2,F4,N1,N2 aging=G1,G2,G5,G7,D1,D2,D3 "
+    "active=N3 left=S1,S2,W7,E8,F6 free=3",
+    "pirates": "turn=choose phase=pirates life=9 pirates=P5,P9 stack=S2*3,S3*2,S4,S5,W1,W7,W8,W10,E1,E3*2,E7,F1,F2,F6,N1,N4,C1 "
+    "discard=W3,W5,E6,E8,F4,N2,C1,G2,G5 away=W3,W5,F5,N3 aging=G5,G7,D1,D2,D3",
+}
+"""An early decision, a fight with abilities on the table, and the last fights."""
+
+
+def measure(text: str, states: int, seconds: float, variant: Game | None = None) -> tuple[float, float]:
+    """Returns positions expanded and generated per second, the best of repeated searches in `seconds`."""
+    game = variant or find_game("friday")
+    search, state = BestFirst(game, states), game.parse(text)
+    search(state, Cards(0))  # loads the machine code and touches the memory
+    best, end, seed = (0.0, 0.0), perf_counter() + seconds, 1
+    while best == (0.0, 0.0) or perf_counter() < end:
+        found = search(state, Cards(seed))
+        best = max(best, (found.expanded / found.seconds, found.generated / found.seconds))
+        seed += 1
+    return best
+
+
+def bench_fridai(seconds: float, states: int = 20_000) -> dict[str, float]:
+    """Returns rates by position, and how much faster two processes are than one (2: perfectly).
+
+    Keys are `fridai/POSITION expanded/s`, the same with `generated/s`, and `fridai/two processes`.
+    """
+    rates = {}
+    for name, text in POSITIONS.items():
+        expanded, generated = measure(text, states, seconds)
+        rates[f"fridai/{name} expanded/s"] = expanded
+        rates[f"fridai/{name} generated/s"] = generated
+    text = POSITIONS["yellow"]
+    with get_context("spawn").Pool(2) as pool:
+        pair = pool.starmap(measure, [(text, states, seconds)] * 2)
+        alone = pool.apply(measure, (text, states, seconds))
+    rates["fridai/two processes"] = (pair[0][0] + pair[1][0]) / alone[0]
+    return rates

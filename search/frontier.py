@@ -1,0 +1,337 @@
+"""Batched leaves: a tree is grown into arrays, all its leaves are valued in a few calls, and the values are backed up.
+
+The tree is that of `templates.depth_first`, node for node. The expansion is compiled once per game, whatever the
+evaluator: what the evaluator states (its stage, its rule for finished games) is handed over at run time. Equal leaf rows
+are valued once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.jit import jit, specialise
+from leafwise.envs.core.rules import CHANCE, TERMINAL, Rules, copy_row, row_hash
+from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES, STOPPED
+from leafwise.search.templates import EVALUATE, RETURNS, constants
+
+ROWS, BYTES = 1 << 18, 1 << 26
+"""Nodes that a tree may have, and memory of their rows; a larger tree is taken apart at the root, and its subtrees follow one
+after another. (A tree has room for the children of one node, however wide.)"""
+BATCH = 1 << 13
+"""Most rows that an evaluator is handed at once; between two calls a search can be stopped."""
+
+MAX, MIN, AVERAGE, LEAF, NEGATED, KNOWN = 0, 1, 2, 3, 4, 5
+"""Kinds of nodes: decisions of player 0 and 1, chance, leaves as they are and with the other sign, finished games."""
+
+ASKED = 2
+"""Where `Tree.counts` holds the number of leaves that the evaluator is asked for."""
+
+POLL = np.uint64(1023)
+ZERO, ONE = np.uint64(0), np.uint64(1)
+hash_of = jit(inline=True)(row_hash)
+
+
+class Asking(NamedTuple):
+    """What an evaluator states and what a search leaves out, known at run time only."""
+
+    stage: int
+    to_go: bool
+    rule: int
+    win: float
+    draw: float
+    loss: float
+    cutoff: float
+    """Decisions reached with a smaller probability than this are leaves (0: exact)."""
+
+
+class Tree(NamedTuple):
+    """Nodes in breadth-first order, so that the children of a node follow each other and come after it; [rows] each."""
+
+    P: NDArray[np.float64]
+    """Probability among the children of a chance node."""
+    reach: NDArray[np.float64]
+    """Probability of all chance on the way from the root."""
+    first: NDArray[np.uint32]
+    """First child; of a leaf, its row in the batch."""
+    end: NDArray[np.uint32]
+    """One past the last child."""
+    kind: NDArray[np.uint8]
+    left: NDArray[np.uint8]
+    """Depth left below the node."""
+    value: NDArray[np.float64]
+    """Player 0's value; of a leaf before the back-up, what is added to its number."""
+    counts: NDArray[np.int64]
+    """As in `frames.Buffers`, for this tree."""
+
+
+def expand(S, N, A, most, asking, T):
+    """Grows the tree of row 0 by the children of its first `most` nodes; returns how many nodes it then has."""
+    rows = np.uint64(S.shape[0])
+    top, i = ONE, ZERO
+    while i < top and i < most:
+        if i & POLL == ZERO and T.stop[0]:
+            N.counts[FAILED] = STOPPED
+            return top
+        player = current_player(S, i, T)
+        left = np.int64(N.left[i])
+        N.value[i] = 0.0
+        leaf = player == TERMINAL or (player != CHANCE and N.reach[i] < asking.cutoff)
+        if left == 0 and not leaf:
+            here = stage(S, i, T)
+            leaf = here == asking.stage or here == 0
+        if leaf:
+            N.counts[LEAVES] += 1
+            outcome = np.float64(returns(S, i, T))
+            if player != TERMINAL or asking.rule == EVALUATE:
+                N.counts[ASKED] += 1
+                N.kind[i] = NEGATED if player == 1 else LEAF
+                if asking.to_go:
+                    N.value[i] = outcome
+            else:
+                N.kind[i] = KNOWN
+                if asking.rule == RETURNS:
+                    N.value[i] = outcome
+                else:
+                    N.value[i] = asking.win if outcome > 0 else asking.loss if outcome < 0 else asking.draw
+        elif player == CHANCE:
+            if top + MAX_OUTCOMES > rows:
+                N.counts[FAILED] = NO_ROWS
+                return top
+            N.kind[i] = AVERAGE
+            N.first[i] = top
+            top += np.uint64(chance_outcomes(S, i, N.P, top, T))
+            N.end[i] = top
+            for o in range(np.uint64(N.first[i]), top):
+                N.left[o] = left
+                N.reach[o] = N.reach[i] * N.P[o]
+        else:
+            N.counts[NODES] += 1
+            n = np.int64(legal_actions(S, i, A, T))
+            if top + np.uint64(n) > rows:
+                N.counts[FAILED] = NO_ROWS
+                return top
+            N.kind[i] = player
+            N.first[i] = top
+            for k in range(n):
+                apply_action(S, i, A[k], top, T)
+                N.left[top] = left - np.int64(action_cost(S, i, A[k], T))
+                N.reach[top] = N.reach[i]
+                top += ONE
+            N.end[i] = top
+        i += ONE
+    return top
+
+
+def value_rows(S, V, T):
+    """Values the rows of S one after another with the compiled evaluator, unless it is stopped."""
+    for i in range(np.uint64(S.shape[0])):
+        if T.stop[0]:
+            return
+        V[i] = value(S, np.uint64(i), T)
+
+
+@jit(inline=True)
+def equal_rows(S, i, j):
+    """Whether rows i and j are equal."""
+    for w in range(S.shape[1]):  # noqa: SIM110  (compiled code has no generators)
+        if S[i, w] != S[j, w]:
+            return False
+    return True
+
+
+@jit
+def gather(S, N, n, slots):
+    """Moves the rows of the leaves among n nodes to the front of S, equal ones once; returns how many there are.
+
+    `slots` (uint32, all 0, a power of two above the number of leaves) is a hash table of row + 1; rows are compared whole.
+    """
+    mask = np.uint64(slots.shape[0] - 1)
+    m = ZERO
+    for i in range(n):
+        if N.kind[i] == LEAF or N.kind[i] == NEGATED:
+            at = hash_of(S, i, N) & mask
+            while slots[at] != 0 and not equal_rows(S, i, np.uint64(slots[at] - 1)):
+                at = (at + ONE) & mask
+            if slots[at] == 0:
+                copy_row(S, i, m)
+                m += ONE
+                slots[at] = m
+            N.first[i] = slots[at] - 1
+    return m
+
+
+@jit
+def back_up(N, n, V):
+    """Turns the numbers of the leaves, V, into the values of all n nodes."""
+    for k in range(ONE, n + ONE):
+        i = n - np.uint64(k)
+        kind = N.kind[i]
+        first = np.uint64(N.first[i])
+        if kind == LEAF:
+            N.value[i] += V[first]
+        elif kind == NEGATED:
+            N.value[i] -= V[first]
+        elif kind == AVERAGE:
+            total = 0.0
+            for o in range(first, np.uint64(N.end[i])):
+                total += N.P[o] * N.value[o]
+            N.value[i] = total
+        elif kind != KNOWN:
+            best = N.value[first]
+            for o in range(first + ONE, np.uint64(N.end[i])):
+                better = N.value[o] < best if kind == MIN else N.value[o] > best
+                if better:
+                    best = N.value[o]
+            N.value[i] = best
+
+
+@cache
+def compiled_expand(rules: Rules, name: str, max_outcomes: int, room: Path) -> Any:
+    """Returns a game's compiled `expand`, over the actions that a search considers."""
+    scope = {**rules.injected(), "MAX_OUTCOMES": np.uint64(max_outcomes)}
+    scope["legal_actions"] = scope.get("candidates", scope["legal_actions"])
+    return specialise(expand, f"{name}_{max_outcomes}", scope, room)
+
+
+Values = Callable[[NDArray[Any], NDArray[np.float64], Any], None]
+"""(rows [n, width], numbers [n] to fill, T): values a batch."""
+
+
+def values_of(evaluator: Evaluator, room: Path) -> Values:
+    """Returns what values a batch: the evaluator's own `batch`, or a compiled loop over its `value`."""
+    if evaluator.batch is None:
+        return compiled_values(evaluator.value, evaluator.room or room)
+    batch = evaluator.batch
+
+    def fill(rows: NDArray[Any], V: NDArray[np.float64], T: Any) -> None:
+        found = np.asarray(batch(rows, T), dtype=np.float64)
+        if found.shape != V.shape:
+            raise ValueError(f"evaluator {evaluator.name!r}: expected {V.shape} values of a batch, got {found.shape}")
+        V[:] = found
+
+    return fill
+
+
+@cache
+def compiled_values(value: Any, room: Path) -> Values:
+    """Returns the compiled loop over an evaluator's `value`."""
+    loop: Values = specialise(value_rows, value.__qualname__, {"value": value}, room)
+    return loop
+
+
+class Frontier:
+    """Values positions by trees with batched leaves. One instance serves one thread."""
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: Evaluator,
+        T: Any,
+        *,
+        cutoff: float = 0.0,
+        rows: int | None = None,
+        batch: int = BATCH,
+    ) -> None:
+        """Compiles the expansion, or finds it in the cache.
+
+        Args:
+            T: the search's tables, with the evaluator's weights and the stop byte that ends a search.
+            rows: nodes that one tree may have; memory is some 50 bytes and a row for each (default: ROWS, BYTES of rows).
+            batch: most rows that the evaluator is handed at once.
+        """
+        least = 1 + max(game.max_actions, game.max_outcomes)
+        if rows is None:
+            rows = max(least, min(ROWS, BYTES // game.rows(1).nbytes))
+        if rows < least or batch < 1:
+            raise ValueError(f"frontier: expected at least {least} rows and a batch of 1, got {rows!r} and {batch!r}")
+        fixed = constants(game, evaluator)
+        rule = ("LEAF_STAGE", "TO_GO", "TERMINAL_RULE", "WIN", "DRAW", "LOSS")
+        self._asking = Asking(*(fixed[name] for name in rule), float(cutoff))
+        self._values, self._batch = values_of(evaluator, game.room), batch
+        self._expand = compiled_expand(game.rules, game.name, game.max_outcomes, game.room)
+        self._T, self._bare = T, T._replace(leaf=())  # the expansion is one for all weights
+        self._S = game.rows(rows)
+        self._N = Tree(
+            P=np.zeros(rows),
+            reach=np.zeros(rows),
+            first=np.zeros(rows, dtype=np.uint32),
+            end=np.zeros(rows, dtype=np.uint32),
+            kind=np.zeros(rows, dtype=np.uint8),
+            left=np.zeros(rows, dtype=np.uint8),
+            value=np.zeros(rows),
+            counts=np.zeros(4, dtype=np.int64),
+        )
+        self._A = np.zeros(game.max_actions, dtype=np.int64)
+        self._slots = np.zeros(1 << (2 * rows).bit_length(), dtype=np.uint32)
+        self._V = np.zeros(rows)
+        self.asked = 0
+        """Rows that the evaluator was handed, equal ones of one tree once."""
+
+    def __call__(
+        self, row: NDArray[Any], depth: int, counts: NDArray[np.int64], reach: float = 1.0
+    ) -> tuple[float, list[float]]:
+        """Returns player 0's value of a row, and the values of its children (actions or outcomes, in order).
+
+        Adds nodes and leaves to `counts` as `Buffers.counts` has them, and writes there why the search failed, if it did.
+        """
+        n = self._grow(row, depth, reach, self._N.P.size)
+        if self._N.counts[FAILED] == NO_ROWS:
+            return self._apart(row, depth, reach, counts)
+        counts += self._N.counts * (1, 1, 0, 1)  # HITS, elsewhere ASKED, stays what it is
+        if counts[FAILED]:
+            return 0.0, []
+        back_up(self._N, n, self._value_leaves(n))
+        if self._T.stop[0]:
+            counts[FAILED] = STOPPED
+        N = self._N
+        inner = N.kind[0] in (MAX, MIN, AVERAGE)
+        return float(N.value[0]), N.value[N.first[0] : N.end[0]].tolist() if inner else []
+
+    def _grow(self, row: NDArray[Any], depth: int, reach: float, most: int) -> np.uint64:
+        """Grows the tree of a row by the children of its first `most` nodes; returns its number of nodes."""
+        self._S[0] = row
+        self._N.left[0], self._N.reach[0] = depth, reach
+        self._N.counts[:] = 0
+        return np.uint64(self._expand(self._S, self._N, self._A, np.uint64(most), self._asking, self._bare))
+
+    def _apart(
+        self, row: NDArray[Any], depth: int, reach: float, counts: NDArray[np.int64]
+    ) -> tuple[float, list[float]]:
+        """Values a tree that is too large: the subtrees of its root one after another."""
+        N = self._N
+        n = self._grow(row, depth, reach, 1)
+        counts += N.counts * (1, 1, 0, 1)
+        if counts[FAILED]:
+            return 0.0, []
+        kind, P = N.kind[0], N.P[1:n].copy()
+        children = list(zip(self._S[1:n].copy(), N.left[1:n].tolist(), N.reach[1:n].tolist(), strict=True))
+        values: list[float] = []
+        for child in children:
+            if counts[FAILED]:
+                return 0.0, []
+            values.append(self(child[0], child[1], counts, child[2])[0])
+        if kind == AVERAGE:
+            return float(sum(p * v for p, v in zip(P.tolist(), values, strict=True))), values
+        return min(values) if kind == MIN else max(values), values
+
+    def _value_leaves(self, n: np.uint64) -> NDArray[np.float64]:
+        """Returns the evaluator's numbers for the leaves of the tree, a row of the batch each; less if it is stopped."""
+        size = 1 << int(2 * self._N.counts[ASKED] + 1).bit_length()
+        slots = self._slots[:size]
+        slots[:] = 0
+        m = int(gather(self._S, self._N, n, slots))
+        self.asked += m
+        for start in range(0, m, self._batch):
+            if self._T.stop[0]:
+                break
+            rows = self._S[start : min(start + self._batch, m)]
+            self._values(rows, self._V[start : start + len(rows)], self._T)
+        return self._V

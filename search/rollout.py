@@ -1,0 +1,144 @@
+"""The Monte Carlo leaf: a position is worth the mean return of games played out from it.
+
+`rollout:n=20,policy=random,seed=0`: n games, by random moves or by `greedy:SCORE`. Each row has random numbers of its own, derived
+from its key and the seed, so that the value is a function of the row: transpositions and repeated searches agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.greedy import compiled_greedy, rows_needed
+from leafwise.envs.core.jit import specialise
+from leafwise.envs.core.rules import CHANCE, TERMINAL, Rules
+from leafwise.envs.core.stream import below, mix
+
+GAMES = 20
+"""Games per value if nothing else is said."""
+MOST_GAMES = 1_000_000
+OPTIONS = ("n", "policy", "seed")
+ZERO, ONE = np.uint64(0), np.uint64(1)
+
+
+class RolloutWeights(NamedTuple):
+    """The evaluator's part of `T`."""
+
+    games: int
+    seed: np.uint64
+    tables: Any
+    """What the policy's score is handed as `T`; () for random moves."""
+    stream: NDArray[np.uint64]
+    """Scratch: the random numbers of one row."""
+    actions: NDArray[np.int64]
+    """Scratch: legal actions."""
+    rows: NDArray[Any]
+    """Scratch: the game that is played, and what a greedy choice needs."""
+    P: NDArray[np.float64]
+    """Scratch: probabilities of those rows."""
+
+
+def random_action(S, i, R, T):
+    """Returns one of the legal actions of row i, each as often, drawn from stream R."""
+    n = legal_actions(S, i, T.leaf.actions, T)
+    return T.leaf.actions[below(R, n)]
+
+
+def best_action(S, i, R, T):
+    """Returns the action of row i that a score likes best one decision ahead, ties broken by stream R."""
+    W = T.leaf
+    return greedy_action(S, i, i + ONE, W.actions, W.P, R, W.tables)
+
+
+def rollout_value(S, i, T):
+    """Returns the mean return of the games played out from row i, for the player who acts; 0 once it is stopped."""
+    W = T.leaf
+    G, R = W.rows, W.stream
+    R[0], R[1] = mix(np.uint64(key(S, i, T)) ^ mix(W.seed)), ZERO
+    total = 0.0
+    for _ in range(W.games):
+        for w in range(S.shape[1]):
+            G[ZERO, w] = S[i, w]
+        player = current_player(G, ZERO, T)
+        while player != TERMINAL:
+            if T.stop[0]:
+                return 0.0
+            if player == CHANCE:
+                sample_outcome(G, ZERO, R, T)
+            else:
+                apply_action(G, ZERO, choose(G, ZERO, R, T), ZERO, T)
+            player = current_player(G, ZERO, T)
+        total += returns(G, ZERO, T)
+    mean = total / W.games
+    return -mean if current_player(S, i, T) == 1 else mean
+
+
+@cache
+def compiled(rules: Rules, name: str, greedy: Callable[..., Any] | None, room: Path) -> Callable[..., Any]:
+    """Returns a game's compiled `rollout_value` with random moves or a greedy choice."""
+    policy = "random" if greedy is None else greedy.__qualname__
+    scope = {**rules.injected(), "greedy_action": greedy}
+    template = random_action if greedy is None else best_action
+    scope["choose"] = specialise(template, f"{name}_{policy}", scope, room, inline=True)
+    value: Callable[..., Any] = specialise(rollout_value, f"{name}_{policy}", scope, room)
+    return value
+
+
+def rollout(game: Game, n: int = GAMES, policy: str = "random", seed: int = 0) -> Evaluator:
+    """Returns the mean return of `n` games played out as a leaf evaluator; games are undiscounted and played to the end.
+
+    `policy` is `random`, `greedy` or `greedy:SCORE`, for both players. Raises ValueError for other options.
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_GAMES:
+        raise ValueError(f"rollout: expected n of 1 to {MOST_GAMES:,} games, got {n!r}")
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 64:
+        raise ValueError(f"rollout: expected a seed of 0 to 2**64 - 1, got {seed!r}")
+    kind, _, name = policy.partition(":")
+    if kind not in ("random", "greedy") or policy in ("random:", "greedy:") or (kind == "random" and name):
+        raise ValueError(f"rollout: expected policy random, greedy or greedy:SCORE, got {policy!r}")
+    score = game.score(name) if kind == "greedy" else None
+    rows = 1 + (rows_needed(game) if score else 0)
+    given = [("n", n, None), ("policy", policy, "random"), ("seed", seed, 0)]
+    return Evaluator(
+        "rollout:" + ",".join(f"{option}={value}" for option, value, default in given if value != default),
+        compiled(game.rules, game.name, compiled_greedy(game, score) if score else None, game.room),
+        RolloutWeights(
+            games=n,
+            seed=np.uint64(seed),
+            tables=game.tables(score) if score else (),
+            stream=np.zeros(2, dtype=np.uint64),
+            actions=np.zeros(game.max_actions, dtype=np.int64),
+            rows=game.rows(rows),
+            P=np.zeros(rows),
+        ),
+        low=game.return_range[0],
+        high=game.return_range[1],
+        scratch=("stream", "actions", "rows", "P", *(f"tables.{name}" for name in game.scratch if score)),
+        slow=True,
+    )
+
+
+def is_rollout(text: str) -> bool:
+    """Whether a leaf's name is that of a roll-out."""
+    return text.partition(":")[0] == "rollout"
+
+
+def parse_rollout(game: Game, text: str) -> Evaluator:
+    """Returns the leaf that `rollout:n=20,policy=greedy:SCORE,seed=0` names; raises ValueError for other options."""
+    options: dict[str, Any] = {}
+    for word in filter(None, text.partition(":")[2].split(",")):
+        option, equals, value = word.partition("=")
+        if option not in OPTIONS or not equals:
+            raise ValueError(f"leaf {text!r}: expected options among {', '.join(OPTIONS)}, got {word!r}")
+        try:
+            options[option] = value if option == "policy" else int(value)
+        except ValueError:
+            raise ValueError(f"leaf {text!r}: expected a whole number for {option}, got {value!r}") from None
+    return rollout(game, **options)

@@ -1,0 +1,205 @@
+"""What holds in every game of Friday: every card is somewhere once, life is bounded, games end, the guard holds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leafwise.envs.core.env import GameEnv
+from leafwise.envs.core.state import State
+from leafwise.envs.core.stream import new_stream
+from leafwise.envs.friday import GAME
+from leafwise.envs.friday import layout as at
+from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_KNOWLEDGE, KIND, NAMES, VERY_STUPID
+from leafwise.envs.friday.text import cards_in, field, sequence_in
+from twins.friday import Twin
+
+VARIANTS: list[dict[str, Any]] = [
+    {},
+    {"level": 2},
+    {"level": 3, "destroy": "immediate"},
+    {"level": 4, "empty_aging": "reshuffle_only", "double_needs_source": False},
+]
+
+
+def cards_of(row: Any) -> Counter[int]:
+    """Counts every card of a row, wherever it is."""
+    found: Counter[int] = Counter()
+    for w in (at.STACK, at.DISCARD, at.LEFT, at.LEFT_USED, at.RIGHT, at.RIGHT_USED, at.DOWN):
+        found.update(cards_in(row[w]))
+    found.update(sequence_in(field(row[at.FIGHT], at.LOOKED_AT, at.M18)))
+    hazards, shift = int(row[at.HAZARDS]), int(at.HAZARD_SHIFT)
+    found.update(cards_in((hazards & int(at.HAZARD_MASK)) << shift))
+    found.update(cards_in(hazards >> int(at.HAZARD_BITS) << shift))
+    found.update(cards_in(field(row[at.STATUS], at.AGING_AT, at.M11) << int(at.AGING_SHIFT)))
+    kinds = [field(row[at.STATUS], where, at.M6) - 1 for where in (at.HAZARD_AT, at.SECOND_HAZARD_AT)]
+    found.update(kind for kind in kinds if kind >= 0)
+    return found
+
+
+def careful(state: State, rng: Random) -> str:
+    """Prefers actions that keep a game going: cheap hazards, abilities, and few paid cards."""
+    names = state.legal_names
+    if "end" in names and len(names) > 1 and rng.random() < 0.8:
+        names = tuple(name for name in names if name != "end") if rng.random() < 0.7 else ("end",)
+    return rng.choice(names)
+
+
+def games(options: dict[str, Any], seeds: range) -> Any:
+    """Yields (state, next state) along games: from the start, and from the twin's fights of every phase."""
+    game = GAME.variant(**options)
+    rng = Random(seeds.start)
+    starts = [game.start() for _ in seeds] + [game.parse(text) for text in Twin(game.options).unusual(rng)]
+    for k, state in enumerate(starts):
+        stream = new_stream(k)
+        for _ in range(2000):
+            if state.is_terminal:
+                break
+            after = state.sample(stream) if state.is_chance else state.play(careful(state, rng))
+            yield state, after
+            state = after
+        assert state.is_terminal
+
+
+@pytest.mark.parametrize("options", VARIANTS, ids=str)
+def test_no_card_is_made_or_lost(options: dict[str, Any]) -> None:
+    removing = 0
+    for state, after in games(options, range(4)):
+        gone = cards_of(state.row) - cards_of(after.row)
+        assert not cards_of(after.row) - cards_of(state.row), f"{state} -> {after}"
+        if gone:  # removed from the game: after a lost fight, face-down, or at once under destroy="immediate"
+            removing += 1
+            text = str(state)
+            down = cards_in(state.row[at.DOWN])
+            by_loss = text.startswith("turn=remove") and sum(gone.values()) == 1
+            by_destroy = "ability=destroy" in text and options.get("destroy") == "immediate"
+            assert by_loss or by_destroy or gone == Counter(down), f"{state} -> {after}"
+    assert removing > 5
+
+
+@pytest.mark.parametrize("options", VARIANTS, ids=str)
+def test_life_and_counters_stay_within_bounds(options: dict[str, Any]) -> None:
+    for _, after in games(options, range(4, 7)):
+        most = int(after.game.tables().max_life)
+        assert field(after.row[at.STATUS], at.LIFE_AT, at.M5) <= most
+        assert field(after.row[at.FIGHT], at.USES_AT, at.M7) <= 64
+        known = int(after.row[at.KNOWN])
+        kinds = Counter(sequence_in(known >> int(at.TOP_AT)) + sequence_in(known & int(at.QUEUE_MASK)))
+        assert not kinds - Counter(cards_in(after.row[at.STACK]))
+
+
+def test_all_cards_are_there_at_the_start() -> None:
+    for level in (1, 2, 3, 4):
+        expected = Counter({k: card.copies for k, card in enumerate(CARDS) if level > 2 or k != VERY_STUPID})
+        for seed in range(5):
+            assert cards_of(GAME.variant(level=level).new(seed).row) == expected
+    assert sum(card.copies for card in CARDS[:FIRST_KNOWLEDGE]) == 18
+    assert sum(card.copies for card in CARDS[FIRST_KNOWLEDGE:FIRST_AGING]) == 30
+    assert sum(card.value * card.copies for card in CARDS[:FIRST_KNOWLEDGE]) == 0
+    assert sum(card.value * card.copies for card in CARDS[FIRST_KNOWLEDGE:FIRST_AGING]) == 42
+
+
+def test_the_guard_masks_abilities() -> None:
+    text = "turn=fight phase=green life=20 pirates=P1,P2 stack=S2*3 active=N1 left=W1,W10,S2 free=2 uses={} aging=G1,D1,D2,D3"
+    assert any(name.startswith("use") for name in GAME.parse(text.format(63)).legal_names)
+    assert not any(name.startswith("use") for name in GAME.parse(text.format(64)).legal_names)
+
+
+def test_cards_below_the_pile_can_go_round_and_round_until_the_guard() -> None:
+    state = GAME.parse(
+        "turn=fight phase=green life=5 pirates=P1,P2 active=N1 left=W1,W10,E8 right=W7 free=4 aging=G1,D1,D2,D3"
+    )
+    uses = 0
+    for _ in range(600):
+        names = state.legal_names
+        if state.is_chance:
+            state = state.outcomes()[0][1]
+        elif "draw" in names:
+            state = state.play("draw")
+        elif any(name.startswith(("use", "card")) for name in names):
+            state = state.play(next(name for name in names if name.startswith(("use", "card"))))
+        else:
+            break
+        uses = field(state.row[at.FIGHT], at.USES_AT, at.M7)
+    assert 3 < uses <= 64
+
+
+@pytest.mark.parametrize("reward", ["returns", "score", "shaped"])
+def test_rewards(reward: str) -> None:
+    env = GameEnv("friday", reward=reward)
+    _, info = env.reset(seed=4)
+    total, done, start = 0.0, False, env.state
+    while not done:
+        _, value, done, _, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))
+        total += float(value)
+    end = env.state
+    if reward == "returns":
+        assert total == 0.0
+    elif reward == "score":
+        assert total == hand_counted_score(end)
+    else:
+        beaten = sum(n for kind, n in cards_of(start.row).items()) and red_value(start) - red_value(end)
+        life = field(end.row[at.STATUS], at.LIFE_AT, at.M5)
+        assert total == pytest.approx(beaten / 198 + 0.2 * (life - 20) / 22)
+
+
+def left_hazards(state: State) -> Counter[str]:
+    """Counts the hazards not beaten, by name."""
+    words = dict(word.split("=") for word in str(state).split())
+    found: Counter[str] = Counter()
+    for name in ("hazards", "away", "active"):
+        for part in filter(None, words.get(name, "").split(",")):
+            card, _, n = part.partition("*")
+            found[card] += int(n or 1)
+    return found
+
+
+def red_value(state: State) -> int:
+    """Adds up the red values of the hazards not beaten."""
+    return sum({"W": 3, "E": 6, "F": 8, "N": 11, "C": 14}[card[0]] * n for card, n in left_hazards(state).items())
+
+
+def hand_counted_score(state: State) -> int:
+    """Counts the booklet's score of a lost game without beaten pirates."""
+    words = dict(word.split("=") for word in str(state).split())
+    points = -3 * sum(left_hazards(state).values())
+    for name in ("stack", "top", "bottom", "discard", "left", "right"):
+        for part in filter(None, words.get(name, "").split(",")):
+            card, _, n = part.partition("*")
+            kind = KIND[card.partition("^")[0].rstrip("!")]
+            points += int(n or 1) * (-5 if kind >= FIRST_AGING else CARDS[kind].value)
+    return points
+
+
+def test_final_score_of_a_win() -> None:
+    from leafwise.envs.friday.scores import final_score
+
+    state = GAME.parse(
+        "turn=won phase=pirates life=6 pirates=P2,P3 beaten=P2,P3 stack=C1*2,N1,S1,G1 away=W1,W3 aging=D1"
+    )
+    assert final_score(np.array([state.row]), np.uint64(0), GAME.tables()) == 4 + 4 + 3 - 1 - 5 + 30 + 30 - 6
+
+
+@settings(max_examples=40, deadline=None, database=None, derandomize=True)
+@given(st.integers(0, 2**32), st.sampled_from(range(4)))
+def test_equal_situations_are_equal_rows(seed: int, variant: int) -> None:
+    """However a position is written, its row is one."""
+    game = GAME.variant(**VARIANTS[variant])
+    rng = Random(seed)
+    naive = Twin(game.options)
+    position = naive.random_fight(rng, pirates=rng.random() < 0.5)
+    text = naive.write(position)
+    rng.shuffle(position.table)
+    rng.shuffle(position.stack)
+    rng.shuffle(position.discard)
+    words = text.split()
+    rng.shuffle(words)
+    assert game.parse(" ".join(words)) == game.parse(naive.write(position)) == game.parse(text)
+    assert str(game.parse(text)) == text
+    assert NAMES[0] == "S1"

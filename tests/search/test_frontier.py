@@ -1,0 +1,146 @@
+"""Batched leaves: the same tree and values as depth-first, whatever values the batch."""
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from contract.cases import GAMES, decisions_of
+from games import dice, solitaire
+from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.registry import game
+from leafwise.search import Search, Stopped
+from leafwise.search.frontier import Frontier
+
+SCORES = [(g, g.default_score) for g in GAMES] + [(dice.GAME, "lead_at_die"), (solitaire.GAME, "points_and_discards")]
+
+
+def in_numpy(rows, T):
+    """The score points_and_discards of solitaire."""
+    return rows[:, solitaire.POINTS] + 2.0 * rows[:, solitaire.DISCARDS]
+
+
+def in_torch(rows, T):
+    """The same, as single floats in a tensor."""
+    return torch.from_numpy(rows.astype(np.float32))[:, [solitaire.POINTS, solitaire.DISCARDS]] @ torch.tensor([1.0, 2])
+
+
+def batch_only(evaluator, batch):
+    return replace(evaluator, value=None, batch=batch)
+
+
+def assert_same(found, expected):
+    assert found.values == expected.values
+    assert (found.value, found.action) == (expected.value, expected.action)
+    assert (found.nodes, found.leaves, found.depth) == (expected.nodes, expected.leaves, expected.depth)
+
+
+@pytest.mark.parametrize(("g", "score"), SCORES, ids=lambda v: getattr(v, "name", str(v)))
+def test_the_tree_is_that_of_depth_first(g, score):
+    evaluator, depth = g.score(score), 3 if g.max_outcomes < 10 else 1
+    plain, batched = Search(g, evaluator, depth, pruning=False), Search(g, evaluator, depth, batched=True)
+    for state in decisions_of(g)[::3]:
+        assert_same(batched(state), plain(state))
+        after = state.play(state.legal_actions[0])
+        if not after.is_terminal:
+            assert_same(batched(after), plain(after))
+
+
+def test_threes_at_depth_two():
+    g = game("threes")
+    plain, batched = (Search(g, g.score("rows"), 2, batched=flag) for flag in (False, True))
+    for state in decisions_of(g)[:10]:
+        assert_same(batched(state), plain(state))
+
+
+@pytest.mark.parametrize("batch", [in_numpy, in_torch])
+def test_an_evaluator_for_batches_only_is_searched_in_batches(batch):
+    g = solitaire.GAME
+    evaluator = g.score("points_and_discards")
+    plain, batched = Search(g, evaluator, 3), Search(g, batch_only(evaluator, batch), 3)
+    for state in decisions_of(g):
+        assert_same(batched(state), plain(state))
+        assert batched(state).line == plain(state).line
+        assert state.value(batched.evaluator) == state.value(evaluator)
+
+
+@pytest.mark.parametrize("g", [dice.GAME, solitaire.GAME], ids=lambda g: g.name)
+def test_a_cutoff_leaves_out_the_same_nodes(g):
+    plain, batched = (Search(g, g.score(), 4, cutoff=0.05, pruning=False, batched=flag) for flag in (False, True))
+    exact = Search(g, g.score(), 4, pruning=False)
+    fewer = 0
+    for state in decisions_of(g):
+        assert_same(batched(state), plain(state))
+        fewer += plain(state).nodes < exact(state).nodes
+    assert fewer > 0
+
+
+@pytest.mark.parametrize("g", [dice.GAME, solitaire.GAME], ids=lambda g: g.name)
+def test_a_tree_that_is_too_large_is_taken_apart(g):
+    evaluator = g.score()
+    T = g.tables(evaluator)
+    whole, parts = Frontier(g, evaluator, T), Frontier(g, evaluator, T, rows=40, batch=7)
+    for state in decisions_of(g):
+        counts = np.zeros((2, 4), dtype=np.int64)
+        (value, values), (same, others) = whole(state.row, 3, counts[0]), parts(state.row, 3, counts[1])
+        assert [same, *others] == pytest.approx([value, *values], rel=1e-12)
+        assert counts[0].tolist() == counts[1].tolist()
+    assert parts.asked > whole.asked
+
+
+def test_equal_leaves_are_asked_once():
+    g, seen = solitaire.GAME, []
+
+    def batch(rows, T):
+        seen.extend(map(bytes, rows))
+        return in_numpy(rows, T)
+
+    state = g.parse("deck=2,2,2,2,1 piles=0,0 card=5 discards=2 points=0")
+    search = Search(g, batch_only(g.score("points_and_discards"), batch), 3)
+    leaves = search(state).leaves
+    assert len(seen) == len(set(seen)) < leaves
+
+
+def test_a_batch_of_the_wrong_size_is_refused():
+    g = solitaire.GAME
+    search = Search(g, batch_only(g.score(), lambda rows, T: np.zeros((len(rows), 1))), 1)
+    with pytest.raises(ValueError, match=r"evaluator 'hope': expected \(\d+,\) values of a batch, got \(\d+, 1\)"):
+        search(g.new(900_000))
+
+
+def test_what_needs_a_compiled_value_says_so():
+    g = solitaire.GAME
+    evaluator = batch_only(g.score(), in_numpy)
+    with pytest.raises(ValueError, match="evaluator 'hope': expected a compiled value, got one for batches only"):
+        Search(g, evaluator, 2, batched=False)
+    for options in ({"table_mb": 1}, {"pruning": True}, {"width": 2}, {"threads": 2}):
+        with pytest.raises(ValueError, match="expected batched without pruning, table_mb, width and more threads, got"):
+            Search(g, evaluator, 2, **options)
+    with pytest.raises(ValueError, match="evaluator 'none': expected a value, a batch or both, got none"):
+        Evaluator("none", None)
+
+
+@pytest.mark.parametrize(("rows", "batch"), [(3, 1), (100, 0)])
+def test_a_frontier_without_room_is_refused(rows, batch):
+    g = solitaire.GAME
+    with pytest.raises(ValueError, match=rf"expected at least 6 rows and a batch of 1, got {rows} and {batch}"):
+        Frontier(g, g.score(), g.tables(g.score()), rows=rows, batch=batch)
+
+
+def test_a_deadline_ends_a_batched_search():
+    g = game("threes")
+    state = g.new(900_001)
+    result = Search(g, g.score("rows"), seconds=0.3, batched=True)(state)
+    assert 1 <= result.depth < 64
+    assert result.values == Search(g, g.score("rows"), result.depth, batched=True)(state).values
+
+
+def test_stop_is_heard_between_batches():
+    g = game("threes")
+    evaluator = g.score("rows")
+    search = Search(g, batch_only(evaluator, lambda rows, T: search.stop() or np.zeros(len(rows))), 2)
+    with pytest.raises(Stopped):
+        search(g.new(900_001))
+    assert threading.active_count() < 10

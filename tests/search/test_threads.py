@@ -1,0 +1,125 @@
+"""Root actions shared among threads: the same values, deadlines, Ctrl-C and errors."""
+
+import os
+import signal
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from contract.cases import decisions_of
+from games import dice, solitaire
+from leafwise.envs.registry import game
+from leafwise.search import Search
+from leafwise.search.background import share_out
+from leafwise.search.bench import POSITIONS
+from leafwise.search.players import player
+from leafwise.search.rollout import rollout
+
+THREES = game("threes")
+CROWDED = THREES.parse(POSITIONS["s19"])
+
+
+@pytest.mark.parametrize("options", [{"pruning": False}, {"pruning": True}, {"table_mb": 1.0}], ids=str)
+@pytest.mark.parametrize("g", [dice.GAME, solitaire.GAME], ids=lambda g: g.name)
+def test_the_values_are_those_of_one_thread(g, options):
+    alone, shared = (Search(g, g.score(), 4, threads=n, **options) for n in (1, 3))
+    for state in decisions_of(g):
+        expected, found = alone(state), shared(state)
+        assert found.values == pytest.approx(expected.values, rel=1e-12, abs=1e-12)
+        assert found.depth == expected.depth
+        if options == {"pruning": False}:
+            assert (found.nodes, found.leaves, found.line) == (expected.nodes, expected.leaves, expected.line)
+
+
+def test_the_best_value_is_exact_where_the_others_are_bounds():
+    alone, shared = (Search(dice.GAME, dice.GAME.score(), 4, threads=n, all_values=n == 1) for n in (1, 3))
+    for state in decisions_of(dice.GAME):
+        expected, found = alone(state), shared(state)
+        assert found.value == pytest.approx(expected.value, rel=1e-12)
+        assert expected.values[found.action] == pytest.approx(expected.value, rel=1e-12)
+        assert all(found.values[a] > expected.values[a] - 1e-12 for a in found.bounds)
+
+
+def test_scratch_of_an_evaluator_is_not_shared():
+    evaluator = rollout(THREES, 50)
+    alone, shared = (Search(THREES, evaluator, 1, threads=n) for n in (1, 3))
+    assert shared(CROWDED).values == alone(CROWDED).values
+
+
+def test_a_deadline_ends_all_threads():
+    found = Search(THREES, THREES.score("rows"), seconds=0.3, threads=2)(CROWDED)
+    assert found.values == pytest.approx(Search(THREES, THREES.score("rows"), found.depth)(CROWDED).values, rel=1e-12)
+
+
+def test_ctrl_c_ends_all_threads():
+    Search(THREES, THREES.score("rows"), 2)(CROWDED)
+    search = Search(THREES, THREES.score("rows"), 9, threads=2)
+    before = threading.active_count()
+    timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        search(CROWDED)
+    timer.join()
+    for _ in range(600):
+        if threading.active_count() <= before:
+            break
+        time.sleep(0.1)
+    assert threading.active_count() <= before
+
+
+def test_items_are_worked_on_at_the_same_time():
+    meeting = threading.Barrier(3, timeout=60)
+    assert share_out("abc", [1, 2, 3], lambda worker, item: meeting.wait() * 0 + item, meeting.abort) == [1, 2, 3]
+
+
+def test_free_workers_take_the_next_item():
+    slow_one_is_in, took = threading.Event(), []
+
+    def work(worker, item):
+        took.append((worker, item))
+        if item == 0:
+            slow_one_is_in.set()
+            while len(took) < 6:
+                time.sleep(0.001)
+        else:
+            slow_one_is_in.wait(60)
+        return worker
+
+    share_out("ab", range(6), work, lambda: None)
+    assert len({worker for worker, item in took if item > 0}) == 1
+
+
+def test_the_first_problem_is_raised_and_ends_the_others():
+    gone = threading.Event()
+
+    def work(worker, item):
+        if item == 1:
+            raise ValueError("expected something else")
+        gone.wait(60)
+        raise RuntimeError("stopped")
+
+    with pytest.raises(ValueError, match="expected something else"):
+        share_out("ab", [0, 1, 2, 3], work, gone.set)
+    assert gone.is_set()
+
+
+@pytest.mark.parametrize("threads", [0, 257, 1.5, True])
+def test_a_number_of_threads_is_expected(threads):
+    with pytest.raises(ValueError, match="expected 1 to 256 threads, got"):
+        Search(solitaire.GAME, solitaire.GAME.score(), 2, threads=threads)
+
+
+def test_players_take_the_option():
+    state = solitaire.GAME.new(900_000)
+    many = player("search:hope,depth=2,threads=2", solitaire.GAME)
+    assert many.search.settings.threads == 2
+    assert many.choose(state) == player("search:hope,depth=2", solitaire.GAME).choose(state)
+    assert player("search:hope,depth=2,batched=1", solitaire.GAME).search.settings.batched
+
+
+def test_a_batch_only_evaluator_keeps_one_thread():
+    evaluator = replace(solitaire.GAME.score(), value=None, batch=lambda rows, T: np.zeros(len(rows)))
+    assert Search(solitaire.GAME, evaluator, 1).settings.threads == 1

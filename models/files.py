@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import struct
@@ -18,11 +19,14 @@ from safetensors.numpy import save
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
-from leafwise.models.ntuple import NTupleNetwork, features
+from leafwise.models.ntuple import NTupleNetwork, Shape, features
+from leafwise.models.packing import pack, unpack
 from leafwise.models.sparse import SparseNetwork, features_of
 from leafwise.search.rollout import is_rollout, parse_rollout
 
 FORMAT = 1
+PLAIN, PACKED, SPARSE = "ntuple", "ntuple-packed", "sparse"
+"""Kinds of models: n-tuples as one tensor of float32 or as tables of int16 that `packing` writes, and sparse networks."""
 KEY = "leafwise"
 REQUIRED: dict[str, type | tuple[type, ...]] = {
     "format": int,
@@ -35,8 +39,9 @@ REQUIRED: dict[str, type | tuple[type, ...]] = {
     "commit": str,
 }
 OF_KIND: dict[str, dict[str, type | tuple[type, ...]]] = {
-    "ntuple": {"tuples": list, "power": (int, float)},
-    "sparse": {"hidden": list, "head": str, "sees": str, "scale": (int, float)},
+    PLAIN: {"tuples": list, "power": (int, float)},
+    PACKED: {"tuples": list, "power": (int, float)},
+    SPARSE: {"hidden": list, "head": str, "sees": str, "scale": (int, float)},
 }
 """What the metadata of each kind of model holds besides."""
 
@@ -75,32 +80,45 @@ def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 
 def save_network(path: Path, network: NTupleNetwork | SparseNetwork, metadata: Mapping[str, Any]) -> None:
-    """Writes a network; `metadata` holds at least steps, command and commit."""
-    game = network.game
-    if isinstance(network, NTupleNetwork):
-        tensors = {"table": network.weights.table}
-        own = {"kind": "ntuple", "feature_version": features(game).version, "power": network.power}
-        own["tuples"] = [list(t) for t in network.tuples]
-    else:
+    """Writes a network, an n-tuple one packed if its tables are of int16.
+
+    `metadata` holds at least steps, command and commit.
+    """
+    if isinstance(network, SparseNetwork):
         tensors = network.tensors
+    else:
+        tensors = pack(network) if network.packed else {"table": network.weights.table}
+    save_tensors(path, tensors, {**described(network), **metadata})
+
+
+def described(network: NTupleNetwork | SparseNetwork) -> dict[str, Any]:
+    """Returns what a file says of a network's shape."""
+    game = network.game
+    own: dict[str, Any]
+    if isinstance(network, NTupleNetwork):
+        shape = network.shape
+        own = {"kind": PACKED if network.packed else PLAIN, "feature_version": features(game).version}
+        own |= {"tuples": [list(t) for t in shape.tuples], "power": shape.power, "stage": shape.stage}
+        own |= {"small": list(shape.small or ()), "splits": list(shape.splits), "base": shape.base}
+    else:
         version = features_of(game, network.sees).version
-        own = {"kind": "sparse", "feature_version": version, "hidden": list(network.hidden), "sees": network.sees}
+        own = {"kind": SPARSE, "feature_version": version, "hidden": list(network.hidden), "sees": network.sees}
         own |= {"head": network.head, "scale": network.weights.scale}
-    save_tensors(path, tensors, {"format": FORMAT, "game": game.name, "options": game.given_options, **own, **metadata})
+    return {"format": FORMAT, "game": game.name, "options": game.given_options, **own}
 
 
 def load_network(path: Path, game: Game) -> NTupleNetwork:
     """Reads an n-tuple network for a game; raises ValueError that names what does not fit."""
-    return _load(path, game, "ntuple")
+    return _load(path, game, (PLAIN, PACKED))
 
 
 def load_sparse(path: Path, game: Game) -> SparseNetwork:
     """Reads a sparse network for a game; raises ValueError that names what does not fit."""
-    return _load(path, game, "sparse")
+    return _load(path, game, (SPARSE,))
 
 
-def _load(path: Path, game: Game, kind: str = "") -> Any:
-    """Reads a network of a kind (any, if not named) for a game; raises ValueError that names what does not fit."""
+def _load(path: Path, game: Game, kinds: tuple[str, ...] = (PLAIN, PACKED, SPARSE)) -> Any:
+    """Reads a network of one of these kinds for a game; raises ValueError that names what does not fit."""
     tensors, metadata = load_tensors(path)
 
     def refuse(what: str, expected: object, got: object) -> ValueError:
@@ -114,27 +132,29 @@ def _load(path: Path, game: Game, kind: str = "") -> Any:
     check_types(REQUIRED)
     if metadata["format"] != FORMAT:
         raise refuse("format", FORMAT, metadata["format"])
-    if metadata["kind"] not in ([kind] if kind else OF_KIND):
-        raise refuse("kind", kind or tuple(OF_KIND), metadata["kind"])
-    check_types(OF_KIND[metadata["kind"]])
+    kind = metadata["kind"]
+    if kind not in kinds:
+        raise refuse("kind", " or ".join(kinds), kind)
+    check_types(OF_KIND[kind])
     if metadata["game"] != game.name:
         raise refuse("a model of game", game.name, metadata["game"])
     if metadata["options"] != game.given_options:
         raise refuse("a model of variant", game.given_options, metadata["options"])
-    version: int = (
-        features(game).version if metadata["kind"] == "ntuple" else features_of(game, metadata["sees"]).version
-    )
+    version = features_of(game, metadata["sees"]).version if kind == SPARSE else features(game).version
     if metadata["feature_version"] != version:
         raise refuse("feature version", version, metadata["feature_version"])
+    if kind == PLAIN and set(tensors) != {"table"}:
+        raise refuse("tensors", ["table"], sorted(tensors))
     if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
         raise refuse("weights", "finite", "nan or infinity")
-    if metadata["kind"] == "ntuple" and set(tensors) != {"table"}:
-        raise refuse("tensors", ["table"], sorted(tensors))
     try:
-        if metadata["kind"] == "sparse":
-            shape = {name: metadata[name] for name in OF_KIND["sparse"]}
-            return SparseNetwork.create(game, **shape, tensors=tensors)
-        return NTupleNetwork.create(game, metadata["tuples"], metadata["power"], tensors["table"])
+        if kind == SPARSE:
+            return SparseNetwork.create(game, **{name: metadata[name] for name in OF_KIND[kind]}, tensors=tensors)
+        optional = {name: metadata[name] for name in ("stage", "small", "splits", "base") if name in metadata}
+        shape = Shape(metadata["tuples"], metadata["power"], **optional)
+        if kind == PLAIN:
+            return NTupleNetwork.create(game, shape, tensors["table"])
+        return unpack(game, shape, tensors)
     except (ValueError, TypeError) as problem:
         raise ValueError(f"model {str(path)!r}: {problem}") from None
 
@@ -156,8 +176,16 @@ def load_evaluator(game: Game, source: str | os.PathLike[str]) -> Evaluator:
     `source` is a shipped model's name, a run folder or a model file. Raises ValueError if there is no such
     file or it does not fit the game.
     """
-    evaluator: Evaluator = _load(model_path(source), game).evaluator(str(source))
+    path = model_path(source)
+    written = path.stat().st_mtime_ns if path.exists() else 0
+    evaluator: Evaluator = _load_once(path, written, game).evaluator(str(source))
     return evaluator
+
+
+@functools.lru_cache(maxsize=2)
+def _load_once(path: Path, written: int, game: Game) -> Any:
+    """Reads a network, or remembers it: a large one takes a second or two, and every batch of games asks for it."""
+    return _load(path, game)
 
 
 def game_of(source: str | os.PathLike[str]) -> Game:

@@ -3,8 +3,8 @@
 Source: Lucas, "Learning to play Othello with n-tuple systems", 2008; Szubert and Jaskowski, "Temporal difference
 learning of n-tuple networks for the game 2048", CIG 2014.
 
-What is learned is the potential still to come, where the potential of a board is the sum over its cells of (points of the
-cell)**power. The evaluator's value is the potential so far plus the learned value; a finished game has nothing to come.
+What is learned is what is still to come: of the potential, the sum over a board's cells of (points of the cell)**power,
+or of moves. The evaluator's value is the potential so far plus the learned value; a finished game has nothing to come.
 """
 
 from __future__ import annotations
@@ -20,33 +20,52 @@ from numpy.typing import NDArray
 from leafwise.envs.core.cells import CellFeatures
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
-from leafwise.envs.core.jit import specialise
+from leafwise.envs.core.jit import prefetch, specialise
 from leafwise.envs.core.rules import TERMINAL
 
 LINE = np.uint64(0xFFFF)
 S16, S32, S48 = np.uint64(16), np.uint64(32), np.uint64(48)
 CELLS = 16
+FAR = np.uint64(1 << 18)
+"""Tables with more entries are fetched ahead: they do not stay in the cache."""
 
 
 class NTupleWeights(NamedTuple):
     """The evaluator's part of `T`: tables, and where each tuple's index comes from."""
 
-    table: NDArray[np.float32]
-    """All tables, one after another."""
+    table: NDArray[np.float32] | NDArray[np.int16]
+    """All tables one after another, once per stage."""
+    scales: NDArray[np.float32]
+    """What one unit of a table's entries is worth, [tuples + small tables]."""
     offsets: NDArray[np.uint64]
-    """Start of each tuple's table, then of each small table."""
+    """Start of each tuple's table, then of each of the game's small tables, used or not; last the size of a stage."""
     pieces: NDArray[np.uint64]
     """(shift right, mask, shift left) of each run of neighbouring cells, [tuples, runs, 3]; unused ones have mask 0."""
+    splits: NDArray[np.uint64]
+    """Highest ranks at which the second, third, ... stage begins, ascending."""
     potential: NDArray[np.float32]
     """Potential of each line of four cells, [65536]."""
+    constants: NDArray[np.float64]
+    """What every state is worth before anything is learned, and what every move counts."""
 
 
 def tuple_index(b, t, W):
-    """Returns the index of tuple t for board b in `W.table`."""
+    """Returns the index of tuple t for board b in a stage's tables."""
     index = W.offsets[t]
     for p in range(RUNS):
         index += ((b >> W.pieces[t, p, 0]) & W.pieces[t, p, 1]) << W.pieces[t, p, 2]
     return index
+
+
+def stage_start(b, W):
+    """Returns where the tables of the board's stage begin."""
+    start = np.uint64(0)
+    if STAGED:
+        rank = highest(b)
+        for k in range(W.splits.shape[0]):
+            if rank >= W.splits[k]:
+                start += W.offsets[W.offsets.shape[0] - 1]
+    return start
 
 
 def potential(S, i, T):
@@ -55,31 +74,40 @@ def potential(S, i, T):
     return np.float64(lines[b & LINE]) + lines[(b >> S16) & LINE] + lines[(b >> S32) & LINE] + lines[b >> S48]
 
 
+def fetch(S, i, T):
+    """Starts to load what the value of row i will read, so that the rows beside it are loaded at the same time."""
+    W = T.leaf
+    n = W.pieces.shape[0]
+    if FETCHED:
+        start = stage_start(S[i, 0], W)
+        seen = boards(S, i, T)
+        for t in range(n):
+            if W.offsets[t + 1] - W.offsets[t] > FAR:
+                for b in seen:
+                    prefetch(W.table, start + tuple_index(b, t, W))
+
+
 def to_come(S, i, T):
     """Returns the learned potential still to come, finished or not."""
     W = T.leaf
     n = W.pieces.shape[0]
-    total = np.float32(0.0)
+    start = stage_start(S[i, 0], W)
+    total = np.float32(W.constants[0])
     seen = boards(S, i, T)
     for t in range(n):
-        for b in seen:
-            total += W.table[tuple_index(b, t, W)]
+        if PACKED:
+            units = np.int64(0)
+            for b in seen:
+                units += W.table[start + tuple_index(b, t, W)]
+            total += np.float32(units) * W.scales[t]
+        else:
+            for b in seen:
+                total += W.table[start + tuple_index(b, t, W)]
     for k in range(EXTRAS):
-        total += W.table[W.offsets[n + k] + extra(S, i, k, T)]
+        if SMALL >> k & 1:
+            index = start + W.offsets[n + k] + extra(S, i, k, T)
+            total += np.float32(W.table[index]) * W.scales[n + k]
     return np.float64(total)
-
-
-def add_to_weights(S, i, change, T):
-    """Adds `change` to every weight that row i uses."""
-    W = T.leaf
-    n = W.pieces.shape[0]
-    change = np.float32(change)
-    seen = boards(S, i, T)
-    for t in range(n):
-        for b in seen:
-            W.table[tuple_index(b, t, W)] += change
-    for k in range(EXTRAS):
-        W.table[W.offsets[n + k] + extra(S, i, k, T)] += change
 
 
 def ntuple_value(S, i, T):
@@ -90,14 +118,32 @@ def ntuple_value(S, i, T):
     return so_far + to_come(S, i, T)
 
 
+class Kind(NamedTuple):
+    """What compiled code depends on, besides the game."""
+
+    runs: int
+    """Most runs of neighbouring cells in a tuple."""
+    small: tuple[str, ...]
+    """Names of the small tables."""
+    packed: bool
+    """Whether tables are of int16."""
+    staged: bool
+    """Whether there is more than one stage."""
+    fetched: bool
+    """Whether tables are large enough to be fetched ahead."""
+
+
 @functools.cache
-def compiled(game: Game, most_runs: int) -> dict[str, Any]:
-    """Returns the compiled functions, by name, of n-tuple networks for a game and tuples of at most `most_runs` runs."""
+def compiled(game: Game, kind: Kind) -> dict[str, Any]:
+    """Returns the compiled functions of one kind of n-tuple networks, by name; NAME tells the kinds apart."""
     cells = features(game)
+    bits = sum(1 << k for k, own in enumerate(cells.extra_sizes) if own in kind.small)
+    name = "_".join(str(int(v)) for v in (kind.runs, bits, kind.packed, kind.staged, kind.fetched))
     scope: dict[str, Any] = {**game.rules.injected(), "boards": cells.boards, "extra": cells.extra}
-    scope |= {"EXTRAS": len(cells.extra_sizes), "RUNS": most_runs}
-    for template in (tuple_index, potential, to_come, add_to_weights, ntuple_value):
-        scope[template.__name__] = specialise(template, f"{game.name}_{most_runs}", scope, game.room, inline=True)
+    scope |= {"highest": cells.highest, "RUNS": kind.runs, "EXTRAS": len(cells.extra_sizes), "SMALL": bits}
+    scope |= {"PACKED": kind.packed, "STAGED": kind.staged, "FETCHED": kind.fetched, "NAME": f"{game.name}_{name}"}
+    for template in (tuple_index, stage_start, potential, fetch, to_come, ntuple_value):
+        scope[template.__name__] = specialise(template, scope["NAME"], scope, game.room, inline=True)
     return scope
 
 
@@ -109,59 +155,129 @@ def features(game: Game) -> CellFeatures:
 
 
 @dataclass(frozen=True)
+class Shape:
+    """Everything about a network but its weights: which tables there are, and what their sum means."""
+
+    tuples: tuple[tuple[int, ...], ...]
+    """Cells of each tuple, 0..15 in row-major order."""
+    power: float = 0.7
+    """Exponent of a cell's points in the potential; 0: no potential, every move counts 1."""
+    stage: str = ""
+    """Stage of the game at which a state is valued ("": the features' usual one)."""
+    small: tuple[str, ...] | None = None
+    """Small tables, by name (None: the features' usual ones)."""
+    splits: tuple[int, ...] = ()
+    """Highest ranks at which the next copy of all tables takes over, ascending."""
+    base: float = 0.0
+    """What every state is worth before anything is learned."""
+
+    def check(self, game: Game) -> Shape:
+        """Returns the shape with nothing left open; raises ValueError that says what does not fit."""
+        cells = features(game)
+        tuples = tuple(tuple(t) for t in self.tuples)
+        for t in tuples:
+            if not 1 <= len(t) <= 7 or len(set(t)) != len(t) or not all(0 <= c < CELLS for c in t):
+                raise ValueError(f"n-tuple networks: expected tuples of 1 to 7 different cells 0..15, got {t!r}")
+        small = cells.extra_defaults if self.small is None else tuple(self.small)
+        stage = self.stage or cells.stages[0]
+        if not tuples or not 0 <= self.power <= 1:
+            raise ValueError(
+                f"n-tuple networks: expected a tuple and a power in [0, 1], got {tuples!r}, {self.power!r}"
+            )
+        if not set(small) <= set(cells.extra_sizes):
+            known = ", ".join(cells.extra_sizes)
+            raise ValueError(f"n-tuple networks: expected small tables among {known}, got {', '.join(small)!r}")
+        if stage not in cells.stages:
+            raise ValueError(f"n-tuple networks: expected a stage among {', '.join(cells.stages)}, got {stage!r}")
+        if list(self.splits) != sorted(set(self.splits)) or not all(0 < rank < 16 for rank in self.splits):
+            raise ValueError(f"n-tuple networks: expected ascending ranks of 1 to 15 as splits, got {self.splits!r}")
+        if not np.isfinite(self.base):
+            raise ValueError(f"n-tuple networks: expected a finite base, got {self.base!r}")
+        small = tuple(name for name in cells.extra_sizes if name in small)
+        return Shape(tuples, float(self.power), stage, small, tuple(self.splits), float(self.base))
+
+    def sizes(self, game: Game) -> list[int]:
+        """Returns the size of each table of one stage: the tuples', then the game's small tables, 0 for unused ones."""
+        small = [size if name in (self.small or ()) else 0 for name, size in features(game).extra_sizes.items()]
+        return [16 ** len(t) for t in self.tuples] + small
+
+    @property
+    def copies(self) -> int:
+        """How many stages there are."""
+        return len(self.splits) + 1
+
+
+@dataclass(frozen=True)
 class NTupleNetwork:
     """The shape of a network, and its weights."""
 
     game: Game
-    tuples: tuple[tuple[int, ...], ...]
-    """Cells of each tuple, 0..15 in row-major order."""
-    power: float
+    shape: Shape
     weights: NTupleWeights
 
     @staticmethod
     def create(
-        game: Game, tuples: Sequence[Sequence[int]], power: float, table: NDArray[np.float32] | None = None
+        game: Game,
+        shape: Shape,
+        table: NDArray[np.float32] | NDArray[np.int16] | None = None,
+        scales: Sequence[float] | None = None,
     ) -> NTupleNetwork:
-        """Builds a network; without `table` all weights are 0. Raises ValueError for tuples that are none."""
-        cells = features(game)
-        checked = tuple(tuple(t) for t in tuples)
-        for t in checked:
-            if not 1 <= len(t) <= 7 or len(set(t)) != len(t) or not all(0 <= c < CELLS for c in t):
-                raise ValueError(f"n-tuple networks: expected tuples of 1 to 7 different cells 0..15, got {t!r}")
-        if not checked or not 0 < power <= 1:
-            raise ValueError(f"n-tuple networks: expected a tuple and a power in (0, 1], got {checked!r}, {power!r}")
-        sizes = [16 ** len(t) for t in checked] + list(cells.extra_sizes)
+        """Builds a network; without `table` all weights are 0.
+
+        A table of int16 comes with what a unit of each tuple's and small table's entries is worth. Raises ValueError for
+        what does not fit.
+        """
+        shape = shape.check(game)
+        cells, sizes = features(game), shape.sizes(game)
+        total = sum(sizes) * shape.copies
         if table is None:
-            table = np.zeros(sum(sizes), dtype=np.float32)
-        if table.shape != (sum(sizes),) or table.dtype != np.float32:
-            raise ValueError(f"n-tuple networks: expected float32 [{sum(sizes)}], got {table.dtype} {table.shape}")
-        pieces = [runs(t) for t in checked]
+            table = np.zeros(total, dtype=np.float32)  # NumPy asks for large pages
+        kind = np.float32 if scales is None else np.int16
+        if table.shape != (total,) or table.dtype != kind:
+            raise ValueError(f"n-tuple networks: expected {np.dtype(kind)} [{total}], got {table.dtype} {table.shape}")
+        if scales is not None and len(scales) != len(sizes):
+            raise ValueError(f"n-tuple networks: expected {len(sizes)} scales, got {len(scales)}")
+        pieces = [runs(t) for t in shape.tuples]
         most = max(len(p) for p in pieces)
-        points = np.array(cells.points) ** power
+        points = np.array(cells.points) ** shape.power if shape.power else np.zeros(CELLS)
         lines = np.arange(65536)
         weights = NTupleWeights(
             table=table,
-            offsets=np.cumsum([0, *sizes[:-1]]).astype(np.uint64),
+            scales=np.ones(len(sizes), dtype=np.float32) if scales is None else np.array(scales, dtype=np.float32),
+            offsets=np.cumsum([0, *sizes]).astype(np.uint64),
             pieces=np.array([p + [(0, 0, 0)] * (most - len(p)) for p in pieces], dtype=np.uint64),
+            splits=np.array(shape.splits, dtype=np.uint64),
             potential=sum(points[(lines >> (4 * k)) & 15] for k in range(4)).astype(np.float32),
+            constants=np.array([shape.base, 0.0 if shape.power else 1.0]),
         )
-        return NTupleNetwork(game, checked, power, weights)
+        return NTupleNetwork(game, shape, weights)
 
     @property
     def active(self) -> int:
         """How many weights add up to one value."""
-        cells = features(self.game)
-        return cells.symmetries * len(self.tuples) + len(cells.extra_sizes)
+        return features(self.game).symmetries * len(self.shape.tuples) + len(self.shape.small or ())
+
+    @property
+    def packed(self) -> bool:
+        """Whether the tables are of int16: smaller and faster, and not to be trained."""
+        return bool(self.weights.table.dtype == np.int16)
+
+    @property
+    def kind(self) -> Kind:
+        """What compiled code for this network depends on."""
+        W, large = self.weights, max(16 ** len(t) for t in self.shape.tuples) > FAR
+        return Kind(W.pieces.shape[1], self.shape.small or (), self.packed, len(W.splits) > 0, large)
 
     @property
     def functions(self) -> dict[str, Any]:
         """The compiled functions that work on this network's weights, by name."""
-        return compiled(self.game, self.weights.pieces.shape[1])
+        return compiled(self.game, self.kind)
 
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as a leaf evaluator."""
         value = self.functions["ntuple_value"]
-        return Evaluator(name, value, self.weights, features(self.game).stage, terminal="evaluate")
+        fetch = self.functions["fetch"]
+        return Evaluator(name, value, self.weights, self.shape.stage, terminal="evaluate", fetch=fetch)
 
 
 def runs(cells: Sequence[int]) -> list[tuple[int, int, int]]:

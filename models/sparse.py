@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
@@ -167,6 +168,10 @@ def features_of(game: Game, sees: str = "features") -> SparseFeatures:
 def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
     """Returns the feature of value 0 of each cell of the observation, and the number of features in all."""
     space = game.observation_space(game.options)
+    if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
+        raise ValueError(
+            f"sparse networks: expected an observation that is one row of numbers, got {space} in {game.name!r}"
+        )
     low, high = space.low.reshape(-1).astype(np.float64), space.high.reshape(-1).astype(np.float64)
     if not (np.isfinite([low, high]).all() and (high - low <= MOST_VALUES).all() and (low % 1 == 0).all()):
         raise ValueError(
@@ -244,15 +249,17 @@ class SparseNetwork:
                 raise ValueError(
                     f"sparse networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
                 )
-        cells, space = cells_of(game)[0] if sees == "observation" else (), game.observation_space(game.options)
+        cells, kind = np.zeros(0, dtype=np.int64), np.dtype(np.float32)
+        if sees == "observation":
+            cells, kind = cells_of(game)[0], np.dtype(game.observation_space(game.options).dtype)
         weights = SparseWeights(
             embedding=np.concatenate([tensors["embedding"], np.zeros((1, sizes[0]), dtype=np.float32)]),
             bias=tensors["bias"],
             dense=tensors["dense"],
             sizes=np.array(sizes, dtype=np.int64),
             scale=float(scale),
-            first_of=np.array(cells, dtype=np.int64),
-            seen=np.zeros((1, *space.shape), dtype=space.dtype),
+            first_of=cells,
+            seen=np.zeros((1, len(cells)), dtype=kind),
             features=np.zeros(features.most(game.options) + BLOCK - 1, dtype=np.int64),
             hidden=np.zeros((len(sizes), max(sizes)), dtype=np.float32),
             legal=np.zeros(game.max_actions, dtype=np.int64),

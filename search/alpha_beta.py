@@ -30,6 +30,7 @@ from leafwise.search.frames import (
     HITS,
     KIND,
     LEAF,
+    LEAVES,
     LOWER,
     MOVE,
     NEXT,
@@ -78,7 +79,7 @@ def alpha_beta(S, B, i, top, depth, lower, upper, T):
             elif probing:
                 lower = -np.inf
             h, check, move = ZERO, ZERO, MOVE_MASK
-            if B.table.shape[0] > 1 and left > 1:
+            if B.table.shape[0] > 1 and left >= B.options.table_from:
                 h, check = mix(key(S, row, T)), second_hash(S, row)
                 e = find_entry(S, B, row, h, check)
                 if e >= 0:
@@ -112,110 +113,138 @@ def alpha_beta(S, B, i, top, depth, lower, upper, T):
                 return value
             f = open_nodes - 1
             next_child, end, kind = B.frames[f, NEXT], B.frames[f, END], B.frames[f, KIND]
-            best, lower, upper = B.worth[f, BEST], B.worth[f, LOWER], B.worth[f, UPPER]
-            top, left, reach = B.frames[f, FREE], np.int64(B.frames[f, DEPTH]), B.worth[f, REACH]
-            phase = B.frames[f, PHASE]
-            cut, descend = False, False
-            if kind == AVERAGE:
-                low, high = B.worth[f, OPEN_LOW], B.worth[f, OPEN_HIGH]
-                probed = bounded and left >= B.options.probe_from
-                if not opened:
-                    p = B.P[next_child - ONE]
-                    if phase == PROBING:
-                        low_here = value if told == LEAF or told == 0 else least
-                        high_here = value if told == LEAF or told == 1 else most
-                        B.between[next_child - ONE, 0], B.between[next_child - ONE, 1] = low_here, high_here
-                        low += p * (low_here - least)
-                        high += p * (high_here - most)
-                    else:
-                        best += p * value
-                        if bounded:
-                            low -= p * (B.between[next_child - ONE, 0] if probed else least)
-                            high -= p * (B.between[next_child - ONE, 1] if probed else most)
-                    if bounded and (next_child < end or phase == PROBING):
-                        cut = best + low >= upper or best + high <= lower
-                        if cut:
-                            best += low if best + low >= upper else high
-                if phase == PROBING and next_child == end:
-                    phase = SEARCHING
-                    B.frames[f, PHASE] = SEARCHING
-                    next_child = B.frames[f, MOVE]
-                if phase == SEARCHING and probed and not cut:
-                    while next_child < end and B.between[next_child, 0] >= B.between[next_child, 1]:
-                        # probing has found its value
-                        p, value = B.P[next_child], B.between[next_child, 0]
-                        best += p * value
-                        low -= p * value
-                        high -= p * value
-                        next_child += ONE
-                if not cut and next_child < end:
+            best, low, high = B.worth[f, BEST], B.worth[f, OPEN_LOW], B.worth[f, OPEN_HIGH]
+            here, phase = B.frames[f, ROW], B.frames[f, PHASE]
+            reach = B.worth[f, REACH]
+            probed = bounded and kind == AVERAGE and np.int64(B.frames[f, DEPTH]) >= B.options.probe_from
+            cut, descend, given = False, False, not opened
+            while True:
+                lower, upper = B.worth[f, LOWER], B.worth[f, UPPER]
+                top, left = B.frames[f, FREE], np.int64(B.frames[f, DEPTH])
+                if kind == AVERAGE:
+                    if given:
+                        o = next_child - ONE
+                        if phase == PROBING:
+                            B.between[o, 0] = value if told == LEAF or told == 0 else least
+                            B.between[o, 1] = value if told == LEAF or told == 1 else most
+                            low += B.P[o] * (B.between[o, 0] - least)
+                            high += B.P[o] * (B.between[o, 1] - most)
+                        else:
+                            best += B.P[o] * value
+                            if bounded:
+                                low -= B.P[o] * (B.between[o, 0] if probed else least)
+                                high -= B.P[o] * (B.between[o, 1] if probed else most)
+                        if bounded and (next_child < end or phase == PROBING):
+                            cut = best + low >= upper or best + high <= lower
+                    if cut:
+                        best += low if best + low >= upper else high
+                        break
+                    if phase == PROBING and next_child == end:
+                        phase = SEARCHING
+                        next_child = B.frames[f, MOVE]
+                    if next_child == end:
+                        break
                     row = next_child
-                    p = B.P[row]
-                    low_here = high_here = 0.0
+                    next_child += ONE
                     if bounded:
-                        searched_after = probed and phase == SEARCHING
-                        low_here = B.between[row, 0] if searched_after else least
-                        high_here = B.between[row, 1] if searched_after else most
-                        lower = (lower - best - (high - p * high_here)) / p
-                        upper = (upper - best - (low - p * low_here)) / p
+                        p = B.P[row]
+                        aside = phase == SEARCHING and probed
+                        lower = (lower - best - (high - p * (B.between[row, 1] if aside else most))) / p
+                        upper = (upper - best - (low - p * (B.between[row, 0] if aside else least))) / p
+                        if aside and B.between[row, 0] >= B.between[row, 1]:  # probing has found its value
+                            value = B.between[row, 0]
+                            given = True
+                            continue
                     else:
                         lower, upper = -np.inf, np.inf
-                    next_child += ONE
-                    reach *= p
-                    probing = phase == PROBING
-                    descend = True
-                B.worth[f, OPEN_LOW], B.worth[f, OPEN_HIGH] = low, high
-            else:
-                ordered = B.frames[f, ORDERED]
-                if not opened and phase == ORDERING:
-                    B.scores[f, ordered] = -value if kind == ONE else value
-                    ordered += ONE
-                    B.frames[f, ORDERED] = ordered
-                elif not opened:
-                    if value < best if kind == ONE else value > best:
-                        best = value
-                        B.frames[f, MOVE] = np.uint64(B.A[f, next_child - ONE])
-                    if B.options.prune:
-                        if kind == ONE:
-                            upper = min(upper, best)
-                        else:
-                            lower = max(lower, best)
-                        cut = lower >= upper
-                        if cut and B.options.killers:
-                            remember_killer(B, left, B.A[f, next_child - ONE])
-                if not cut and next_child < end:
-                    descend = True
+                else:
+                    if given and phase == ORDERING:
+                        B.scores[f, B.frames[f, ORDERED]] = -value if kind == ONE else value
+                        B.frames[f, ORDERED] += ONE
+                    elif given:
+                        if value < best if kind == ONE else value > best:
+                            best = value
+                            B.frames[f, MOVE] = np.uint64(B.A[f, next_child - ONE])
+                        if B.options.prune:
+                            if kind == ONE:
+                                upper = min(upper, best)
+                                B.worth[f, UPPER] = upper
+                            else:
+                                lower = max(lower, best)
+                                B.worth[f, LOWER] = lower
+                            if lower >= upper:
+                                if B.options.killers:
+                                    remember_killer(B, left, B.A[f, next_child - ONE])
+                                break
+                    if next_child == end:
+                        break
                     k = next_child
-                    here = B.frames[f, ROW]
-                    if ordered < B.frames[f, ALL] and (phase == ORDERING or next_child >= ordered):
-                        B.frames[f, PHASE] = ORDERING
-                        k = ordered
-                    else:
-                        B.frames[f, PHASE] = SEARCHING
+                    if phase == ORDERING or next_child >= B.frames[f, ORDERED]:
+                        k = B.frames[f, ORDERED]
+                    phase = ORDERING if k < B.frames[f, ALL] and k == B.frames[f, ORDERED] else SEARCHING
+                    if phase == SEARCHING:
+                        k = next_child
                         if B.frames[f, SCORED]:
-                            bring_best(B, f, next_child)
+                            bring_best(B, f, k)
                         next_child += ONE
                     a = B.A[f, k]
-                    apply_action(S, here, a, top, T)
-                    if B.frames[f, PHASE] == ORDERING:
-                        left = 0
-                        B.worth[f, LOWER], B.worth[f, UPPER] = lower, upper
-                        lower, upper = -np.inf, np.inf
-                    else:
-                        left -= action_cost(S, here, a, T)
-                        B.worth[f, LOWER], B.worth[f, UPPER] = lower, upper
                     row = top
                     top += ONE
-            B.frames[f, NEXT] = next_child
-            B.worth[f, BEST] = best
+                    apply_action(S, here, a, row, T)
+                    if phase == SEARCHING:
+                        left -= action_cost(S, here, a, T)
+                    else:
+                        left = 0
+                        lower, upper = -np.inf, np.inf
+                given = False
+                if left == 0:
+                    given, value = last_step(S, B, row, top, lower, upper, T)
+                if not given:
+                    descend = True
+                    break
             opened = False
             if descend:
+                B.frames[f, NEXT], B.frames[f, PHASE] = next_child, phase
+                B.worth[f, BEST], B.worth[f, OPEN_LOW], B.worth[f, OPEN_HIGH] = best, low, high
+                if kind == AVERAGE:
+                    reach *= B.P[row]
+                    probing = phase == PROBING
                 break
             if kind != AVERAGE and B.frames[f, CHECK] != ZERO:
-                conclude(S, B, f, left, best)
+                conclude(S, B, f, best)
             value = best
             told = np.int64(kind)
             open_nodes -= 1
+
+
+def last_step(S, B, row, top, lower, upper, T):
+    """Returns whether a row, with no decision to go, is a leaf or has only leaves one chance stage on; and its value.
+
+    Like `alpha_beta`, a bound if the value lies outside the window and the leaf has bounds.
+    """
+    least, most = B.options.least, B.options.most
+    bounded = least > -np.inf and most < np.inf
+    first, n = row, ONE
+    if not is_leaf(S, row, T):
+        if current_player(S, row, T) != CHANCE or top + MAX_OUTCOMES > np.uint64(S.shape[0]):
+            return False, 0.0
+        first, n = top, np.uint64(chance_outcomes(S, row, B.P, top, T))
+    total, rest = 0.0, 1.0
+    for o in range(first, first + n):
+        if not is_leaf(S, o, T):
+            return False, 0.0
+        B.counts[LEAVES] += 1
+        worth = leaf_value(S, o, T)
+        if first == row:
+            return True, worth
+        total += B.P[o] * worth
+        if bounded and o + ONE < first + n:
+            rest -= B.P[o]
+            if total + rest * least >= upper:
+                return True, total + rest * least
+            if total + rest * most <= lower:
+                return True, total + rest * most
+    return True, total
 
 
 @jit(inline=True)
@@ -264,7 +293,7 @@ def remember_killer(B, left, a):
 
 
 @jit(inline=True)
-def conclude(S, B, f, left, best):
+def conclude(S, B, f, best):
     """Stores in the table what the search of decision f has proven, beside what was known before."""
     low, high = B.worth[f, OPEN_LOW], B.worth[f, OPEN_HIGH]
     if B.frames[f, PROBED]:  # one action of several
@@ -279,14 +308,16 @@ def conclude(S, B, f, left, best):
     else:
         low, high = best, best
     h, check = B.frames[f, HASH], B.frames[f, CHECK]
-    store_entry(S, B, B.frames[f, ROW], h, check, left, B.frames[f, MOVE], low, high)
+    store_entry(S, B, B.frames[f, ROW], h, check, B.frames[f, DEPTH], B.frames[f, MOVE], low, high)
 
 
 def bounds(game: Game, evaluator: Evaluator) -> tuple[float, float]:
     """Returns the least and the most that player 0 can get from a leaf, infinite if the evaluator states no bounds."""
-    if evaluator.low is None or evaluator.high is None or evaluator.to_go:
+    if evaluator.low is None or evaluator.high is None:
         return -np.inf, np.inf
     worths = [evaluator.low, evaluator.high]
+    if evaluator.to_go:
+        worths = [evaluator.low + game.return_range[0], evaluator.high + game.return_range[1]]
     if isinstance(evaluator.terminal, tuple):
         worths += evaluator.terminal
     elif evaluator.terminal == "returns":

@@ -9,6 +9,7 @@ from typing import Any
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
+from leafwise.envs.core.stream import new_stream
 from leafwise.envs.registry import game as find_game
 from leafwise.search.engine import Search
 
@@ -60,27 +61,35 @@ def bench_threes(depths: tuple[int, ...] = (2, 3, 4, 5), seconds: float = 0.2) -
     return rates
 
 
+BARE: dict[str, Any] = {"pruning": True, "table_mb": 0, "ordering": ()}
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {"pruning": False, "table_mb": 0},
     "table": {"pruning": False, "table_mb": 16},
-    "cutoff": {"pruning": False, "table_mb": 0, "cutoff": 1e-3},
-    "pruning": {"pruning": True, "table_mb": 0, "ordering": ()},
-    "pruning + values": {"pruning": True, "table_mb": 0, "ordering": ("values",)},
-    "pruning + killers": {"pruning": True, "table_mb": 0, "ordering": ("killers",)},
-    "pruning + star2": {"pruning": True, "table_mb": 0, "ordering": (), "star2": True},
-    "pruning + table": {"pruning": True, "table_mb": 16, "ordering": ()},
-    "pruning + table, values, killers": {"pruning": True, "table_mb": 16},
-    "one value": {"pruning": True, "table_mb": 16, "all_values": False},
-    "width 3": {"pruning": True, "table_mb": 16, "width": 3},
+    "cutoff 0.001": {"pruning": False, "table_mb": 0, "cutoff": 1e-3},
+    "pruning": BARE,
+    "pruning, star2": {**BARE, "star2": True},
+    "pruning, values": {**BARE, "ordering": ("values",)},
+    "pruning, killers": {**BARE, "ordering": ("killers",)},
+    "pruning, table": {**BARE, "table_mb": 16},
+    "pruning, table and its move": {**BARE, "table_mb": 16, "ordering": ("table",)},
+    "pruning, all orderings": {"pruning": True, "table_mb": 0},
+    "pruning, table, all orderings": {"pruning": True, "table_mb": 16},
+    "the same, one value": {"pruning": True, "table_mb": 16, "all_values": False},
+    "the same, one value, width 3": {"pruning": True, "table_mb": 16, "all_values": False, "width": 3},
 }
 """Options of `Search` that are measured; all but the cutoff and the width are exact."""
+APPROXIMATE = ("cutoff 0.001", "the same, one value, width 3")
+
+MOST_LEAVES = 1_000_000
+"""Options are measured at the greatest depth whose plain search values fewer leaves."""
 
 
-def bench_options(game: Game, state: State, depth: int = 4, seconds: float = 0.5) -> dict[str, float]:
+def bench_options(game: Game, state: State, depth: int, seconds: float = 0.5) -> dict[str, float]:
     """Returns rates of every option of `Search` at one position, with the game's default score.
 
-    Keys are `OPTION nodes/s`, `OPTION leaves/s`, and against the plain search `OPTION time ratio`, `OPTION node ratio` and
-    `OPTION error` (of the value, absolute).
+    Keys are `OPTION nodes/s`, `OPTION leaves/s`, and against the plain search `OPTION time ratio`, `OPTION node ratio`,
+    `OPTION leaf ratio` and `OPTION error` (of the value, absolute). An exact option that changes the value raises
+    ArithmeticError.
     """
     rates: dict[str, float] = {}
     plain = Search(game, game.score(), depth, **OPTIONS["plain"])(state)
@@ -88,29 +97,112 @@ def bench_options(game: Game, state: State, depth: int = 4, seconds: float = 0.5
     for name, options in OPTIONS.items():
         search = Search(game, game.score(), depth, **options)
         found = search(state)
+        error = abs(found.value - plain.value)
+        if name not in APPROXIMATE and error > 1e-9 * max(1.0, abs(plain.value)):
+            raise ArithmeticError(f"{name}: expected the value {plain.value!r}, got {found.value!r}")
         best = best_time(partial(search, state), seconds)
         time = time or best
         rates[f"{name} nodes/s"] = found.nodes / best
         rates[f"{name} leaves/s"] = found.leaves / best
         rates[f"{name} time ratio"] = best / time
         rates[f"{name} node ratio"] = found.nodes / plain.nodes
-        rates[f"{name} error"] = abs(found.value - plain.value)
+        rates[f"{name} leaf ratio"] = found.leaves / plain.leaves
+        rates[f"{name} error"] = error
     return rates
 
 
+def measured_depth(game: Game, state: State) -> int:
+    """Returns the greatest depth, at most 12, whose plain search values at most MOST_LEAVES leaves."""
+    depth, leaves = 1, [1]
+    while depth < 12:
+        leaves.append(Search(game, game.score(), depth, **OPTIONS["plain"])(state).leaves)
+        if leaves[-1] * leaves[-1] / leaves[-2] > MOST_LEAVES:
+            break
+        depth += 1
+    return depth
+
+
+CLOCK = 0.2
+"""Seconds in which the depth reached is measured."""
+
+
+def bench_clock(game: Game) -> dict[str, float]:
+    """Returns nodes per second and the mean depth reached in `CLOCK` seconds, for every hand-made score of the game.
+
+    The search considers the fewest actions that the game can name; positions are the start and three some turns later.
+    """
+    rates: dict[str, float] = {}
+    positions = early_positions(game, 4)
+    for name in game.scores:
+        search = Search(
+            game, game.score(name), seconds=CLOCK, candidates=game.candidates[1], star2=True, all_values=False
+        )
+        found = [search(state) for state in positions]
+        rates[f"{name}/nodes/s"] = sum(r.nodes for r in found) / sum(r.seconds for r in found)
+        rates[f"{name}/depth in {CLOCK:g} s"] = sum(r.depth for r in found) / len(found)
+    return rates
+
+
+def early_positions(game: Game, n: int) -> list[State]:
+    """Returns the start, and the first decisions after 6, 12, ... of a game between greedy searches."""
+    stream, state = new_stream(1), game.new(1)
+    greedy = Search(game, game.score(), 1, candidates=game.candidates[1])
+    found = [state]
+    while len(found) < n:
+        for _ in range(6):
+            if not state.is_terminal:
+                state = state.play(greedy(state).action).settle(stream)  # type: ignore[arg-type]
+        if state.is_terminal:
+            state = game.new(1)
+        else:
+            found.append(state)
+    return found
+
+
+def bench_threads(game: Game, seconds: float = 0.5, at_least: float = 0.05, threads: int = 2) -> dict[str, float]:
+    """Returns how many times as fast as one thread several threads search the start.
+
+    The depth is the first at which one thread takes `at_least` seconds, at most 12. Both are timed in turns, the best of
+    repeats each, so that the load of the machine meets both.
+    """
+    state, depth = game.new(0), 1
+    while Search(game, game.score(), depth)(state).seconds < at_least and depth < 12:
+        depth += 1
+    searches = [Search(game, game.score(), depth, threads=n) for n in (1, threads)]
+    best = [float("inf")] * 2
+    end = perf_counter() + seconds
+    while perf_counter() < end or float("inf") in best:
+        best = [min(time, best_time(partial(search, state), 0.0)) for time, search in zip(best, searches, strict=True)]
+    return {f"{game.default_score}/start/depth={depth} speed-up of {threads} threads": best[0] / best[1]}
+
+
 def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
-    """Returns leaves per second by leaf, position and depth; for Threes as it is by default, `bench_threes`."""
-    if game == find_game("threes"):
-        return bench_threes(seconds=seconds)
+    """Returns rates of searches: by leaf, position and depth, by option (`bench_options`), and against the clock.
+
+    For Threes as it is by default, `bench_threes` takes the place of the first.
+    """
+    standard = game == find_game("threes")
+    rates = bench_threes(seconds=seconds) if standard else bench_depths(game, seconds)
+    state = game.parse(POSITIONS["s19"]) if standard else game.new(0)
+    depth = measured_depth(game, state)
+    found = bench_options(game, state, depth, seconds)
+    rates |= {f"depth={depth}/{name}": rate for name, rate in found.items()}
+    rates |= bench_threads(game, seconds)
+    if game.candidates:
+        rates |= bench_clock(game)
+    if game.name == "friday":
+        from leafwise.envs.friday.bench import bench_fridai
+
+        rates |= bench_fridai(seconds)
+    return rates
+
+
+def bench_depths(game: Game, seconds: float) -> dict[str, float]:
+    """Returns leaves per second at the game's start, at depths 1 to 3."""
     rates = {}
     state = game.new(0)
     for depth in (1, 2, 3):
         search = Search(game, game.score(), depth)
         leaves = search(state).leaves
-        spent = best_time(lambda search=search: search(state), seconds)  # type: ignore[misc]
-        rates[f"{game.default_score}/start/depth={depth}"] = leaves / spent
-    if game.name == "friday":
-        from leafwise.envs.friday.bench import bench_fridai
-
-        rates |= bench_fridai(seconds)
+        rates[f"{game.default_score}/start/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
     return rates

@@ -79,6 +79,8 @@ class Options(NamedTuple):
     least: float
     """No leaf is worth less than `least` or more than `most` (infinite: not known, and no pruning at chance nodes)."""
     most: float
+    table_from: int
+    """Least depth left at which decisions go to the table."""
     table_move: bool
     values_from: int
     """Least depth left at which one-ply values order the actions."""

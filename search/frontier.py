@@ -22,8 +22,9 @@ from leafwise.envs.core.rules import CHANCE, TERMINAL, Rules, copy_row, row_hash
 from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.templates import EVALUATE, RETURNS, constants
 
-ROWS = 1 << 18
-"""Nodes that a tree may have; a larger one is taken apart at the root, and its subtrees follow one after another."""
+ROWS, BYTES = 1 << 18, 1 << 26
+"""Nodes that a tree may have, and memory of their rows; a larger tree is taken apart at the root, and its subtrees follow one
+after another. (A tree has room for the children of one node, however wide.)"""
 BATCH = 1 << 13
 """Most rows that an evaluator is handed at once; between two calls a search can be stopped."""
 
@@ -230,16 +231,25 @@ class Frontier:
     """Values positions by trees with batched leaves. One instance serves one thread."""
 
     def __init__(
-        self, game: Game, evaluator: Evaluator, T: Any, *, cutoff: float = 0.0, rows: int = ROWS, batch: int = BATCH
+        self,
+        game: Game,
+        evaluator: Evaluator,
+        T: Any,
+        *,
+        cutoff: float = 0.0,
+        rows: int | None = None,
+        batch: int = BATCH,
     ) -> None:
         """Compiles the expansion, or finds it in the cache.
 
         Args:
             T: the search's tables, with the evaluator's weights and the stop byte that ends a search.
-            rows: nodes that one tree may have; memory is some 50 bytes and a row for each.
+            rows: nodes that one tree may have; memory is some 50 bytes and a row for each (default: ROWS, BYTES of rows).
             batch: most rows that the evaluator is handed at once.
         """
         least = 1 + max(game.max_actions, game.max_outcomes)
+        if rows is None:
+            rows = max(least, min(ROWS, BYTES // game.rows(1).nbytes))
         if rows < least or batch < 1:
             raise ValueError(f"frontier: expected at least {least} rows and a batch of 1, got {rows!r} and {batch!r}")
         fixed = constants(game, evaluator)

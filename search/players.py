@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from leafwise.envs.core.ais import named_ai, split
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
@@ -90,8 +91,11 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
     words = split(rest)
     if kind == "random" and not rest:
         return RandomPlayer(seed, text)
-    if kind in game.ais:
-        return named_ai(game, kind, words, text)
+    own: Player | None = named_ai(game, text)
+    if own is not None:
+        if hasattr(own, "stream"):
+            own.stream = new_stream(seed)
+        return own
     if kind not in ("greedy", "search", "rollout"):
         known = "".join(f", {name}" for name in game.ais)
         raise ValueError(
@@ -100,28 +104,29 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
     if kind == "rollout":  # a search of its own depth 1 with that leaf
         words = split(text)
     name = leaf_name(words) or game.default_score
-    options: dict[str, Any] = {} if kind == "search" else {"depth": 1}
-    for word in words:
-        option, _, value = word.partition("=")
-        if kind == "greedy" or option not in OPTIONS:
-            known = "none" if kind == "greedy" else ", ".join(OPTIONS)
-            raise ValueError(f"player {text!r}: expected options among {known}, got {word!r}")
-        try:
-            options[option] = OPTIONS[option](value)
-        except (ValueError, KeyError):
-            kind_of = "0 or 1" if OPTIONS[option] is switch else "a number"
-            raise ValueError(f"player {text!r}: expected {kind_of} for {option}, got {value!r}") from None
+    if kind == "greedy" and words:
+        raise ValueError(f"player {text!r}: expected options among none, got {words[0]!r}")
+    try:
+        options = {} if kind == "search" else {"depth": 1}
+        options |= search_options(words)
+    except ValueError as problem:
+        raise ValueError(f"player {text!r}: {problem}") from None
     return SearchPlayer(Search(game, leaf(game, name), all_values=False, **options), text)
 
 
-def named_ai(game: Game, kind: str, words: list[str], text: str) -> Player:
-    """Returns one of the game's own players under the name `text`; raises ValueError for words it does not know."""
-    try:
-        found: Player = game.ais[kind](game, kind, words)
-    except ValueError as problem:
-        raise ValueError(f"player {text!r}: {problem}") from None
-    found.name = text
-    return found
+def search_options(words: list[str]) -> dict[str, Any]:
+    """Returns the options of `Search` that words like `depth=3` stand for; raises ValueError for others."""
+    options: dict[str, Any] = {}
+    for word in words:
+        option, _, value = word.partition("=")
+        if option not in OPTIONS:
+            raise ValueError(f"expected options among {', '.join(OPTIONS)}, got {word!r}")
+        try:
+            options[option] = OPTIONS[option](value)
+        except (ValueError, KeyError):
+            kind = "0 or 1" if OPTIONS[option] is switch else "a number"
+            raise ValueError(f"expected {kind} for {option}, got {value!r}") from None
+    return options
 
 
 def leaf_name(words: list[str]) -> str:
@@ -137,9 +142,3 @@ def leaf_name(words: list[str]) -> str:
 def is_option(word: str) -> bool:
     """Whether a word is `name=value`, rather than the name of a leaf."""
     return re.fullmatch(r"[a-z_]+=.*", word) is not None
-
-
-def split(text: str) -> list[str]:
-    """Splits at commas outside quotes: a path that holds a comma or colon is quoted."""
-    words = re.findall(r"""(?:"[^"]*"|'[^']*'|[^,"'])+""", text)
-    return [re.sub(r"""["']""", "", word) for word in words]

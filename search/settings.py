@@ -18,6 +18,8 @@ NEVER = 1 << 62
 TABLE_MB = 16.0
 """Size of the table where pruning is on and nothing else is said."""
 ORDERINGS = ("table", "values", "killers")
+TABLE_FROM = 2
+"""Least depth left at which the table pays."""
 VALUES_FROM = 3
 """Least depth left at which one-ply values pay."""
 PROBE_FROM = 2
@@ -28,19 +30,19 @@ PROBE_FROM = 2
 class Settings:
     """The options of `Search`, which documents them."""
 
-    depth: int | None
-    seconds: float | None
-    pruning: bool | None
-    table_mb: float | None
-    ordering: tuple[str, ...]
-    star2: bool
-    deepening: bool
-    cutoff: float
-    width: int | None
-    all_values: bool
-    batched: bool
-    threads: int
-    whole_rows: bool
+    depth: int | None = None
+    seconds: float | None = None
+    pruning: bool | None = None
+    table_mb: float | None = None
+    ordering: tuple[str, ...] = ()
+    star2: bool = False
+    deepening: bool = False
+    cutoff: float = 0.0
+    width: int | None = None
+    all_values: bool = True
+    batched: bool = False
+    threads: int = 1
+    whole_rows: bool = False
 
     def check(self) -> None:
         """Raises ValueError for what no search can do."""
@@ -87,6 +89,7 @@ class Settings:
             prune=self.prunes(game),
             least=least,
             most=most,
+            table_from=TABLE_FROM,
             table_move="table" in self.ordering,
             values_from=VALUES_FROM if "values" in self.ordering else NEVER,
             killers="killers" in self.ordering,

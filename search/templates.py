@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.evaluator import Evaluator, nothing_to_fetch
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL
 from leafwise.envs.core.stream import mix
-from leafwise.search.alpha_beta import alpha_beta
+from leafwise.search.alpha_beta import alpha_beta, last_step
 from leafwise.search.frames import (
     AVERAGE,
     BEST,
@@ -62,7 +62,7 @@ def depth_first(S, B, i, top, depth, T):
             opened = False
         elif player != CHANCE:
             h, check = ZERO, ZERO
-            if B.table.shape[0] > 1 and left > 1:
+            if B.table.shape[0] > 1 and left >= B.options.table_from:
                 h, check = mix(key(S, row, T)), second_hash(S, row)
                 e = find_entry(S, B, row, h, check)
                 if e >= 0 and np.int64(B.table[e, DATA] & DEPTH_MASK) == left:
@@ -114,6 +114,8 @@ def depth_first(S, B, i, top, depth, T):
                         n = np.uint64(chance_outcomes(S, row, B.P, top + ONE, T))
                         value = 0.0
                         descend = False
+                        for o in range(top + ONE, top + ONE + n):
+                            fetch(S, o, T)
                         for o in range(top + ONE, top + ONE + n):
                             if is_leaf(S, o, T):
                                 value += B.P[o] * leaf_value(S, o, T)
@@ -225,9 +227,10 @@ def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
     if ident not in _COMPILED:
         name = f"{game.name}_{value.__qualname__}_" + "_".join(f"{v}" for v in fixed.values())
         room: Path = evaluator.room or game.room
-        scope = {**game.rules.injected(), "value": value, **fixed}
+        fetch = evaluator.fetch or nothing_to_fetch
+        scope = {**game.rules.injected(), "value": value, "fetch": fetch, **fixed}
         scope["legal_actions"] = scope.get("candidates", scope["legal_actions"])  # a search may consider fewer
-        for helper in (finished_value, is_leaf, leaf_value, arrive):
+        for helper in (finished_value, is_leaf, leaf_value, arrive, last_step):
             scope[helper.__name__] = specialise(helper, name, scope, room, inline=True)
         for template in (depth_first, alpha_beta):
             scope[template.__name__] = specialise(template, name, scope, room)

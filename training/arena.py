@@ -1,14 +1,18 @@
-"""Plays games between named players and says how sure the result is: paired seeds, 95 % bootstrap intervals."""
+"""Plays games between named players and says how sure the result is: paired seeds, 95 % intervals.
+
+`evaluate` plays one player alone or against another, `arena` a round robin that survives faulty players.
+"""
 
 from __future__ import annotations
 
 import math
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing import get_context
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +23,21 @@ from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
 from leafwise.models.files import leaf
 from leafwise.search.players import Player, player
+from leafwise.training.duels import Maker, from_text, play_all
+from leafwise.training.elo import Unit, bootstrap_interval, elo_difference, rate
+from leafwise.training.tournament import Played, Tournament, plan
+
+__all__ = ["FINAL_SEED", "Evaluation", "arena", "bootstrap_interval", "check", "elo_difference", "evaluate"]
 
 FINAL_SEED = 1_000_000
 """First seed of games whose figures are reported; training and model selection stay below."""
 BATCH = 5
 """Seeds per task; players start anew with each, so the result does not depend on the number of processes."""
 
-Played = tuple[float, int, int, float]
+SAVE_SECONDS = 2.0
+"""Between two times that an arena's games are written."""
+
+Figures = tuple[float, int, int, float]
 """One game of the player in question: (its return, highest rank, its moves, its seconds to choose)."""
 
 
@@ -59,26 +71,12 @@ class Evaluation:
         return bootstrap_interval(self.by_seed)
 
     def elo(self) -> tuple[float, float]:
-        """Returns the Elo difference to the opponent and half its 95 % interval; infinite where one side won all."""
-        low, high = (elo_difference((1 + value) / 2) for value in self.interval())
-        return elo_difference((1 + self.mean) / 2), (high - low) / 2
+        """Returns the Elo difference to the opponent and half its 95 % interval, as `leafwise.training.elo` finds them."""
+        units = [Unit(0, 1, 1 + float(mean), 2) for mean in np.sign(self.scores).reshape(-1, 2).mean(axis=1)]
+        return rate(2, units).difference(0, 1)
 
 
-def elo_difference(share: float) -> float:
-    """Returns the Elo difference that goes with a share of the points, 0 to 1."""
-    if not 0 < share < 1:
-        return math.inf if share >= 1 else -math.inf
-    return 400 * math.log10(share / (1 - share))
-
-
-def bootstrap_interval(values: NDArray[np.float64], seed: int = 0, resamples: int = 2000) -> tuple[float, float]:
-    """Returns the 95 % percentile bootstrap interval of a mean; values of shape [n]."""
-    rng = np.random.default_rng(seed)
-    means = np.array([rng.choice(values, len(values)).mean() for _ in range(resamples)])
-    return float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))
-
-
-def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int) -> Played:
+def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int) -> Figures:
     """Plays one game, its chance drawn from `seed`; the figures are those of the player at `seat`. Who forfeits loses.
 
     A player with a `dealer` that returns something deals itself: a baseline that is to see what is hidden.
@@ -103,7 +101,7 @@ def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int) -> Play
     return (state.returns if seat == 0 else -state.returns), highest_cell(state), moves, spent
 
 
-def play_batch(game: Game, text: str, opponent: str | None, seeds: Sequence[int]) -> list[Played]:
+def play_batch(game: Game, text: str, opponent: str | None, seeds: Sequence[int]) -> list[Figures]:
     """Plays one game per seed, or two against an opponent: the player first, then second."""
     own = player(text, game, seed=seeds[0], leaf=leaf)
     own.choose(game.new(seeds[0]))  # loads the compiled code, which is no part of a move
@@ -156,7 +154,7 @@ def evaluate(
     check(game, text, games, first_seed, opponent, processes)
     seeds = range(first_seed, first_seed + games // game.players)
     batches = [seeds[k : k + BATCH] for k in range(0, len(seeds), BATCH)]
-    played: list[Played] = []
+    played: list[Figures] = []
     for batch in run_batches(partial(play_batch, game, text, opponent), batches, processes):
         played += batch
         progress(len(played))
@@ -173,8 +171,8 @@ def evaluate(
 
 
 def run_batches(
-    work: Callable[[Sequence[int]], list[Played]], batches: list[range], processes: int
-) -> Iterator[list[Played]]:
+    work: Callable[[Sequence[int]], list[Figures]], batches: list[range], processes: int
+) -> Iterator[list[Figures]]:
     """Yields the result of each batch in order, worked on by so many processes; leaving early ends them."""
     if processes == 1 or len(batches) == 1:
         yield from map(work, batches)
@@ -186,3 +184,89 @@ def run_batches(
 def ignore_interrupts() -> None:
     """Leaves Ctrl-C to the parent process, which ends its workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def arena(
+    game: Game,
+    players: Sequence[str] | Mapping[str, Maker],
+    games: int = 200,
+    *,
+    openings: int | None = None,
+    plies: int | None = None,
+    seed: int = FINAL_SEED,
+    seconds: float = 60.0,
+    processes: int = 1,
+    file: Path | None = None,
+    resume: bool = False,
+    progress: Callable[[Tournament, Played], None] = lambda tournament, played: None,
+) -> Tournament:
+    """Plays a round robin: every two players meet in `games` games, from random openings, each played from both seats.
+
+    Players are texts, or names with functions (game, seed) -> Player that other processes can import. One that crashes,
+    takes more than `seconds` for a move, or chooses no legal action loses that game. With `file` the games are written
+    there as they end; `resume` goes on with what it holds. `progress` hears of every game. Raises ValueError, saying what
+    was expected, for what is no round robin.
+    """
+    tournament, makers = ready(
+        game,
+        players,
+        games,
+        openings=openings,
+        plies=plies,
+        seed=seed,
+        seconds=seconds,
+        processes=processes,
+        file=file,
+        resume=resume,
+    )
+    run(tournament, makers, seconds, processes, file, progress)
+    return tournament
+
+
+def ready(
+    game: Game,
+    players: Sequence[str] | Mapping[str, Maker],
+    games: int,
+    *,
+    openings: int | None,
+    plies: int | None,
+    seed: int,
+    seconds: float,
+    processes: int,
+    file: Path | None,
+    resume: bool,
+) -> tuple[Tournament, Mapping[str, Maker]]:
+    """Checks everything that `arena` is given; returns the round robin with the games of the file, and its players' makers."""
+    tournament = plan(game, players, games, openings=openings, plies=plies, seed=seed)
+    if processes < 1 or not 0 < seconds < math.inf:
+        raise ValueError(f"arena: expected 1 process or more and seconds above 0, got {processes!r} and {seconds!r}")
+    if file is not None and file.exists():
+        if not resume:
+            raise ValueError(f"arena: expected a new file, or to resume, got {str(file)!r}, which is there")
+        tournament.resume(file)
+    if isinstance(players, Mapping):
+        return tournament, players
+    for text in players:
+        player(text, game, leaf=leaf)
+    return tournament, {text: from_text(text) for text in players}
+
+
+def run(
+    tournament: Tournament,
+    makers: Mapping[str, Maker],
+    seconds: float,
+    processes: int,
+    file: Path | None,
+    progress: Callable[[Tournament, Played], None],
+) -> None:
+    """Plays what is still to be played; whatever ends it, the file then holds all games that have ended."""
+    saved = time.monotonic()
+    try:
+        for job, outcome in play_all(tournament.game, makers, tournament.jobs(), processes, seconds):
+            progress(tournament, tournament.add(job, outcome))
+            if file is not None and time.monotonic() - saved > SAVE_SECONDS:
+                tournament.save(file, figures=False)
+                saved = time.monotonic()
+    finally:
+        if file is not None:
+            tournament.save(file)

@@ -63,11 +63,9 @@ def need_train_extra() -> None:
         raise ValueError(f"expected the train extra, pip install 'leafwise[train]'; {' and '.join(missing)} not found")
 
 
-def hardware() -> str:
-    """Returns what the run's single thread ran on, in words."""
-    return (
-        f"one of {os.cpu_count()} cores, {platform.machine()}, {platform.system()}, Python {platform.python_version()}"
-    )
+def hardware(threads: int = 1) -> str:
+    """Returns what the threads of a run ran on, in words."""
+    return f"{threads} of {os.cpu_count()} cores, {platform.machine()}, {platform.system()}, Python {platform.python_version()}"
 
 
 class RunFolder:
@@ -88,7 +86,10 @@ class RunFolder:
         if resume:
             if not settings.exists():
                 raise ValueError(f"expected a run to resume in {str(path)!r}, found no config.json")
-            before = json.loads(settings.read_text())
+            defaults = {f.name: f.default for f in dataclasses.fields(config) if f.name in described}
+            before = json.loads(json.dumps(defaults)) | json.loads(
+                settings.read_text()
+            )  # options may be newer than a run
             for name in sorted(before.keys() | described.keys()):
                 if before.get(name) != described.get(name):
                     flag = "--" + name.replace("_", "-")

@@ -1,9 +1,15 @@
 """Temporal-difference learning of an n-tuple network by greedy play, TD(lambda) backward along each trajectory.
 
 Sources: Szubert and Jaskowski, CIG 2014 (n-tuple networks by TD on afterstates); Yeh, Wu et al., "Multi-stage temporal
-difference learning for 2048-like games", TCIAIG 2016 (backward TD(lambda) and Threes). Differences: what is valued is the
-state after the known tile has entered; the target is the potential to come, sum of (tile score)**power; a trajectory
-longer than `restart` moves is followed by one from its middle; the rate is held, then falls geometrically.
+difference learning for 2048-like games", TCIAIG 2016 (backward TD(lambda), stages, Threes); Jaskowski, "Mastering 2048
+with delayed temporal coherence learning", TCIAIG 2018 (rates of each weight); Baxter, Tridgell and Weaver, "TDLeaf",
+1999 (targets from a search: here a trajectory's states learn the value of the search made there). Differences: what is
+valued is by default the state after the known tile has entered; the target is the potential to come, sum of
+(tile score)**power; a trajectory longer than `restart` moves is followed by one from its middle; the rate is held, then
+falls geometrically (`--hold 1`: a constant rate).
+
+With `--actors 2` two threads play and learn over shared tables without locks (Niu et al., "Hogwild!", 2011): faster, but
+not reproducible bit by bit.
 
 Logged: `rollout/ep_rew_mean` (fresh games of the last interval), `train/error` (root mean square, in potential),
 `train/rate`, `time/fps` (moves a second), `eval/score_mean`, `eval/score_ci_low`, `eval/score_ci_high` (greedy games with
@@ -12,10 +18,11 @@ seeds from 900,000).
 
 from __future__ import annotations
 
+import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +30,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
-from leafwise.models.files import save_network
-from leafwise.models.ntuple import NTupleNetwork, parse_tuples
-from leafwise.training.arena import bootstrap_interval
+from leafwise.models.files import load_network, model_path, save_network
+from leafwise.models.ntuple import NTupleNetwork, Shape, features, parse_tuples
+from leafwise.training.games import SELECTION_SEED, play_games
 from leafwise.training.run import (
     Interruption,
     RunFolder,
@@ -35,10 +42,7 @@ from leafwise.training.run import (
     run_main,
     training_command,
 )
-from leafwise.training.td_kernels import FRESH_GAMES, GAMES, MOVES, Trainer, kernels, new_trainer
-
-SELECTION_SEED = 900_000
-"""First seed of the games that choose the best model; training stays below, final figures start at 1,000,000."""
+from leafwise.training.td_kernels import DEEPEST, FRESH_GAMES, GAMES, HERE, MOVES, Trainer, kernels, new_trainer
 
 
 @dataclass(frozen=True)
@@ -53,16 +57,34 @@ class Config:
     """Length of the run, in moves."""
     tuples: str = "0123 4567 0145 1256 569a"
     """Tuples of cells, row by row in hexadecimal, separated by blanks."""
+    valued: Literal["entered", "afterstate"] = "entered"
+    """What is valued: the state after the known tile has entered, or before."""
+    small: str = "deck deck_empties large"
+    """Small tables beside the tuples, among deck, deck_empties, large, hint, blank_merge (hint: for afterstates)."""
+    stages: str = ""
+    """Highest tiles, like "1536 3072", at which the next copy of all tables takes over."""
+    start: str = ""
+    """Run folder or model file to start from (default: all weights 0); its tables are copied to every stage."""
     rate: float = 0.25
     """Learning rate, shared out among the active weights."""
     final_rate: float = 0.0125
     """Rate at the end of the run."""
     hold: float = 0.5
     """Share of the run after which the rate begins to fall, geometrically."""
+    coherence: bool = False
+    """Temporal coherence: every weight has a rate of its own, at most the rate."""
     decay: float = 0.5
     """Lambda of TD(lambda)."""
+    target: Literal["power", "score", "survival"] = "power"
+    """What is learned: a potential to come, the score to come, or how many moves are to come."""
     power: float = 0.7
-    """Exponent of the tile score in the potential that is learned."""
+    """Exponent of the tile score in the potential that is learned (with the target power)."""
+    target_depth: int = 0
+    """Depth of the search that plays and gives the targets; 0: plays at depth 1, learns from the next state's value."""
+    optimism: float = 0.0
+    """What every state is worth before anything is learned, in potential."""
+    actors: int = 1
+    """Threads that play and learn over the same tables; more than 1 is not reproducible."""
     restart: int = 100
     """Trajectories longer than this are followed by one from their middle; 0: never."""
     seed: int = 1
@@ -84,12 +106,45 @@ def check(config: Config) -> None:
     ranges: dict[str, tuple[float, float]] = {
         "moves": (1, 1e13), "rate": (1e-9, 1), "final_rate": (1e-9, 1), "hold": (0, 1), "decay": (0, 1), "restart": (0, 1e9),
         "seed": (0, SELECTION_SEED - 1), "interval": (1, 1e9), "evaluate_every": (1, 1e9), "evaluate_games": (2, 100_000),
-        "checkpoint_seconds": (0, 1e9),
+        "checkpoint_seconds": (0, 1e9), "target_depth": (0, DEEPEST), "optimism": (-1e9, 1e9), "actors": (1, 64),
+        "power": (1e-3, 1),
     }  # fmt: skip
     for name, (low, high) in ranges.items():
         if not low <= getattr(config, name) <= high:
             flag = "--" + name.replace("_", "-")
             raise ValueError(f"expected {flag} of {low:g} to {high:g}, got {getattr(config, name)!r}")
+
+
+def shape_of(config: Config, game: Game) -> Shape:
+    """Returns the shape of the network that the options ask for; raises ValueError for what does not fit the game."""
+    cells = features(game)
+    small = tuple(config.small.split())
+    if "hint" in small and config.valued != "afterstate":
+        raise ValueError("expected --small without hint, or --valued afterstate: once it has entered no tile is known")
+    unknown = [tile for tile in config.stages.split() if tile not in cells.names]
+    if unknown:
+        raise ValueError(f"expected --stages among {', '.join(cells.names)}, got {unknown[0]!r}")
+    return Shape(
+        tuples=parse_tuples(config.tuples),
+        power={"power": config.power, "score": 1.0, "survival": 0.0}[config.target],
+        stage=cells.stages[("entered", "afterstate").index(config.valued)],
+        small=small,
+        splits=tuple(cells.names.index(tile) for tile in config.stages.split()),
+        base=config.optimism,
+    ).check(game)
+
+
+def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
+    """Returns a network of a shape, its tables those of a model; raises ValueError if they are not of this shape."""
+    network = NTupleNetwork.create(game, shape)
+    if not source:
+        return network
+    given = load_network(model_path(source), game)
+    alike = replace(given.shape, splits=shape.splits)
+    if given.packed or alike != shape or given.shape.copies not in (1, shape.copies):
+        raise ValueError(f"expected --start with a model of {shape}, got {given.shape}{' packed' * given.packed}")
+    network.weights.table[:] = np.tile(given.weights.table, shape.copies // given.shape.copies)
+    return network
 
 
 def rate_at(config: Config, moves: int) -> float:
@@ -107,49 +162,72 @@ class Learner:
         check(config)
         self.config = config
         self.game: Game = find_game(config.game)
-        self.network = NTupleNetwork.create(self.game, parse_tuples(config.tuples), config.power)
+        self.network = started(self.game, shape_of(config, self.game), config.start)
         self.path = Path(config.run or f"runs/{config.game}-td-{config.seed}")
         self.folder = RunFolder(self.path, config, resume=config.resume)
-        self.trainer: Trainer = new_trainer(self.game, config.seed)
-        self.kernels = kernels(self.game, self.network.weights.pieces.shape[1])
+        depth, size = max(1, config.target_depth), len(self.network.weights.table) if config.coherence else 1
+        self.coherence = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
+        keys = [config.seed + (k << 32) for k in range(config.actors)]  # far from those of other runs and evaluations
+        self.actors: list[Trainer] = [new_trainer(self.game, key, depth, self.coherence) for key in keys]
+        self.kernels = kernels(self.network, depth, searched=config.target_depth > 0, coherent=config.coherence)
         self.T = self.game.tables(self.network.evaluator("td"))
         self.seconds, self.entries, self.best = 0.0, 0, -np.inf
         self.score: dict[str, Any] = {}
         if config.resume and (saved := self.folder.load_state()):
             self.restore(*saved)
 
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Returns the arrays of a checkpoint, by name; what is written into them changes the learner."""
+        tensors: dict[str, NDArray[Any]] = {"table": self.network.weights.table}
+        if self.config.coherence:
+            tensors |= {"errors": self.coherence[0], "sizes": self.coherence[1]}
+        for k, actor in enumerate(self.actors):
+            end = f"_{k}" if k else ""
+            tensors |= {f"S{end}": actor.S[HERE : HERE + 1], f"R{end}": actor.R}
+            tensors |= {f"counts{end}": actor.counts, f"sums{end}": actor.sums}
+        return tensors
+
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
-        self.network.weights.table[:] = tensors["table"]
-        for name in ("S", "R", "counts", "sums"):
-            getattr(self.trainer, name)[:] = tensors[name]
+        for name, own in self.state().items():
+            own[:] = tensors[name][: len(own)]
         self.seconds, self.entries, self.best = metadata["seconds"], metadata["entries"], metadata["best"]
         self.score = metadata["score"]
 
     def save(self) -> None:
         """Writes a checkpoint."""
-        tensors = {name: getattr(self.trainer, name) for name in ("S", "R", "counts", "sums")}
         metadata = {"seconds": self.seconds, "entries": self.entries, "best": float(self.best), "score": self.score}
-        self.folder.save_state({"table": self.network.weights.table, **tensors}, metadata)
+        self.folder.save_state(self.state(), metadata)
+
+    def counted(self) -> NDArray[np.int64]:
+        """Returns the counters of all actors, added."""
+        return np.sum([actor.counts for actor in self.actors], axis=0)
 
     @property
     def moves(self) -> int:
         """Moves played so far."""
-        return int(self.trainer.counts[MOVES])
+        return int(self.counted()[MOVES])
 
     def step(self) -> None:
         """Plays and learns for one log interval."""
         rate = rate_at(self.config, self.moves) / self.network.active
-        self.kernels.td_games(self.trainer, self.config.interval, rate, self.config.decay, self.config.restart, self.T)
+        options = (self.config.interval // len(self.actors) + 1, rate, self.config.decay, self.config.restart, self.T)
+        threads = [
+            threading.Thread(target=self.kernels.td_games, args=(actor, *options), daemon=True)
+            for actor in self.actors[1:]
+        ]
+        for thread in threads:
+            thread.start()
+        self.kernels.td_games(self.actors[0], *options)
+        for thread in threads:
+            thread.join()
 
     def evaluate(self) -> dict[str, float]:
         """Plays greedy games with the selection seeds; keeps the model if it is the best so far."""
         n = self.config.evaluate_games
-        keys = np.arange(SELECTION_SEED, SELECTION_SEED + n, dtype=np.uint64)
-        scores = np.zeros(n)
-        self.kernels.greedy_games(new_trainer(self.game, 0), keys, scores, self.T)
-        low, high = bootstrap_interval(scores)
-        result = {"score_mean": float(scores.mean()), "score_ci_low": low, "score_ci_high": high}
+        played = play_games(self.network, 1, SELECTION_SEED, n)
+        low, high = played.interval()
+        result = {"score_mean": float(played.scores.mean()), "score_ci_low": low, "score_ci_high": high}
         if result["score_mean"] > self.best:
             self.best = result["score_mean"]
             self.score = {
@@ -197,21 +275,23 @@ class Learner:
 
     def logged_step(self, writer: Any) -> float:
         """Learns for one interval and logs it; returns moves a second."""
-        before = self.trainer.counts.copy()
+        before = self.counted()
         start = time.perf_counter()
         self.step()
         spent = time.perf_counter() - start
         self.seconds += spent
         self.entries += 1
-        played = self.trainer.counts - before
+        played = self.counted() - before
+        sums = np.sum([actor.sums for actor in self.actors], axis=0)
         speed = played[MOVES] / spent
         if played[FRESH_GAMES]:
-            writer.add_scalar("rollout/ep_rew_mean", self.trainer.sums[0] / played[FRESH_GAMES], self.moves)
+            writer.add_scalar("rollout/ep_rew_mean", sums[0] / played[FRESH_GAMES], self.moves)
         if played[MOVES]:
-            writer.add_scalar("train/error", np.sqrt(self.trainer.sums[1] / played[MOVES]), self.moves)
+            writer.add_scalar("train/error", np.sqrt(sums[1] / played[MOVES]), self.moves)
         writer.add_scalar("train/rate", rate_at(self.config, self.moves), self.moves)
         writer.add_scalar("time/fps", speed, self.moves)
-        self.trainer.sums[:] = 0
+        for actor in self.actors:
+            actor.sums[:] = 0
         return float(speed)
 
     def finish(self) -> None:
@@ -220,8 +300,8 @@ class Learner:
         if self.moves < self.config.moves:
             print(f"stopped after {self.moves:,} moves; go on with --run {self.path} --resume and the same options")
             return
-        games = int(self.trainer.counts[GAMES])
-        self.folder.save_results({**self.description(), "trajectories": games, "hardware": hardware()})
+        games = int(self.counted()[GAMES])
+        self.folder.save_results({**self.description(), "trajectories": games, "hardware": hardware(len(self.actors))})
 
 
 def train(config: Config) -> Path:

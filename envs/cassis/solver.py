@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,8 @@ class Solver:
             elif actions == "best":
                 best = (e for e in state.legal_actions if self._keeps(own, other, e, known))
                 found.update((names[e], known) for e in best)
-            line += [names[e] for e in self._line(own, other, known)]
+            plies = 1 if actions == "move" else MAX_EDGES
+            line += [names[e] for e in islice(self._line(own, other, known), plies)]
         except Stopped:
             complete = False
         return Solution(

@@ -204,7 +204,7 @@ def step_batch(B, T):
 
 
 class Compiled(NamedTuple):
-    """The two compiled calls of a batch."""
+    """The two calls of a batch."""
 
     step: Callable[..., int]
     """`step_batch(B, T)`."""
@@ -226,13 +226,37 @@ def compiled_batch(
     `opponent` is compiled, or the template `random_action`; `other_reward` is one of `game.rewards`, or None for
     the difference of returns; `return_range` is player 0's.
     """
-    scope: dict[str, Any] = dict(rules.injected())
     if opponent is random_action:
-        opponent = specialise(random_action, name, scope, room)
+        opponent = specialise(random_action, name, rules.injected(), room)
+    return _specialised(rules, name, room, opponent, other_reward, return_range, plain=False)
+
+
+def plain_batch(
+    rules: Rules,
+    opponent: Callable[..., Any],
+    other_reward: Callable[..., Any] | None,
+    return_range: tuple[float, float],
+) -> Compiled:
+    """Returns the same step as plain Python around the compiled rules, for an opponent that is a Python function."""
+    return _specialised(rules, "plain", Path(), opponent, other_reward, return_range, plain=True)
+
+
+def _specialised(
+    rules: Rules,
+    name: str,
+    room: Path,
+    opponent: Callable[..., Any],
+    other_reward: Callable[..., Any] | None,
+    return_range: tuple[float, float],
+    *,
+    plain: bool,
+) -> Compiled:
+    scope: dict[str, Any] = dict(rules.injected())
     scope |= {"opponent_action": opponent}
     scope |= {"OTHER_REWARD": other_reward is not None, "other_reward": other_reward or no_reward}
     scope |= {"LOW": return_range[0], "HIGH": return_range[1]}
     for template in (play_on, begin, show, refused, act):
         # inlined: handing all the arrays on costs more than the work
-        scope[template.__name__] = specialise(template, name, scope, room, inline=True)
-    return Compiled(specialise(step_batch, name, scope, room), specialise(refresh, name, scope, room))
+        scope[template.__name__] = specialise(template, name, scope, room, inline=True, plain=plain)
+    step, again = (specialise(template, name, scope, room, plain=plain) for template in (step_batch, refresh))
+    return Compiled(step, again)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +14,19 @@ class CellFeatures:
     boards: Callable[..., Any]
     """Compiled (S, i, T) -> the board of row i under each symmetry, a tuple of uint64, itself first."""
     symmetries: int
+    highest: Callable[..., Any]
+    """Compiled (board) -> its highest rank."""
     extra: Callable[..., Any]
     """Compiled (S, i, k, T) -> uint64 index into small table k."""
-    extra_sizes: tuple[int, ...]
+    extra_sizes: Mapping[str, int]
+    """Size of each small table by name, in the order of k."""
+    extra_defaults: tuple[str, ...]
+    """The small tables that a network has unless it says otherwise."""
     points: tuple[float, ...]
     """What a cell of each rank 0..15 is worth in the game's score."""
     names: tuple[str, ...]
     """What a cell of each rank 0..15 shows."""
-    stage: str
-    """The stage at which a learned value is asked."""
+    stages: tuple[str, ...]
+    """The stages at which a learned value may be asked, the usual one first."""
     version: int = 1
     """Raised whenever an index changes its meaning; model files name it."""

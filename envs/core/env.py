@@ -39,7 +39,9 @@ class GameEnv(gym.Env[Observation, int]):
             rewards have a "score" of their own) or one of `game.rewards`.
         illegal: What an illegal action does: "lose" (the episode ends with the least return; default for two players),
             "noop" (nothing, reward 0; default for one) or "raise" (ValueError). `info["illegal"]` says so in words.
-        opponent: "random", "greedy" or "greedy:NAME" with a hand-made score of the game.
+        opponent: "random", "greedy" or "greedy:NAME" with a hand-made score of the game; or one of `game.ais`, such as
+            "solver", "solver:level=easy", "minimax" or "dfs". Those are no compiled code: with them every step, of a
+            batch too, is Python around the compiled rules.
         seat: "first", "second" or "random", drawn anew for each episode.
 
     `reset(seed=...)` draws the key of one random stream; `reset()` goes on with it. Raises ValueError for wrong input.

@@ -42,6 +42,8 @@ class Evaluator:
     """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
     slow: bool = False
     """True where one value takes far more than a microsecond: `value` then ends at once when `T.stop` is set."""
+    fetch: Callable[..., Any] | None = None
+    """Compiled `(S, i, T)`: starts to load what `value` will read of large tables; called for neighbouring rows first."""
     room: Path | None = None
     """Where `value` was written, if not in the game's room; names the cache of searches that use it."""
 
@@ -67,6 +69,11 @@ class Evaluator:
             own = part._replace(**{inner: getattr(part, inner).copy()}) if inner else part.copy()
             weights = weights._replace(**{outer: own})
         return weights
+
+
+@jit(inline=True)
+def nothing_to_fetch(S, i, T):
+    """The `fetch` of an evaluator whose tables stay in the cache."""
 
 
 @jit(inline=True)

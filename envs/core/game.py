@@ -93,7 +93,10 @@ class Game:
     sparse: SparseFeatures | None = None
     """What networks with a sparse first layer see."""
     ais: Mapping[str, Callable[[Game, str, list[str]], Any]] = field(default_factory=dict)
-    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`."""
+    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`.
+
+    One that draws has its random numbers in `stream`; see `leafwise.envs.core.ais`.
+    """
     candidates: tuple[str, ...] = ()
     """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
     symmetries: int = 1

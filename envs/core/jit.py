@@ -16,7 +16,7 @@ import os
 import shutil
 import sys
 import tempfile
-import types
+import types as python_types
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -24,6 +24,9 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -75,6 +78,29 @@ def jit(fn: F | None = None, *, inline: bool = False) -> Any:
         config.CACHE_DIR = before
 
 
+def _prefetch_plain(array: Any, index: Any) -> None:
+    """Starts to load `array[index]` into the cache; nothing in plain Python."""
+
+
+@intrinsic
+def _prefetch(typing: Any, array: Any, index: Any) -> Any:
+    """The same, compiled: LLVM's prefetch of an address to read, to be kept."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(function, [address, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
+
+
+prefetch: Any = _prefetch_plain if DISABLED else _prefetch
+
+
 def specialise(
     template: Callable[..., Any],
     name: str,
@@ -83,19 +109,21 @@ def specialise(
     *,
     inline: bool = False,
     cache: bool = True,
+    plain: bool = False,
 ) -> Any:
     """Clones the plain function `template` with `injected` as globals and compiles the clone.
 
     `name` tells the clones of one template apart and must contain the game and everything that is injected.
     `room` is the folder or file of the game whose functions are injected; its sources name the cache folder.
     Recursion inside the template resolves to the clone; loaded from a cache it is not to be relied on, so a template
-    that calls itself asks for `cache=False`.
+    that calls itself asks for `cache=False`. `plain=True` leaves the clone plain Python: what is injected may then be
+    any function.
     """
     scope = {**template.__globals__, **injected}
-    clone = types.FunctionType(template.__code__, scope, template.__name__, template.__defaults__)
+    clone = python_types.FunctionType(template.__code__, scope, template.__name__, template.__defaults__)
     clone.__qualname__ = f"{template.__qualname__}__{_identifier(name)}"  # a part of the cache file's name
     clone.__module__ = template.__module__
-    if DISABLED:
+    if DISABLED or plain:
         compiled: Any = _wrapping_integers(clone)
     else:
         folder = _folder(_room(room or Path(template.__code__.co_filename))) if cache else None

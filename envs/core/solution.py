@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -43,8 +42,8 @@ class Solution:
     """False where stopped before everything that was asked for was known."""
 
 
-QUESTIONS = ("all", "best", "none")
-"""What a solver may be asked of each action."""
+QUESTIONS = ("all", "best", "none", "move")
+"""What a solver may be asked of each action; "move" asks for one best action, without the line that follows it."""
 
 
 def check_question(game: Game, state: State, actions: str) -> None:
@@ -65,6 +64,8 @@ class Solver(Protocol):
     def solve(self, state: State, actions: str = "all") -> Solution:
         """Solves a position; `actions` says what is asked of each action: "all" values, the "best" only, or "none".
 
+        "move" asks for the first action of the line, and spares the rest of it.
+
         Raises ValueError for a position of another game or an unknown `actions`.
         """
 
@@ -77,10 +78,9 @@ def exact_solver(game: Game, table_mb: float = 64) -> Solver:
 
     Raises ValueError for a game that has none, or a table that is too small.
     """
-    name = f"{game.module}.solver"
-    if importlib.util.find_spec(name) is None:
+    if not (game.room / "solver.py").exists():
         raise ValueError(f"expected a game with an exact solver, got {game.name!r}")
-    solver: Solver = importlib.import_module(name).Solver(game, table_mb)
+    solver: Solver = importlib.import_module(f"{game.module}.solver").Solver(game, table_mb)
     return solver
 
 
@@ -99,13 +99,13 @@ class SolverPlayer:
         self.name = name
         self.solver = exact_solver(game, table_mb)
         self.blunder = LEVELS[level]
-        self._stream = new_stream(seed)
+        self.stream = new_stream(seed)
 
     def choose(self, state: State) -> int:
         """Returns the id of a legal action at a decision."""
-        if uniform(self._stream) < self.blunder:
-            return state.legal_actions[int(below(self._stream, len(state.legal_actions)))]
-        return self.solver.game.action(self.solver.solve(state, "none").line[0])
+        if uniform(self.stream) < self.blunder:
+            return state.legal_actions[int(below(self.stream, len(state.legal_actions)))]
+        return self.solver.game.action(self.solver.solve(state, "move").line[0])
 
 
 def solver_player(game: Game, name: str, words: list[str]) -> SolverPlayer:

@@ -10,6 +10,7 @@ from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
 from leafwise.envs.core import batch
+from leafwise.envs.core.ais import named_ai
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.greedy import compiled_greedy, rows_needed
@@ -48,6 +49,23 @@ def key_of(seed: int) -> np.uint64:
     return new_key(seeding.np_random(seed)[0])
 
 
+def asked(game: Game, ai: Any) -> Callable[..., int]:
+    """Returns one of the game's own players in the form of a compiled opponent; it draws from the environment's stream."""
+
+    def opponent(S: Any, i: Any, o: Any, L: Any, P: Any, R: Any, T: Any) -> int:
+        if hasattr(ai, "stream"):
+            ai.stream = R
+        state = State(game, S[i])
+        action = int(ai.choose(state))
+        if action not in state.legal_actions:
+            raise ValueError(
+                f"{game.name}: expected a legal action from opponent {ai.name!r}, got {action!r} at {state}"
+            )
+        return action
+
+    return opponent
+
+
 class Stepper:
     """Steps n environments of one game; everything it shows is overwritten by the next call.
 
@@ -65,10 +83,14 @@ class Stepper:
         self.illegal = one_of("illegal", default if illegal is None else illegal, ILLEGAL, game)
         self.seat = one_of("seat", seat, SEATS, game)
         self.opponent, self.autoreset = opponent, autoreset
-        play, evaluator = self._opponent()
+        own = named_ai(game, opponent) if game.players == 2 and isinstance(opponent, str) else None
+        play, evaluator = (asked(game, own), None) if own is not None else self._opponent()
         other = game.rewards.get(self.reward)
-        name = f"{game.name}_{'score' if other is None else self.reward}_{play.__qualname__}"
-        self.compiled = batch.compiled_batch(game.rules, name, game.room, play, other, game.return_range)
+        if own is not None:
+            self.compiled = batch.plain_batch(game.rules, play, other, game.return_range)
+        else:
+            name = f"{game.name}_{'score' if other is None else self.reward}_{play.__qualname__}"
+            self.compiled = batch.compiled_batch(game.rules, name, game.room, play, other, game.return_range)
         self.tables = game.tables(evaluator)
         scratch = STEP_ROWS + (rows_needed(game) if evaluator is not None else 0)
         self.buffers = batch.Buffers(
@@ -99,7 +121,7 @@ class Stepper:
             return batch.random_action, None
         kind, colon, score = self.opponent.partition(":") if isinstance(self.opponent, str) else ("", "", "")
         if kind != "greedy" or (colon and score not in game.scores):
-            known = ", ".join(["random", "greedy", *(f"greedy:{name}" for name in game.scores)])
+            known = ", ".join(["random", "greedy", *(f"greedy:{name}" for name in game.scores), *game.ais])
             raise ValueError(f"{game.name}: expected opponent among {known}, got {self.opponent!r}")
         evaluator = game.score(score or None)
         return compiled_greedy(game, evaluator), evaluator

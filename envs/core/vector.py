@@ -152,6 +152,10 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         self._stepper.set_state(state)
         self._keyed = True
 
+    def observations(self) -> Observation:
+        """Returns what the agents see now, with a leading axis of `num_envs`."""
+        return reader(self._stepper.buffers.obs)()
+
     def render(self) -> tuple[Any, ...] | None:
         """Returns one text or picture for each environment, as `render_mode` says."""
         if self.render_mode is None:

@@ -2,7 +2,7 @@
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.rules import Rules
-from leafwise.envs.friday import chance, draw, features, fridai, layout, parse, rules, scores, tables, text
+from leafwise.envs.friday import candidates, chance, draw, features, fridai, layout, parse, rules, scores, tables, text
 
 GAME = Game(
     name="friday",
@@ -20,6 +20,7 @@ GAME = Game(
         returns=rules.returns,
         observe=features.observe,
         action_cost=rules.action_cost,
+        candidates=candidates.candidates,
     ),
     make_tables=tables.make_tables,
     width=layout.WIDTH,
@@ -41,6 +42,7 @@ GAME = Game(
     scores=scores.SCORES,
     default_score="blend",
     rewards={"score": scores.score_reward, "shaped": scores.shaped_reward},
+    candidates=candidates.CANDIDATES,
     ais={"fridai": fridai.named},
     return_range=(0.0, 1.0),
     ids={"Friday": {}, **{f"FridayLevel{level}": {"level": level} for level in (2, 3, 4)}},

@@ -16,28 +16,23 @@ from leafwise.envs.core.bits import count_bits
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.rules import copy_row
 from leafwise.envs.core.stream import mix, next_u64, u64
-from leafwise.envs.friday.cards import DOUBLE, KINDS
+from leafwise.envs.friday.candidates import few
+from leafwise.envs.friday.cards import KINDS
 from leafwise.envs.friday.chance import open_outcomes, pick, resolve
-from leafwise.envs.friday.fight import can_end, clear_table, end_turn, pirate
+from leafwise.envs.friday.fight import clear_table, end_turn
 from leafwise.envs.friday.layout import (
-    CARD,
     DEAL_AGING,
     DEAL_CARD,
     DEAL_HAZARD,
     DEAL_PIRATE,
-    END,
     FIGHT,
-    IN_FIGHT,
-    KIND_AT,
     LEFT,
     LOST,
-    M4,
     M5,
     ONE,
     POINTS_AT,
     REMOVE,
     TARGET,
-    USE,
     WIDTH,
     WON,
     ZERO,
@@ -46,10 +41,10 @@ from leafwise.envs.friday.layout import (
     mode,
     phase,
 )
-from leafwise.envs.friday.piles import copies_in, count_of, digest, kind_in, one_card, reference
-from leafwise.envs.friday.rules import apply_action, legal_actions
+from leafwise.envs.friday.piles import copies_in, count_of, digest, one_card
+from leafwise.envs.friday.rules import apply_action
 from leafwise.envs.friday.scores import LIFE_WEIGHT, life_left, mean_rating
-from leafwise.envs.friday.tables import ABILITY, AMOUNT, COST, RATING, VALUE, fact
+from leafwise.envs.friday.tables import COST, RATING, fact
 
 STACK_KEY, HAZARD_KEY, AGING_KEY = WIDTH, WIDTH + 1, WIDTH + 2
 ROW_WORDS = WIDTH + 3
@@ -184,58 +179,13 @@ def add_node(B, node, parent, path, T):
 
 
 @jit
-def distinct(S, i, A, n, T):
-    """Keeps one of several unused cards with the same ability where it has no target; returns how many are left."""
-    kept = 0
-    seen = ZERO
-    for k in range(n):
-        if A[k] >= USE:
-            kind = kind_in(reference(S, i, u64(A[k] - USE), T))
-            ability, amount = fact(kind, ABILITY, T), fact(kind, AMOUNT, T)
-            bit = ONE << u64(4 * ability + amount)
-            if seen & bit:
-                continue
-            seen |= bit
-        A[kept] = A[k]
-        kept += 1
-    return kept
-
-
-@jit
-def best_to_double(S, i, A, n, T):
-    """Keeps the target of the highest printed value, if it is above 0; returns how many are left."""
-    best, choice = 0, np.int64(-1)
-    for k in range(n):
-        value = fact(kind_in(reference(S, i, u64(A[k] - CARD), T)), VALUE, T)
-        if value > best:
-            best, choice = value, A[k]
-    A[0] = choice
-    return 0 if choice < 0 else 1
-
-
-@jit
-def options(S, i, A, T):
-    """Writes the actions that the source's filters leave."""
-    here = mode(S, i)
-    if here == IN_FIGHT and pirate(S, i) != ZERO and can_end(S, i, T):
-        A[0] = END
-        return 1
-    n = legal_actions(S, i, A, T)
-    if here == IN_FIGHT:
-        return distinct(S, i, A, n, T)
-    if here == TARGET and get(S[i, FIGHT], KIND_AT, M4) == u64(DOUBLE):
-        return best_to_double(S, i, A, n, T)
-    return n
-
-
-@jit
 def expand(B, node, T):
     """Generates the children of a decision; an ability and its targets are one step."""
     S = B.S
     scratch = u64(S.shape[0] - LEVELS)
-    n0, n1, n2 = options(S, u64(node), B.A[0], T), 0, 0
+    n0, n1, n2 = few(S, u64(node), B.A[0], T), 0, 0
     k0, k1, k2 = 0, 0, 0
-    path0, path1 = 0, 0
+    path0 = path1 = np.int64(0)
     level = 0
     before = phase(S, u64(node))
     while True:
@@ -263,9 +213,9 @@ def expand(B, node, T):
         if mode(S, j) == TARGET:  # which card is a part of the same step
             copy_row(S, j, scratch + u64(level))
             if level == 0:
-                n1, k1, path0 = options(S, scratch, B.A[1], T), 0, path
+                n1, k1, path0 = few(S, scratch, B.A[1], T), 0, path
             else:
-                n2, k2, path1 = options(S, scratch + ONE, B.A[2], T), 0, path
+                n2, k2, path1 = few(S, scratch + ONE, B.A[2], T), 0, path
             level += 1
         else:
             deal(S, j, before, B.stream, T)
@@ -321,13 +271,13 @@ def expand_removal(B, node, T):
                 chosen |= np.int64(1) << k
         remove_set(B, node, chosen, n, T)
         return
-    for chosen in range((1 << n) - 1, -1, -1):
+    for subset in range((1 << n) - 1, -1, -1):
         doubled = False
         for k in range(1, n):
-            if B.kept[k] == B.kept[k - 1] and (chosen >> k) & 1 and not (chosen >> (k - 1)) & 1:
+            if B.kept[k] == B.kept[k - 1] and (subset >> k) & 1 and not (subset >> (k - 1)) & 1:
                 doubled = True
         if not doubled:
-            remove_set(B, node, np.int64(chosen), n, T)
+            remove_set(B, node, np.int64(subset), n, T)
 
 
 @jit

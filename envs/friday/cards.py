@@ -162,18 +162,17 @@ WEIGHTS = {
     LIFE: (0, 2, 3),
     DRAW: (0, 2, 3),
     EXCHANGE: (0, 2, 3),
-    COPY: 2,
-    DESTROY: 3,
-    DOUBLE: 3,
-    BELOW: 1,
-    PHASE: 3,
-    SORT: 1,
+    COPY: (2,),
+    DESTROY: (3,),
+    DOUBLE: (3,),
+    BELOW: (1,),
+    PHASE: (3,),
+    SORT: (1,),
 }
-"""What abilities add to a card's rating in the source's evaluation; by amount where there is one."""
+"""What abilities add to a card's rating in the source's evaluation, by their amount."""
 
 
 def rating(card: Card) -> int:
     """Returns a card's printed value and the weight of its ability."""
-    weight = WEIGHTS.get(card.ability, 0)
-    extra = weight[card.amount] if isinstance(weight, tuple) else weight
-    return card.value + extra - card.hunger - 3 * (card.scared or card.stop)
+    weight = WEIGHTS[card.ability][card.amount] if card.ability else 0
+    return card.value + weight - card.hunger - 3 * (card.scared or card.stop)

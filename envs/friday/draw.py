@@ -39,7 +39,7 @@ QUESTIONS = {
 }
 WIDTH, HEIGHT = 760, 560
 INK, PAPER, FAINT = "#22313f", "#f4efe3", "#8a8f94"
-PHASE_COLOURS = ("#4f9d69", "#d9a514", "#c0392b", "#2c3e50")
+PHASE_COLOURS = ("#4f9d69", "#a87a00", "#c0392b", "#2c3e50")
 CARD_WIDTH, CARD_HEIGHT, PER_ROW = 66, 52, 10
 SHOWN = 20
 """Table cards drawn on each side; more are counted."""
@@ -134,7 +134,7 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
         ("hazard discard", away),
         ("aging pile", aging),
     ):
-        lines.append(f"{name:<14} {sum(cards.values()):>2}  {pile_text(cards)}")
+        lines.append(f"{name:<14} {sum(cards.values()):>2}  {pile_text(cards)}".rstrip())
     if top or bottom:
         places = ("on top", top), ("at the bottom", bottom)
         lines.append(
@@ -192,7 +192,7 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
     canvas.text(16, 20, f"Friday, {PHASES[phase]}", size=18, colour="#ffffff", anchor="start")
     canvas.text(WIDTH - 16, 20, f"life {life} of {int(T.max_life)}", size=18, colour="#ffffff", anchor="end")
     for k in range(int(T.max_life)):
-        canvas.disc(200 + 16 * k, 20, 5, fill="#e74c3c" if k < life else "#00000033"[:7])
+        canvas.disc(200 + 16 * k, 20, 5, fill="#e74c3c" if k < life else "#3b3b3b")
     hazards, shift = int(row[at.HAZARDS]), int(at.HAZARD_SHIFT)
     piles = (
         ("stack", cards_in(row[at.STACK])),
@@ -206,19 +206,21 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
         canvas.box(x, 52, 100, 54, fill="#e3dac6", edge=INK, radius=6)
         canvas.text(x + 50, 70, str(sum(cards.values())), size=20)
         canvas.text(x + 50, 94, name, size=11, colour=FAINT)
+    canvas.text(600, 54, "next card", size=11, colour=FAINT, anchor="start")
     for k, (kind, p) in enumerate(chances(row, T)[:6]):
-        y = 56 + 17 * k
-        canvas.box(600, y, 130 * p, 12, fill="#7fb3d5")
-        canvas.text(604, y + 7, f"{NAMES[kind]} {CARDS[kind].value:+d} {100 * p:.0f} %", size=10, anchor="start")
-    y = 128.0
+        y = 64 + 17 * k
+        canvas.text(600, y + 7, f"{NAMES[kind]} {CARDS[kind].value:+d}", size=11, anchor="start")
+        canvas.box(650, y, max(2, 60 * p), 12, fill="#7fb3d5")
+        canvas.text(WIDTH - 16, y + 7, f"{100 * p:.0f} %", size=11, anchor="end")
+    top = 128
     for place in range(len(pirates_of(row))):
-        canvas.text(16, y, f"pirate {pirate_line(place, row, T)}", size=13, anchor="start")
-        y += 20
+        canvas.text(16, top, f"pirate {pirate_line(place, row, T)}", size=13, anchor="start")
+        top += 20
     for kind in revealed(row):
         canvas.text(
-            16, y, f"hazard {hazard_line(kind, row)}", size=13, colour=PHASE_COLOURS[min(phase, 2)], anchor="start"
+            16, top, f"hazard {hazard_line(kind, row)}", size=13, colour=PHASE_COLOURS[min(phase, 2)], anchor="start"
         )
-        y += 20
+        top += 20
     if is_fight(row):
         made, free = field(row[at.FIGHT], at.FREE_AT, at.M7), int(free_cards(rows, ROW, T))
         words = (

@@ -169,7 +169,7 @@ def hazard_value(S, i, T):
     if number != ZERO:
         return pirate_value(S, i, number, T)
     column = np.int64(phase(S, i)) - np.int64(lowerings(S, i))
-    return fact(get(S[i, STATUS], HAZARD_AT, M6) - ONE, GREEN + max(column, 0), T)
+    return fact(get(S[i, STATUS], HAZARD_AT, M6) - ONE, GREEN + (column if column > 0 else 0), T)
 
 
 @jit
@@ -180,7 +180,7 @@ def best(S, i, most, aging, floor, T):
     left = most
     for k in range(19):
         value = 8 - k
-        n = 0
+        n = np.int64(0)
         if value >= -5 and value < 5:
             n = count_of(digest(table & group(aging, value + 5, T), T))
         entries = doubled

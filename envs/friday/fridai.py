@@ -159,7 +159,7 @@ class Fridai:
         """Returns what deals a game that this player must see the cards of; None for a fair player."""
         if self.info == "fair":
             return None
-        self._cards, self._before = Cards(seed), None
+        self._cards, self._before, self._step = Cards(seed), None, []
         return lambda state: self._cards.settle(state, self._before or state)
 
 

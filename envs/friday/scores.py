@@ -8,7 +8,7 @@ revealed, which they do not look at.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,7 +55,9 @@ def life_left(S, i):
     if mode(S, i) != LOST:
         return np.int64(life(S, i))
     debt = get(S[i, STATUS], DEBT_AT, M6)
-    return np.int64(-999) if debt == RUIN else -max(np.int64(debt), 1)
+    if debt == RUIN:
+        return np.int64(-999)
+    return -np.int64(debt) if debt else np.int64(-1)
 
 
 @jit
@@ -145,7 +147,7 @@ def pirates_score(S, i, T):
 @jit
 def final_score(S, i, T):
     """Returns the score of the booklet: card values, -5 an aging card, 15 a pirate, 5 a life if won, -3 a hazard left."""
-    points = 0
+    points = np.int64(0)
     cards = possessed(S, i, T)
     while cards:
         kind = first_kind(cards, T)
@@ -186,16 +188,35 @@ def shaped_reward(S, i, j, k, T):
     return won + progress(S, k, T) - progress(S, i, T)
 
 
-def _score(name: str, value: Any) -> Callable[[Mapping[str, Any]], Evaluator]:
-    return lambda options: Evaluator(name, value, stage="hazard", terminal="evaluate")
+class Which(NamedTuple):
+    """Which evaluator it is: one compiled function serves all, and so does one compiled search."""
+
+    which: np.int64
 
 
-SCORES = {
-    "life": _score("life", life_score),
-    "deck": _score("deck", deck_score),
-    "blend": _score("blend", blend_score),
-    "trade": _score("trade", trade_score),
-    "pirates": _score("pirates", pirates_score),
-}
+@jit
+def value(S, i, T):
+    """Values a row by the evaluator `T.leaf.which`, a place in NAMES."""
+    which = T.leaf.which
+    if which == 0:
+        return life_score(S, i, T)
+    if which == 1:
+        return deck_score(S, i, T)
+    if which == 2:
+        return blend_score(S, i, T)
+    if which == 3:
+        return trade_score(S, i, T)
+    return pirates_score(S, i, T)
+
+
+NAMES = ("life", "deck", "blend", "trade", "pirates")
 """life: life left. deck: 1000 x mean rating. blend: 10,000,000 x life + deck, the source's. trade: red values of the hazards beaten
 for each life spent. pirates: life less the paid cards that the mean card leaves to be bought against the pirates to come."""
+
+
+def _score(name: str) -> Callable[[Mapping[str, Any]], Evaluator]:
+    weights = Which(np.int64(NAMES.index(name)))
+    return lambda options: Evaluator(name, value, weights=weights, stage="hazard", terminal="evaluate")
+
+
+SCORES = {name: _score(name) for name in NAMES}

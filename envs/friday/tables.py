@@ -63,6 +63,8 @@ class Tables(NamedTuple):
     reshuffle_only: np.int64
     face_down: np.int64
     needs_source: np.int64
+    candidates: int
+    """Which actions a search considers, an index into `candidates.CANDIDATES`."""
     stop: NDArray[np.uint8]
     leaf: Any
 
@@ -185,6 +187,7 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
         reshuffle_only=np.int64(options["empty_aging"] == "reshuffle_only"),
         face_down=np.int64(options["destroy"] == "face_down"),
         needs_source=np.int64(options["double_needs_source"]),
+        candidates=0,
         stop=np.zeros(1, dtype=np.uint8),
         leaf=(),
     )

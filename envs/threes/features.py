@@ -22,6 +22,7 @@ from leafwise.envs.threes.row import (
     NIBBLES,
     ONE,
     PLUS,
+    S16,
     SEVEN,
     SHOWN,
     THREE,
@@ -29,15 +30,17 @@ from leafwise.envs.threes.row import (
     ZERO,
     deck_count,
     flip,
+    highest_rank,
     mirror,
     occupied,
     transpose,
 )
-from leafwise.envs.threes.scores import count_bits, of_rank
+from leafwise.envs.threes.scores import RIGHT_COLUMN, count_bits, of_rank
 from leafwise.envs.threes.tables import tile_points
 from leafwise.envs.threes.text import tile_value
 
 FIVE, SIX, SIXTEEN = u64(5), u64(6), u64(16)
+BOTTOM_ROW = u64(0x1111000000000000)
 
 OBSERVATION = 20
 """Sixteen ranks, the tile shown, three deck counts."""
@@ -126,26 +129,52 @@ def deck_index(word):
 
 
 @jit(inline=True)
-def extra_index(S, i, k, T):
-    """Indices of the small tables: deck x 1s x 2s on the board, deck x empty cells, counts of 384 to 6144."""
-    b, word = S[i, 0], S[i, 1]
-    if k == 0:
-        ones, twos = capped(count_bits(of_rank(b, ONE)), SEVEN), capped(count_bits(of_rank(b, TWO)), SEVEN)
-        return (deck_index(word) << SIX) | (ones << THREE) | twos
-    if k == 1:
-        return deck_index(word) * SIXTEEN + count_bits(occupied(b) ^ NIBBLES) % SIXTEEN
-    index = ZERO
-    for rank in range(10, 15):
-        index = (index << TWO) | capped(count_bits(of_rank(b, u64(rank))), THREE)
-    return index
+def merge_pairs(b):
+    """Counts the neighbours on a board that can merge."""
+    tiles = occupied(b)
+    rights, belows = b ^ (b >> FOUR), b ^ (b >> S16)  # of each cell and the one to its right, and below
+    small = of_rank(b, ONE) | of_rank(b, TWO)
+    large = tiles & ~small
+    across = (large & ~occupied(rights)) | (small & (small >> FOUR) & of_rank(rights, THREE))
+    down = (large & ~occupied(belows)) | (small & (small >> S16) & of_rank(belows, THREE))
+    return count_bits(across & ~RIGHT_COLUMN) + count_bits(down & ~BOTTOM_ROW)
 
+
+@jit(inline=True)
+def extra_index(S, i, k, T):
+    """Index of small table k, in the order of `EXTRA_SIZES`."""
+    b, word = S[i, 0], S[i, 1]
+    empties = count_bits(occupied(b) ^ NIBBLES) % SIXTEEN
+    if k == 1:
+        return deck_index(word) * SIXTEEN + empties
+    if k == 2:
+        index = ZERO
+        for rank in range(10, 15):
+            index = (index << TWO) | capped(count_bits(of_rank(b, u64(rank))), THREE)
+        return index
+    if k == 4:
+        return empties << FOUR | capped(merge_pairs(b), FIFTEEN)
+    ones, twos = capped(count_bits(of_rank(b, ONE)), SEVEN), capped(count_bits(of_rank(b, TWO)), SEVEN)
+    first = deck_index(word) if k == 0 else (word >> SHOWN) & SEVEN
+    return (first << SIX) | (ones << THREE) | twos
+
+
+EXTRA_SIZES = {
+    "deck": 125 * 64,  # deck x 1s x 2s on the board
+    "deck_empties": 125 * 16,  # deck x empty cells
+    "large": 4**5,  # counts of 384 to 6144
+    "hint": 8 * 64,  # tile shown x 1s x 2s
+    "blank_merge": 16 * 16,  # empty cells x neighbours that can merge
+}
 
 CELLS = CellFeatures(
     boards=symmetric_boards,
     symmetries=8,
+    highest=highest_rank,
     extra=extra_index,
-    extra_sizes=(125 * 64, 125 * 16, 4**5),
+    extra_sizes=EXTRA_SIZES,
+    extra_defaults=("deck", "deck_empties", "large"),
     points=tuple(float(p) for p in tile_points(np.arange(16))),
     names=tuple(str(tile_value(rank)) for rank in range(16)),
-    stage="draw",
+    stages=("draw", "enter"),
 )

@@ -31,6 +31,8 @@ FIRST_BITS = 19
 """The table starts with 2**19 entries of 8 bytes: 4 MB."""
 PRESSURE = 48
 """The table doubles after this many stores an entry."""
+MOST_PLIES = 64
+"""Plies that buffers have room for."""
 POLL = 1023
 """The stop byte is read every POLL + 1 nodes."""
 
@@ -77,14 +79,20 @@ class Memory(NamedTuple):
 
 
 @jit(inline=True)
-def hash_of(own, filled, left, M):
-    """Hashes a position, one-to-one; near the start its mirror image hashes alike."""
+def key_of(own, filled, left, M):
+    """Returns a number that tells a position from all others; near the start its mirror image has the same."""
     key = own + filled  # the carry marks the height of every column, so the sum tells both
     if left >= M.cells - MIRRORED_CHIPS:
         other = reversed_columns(own, M) + reversed_columns(filled, M)
         if other < key:
             key = other
-    return key * SCATTER
+    return key
+
+
+@jit(inline=True)
+def hash_of(own, filled, left, M):
+    """Hashes a position, one-to-one; near the start its mirror image hashes alike."""
+    return key_of(own, filled, left, M) * SCATTER
 
 
 @jit(inline=True)
@@ -321,10 +329,13 @@ def score_rows(S, results, M):
 
 
 @jit
-def follow(own, filled, score, M):
-    """Writes best play from a position with a known score to M.line: among equals, the move that the table knows."""
+def follow(own, filled, score, most, M):
+    """Writes up to `most` plies of best play from a position with a known score to M.line.
+
+    Among equals it takes the move that the table knows.
+    """
     n = 0
-    while filled != M.board:
+    while filled != M.board and n < most:
         landing = landing_cells(filled, M)
         left = M.cells - np.int64(count_bits(filled))
         wins = threats(own, M.board ^ filled, M) & landing

@@ -12,6 +12,7 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.solution import Solution, check_question
 from leafwise.envs.core.state import State
 from leafwise.envs.trilobite import alphabeta as ab
+from leafwise.envs.trilobite.openings import BOARD, read_openings, remember_all
 from leafwise.envs.trilobite.rules import Tables, has_line
 from leafwise.envs.trilobite.tables import make_tables
 
@@ -54,15 +55,20 @@ def make_memory(T: Tables, table_mb: float) -> ab.Memory:
 
 
 class Solver:
-    """Solves positions of one board, win, draw or loss and how soon; keeps its table from one to the next."""
+    """Solves positions of one board, win, draw or loss and how soon; keeps its table from one to the next.
 
-    def __init__(self, game: Game, table_mb: float = 64) -> None:
+    At 7x6 with k = 4 it knows the first plies by heart (`openings`), unless asked to find out by itself.
+    """
+
+    def __init__(self, game: Game, table_mb: float = 64, *, by_heart: bool = True) -> None:
         self.game = game
         self.tables = make_tables(game.options)
         self.memory = make_memory(self.tables, table_mb)
         self.stop: NDArray[np.uint8] = self.memory.stop
+        self.openings = read_openings() if by_heart and dict(game.options) == BOARD else None
         full = self.memory.board
-        ab.follow(np.uint64(0), full, ab.narrow(np.uint64(0), full, 0, 0, self.memory), self.memory)  # compiles
+        ab.follow(np.uint64(0), full, ab.narrow(np.uint64(0), full, 0, 0, self.memory), 0, self.memory)  # compiles
+        self.scores(game.rows(0))
 
     def solve(self, state: State, actions: str = "all") -> Solution:
         """Solves a position; see `leafwise.envs.core.solution.Solver`."""
@@ -74,20 +80,19 @@ class Solver:
             return Solution(value=_sign(score), score=score, action_scores={}, bounds=(score, score))
         own, filled = state.row[state.current_player], state.row[0] | state.row[1]
         low, high = self._bounds(filled)
-        M.stop[0] = 0
-        M.out[:] = 0
+        self._begin()
         M.out[ab.LOWEST], M.out[ab.HIGHEST], M.out[ab.SCORING] = low, high, 1
         score = int(ab.narrow(own, filled, low, high, M))
         M.out[ab.SCORING] = 0
         low, high = int(M.out[ab.LOWEST]), int(M.out[ab.HIGHEST])
         found: dict[str, int] = {}
-        for a in state.legal_actions if actions != "none" else ():
+        for a in state.legal_actions if actions in ("all", "best") else ():
             result = self._after(own, filled, a, score, actions == "best")
             if M.out[ab.STOPPED]:
                 break
             found[names[a]] = result
         if not M.out[ab.STOPPED]:
-            ab.follow(own, filled, score, M)
+            ab.follow(own, filled, score, 1 if actions == "move" else ab.MOST_PLIES, M)
         line = tuple(names[c] for c in M.line[: M.out[ab.LENGTH]])
         return Solution(
             value=_sign(score) if low == high else None,
@@ -102,6 +107,13 @@ class Solver:
             bounds=(low, high),
             complete=not M.out[ab.STOPPED],
         )
+
+    def _begin(self) -> None:
+        """Clears what the last position left, and refreshes what is known by heart (a search may have displaced some)."""
+        self.memory.stop[0] = 0
+        self.memory.out[:] = 0
+        if self.openings is not None:
+            remember_all(self.openings.keys, self.openings.left, self.openings.scores, self.memory)
 
     def _bounds(self, filled: np.uint64) -> tuple[int, int]:
         """Returns the lowest and highest score that the mover of an unfinished board can have."""
@@ -121,8 +133,7 @@ class Solver:
 
     def scores(self, rows: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Returns the exact scores of many positions, none of them finished; rows [n, 2]."""
-        self.memory.stop[0] = 0
-        self.memory.out[:] = 0
+        self._begin()
         results = np.zeros(len(rows), dtype=np.int64)
         ab.score_rows(np.ascontiguousarray(rows), results, self.memory)
         return results

@@ -1,7 +1,7 @@
 """What hand-made play of Friday is worth: random, greedy, the public engine's search, and ours with each evaluator.
 
 `python -m leafwise.experiments.friday.baselines` plays every entry of `PLAN` on seeds from 1,000,000 on and writes `baselines.json`
-after every tenth of its games; what stands there already is not played again, so a stopped study goes on where it was.
+after every hundredth of its games; what stands there already is not played again, so a stopped study goes on where it was.
 `baselines.md` is the table of the results.
 """
 
@@ -73,7 +73,7 @@ class Config:
     folder: Path = FOLDER
     """Where the results are, and go."""
     seconds: float = 0.0
-    """Time to play, checked after every tenth of a player's games (0: no limit)."""
+    """Time to play, checked after every hundredth of a player's games (0: no limit)."""
 
 
 Outcome = tuple[float, float, int, int, float]
@@ -167,11 +167,11 @@ def study(folder: Path, processes: int, plan: Sequence[Entry], seconds: float = 
         outcomes = [tuple(outcome) for outcome in results.get(entry.name, {}).get("outcomes", [])]
         while len(outcomes) < entry.games and time.monotonic() < end:
             first = FINAL_SEED + len(outcomes)
-            part = range(first, min(first + max(entry.games // 10, 1), FINAL_SEED + entry.games))
+            part = range(first, min(first + max(entry.games // 100, 1), FINAL_SEED + entry.games))
             batches = [part[k : k + BATCH] for k in range(0, len(part), BATCH)]
             for played in run_batches(partial(play_seeds, game, entry.player), batches, processes):  # type: ignore[arg-type]
-                outcomes += played  # type: ignore[arg-type]
-            results[entry.name] = found = figures(outcomes)  # type: ignore[arg-type]
+                outcomes += played
+            results[entry.name] = found = figures(outcomes)
             write(path, json.dumps(results) + "\n")
             write(folder / "baselines.md", table(results))
             print(

@@ -25,18 +25,20 @@ from leafwise.training.arena import evaluate
 
 FOLDER = Path(__file__).resolve().parent
 LEAVES = (
-    "is",
-    "ais",
-    "ais_own",
-    "ocls",
-    "two_rings",
-    "area",
     "reach",
-    "reach_keen",
     "reach_safe",
+    "reach_safer",
+    "two_rings",
     "reach_near",
     "reach_open",
+    "reach_keen",
+    "ocls",
+    "area",
+    "is",
+    "ais_own",
+    "ais",
 )
+"""In the order in which pairs are played: those of the first leaf first."""
 RESAMPLES = 500
 
 

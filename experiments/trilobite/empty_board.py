@@ -55,7 +55,8 @@ def solve(solver: Solver, report_seconds: float) -> Solution:
 def main(arguments: list[str]) -> int:
     """Runs the study."""
     config = parse(Config, arguments, PROG)
-    solution = solve(Solver(game("trilobite", board=config.board, k=config.k), config.table_mb), config.report_seconds)
+    variant = game("trilobite", board=config.board, k=config.k)
+    solution = solve(Solver(variant, config.table_mb, by_heart=False), config.report_seconds)
     result: dict[str, Any] = {
         "command": " ".join([PROG, *arguments]),
         "board": config.board,

@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import json
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar
 
@@ -15,8 +16,9 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.models.files import leaf
-from leafwise.search import Result, Search
+from leafwise.search import Result, Search, Stopped
 from leafwise.search.background import Background
+from leafwise.search.players import search_options, split
 
 __all__ = [
     "fail",
@@ -170,18 +172,33 @@ def patiently(work: Callable[[], R], stop: Callable[[], None] = lambda: None) ->
     return task.result()
 
 
-def make_search(game: Game, leaf_name: str, depth: int, seconds: float) -> Search:
+def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options: str = "") -> Search:
     """Returns a compiled search with a leaf named as in players; 0 stands for the search's own depth, for no clock.
 
-    Wrong names and numbers are one line and status 2.
+    `options` are more of the search's, as in players: `threads=2,width=5`. Wrong names and numbers are one line and
+    status 2.
     """
     with one_line_errors():
         if not 0 <= seconds < 1e6:
             raise ValueError(f"expected --seconds of 0 to 1,000,000, got {seconds!r}")
+        more = search_options(split(options))
+        for name in ("depth", "seconds"):
+            if name in more:
+                raise ValueError(f"expected {name} as --{name}, got it in --options")
         evaluator = leaf(game, leaf_name or game.default_score)
-        search = Search(game, evaluator, depth or None, seconds=seconds or None)
-    Search(game, evaluator, 1)(game.new(0))  # loads the machine code, which is no part of a search's time
+        search = Search(game, evaluator, depth or None, seconds=seconds or None, **more)
+    load_code(Search(game, evaluator, 1, **more))
     return search
+
+
+def load_code(search: Search) -> None:
+    """Loads the machine code, which is no part of a search's time."""
+    timer = threading.Timer(1.0, search.stop)  # where a single value takes long
+    timer.daemon = True
+    timer.start()
+    with contextlib.suppress(Stopped):
+        search(search.game.new(0))
+    timer.cancel()
 
 
 def value_lines(result: Result) -> list[str]:

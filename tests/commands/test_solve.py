@@ -106,7 +106,7 @@ def test_a_bad_line_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_ctrl_c_prints_what_is_known(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    solver = Solver(leafwise.game("trilobite", board="7x6", k=4))
+    solver = Solver(leafwise.game("trilobite", board="7x6", k=4), by_heart=False)
     monkeypatch.setattr(solve, "exact_solver", lambda game, table_mb: solver)
 
     def interrupt() -> None:

@@ -30,6 +30,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"bonus_schedule": "slot21", "top": "no_merge_6144"},
     ],
     "dice": [{"length": 5, "turns": 3}],
+    "friday": [
+        {"level": 3, "scared_stacking": "one", "double_needs_source": False},
+        {"empty_aging": "reshuffle_only", "destroy": "immediate", "start_life": 22},
+    ],
     "solitaire": [{"copies": 1, "discards": 0}],
 }
 """Variants to run besides the defaults and the Gymnasium ids."""

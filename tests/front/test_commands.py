@@ -96,6 +96,45 @@ def test_an_impossible_position_is_refused(shell: Shell, words: tuple[str, ...])
     assert "expected" in shell("analyze", "threes", BOARD, *words).refusal
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--options", "thread=2"), "expected options among depth, seconds, table_mb"),
+        (("--options", "threads=two"), "expected a number for threads, got 'two'"),
+        (("--options", "threads=0"), "expected 1 to 256 threads, got 0"),
+        (("--options", "batched=yes"), "expected 0 or 1 for batched, got 'yes'"),
+        (("--options", "batched=1,pruning=1"), "expected batched without pruning, table_mb, width and more threads"),
+        (("--options", "depth=2"), "expected depth as --depth, got it in --options"),
+        (("--leaf", "rollout:n=none"), "expected a whole number for n, got 'none'"),
+        (("--leaf", "rollout:20"), "expected options among n, policy, seed, got '20'"),
+        (("--leaf", "foo"), "expected a leaf among"),
+    ],
+)
+def test_wrong_options_of_a_search_are_refused(shell: Shell, words: tuple[str, ...], message: str) -> None:
+    assert message in shell("analyze", "threes", BOARD, "--next", "1", *words).refusal
+
+
+@pytest.mark.parametrize("options", ["batched=1", "threads=2", "pruning=1,table_mb=1"])
+def test_exact_options_change_no_value(shell: Shell, dice_game: None, options: str) -> None:
+    plain, other = (
+        json.loads(shell("analyze", "dice", "1,0 0,2 turn=2 steps=1,0", "--json", "--options", given).out)
+        for given in ("pruning=0", options)
+    )
+    assert other["action_values"] == pytest.approx(plain["action_values"], rel=1e-12)
+    assert (other["line"], other["depth"], other["best_actions"]) == (plain["line"], 3, plain["best_actions"])
+    assert plain["leaves"] > plain["nodes"] > 10
+    shown = shell("analyze", "dice", "1,0 0,2 turn=2 steps=1,0", "--options", options).out
+    for word in (" ".join(plain["line"]), "leaf   lead, depth 3", "decisions, ", " leaves, ", *plain["action_values"]):
+        assert word in shown
+
+
+def test_a_rollout_is_a_leaf_and_a_player(shell: Shell, dice_game: None) -> None:
+    answer = json.loads(shell("analyze", "dice", "1,0 0,2 turn=2 steps=1,0", "--leaf", "rollout:n=3", "--json").out)
+    assert all(abs(value) <= 1 for value in answer["action_values"].values())
+    found = json.loads(shell("eval", "dice", "rollout:n=3", "--opponent", "random", "--games", "4", "--json").out)
+    assert (found["player"], found["games"]) == ("rollout:n=3", 4)
+
+
 def test_a_finished_game_is_refused(shell: Shell) -> None:
     line = shell("analyze", "threes", "1 3 1 3/3 1 3 1/1 3 1 3/3 1 3 1").refusal
     assert "expected a position to play, got a finished game" in line
@@ -187,7 +226,8 @@ def test_warmup_prints_seconds_by_item(shell: Shell, dice_game: None) -> None:
     assert answer["seconds"] == pytest.approx(sum(answer["items"].values()))
     assert {"threes batch", "threes search, rows", "threes n-tuple network, td"} <= answer["items"].keys()
     out = shell("warmup", "dice").out
-    assert " s  dice search, lead" in out
+    for item in ("search, lead", "depth-first search, lead", "batched search, lead", "search, rollout", "environment"):
+        assert f" s  dice {item}\n" in out
     assert "in all; machine code is kept in" in out
 
 

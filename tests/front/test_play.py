@@ -12,8 +12,10 @@ import pytest
 from front.console import Shell
 
 import leafwise
+from leafwise import hints
 from leafwise.assist import first_deck, follow, without
 from leafwise.cli import patiently
+from leafwise.envs.trilobite.solver import Solver
 
 START = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1"
 
@@ -55,6 +57,39 @@ def test_play_against_an_opponent_and_with_two_people(shell: Shell, dice_game: N
     assert "expected length in 2..5" in shell("play", "dice", "--length", "9").refusal
     assert "expected INT for --length" in shell("play", "dice", "--length", "x").refusal
     assert "expected threes with --assist" in shell("play", "dice", "--assist").refusal
+
+
+def test_the_solver_hints_and_plays_at_a_level(shell: Shell) -> None:
+    out = shell("play", "trilobite", "--position", ".../.o./xxo", typed="h\nq\n").out
+    assert "3  draw  best\n  2  loss   -1\n  1  loss   -2\n" in out
+    assert "  exact, by the solver" in out
+    asked = shell("play", "trilobite", "--depth", "2", typed="h\nq\n").out
+    assert "  by search, depth 2, leaf lines" in asked
+    games = [shell("play", "cassis", "--level", "easy", "--seed", str(s), typed="0-1\nq\n").out for s in range(12)]
+    replies = {line for game in games for line in game.splitlines() if "solver:level=easy plays" in line}
+    assert len(replies) > 1
+    hard = [shell("play", "cassis", "--level", "hard", "--seed", str(s), typed="0-1\nq\n").out for s in range(4)]
+    assert len({line for game in hard for line in game.splitlines() if " plays " in line}) == 1
+    assert (
+        "expected --level with the opponent solver"
+        in shell("play", "cassis", "--opponent", "dfs", "--level", "easy").refusal
+    )
+    assert "expected level among easy, medium, hard" in shell("play", "cassis", "--level", "silly").refusal
+    assert "expected no --opponent" in shell("play", "threes", "--opponent", "greedy").refusal
+
+
+def test_hints_fall_back_to_the_search_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = leafwise.game("trilobite", board="7x6", k=4)
+    solver = Solver(game, by_heart=False)
+    monkeypatch.setattr(hints, "PATIENCE", 0.2)
+    search = leafwise.Search(game, game.score(), 1)
+    lines = hints.Hints(game, search, exact=True, solver=solver)(game.start())
+    assert len(lines) == 8
+    assert lines[-1] == "  by search, depth 1, leaf lines; the exact solver needs more than 0 s here"
+
+
+def test_a_game_without_a_solver_hints_by_search(dice_game: None, shell: Shell) -> None:
+    assert "  by search, depth 3" in shell("play", "dice", "--opponent", "human", typed="h\nq\n").out
 
 
 def test_assist_follows_a_phone(shell: Shell) -> None:

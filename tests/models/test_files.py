@@ -9,23 +9,24 @@ import leafwise
 from leafwise.envs.threes import GAME
 from leafwise.models import NTupleNetwork, leaf, load_evaluator, load_network, save_network
 from leafwise.models.files import load_tensors, save_tensors, write_atomically
+from leafwise.models.ntuple import Shape
 
 SAID = {"steps": 3, "command": "none", "commit": "none"}
 
 
 @pytest.fixture
 def network():
-    blank = NTupleNetwork.create(GAME, [(0, 1), (5, 6)], 0.5)
+    shape = Shape(((0, 1), (5, 6)), 0.5)
+    blank = NTupleNetwork.create(GAME, shape)
     table = np.random.default_rng(1).normal(size=blank.weights.table.shape).astype(np.float32)
-    return NTupleNetwork.create(GAME, [(0, 1), (5, 6)], 0.5, table)
+    return NTupleNetwork.create(GAME, shape, table)
 
 
 def test_round_trip(tmp_path, network):
     path = tmp_path / "model.safetensors"
     save_network(path, network, SAID)
     loaded = load_network(path, GAME)
-    assert loaded.tuples == network.tuples
-    assert loaded.power == network.power
+    assert loaded.shape == network.shape
     assert np.array_equal(loaded.weights.table, network.weights.table)
     state = GAME.parse("1 2 3 6/0 0 0 0/0 0 12 0/3 3 0 0")
     assert state.value(load_evaluator(GAME, tmp_path)) == state.value(network.evaluator("x"))
@@ -37,12 +38,17 @@ def test_round_trip(tmp_path, network):
     ("name", "value", "message"),
     [
         ("format", 99, "expected format 1, got 99"),
-        ("kind", "tree", "expected kind 'ntuple', got 'tree'"),
+        ("kind", "tree", "expected kind 'ntuple or ntuple-packed', got 'tree'"),
         ("game", "chess", "expected a model of game 'threes', got 'chess'"),
         ("options", {"hint": "exact"}, "expected a model of variant {}, got"),
         ("feature_version", 0, "expected feature version 1, got 0"),
         ("tuples", [[0, 1]], r"expected float32 \[11280\], got"),
         ("tuples", [[0, "a"]], "expected tuples|not supported|'<='"),
+        ("stage", "setup", "expected a stage among draw, enter, got 'setup'"),
+        ("small", ["decks"], "expected small tables among deck, .*, got 'decks'"),
+        ("splits", [13, 12], "expected ascending ranks of 1 to 15 as splits, got"),
+        ("splits", [13], r"expected float32 \[23072\], got"),
+        ("base", float("nan"), "expected a finite base, got nan"),
         ("power", "1", "expected metadata 'power' of type"),
         ("steps", None, "expected metadata 'steps' of type 'int', got None"),
     ],
@@ -97,7 +103,16 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_the_shipped_model_plays():
-    evaluator = leafwise.load("threes")
+def test_a_file_from_before_the_newer_options_is_read(tmp_path, network):
+    path = tmp_path / "m.safetensors"
+    save_network(path, network, SAID)
+    tensors, metadata = load_tensors(path)
+    save_tensors(path, tensors, {k: v for k, v in metadata.items() if k not in ("stage", "small", "splits", "base")})
+    assert load_network(path, GAME).shape == network.shape
+
+
+@pytest.mark.parametrize("name", ["threes", "threes-small"])
+def test_the_shipped_models_play(name):
+    evaluator = leafwise.load(name)
     search = leafwise.Search(GAME, evaluator, depth=1)
     assert search(GAME.new(3)).action in GAME.new(3).legal_actions

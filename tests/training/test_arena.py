@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
 import leafwise
 from games import dice
-from leafwise.training.arena import bootstrap_interval, elo_difference, evaluate
+from leafwise.training.arena import evaluate
 
 
 def test_the_result_does_not_depend_on_the_number_of_processes() -> None:
@@ -42,21 +40,6 @@ def test_progress_counts_games() -> None:
     told: list[int] = []
     evaluate(leafwise.game("threes"), "random", 23, 900_000, progress=told.append)
     assert told == [5, 10, 15, 20, 23]
-
-
-def test_an_interval_covers_the_mean_as_the_normal_law_says() -> None:
-    values = np.random.default_rng(1).normal(5.0, 2.0, 400)
-    low, high = bootstrap_interval(values)
-    half = 1.96 * values.std(ddof=1) / 20
-    assert low == pytest.approx(values.mean() - half, abs=0.1 * half)
-    assert high == pytest.approx(values.mean() + half, abs=0.1 * half)
-
-
-def test_elo_of_shares() -> None:
-    assert elo_difference(0.5) == 0
-    assert elo_difference(10 / 11) == pytest.approx(400)
-    assert elo_difference(1.0) == math.inf
-    assert elo_difference(0.0) == -math.inf
 
 
 @pytest.mark.parametrize(

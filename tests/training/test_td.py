@@ -13,9 +13,9 @@ import pytest
 
 from leafwise.envs.threes import GAME
 from leafwise.models import load_network
-from leafwise.training import td
+from leafwise.training import publish, td
 from leafwise.training.arena import evaluate
-from leafwise.training.td_kernels import kernels, new_trainer
+from leafwise.training.games import play_games
 
 SMALL: dict[str, Any] = {"moves": 400_000, "interval": 50_000, "evaluate_every": 2, "evaluate_games": 20}
 SMALL["checkpoint_seconds"] = 0.0
@@ -43,11 +43,12 @@ def test_it_learns_to_beat_the_hand_made_leaf(run):
 
 def test_compiled_games_equal_the_players_games(run):
     network = load_network(run / "model.safetensors", GAME)
-    scores = np.zeros(5)
-    keys = np.arange(20_000, 20_005, dtype=np.uint64)
-    T = GAME.tables(network.evaluator("x"))
-    kernels(GAME, network.weights.pieces.shape[1]).greedy_games(new_trainer(GAME, 0), keys, scores, T)
-    assert np.array_equal(evaluate(GAME, f'greedy:"{run}"', 5, 20_000).scores, scores)
+    for depth, seed in ((1, 20_000), (2, 20_003)):
+        played = play_games(network, depth, seed, 3, threads=2)
+        evaluation = evaluate(GAME, f'search:"{run}",depth={depth}', 3, seed)
+        assert np.array_equal(evaluation.scores, played.scores)
+        assert np.array_equal(evaluation.best_cells, played.ranks)
+        assert evaluation.moves == played.moves
 
 
 def test_the_run_folder(run):
@@ -66,6 +67,20 @@ def test_the_run_folder(run):
     assert len(events.Scalars("time/fps")) == 8
 
 
+def test_a_run_is_published(run, tmp_path, capsys):
+    words = ["--run", str(run), "--out", str(tmp_path), "--name", "x", "--games", "6", "2", "--loss-games", "6"]
+    assert publish.main(words) == 0
+    network = load_network(tmp_path / "x.safetensors", GAME)
+    assert network.packed
+    card = (tmp_path / "x.md").read_text()
+    assert "`leafwise.load('x')` loads it." in card
+    scores = evaluate(GAME, f'search:"{tmp_path / "x.safetensors"}",depth=1', 6).scores
+    assert f"| 1 | 6 | {scores.mean():,.0f} |" in card, "the file that was written is what was measured"
+    assert publish.main([*words, "--largest-mb", "0.01"]) == 2
+    assert "expected a file of at most 0.01 MB, got" in capsys.readouterr().err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.md", "x.safetensors"]
+
+
 def command(path, *more):
     return [sys.executable, "-m", "leafwise.training.td", "--run", str(path), *WORDS, *more]
 
@@ -77,6 +92,33 @@ def wait_for(path, process, seconds=120.0):
         assert process.poll() is None, "the trainer ended too early"
         assert time.monotonic() < end, "the trainer wrote nothing"
         time.sleep(0.005)
+
+
+VARIANTS: dict[str, list[str]] = {
+    "coherence": ["--coherence", "--rate", "1.0", "--final-rate", "0.1"],
+    "afterstate": ["--valued", "afterstate", "--small", "hint blank_merge", "--target", "survival", "--optimism", "20"],
+    "stages": ["--stages", "24 96", "--target", "score", "--decay", "0"],
+    "target depth": ["--target-depth", "1", "--decay", "0.2"],
+    "actors": ["--actors", "2"],
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_every_way_of_learning_learns(name, tmp_path):
+    path = tmp_path / "run"
+    words = ["--run", str(path), "--moves", "150000", "--interval", "75000", "--evaluate-every", "1"]
+    assert td.main([*words, "--evaluate-games", "50", *VARIANTS[name]]) == 0
+    results = json.loads((path / "results.json").read_text())
+    assert results["score"]["ci_low"] > 700, "random play makes some 150, unlearned play no more"
+    load_network(path / "model.safetensors", GAME)
+
+
+def test_a_deep_target_learns_on_from_a_model(run, tmp_path):
+    path = tmp_path / "deep"
+    words = ["--run", str(path), "--start", str(run), "--target-depth", "2", "--moves", "3000", "--interval", "1500"]
+    assert td.main([*words, "--evaluate-every", "1", "--evaluate-games", "50", "--rate", "0.01"]) == 0
+    assert weights(path)[1]["score"]["mean"] > weights(run)[1]["score"]["mean"] / 2
+    assert not np.array_equal(weights(path)[0], weights(run)[0])
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
@@ -111,6 +153,15 @@ def test_a_run_is_not_overwritten_or_changed(run):
         (["--game", "chess"], "expected a game among"),
         (["--seed", "950000"], "expected --seed of 0 to 899999, got 950000"),
         (["--tuples", "012g"], "expected tuples as words of cells"),
+        (["--stages", "1537"], "expected --stages among 0, 1, 2, 3, 6"),
+        (["--stages", "3072 1536"], "expected ascending ranks"),
+        (["--small", "decks"], "expected small tables among deck, deck_empties"),
+        (["--small", "hint"], "expected --small without hint, or --valued afterstate"),
+        (["--actors", "0"], "expected --actors of 1 to 64, got 0"),
+        (["--target-depth", "9"], "expected --target-depth of 0 to 3, got 9"),
+        (["--target", "fame"], "fame"),
+        (["--start", "nowhere"], "expected a model file, found nothing"),
+        (["--start", "threes-small", "--power", "0.5"], "expected --start with a model of"),
         (["--mov", "5"], "expected known arguments, got '--mov, 5'"),
     ],
 )

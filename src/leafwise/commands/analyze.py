@@ -32,11 +32,13 @@ class Config:
     deck: str = ""
     """Threes: 1s, 2s and 3s not yet drawn, without the tile shown (default: 4,4,4)."""
     leaf: str = ""
-    """Leaf: a hand-made score, `learned`, a run folder or a model file (default: the game's score)."""
+    """Leaf: a hand-made score, `learned`, rollout:n=20, a run folder or a model file (default: the game's score)."""
     depth: int = 0
     """Decisions looked ahead (0: 3, for Starship 1, or with --seconds as many as there is time for)."""
     seconds: float = 0.0
     """Seconds per position, after warm-up (0: no limit)."""
+    options: str = ""
+    """More of the search's options, as in players: threads=2, batched=1, pruning=0, table_mb=64, width=5, cutoff=0.001."""
     file: str = ""
     """File of positions, one a line; - is standard input."""
     json: bool = False
@@ -113,7 +115,7 @@ def main(arguments: list[str]) -> int:
         with one_line_errors():
             text = with_fields(config, game)
             state = read_position(game, text)
-        search = make_search(game, config.leaf, config.depth, config.seconds)
+        search = make_search(game, config.leaf, config.depth, config.seconds, config.options)
         result = patiently(lambda: search(state), search.stop)
         if config.json:
             print_json(described(text, result))
@@ -121,7 +123,7 @@ def main(arguments: list[str]) -> int:
             patiently(lambda: show(state, result, search), search.stop)
         return 0
     lines = numbered_lines(config)
-    search = make_search(game, config.leaf, config.depth, config.seconds)
+    search = make_search(game, config.leaf, config.depth, config.seconds, config.options)
     for number, text in lines:
         with one_line_errors():
             try:

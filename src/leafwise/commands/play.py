@@ -8,25 +8,28 @@ import numpy as np
 import tyro
 from numpy.typing import NDArray
 
-from leafwise.cli import fail, make_search, one_line_errors, parse_with_game, patiently, say, value_lines
+from leafwise.cli import fail, make_search, one_line_errors, parse_with_game, patiently, say
+from leafwise.envs.core.forfeit import Forfeit
 from leafwise.envs.core.game import Game
+from leafwise.envs.core.solution import SolverPlayer
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
+from leafwise.hints import Hints
 from leafwise.models.files import leaf
-from leafwise.search import Search
 from leafwise.search.players import Player, SearchPlayer, player
 
 HUMAN = "human"
 ARROWS = {"\x1b[A": "up", "\x1b[B": "down", "\x1b[D": "left", "\x1b[C": "right"}
 """What terminals send for the arrow keys."""
-HELP = "h shows the search's values, u takes a move back, q quits"
+HELP = "h shows the value of every move, u takes a move back, q quits"
 
 
 @dataclass(frozen=True)
 class Config:
     """Plays a game at the keyboard.
 
-    While playing: an action's name plays it, h shows the search's value of every action, u takes a move back, q quits.
+    While playing: an action's name plays it, h shows the value of every action (exact where the game has a solver, unless
+    --leaf, --depth or --seconds ask for a search), u takes a move back, q quits.
     """
 
     game: tyro.conf.Positional[str]
@@ -35,8 +38,10 @@ class Config:
     """Position to begin with, in the game's own text (default: a new game)."""
     seed: int = 0
     """Seed of the game's chance."""
-    opponent: str = "greedy"
-    """In games for two: the other player, or `human` for two people."""
+    opponent: str = ""
+    """In games for two: the other player, or `human` for two people (default: greedy, or with --level the solver)."""
+    level: str = ""
+    """Of the solver as your opponent: easy, medium or hard; 40 %, 15 % or none of its moves are random."""
     seat: str = "first"
     """In games for two: your seat, first or second."""
     assist: bool = False
@@ -56,13 +61,17 @@ class Session:
         """`seats` names who sits where; None is a person."""
         self.state, self.stream, self.seats = state, stream, seats
         self.before: list[tuple[State, NDArray[np.uint64]]] = []
+        self.odds = ""
+        """What chance could do after the last action, in games where it is little."""
 
     def play(self, action: str | int) -> list[str]:
         """Plays an action and all chance after it; returns what chance did. Raises ValueError if it is not legal."""
         after = self.state.play(action)
         self.before.append((self.state, self.stream.copy()))
         happened = []
+        self.odds = ""
         while after.is_chance:
+            self.odds = self.odds or odds(after)
             earlier, after = after, after.sample(self.stream)
             happened.append(after.game.outcome_name(earlier.row, after.row, after.game._shared_tables))
         self.state = after
@@ -76,6 +85,19 @@ class Session:
                 del self.before[k:]
                 return True
         return False
+
+
+FEW_OUTCOMES = 12
+
+
+def odds(state: State) -> str:
+    """Returns the outcomes of a chance stage with their probabilities; "" in games where they can be many."""
+    game = state.game
+    if game.max_outcomes > FEW_OUTCOMES:
+        return ""
+    outcomes = sorted(state.outcomes(), key=lambda outcome: -outcome[0])
+    named = ((p, game.outcome_name(state.row, after.row, game._shared_tables)) for p, after in outcomes)
+    return ", ".join(f"{name} {100 * p:.3g} %" for p, name in named)
 
 
 def legal_text(state: State, most: int = 24) -> str:
@@ -96,11 +118,14 @@ def ask(prompt: str) -> str | None:
 
 def choose(chooser: Player, state: State) -> int:
     """Returns a player's choice; Ctrl-C is heard meanwhile."""
-    stop = chooser.search.stop if isinstance(chooser, SearchPlayer) else lambda: None
-    return patiently(lambda: chooser.choose(state), stop)
+    if isinstance(chooser, SearchPlayer):
+        return patiently(lambda: chooser.choose(state), chooser.search.stop)
+    if isinstance(chooser, SolverPlayer):
+        return patiently(lambda: chooser.choose(state), lambda: chooser.solver.stop.fill(1))
+    return patiently(lambda: chooser.choose(state))
 
 
-def turn_of_person(session: Session, search: Search) -> bool:
+def turn_of_person(session: Session, hints: Hints) -> bool:
     """Lets the person type until an action is played or taken back; returns False to quit."""
     state = session.state
     who = f"player {state.current_player + 1}, " if state.game.players == 2 else ""
@@ -109,8 +134,7 @@ def turn_of_person(session: Session, search: Search) -> bool:
         if word is None or word == "q":
             return False
         if word == "h":
-            result = patiently(lambda: search(state), search.stop)
-            say("\n".join(value_lines(result)))
+            say("\n".join(hints(state)))
         elif word == "u":
             if session.undo():
                 return True
@@ -123,6 +147,8 @@ def turn_of_person(session: Session, search: Search) -> bool:
             except ValueError as problem:
                 say(f"{problem}; {HELP}")
                 continue
+            if session.odds:
+                say(f"odds: {session.odds}")
             if happened:
                 say(f"then: {', '.join(happened)}")
             return True
@@ -137,7 +163,7 @@ def ending(game: Game, state: State) -> str:
     return f"game over, player {1 if state.returns > 0 else 2} wins"
 
 
-def play(session: Session, search: Search) -> int:
+def play(session: Session, hints: Hints) -> int:
     """Runs the game to its end, or until the person quits."""
     game = session.state.game
     say(f"{game.title}\n{HELP}")
@@ -145,12 +171,18 @@ def play(session: Session, search: Search) -> int:
         chooser = session.seats[session.state.current_player]
         if chooser is None:
             say("\n" + session.state.board())
-            if not turn_of_person(session, search):
+            if not turn_of_person(session, hints):
                 say(f"left the game at {session.state}")
                 return 0
             continue
-        action = choose(chooser, session.state)
+        try:
+            action = choose(chooser, session.state)
+        except Forfeit as reason:
+            say(f"player {session.state.current_player + 1} forfeits: {reason}")
+            return 0
         happened = session.play(action)
+        if session.odds:
+            say(f"odds: {session.odds}")
         say(f"{chooser.name} plays {game.actions[action]}" + (f", then: {', '.join(happened)}" if happened else ""))
     say("\n" + session.state.board())
     say(ending(game, session.state))
@@ -160,12 +192,30 @@ def play(session: Session, search: Search) -> int:
 def seats(config: Config, game: Game) -> dict[int, Player | None]:
     """Returns who sits where; raises ValueError for an unknown seat or player."""
     if game.players == 1:
+        if config.opponent or config.level:
+            raise ValueError(f"expected no --opponent and --level in {game.name}, a game for one player")
         return {0: None}
     if config.seat not in ("first", "second"):
         raise ValueError(f"expected --seat first or second, got {config.seat!r}")
     own = 0 if config.seat == "first" else 1
-    other = None if config.opponent == HUMAN else player(config.opponent, game, config.seed, leaf)
-    return {own: None, 1 - own: other}
+    name = opponent_name(config)
+    return {own: None, 1 - own: None if name == HUMAN else player(name, game, config.seed, leaf)}
+
+
+def opponent_name(config: Config) -> str:
+    """Returns the text that names the opponent; raises ValueError for a level that does not go with it."""
+    if not config.level:
+        return config.opponent or "greedy"
+    if config.opponent not in ("", "solver"):
+        raise ValueError(f"expected --level with the opponent solver, got {config.opponent!r}")
+    return f"solver:level={config.level}"
+
+
+def make_hints(config: Config, game: Game, sitting: dict[int, Player | None]) -> Hints:
+    """Returns who answers `h`: the exact solver, at best the one that plays, unless options ask for a search."""
+    search = make_search(game, config.leaf, config.depth, config.seconds)
+    at_hand = next((p.solver for p in sitting.values() if isinstance(p, SolverPlayer)), None)
+    return Hints(game, search, exact=not (config.leaf or config.depth or config.seconds), solver=at_hand)
 
 
 def main(arguments: list[str]) -> int:
@@ -183,4 +233,4 @@ def main(arguments: list[str]) -> int:
         stream = new_stream(config.seed)
         state = (game.parse(config.position) if config.position else game.start()).settle(stream)
         sitting = seats(config, game)
-    return play(Session(state, stream, sitting), make_search(game, config.leaf, config.depth, config.seconds))
+    return play(Session(state, stream, sitting), make_hints(config, game, sitting))

@@ -24,7 +24,7 @@ COLOURS = 32
 
 @dataclass(frozen=True)
 class Config:
-    """Plays a game and writes it as a GIF, one frame per decision."""
+    """Plays a game and writes it as a GIF, one frame per decision, and where asked for one before each act of chance."""
 
     game: tyro.conf.Positional[str]
     """Name of the game."""
@@ -42,15 +42,24 @@ class Config:
     """Time per frame."""
     moves: int = 0
     """Decisions to play (0: to the end)."""
+    chance: bool = False
+    """Show what chance may do, before it does."""
 
 
-def play(game: Game, players: list[Player], seed: int, moves: int) -> list[State]:
-    """Returns every decision of a game, and its end, if it comes within so many moves (0: it does)."""
+def play(game: Game, players: list[Player], seed: int, moves: int, chance: bool = False) -> list[State]:
+    """Returns every decision of a game, and its end, if it comes within so many moves (0: it does); with chance stages."""
     stream = new_stream(seed)
     states = [game.start().settle(stream)]
-    while not states[-1].is_terminal and (moves == 0 or len(states) <= moves):
+    played = 0
+    while not states[-1].is_terminal and (moves == 0 or played < moves):
         state = states[-1]
-        states.append(state.play(players[state.current_player].choose(state)).settle(stream))
+        state = state.play(players[state.current_player].choose(state))
+        while state.is_chance:
+            if chance:
+                states.append(state)
+            state = state.sample(stream)
+        states.append(state)
+        played += 1
     return states
 
 
@@ -87,7 +96,7 @@ def main(arguments: list[str]) -> int:
             raise ValueError(f"expected a file in a folder that can be written to for --out, got {config.out!r}")
         names = [config.player, config.opponent][: game.players]
         players = [player(name, game, config.seed + seat, leaf) for seat, name in enumerate(names)]
-    states = patiently(lambda: play(game, players, config.seed, config.moves))
+        states = patiently(lambda: play(game, players, config.seed, config.moves, config.chance))
     data = patiently(lambda: gif(states, config.width, config.milliseconds))
     with one_line_errors():
         write_atomically(out, data)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 
 from leafwise.cli import fail, say
-from leafwise.envs.registry import games
+from leafwise.envs.registry import game, games
 
-METHODS = {"td": "leafwise.training.td"}
+METHODS = {name: f"leafwise.training.{name}" for name in ("td", "selfplay", "dqn", "ppo")}
 """Training methods and their modules."""
 USAGE = """usage: leafwise train GAME [--method METHOD] [OPTIONS]
 
@@ -28,6 +28,16 @@ def take_option(arguments: list[str], flag: str, default: str) -> tuple[str, lis
     return default, rest
 
 
+def with_variant(name: str, arguments: list[str]) -> list[str]:
+    """Returns the arguments with the game's own options, `--board 7x6 --k 4`, gathered as `--variant board=7x6,k=4`."""
+    given: list[str] = []
+    for option in game(name).defaults:
+        value, arguments = take_option(arguments, f"--{option.replace('_', '-')}", "")
+        if value:
+            given.append(f"{option}={value}")
+    return [*arguments, "--variant", ",".join(given)] if given else arguments
+
+
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     method, rest = take_option(arguments, "--method", "td")
@@ -40,7 +50,7 @@ def main(arguments: list[str]) -> int:
     if rest and not rest[0].startswith("-"):
         if rest[0] not in games():
             fail(f"expected a game among {', '.join(games())}, got {rest[0]!r}")
-        rest = ["--game", *rest]
+        rest = ["--game", *with_variant(rest[0], rest)]
     elif "-h" not in rest and "--help" not in rest:
         fail(f"expected a game among {', '.join(games())}, got {rest[0] if rest else 'nothing'!r}")
     status: int = importlib.import_module(METHODS[method]).main(rest)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 import tyro
 
 from leafwise.cli import fail, parse, patiently, print_json, say
@@ -16,8 +16,11 @@ from leafwise.envs.core.jit import DISABLED, cache_root
 from leafwise.envs.core.vector import GameVectorEnv
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
+from leafwise.hints import solver_of
 from leafwise.models.ntuple import NTupleNetwork
+from leafwise.models.sparse import SparseNetwork
 from leafwise.search import Search
+from leafwise.search.players import hand_made
 
 Item = tuple[str, Callable[[], object]]
 
@@ -26,13 +29,14 @@ Item = tuple[str, Callable[[], object]]
 class Config:
     """Compiles everything that games, searches, environments and training use, once per version.
 
+    Prints processor seconds, which are those of one idle core.
     Later processes find the machine code in the cache folder; LEAFWISE_CACHE_DIR moves it.
     """
 
     game: tyro.conf.Positional[str] = ""
     """One game only (default: all)."""
     json: bool = False
-    """Print one JSON object: seconds by item, the total, the cache folder."""
+    """Print one JSON object: processor seconds by item, the total, the cache folder."""
 
 
 def step_batch(game: Game) -> None:
@@ -51,27 +55,48 @@ def step_single(game: Game) -> None:
 
 def learn(game: Game) -> None:
     """Trains a small n-tuple network for a few moves, and searches with it."""
+    from leafwise.training.games import play_games
     from leafwise.training.td import Config as TdConfig
-    from leafwise.training.td import parse_tuples
+    from leafwise.training.td import shape_of
     from leafwise.training.td_kernels import kernels, new_trainer
 
     config = TdConfig()
-    network = NTupleNetwork.create(game, parse_tuples(config.tuples), config.power)
+    network = NTupleNetwork.create(game, shape_of(config, game))
     evaluator = network.evaluator("warmup")
-    compiled, trainer = kernels(game, network.weights.pieces.shape[1]), new_trainer(game, 0)
+    compiled, trainer = kernels(network), new_trainer(game, 0)
     T = game.tables(evaluator)
     compiled.td_games(trainer, 1, 0.0, config.decay, config.restart, T)
-    compiled.greedy_games(trainer, np.zeros(1, dtype=np.uint64), np.zeros(1), T)
+    play_games(network, 1, 0, 1)
     Search(game, evaluator, 1)(game.new(0))
+
+
+def infer(game: Game) -> None:
+    """Searches with a small network with a sparse first layer, inline and in batches."""
+    evaluator = SparseNetwork.create(game, (8,)).evaluator("warmup")
+    for batched in (False, True):
+        Search(game, evaluator, 1, batched=batched)(game.new(0))
 
 
 def items(game: Game) -> Iterator[Item]:
     """Yields what is to compile for a game, by name."""
+
+    def search(leaf: str, **options: Any) -> Callable[[], object]:
+        return lambda: Search(game, hand_made(game, leaf), 1, **options)(game.new(0))
+
     yield f"{game.name} rules", lambda: game.new(0).legal_names
     for score in game.scores:
-        yield f"{game.name} search, {score}", lambda score=score: Search(game, game.score(score), 1)(game.new(0))  # type: ignore[misc]
+        yield f"{game.name} search, {score}", search(score)
+    other = game.players == 1
+    template = "alpha-beta" if other else "depth-first"
+    yield f"{game.name} {template} search, {game.default_score}", search(game.default_score, pruning=other)
+    yield f"{game.name} batched search, {game.default_score}", search(game.default_score, batched=True)
+    yield f"{game.name} search, rollout", search("rollout:n=1")
     yield f"{game.name} environment", lambda: step_single(game)
     yield f"{game.name} batch", lambda: step_batch(game)
+    if "solver" in game.ais:
+        yield f"{game.name} solver", lambda: [solver_of(game.variant(**options)) for options in game.ids.values()]
+    if game.sparse is not None:
+        yield f"{game.name} sparse network", lambda: infer(game)
     if game.cells is not None:
         yield f"{game.name} n-tuple network, td", lambda: learn(game)
 
@@ -86,9 +111,9 @@ def main(arguments: list[str]) -> int:
     spent: dict[str, float] = {}
     for name in [config.game] if config.game else games():
         for item, work in items(find_game(name)):
-            start = time.perf_counter()
+            start = time.process_time()  # what an idle core would take, however busy the machine is
             patiently(work)
-            spent[item] = time.perf_counter() - start
+            spent[item] = time.process_time() - start
             if not config.json:
                 say(f"{spent[item]:8.2f} s  {item}")
     total = sum(spent.values())

@@ -35,6 +35,7 @@ def test_values_equal_the_twin_s(n: int, most_left: int) -> None:
         assert solution.best_actions == best
         assert solver.solve(state, "best").best_actions == best
         assert solver.solve(state, "none").best_actions[0] in best
+        assert solver.solve(state, "move").line == solver.solve(state, "none").line[:1]
         assert_line_plays_out(state, solution.line, twin.value(p))
 
 

@@ -64,6 +64,7 @@ def test_scores_equal_the_twin_s(board: str, k: int, least: int, most: int) -> N
         assert solution.best_actions == best
         assert solver.solve(state, "best").best_actions == best
         assert solver.solve(state, "none").best_actions[0] in best
+        assert solver.solve(state, "move").line == solver.solve(state, "none").line[:1]
         assert_line_plays_out(state, solution.line, twin.score(p))
         mirror = solver.solve(state.transformed(1))
         assert mirror.action_scores == {str(len(game.actions) + 1 - int(a)): s for a, s in scores.items()}
@@ -169,7 +170,7 @@ def test_a_growing_table_forgets_nothing() -> None:
 
 
 def test_a_stop_ends_the_search_and_tells_what_is_known() -> None:
-    solver = Solver(CONNECT_FOUR)
+    solver = Solver(CONNECT_FOUR, by_heart=False)
     answer: list[Solution] = []
     thread = threading.Thread(target=lambda: answer.append(solver.solve(CONNECT_FOUR.start())))
     thread.start()
@@ -191,5 +192,5 @@ def test_wrong_input() -> None:
     solver = Solver(CONNECT_FOUR, 4)
     with pytest.raises(ValueError, match=r"expected a position of this game, got leafwise.game\('trilobite'\)"):
         solver.solve(leafwise.game("trilobite").start())
-    with pytest.raises(ValueError, match=r"^expected actions among all, best, none, got 'some'$"):
+    with pytest.raises(ValueError, match=r"^expected actions among all, best, none, move, got 'some'$"):
         solver.solve(CONNECT_FOUR.start(), "some")

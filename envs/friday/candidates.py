@@ -1,0 +1,97 @@
+"""Which actions a search considers: all legal ones, or those that the public engine's filters leave."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leafwise.envs.core.jit import jit
+from leafwise.envs.core.stream import u64
+from leafwise.envs.friday.cards import DOUBLE
+from leafwise.envs.friday.fight import can_end, pirate
+from leafwise.envs.friday.layout import (
+    CARD,
+    END,
+    FIGHT,
+    IN_FIGHT,
+    KIND_AT,
+    M4,
+    ONE,
+    REMOVE,
+    TARGET,
+    USE,
+    ZERO,
+    get,
+    mode,
+)
+from leafwise.envs.friday.piles import kind_in, reference
+from leafwise.envs.friday.rules import legal_actions
+from leafwise.envs.friday.tables import ABILITY, AMOUNT, RATING, VALUE, fact
+
+CANDIDATES = ("all", "few")
+
+
+@jit
+def distinct(S, i, A, n, T):
+    """Keeps one of several unused cards with the same ability where it has no target; returns how many are left."""
+    kept = 0
+    seen = ZERO
+    for k in range(n):
+        if A[k] >= USE:
+            kind = kind_in(reference(S, i, u64(A[k] - USE), T))
+            ability, amount = fact(kind, ABILITY, T), fact(kind, AMOUNT, T)
+            bit = ONE << u64(4 * ability + amount)
+            if seen & bit:
+                continue
+            seen |= bit
+        A[kept] = A[k]
+        kept += 1
+    return kept
+
+
+@jit
+def best_to_double(S, i, A, n, T):
+    """Keeps the target of the highest printed value, if it is above 0; returns how many are left."""
+    best, choice = 0, np.int64(-1)
+    for k in range(n):
+        value = fact(kind_in(reference(S, i, u64(A[k] - CARD), T)), VALUE, T)
+        if value > best:
+            best, choice = value, A[k]
+    A[0] = choice
+    return 0 if choice < 0 else 1
+
+
+@jit
+def removable(S, i, A, n, T):
+    """Keeps the end and the cards rated 0 or less; returns how many are left."""
+    kept = 0
+    for k in range(n):
+        if A[k] == END or fact(kind_in(reference(S, i, u64(A[k] - CARD), T)), RATING, T) <= 0:
+            A[kept] = A[k]
+            kept += 1
+    return kept
+
+
+@jit
+def few(S, i, A, T):
+    """Writes the actions that the source's filters leave: for searches, as a turn has more orders than a search can bear.
+
+    A pirate who can be beaten is; of unused cards with the same ability one is used; the card of the highest value above 0 is
+    doubled; cards rated 0 or less are removed.
+    """
+    here = mode(S, i)
+    if here == IN_FIGHT and pirate(S, i) != ZERO and can_end(S, i, T):
+        A[0] = END
+        return 1
+    n = legal_actions(S, i, A, T)
+    if here == IN_FIGHT:
+        return distinct(S, i, A, n, T)
+    if here == REMOVE:
+        return removable(S, i, A, n, T)
+    if here == TARGET and get(S[i, FIGHT], KIND_AT, M4) == u64(DOUBLE):
+        return best_to_double(S, i, A, n, T)
+    return n
+
+
+@jit
+def candidates(S, i, A, T):
+    return few(S, i, A, T) if T.candidates else legal_actions(S, i, A, T)

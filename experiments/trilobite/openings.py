@@ -1,0 +1,160 @@
+"""Computes the opening table of Connect Four with the solver itself.
+
+`python -m leafwise.experiments.trilobite.openings --out envs/trilobite/openings.safetensors` scores every unfinished
+position of the first plies, up to the mirror image; beyond them, what can come up while the solver plays its own best
+move in either seat. What the file already holds is not solved again, so a run that was killed goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.state import State
+from leafwise.envs.registry import game
+from leafwise.envs.trilobite import alphabeta as ab
+from leafwise.envs.trilobite.openings import BOARD, Openings, read_openings, remember_all
+from leafwise.envs.trilobite.solver import Solver
+from leafwise.models.files import save_tensors
+
+PROG = "python -m leafwise.experiments.trilobite.openings"
+SAVE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class Config:
+    """Scores the first plies of Connect Four."""
+
+    out: str
+    """File to write, and to go on from if it is there."""
+    plies: int = 1
+    """Every position of at most so many chips is scored."""
+    lines: int = 5
+    """Positions of at most so many chips are scored where the solver is to move after best moves of its own."""
+    table_mb: float = 1024
+    """Most memory for the solver's table, in MB."""
+
+
+class Book:
+    """Scores by key, and the solver that finds the missing ones."""
+
+    def __init__(self, config: Config) -> None:
+        self.path, self.config = Path(config.out), config
+        self.solver = Solver(game("trilobite", **BOARD), config.table_mb, by_heart=False)
+        self.known: dict[int, tuple[int, int]] = {}
+        """Key -> (empty cells, score for the player to move)."""
+        self.nodes, self.seconds, self.saved = 0, 0.0, time.perf_counter()
+        if self.path.exists():
+            old = read_openings(self.path)
+            entries = zip(old.left.tolist(), old.scores.tolist(), strict=True)
+            self.known = dict(zip(old.keys.tolist(), entries, strict=True))
+            self.nodes, self.seconds = old.about["nodes"], old.about["seconds"]
+
+    def key(self, state: State) -> int:
+        """Returns the number that a position is stored under."""
+        own, filled = state.row[state.current_player], state.row[0] | state.row[1]
+        return int(ab.key_of(own, filled, left_in(state), self.solver.memory))
+
+    def add(self, state: State, score: int) -> None:
+        """Keeps a score."""
+        self.known[self.key(state)] = left_in(state), score
+
+    def score(self, state: State) -> int:
+        """Returns the exact score of an unfinished position; solves it if need be."""
+        if self.key(state) not in self.known:
+            started = time.perf_counter()
+            self.add(state, int(self.solver.scores(state.row[None])[0]))
+            self.count(started)
+        return self.known[self.key(state)][1]
+
+    def best(self, state: State) -> State:
+        """Returns the position after the solver's move; scores both, as far as they are not finished."""
+        started = time.perf_counter()
+        table = self.table()
+        remember_all(table.keys, table.left, table.scores, self.solver.memory)
+        solution = self.solver.solve(state, "move")
+        self.count(started)
+        after = state.play(solution.line[0])
+        self.add(state, int(solution.score or 0))
+        if not after.is_terminal:
+            self.add(after, -int(solution.score or 0))
+        return after
+
+    def count(self, started: float) -> None:
+        """Adds up the work since `started`, tells it, and now and then saves."""
+        self.nodes += int(self.solver.memory.out[ab.NODES])
+        self.seconds += time.perf_counter() - started
+        if time.perf_counter() - self.saved > SAVE_SECONDS:
+            self.save()
+            print(f"{len(self.known):,} positions, {self.nodes:,} nodes, {self.seconds:.0f} s", file=sys.stderr)
+
+    def table(self) -> Openings:
+        """Returns the scores as arrays: later plies first, by key within a ply."""
+        entries = sorted((left, key, score) for key, (left, score) in self.known.items())
+        left, keys, scores = zip(*entries, strict=True) if entries else ((), (), ())
+        about = {
+            **BOARD,
+            "plies": self.config.plies,
+            "lines": self.config.lines,
+            "positions": len(entries),
+            "nodes": self.nodes,
+            "seconds": round(self.seconds),
+            "command": f"{PROG} --plies {self.config.plies} --lines {self.config.lines}",
+        }
+        return Openings(np.array(keys, np.uint64), np.array(left, np.uint8), np.array(scores, np.int8), about)
+
+    def save(self) -> None:
+        """Writes the file."""
+        *arrays, about = self.table()
+        save_tensors(self.path, dict(zip(("keys", "left", "scores"), arrays, strict=True)), about)
+        self.saved = time.perf_counter()
+
+
+def left_in(state: State) -> int:
+    """Returns the number of empty cells."""
+    return str(state).count(".")
+
+
+def unfinished_after(state: State) -> Iterator[State]:
+    """Yields the positions after every move that does not end the game."""
+    return (after for name in state.legal_names if not (after := state.play(name)).is_terminal)
+
+
+def mirrored_once(book: Book, states: Iterator[State]) -> list[State]:
+    """Returns one of each pair of mirror images."""
+    return list({book.key(state): state for state in states}.values())
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the study."""
+    config = parse(Config, arguments, PROG)
+    if not 0 <= config.plies <= config.lines < ab.MIRRORED_CHIPS:
+        limits = f"0 <= --plies <= --lines < {ab.MIRRORED_CHIPS}"
+        print(f"error: expected {limits}, got {config.plies} and {config.lines}", file=sys.stderr)
+        return 2
+    book = Book(config)
+    start = book.solver.game.start()
+    levels = [[start]]
+    for _ in range(config.plies):
+        levels.append(mirrored_once(book, (after for state in levels[-1] for after in unfinished_after(state))))
+    for level in reversed(levels):  # the later plies first: the table then knows the answers to the earlier ones
+        for state in level:
+            book.score(state)
+    for turns in ([start], mirrored_once(book, unfinished_after(start))):
+        while turns and book.solver.memory.cells - left_in(turns[0]) <= config.lines:
+            played = [book.best(state) for state in turns]
+            turns = mirrored_once(book, (after for state in played for after in unfinished_after(state)))
+    book.save()
+    print(json.dumps(book.table().about))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,143 @@
+"""Lets players of a game for two meet, every two of them, and rates them: Elo with errors."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from leafwise.cli import INTERRUPTED, one_line_errors, parse_with_game, print_json, say
+from leafwise.commands.eval import progress_bar
+from leafwise.training.arena import FINAL_SEED, ready, run
+from leafwise.training.tournament import Played, Tournament
+
+REPORT = 60.0
+"""Seconds between lines of progress where standard error is no terminal."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Plays a round robin: every two players meet, from random openings, each opening played from both seats.
+
+    Players: random, greedy:LEAF, search:LEAF,depth=3, search:LEAF,seconds=0.1 and the game's own (solver, minimax, dfs);
+    a leaf is a hand-made score, `learned` (the shipped model), a run folder or a model file. A player that crashes, thinks too
+    long or chooses no legal action loses that game and is named; the others go on.
+    """
+
+    game: tyro.conf.Positional[str]
+    """Name of the game."""
+    players: tyro.conf.Positional[tuple[str, ...]]
+    """Two players or more."""
+    games: int = 200
+    """Games of every two players; even."""
+    openings: int = 0
+    """Different openings (0: one per two games)."""
+    plies: int = -1
+    """Random moves of an opening (-1: 4, or none in games of chance)."""
+    seed: int = FINAL_SEED
+    """Seed of the first opening and its games' chance."""
+    seconds: float = 60.0
+    """Longest time a player may take for a move; the first time, loading it may take two minutes more."""
+    processes: int = 1
+    """Games played at the same time."""
+    json: str = ""
+    """File for all results, written as games end; - prints the figures as one JSON object."""
+    resume: bool = False
+    """Go on with what the file of --json holds; more games and players may be asked for than before."""
+
+
+class Progress:
+    """Tells how far an arena is: a bar on a terminal, else a line now and then."""
+
+    def __init__(self, update: Any) -> None:
+        self.update, self.told = update, time.monotonic()
+
+    def __call__(self, tournament: Tournament, played: Played) -> None:
+        self.update(len(tournament.played))
+        if not sys.stderr.isatty() and time.monotonic() - self.told > REPORT:
+            self.told = time.monotonic()
+            print(f"{len(tournament.played):,} of {tournament.total:,} games", file=sys.stderr, flush=True)
+
+
+def number(value: float | None, form: str) -> str:
+    """Returns a number as text, a dash where there is none."""
+    return "-" if value is None else format(value, form)
+
+
+def show(tournament: Tournament, figures: dict[str, Any]) -> None:
+    """Prints the tables for people."""
+    variant = " ".join(f"{name}={value}" for name, value in tournament.game.given_options.items())
+    done = len(tournament.played)
+    say(
+        f"{' '.join([tournament.game.name, variant]).strip()}: {done} of {tournament.total} games, {tournament.openings} "
+        f"openings of {tournament.plies} plies, seeds from {tournament.seed}"
+    )
+    width = max(6, *(len(line["player"]) for line in figures["standings"]))
+    say(
+        f"  {'player':<{width}}  {'games':>6} {'won':>6} {'drawn':>6} {'lost':>6}   {'elo':>5} {'95 %':>15} {'ms/move':>10}"
+    )
+    for line in figures["standings"]:
+        milliseconds = None if line["seconds_per_move"] is None else 1000 * line["seconds_per_move"]
+        interval = f"{line['elo_low']:+.0f} to {line['elo_high']:+.0f}"
+        say(
+            f"  {line['player']:<{width}}  {line['games']:>6} {line['wins']:>6} {line['draws']:>6} {line['losses']:>6}   "
+            f"{line['elo']:>+5.0f} {interval:>15} {number(milliseconds, ',.3f'):>10}"
+        )
+    for pair in figures["pairs"]:
+        interval = f"{number(pair['ci_low'], '+.3f')} to {number(pair['ci_high'], '+.3f')}"
+        say(
+            f"  {pair['player']} - {pair['opponent']}: {pair['wins']} won, {pair['draws']} drawn, {pair['losses']} lost, "
+            f"mean {number(pair['mean'], '+.3f')} ({interval}), elo {pair['elo']:+.0f} +- {pair['elo_error']:.0f}"
+        )
+    for line in figures["standings"]:
+        for kind, count in line["faults"].items():
+            if count:
+                some = next(f for f in figures["faults"] if (f["player"], f["kind"]) == (line["player"], kind))
+                say(f"  {line['player']} lost {count} games by {kind}; the first: {some['what']}")
+
+
+def result(tournament: Tournament, figures: dict[str, Any]) -> dict[str, Any]:
+    """Returns what `--json -` prints."""
+    counts = {"openings": tournament.openings, "games": tournament.games, "complete": tournament.complete}
+    return {**tournament.settings(), **counts, **figures}
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    config, game = parse_with_game(Config, arguments, "leafwise arena")
+    file = Path(config.json) if config.json not in ("", "-") else None
+    with one_line_errors():
+        if config.resume and file is None:
+            raise ValueError("expected --resume with the file of --json, got none")
+        tournament, makers = ready(
+            game,
+            config.players,
+            config.games,
+            openings=config.openings or None,
+            plies=None if config.plies == -1 else config.plies,
+            seed=config.seed,
+            seconds=config.seconds,
+            processes=config.processes,
+            file=file,
+            resume=config.resume,
+        )
+    interrupted = False
+    with progress_bar(f"{game.name}, {len(tournament.players)} players", tournament.total) as update:
+        try:
+            run(tournament, makers, config.seconds, config.processes, file, Progress(update))
+        except KeyboardInterrupt:
+            interrupted = True
+    figures = tournament.figures()
+    if config.json == "-":
+        print_json(result(tournament, figures))
+    else:
+        show(tournament, figures)
+    if interrupted:
+        how = f"go on with --json {file} --resume" if file else "nothing was kept: --json FILE keeps games"
+        print(f"interrupted; {how}", file=sys.stderr)
+        return INTERRUPTED
+    return 0

@@ -1,0 +1,126 @@
+"""The opening table of Connect Four: known values, agreement within, and with the solver that does without it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.envs.core.solution import SolverPlayer
+from leafwise.envs.core.state import State
+from leafwise.envs.trilobite import openings
+from leafwise.envs.trilobite.alphabeta import SCATTER, lookup
+from leafwise.envs.trilobite.solver import Solver
+from leafwise.experiments.trilobite import openings as study
+from leafwise.models.files import save_tensors
+
+CONNECT_FOUR = leafwise.game("trilobite", board="7x6", k=4)
+TABLE = openings.read_openings()
+PLIES = 42 - TABLE.left.astype(int)
+
+
+def position(key: int) -> State:
+    """Decodes a key: in every column of 7 bits it is the mover's chips plus all chips."""
+    own = filled = 0
+    for column in range(7):
+        number = (key >> 7 * column & 127) + 1
+        height = number.bit_length() - 1
+        filled |= (2**height - 1) << 7 * column
+        own |= (number - 2**height) << 7 * column
+    sides = [own, own ^ filled]
+    if filled.bit_count() % 2:
+        sides.reverse()
+    return State(CONNECT_FOUR, np.array(sides, dtype=np.uint64))
+
+
+SCORES = {position(key): score for key, score in zip(TABLE.keys.tolist(), TABLE.scores.tolist(), strict=True)}
+
+
+def score(state: State) -> int | None:
+    """Returns what the table says of a position or its mirror image."""
+    return SCORES.get(state, SCORES.get(state.transformed(1)))
+
+
+def test_the_first_moves_are_worth_what_is_known() -> None:
+    """Columns 1 to 7 are worth -2 -1 0 1 0 -1 -2: the published solution of Connect Four."""
+    solution = Solver(CONNECT_FOUR, 4).solve(CONNECT_FOUR.start())
+    assert list((solution.action_scores or {}).values()) == [-2, -1, 0, 1, 0, -1, -2]
+    assert solution.best_actions == ("4",)
+
+
+def test_the_solver_answers_the_first_moves_without_a_search() -> None:
+    player = SolverPlayer(CONNECT_FOUR, table_mb=4)
+    states = [state for state in SCORES if 42 - str(state).count(".") <= int(TABLE.about["lines"]) - 1]
+    known = 0
+    for state in states:
+        after = state.play(player.choose(state))
+        if score(after) is not None:  # the table holds the solver's own lines, and every first move
+            known += 1
+            assert player.solver.known()["nodes"] < 1000, str(state)
+            assert -(score(after) or 0) == score(state)
+    assert known >= 12
+
+
+def test_no_move_is_worth_more_than_its_position() -> None:
+    compared = 0
+    for state, value in SCORES.items():
+        for name in state.legal_names:
+            after = score(state.play(name))
+            if after is not None:
+                compared += 1
+                assert -after <= value
+    assert compared > 30
+
+
+def test_a_sample_is_what_the_solver_finds_by_itself() -> None:
+    solver, rng = Solver(CONNECT_FOUR, by_heart=False), Random(1)
+    last = [state for state in SCORES if 42 - str(state).count(".") == PLIES.max()]
+    for state in rng.sample(last, 2):
+        at, sign = state, 1  # some plies of best play on, where a search is short
+        player = SolverPlayer(CONNECT_FOUR, table_mb=64)
+        while str(at).count(".") > 34 and not at.is_terminal:
+            at, sign = at.play(player.choose(at)), -sign
+        assert solver.solve(at, "none").score == sign * SCORES[state]
+
+
+def test_the_table_is_small_and_says_how_it_was_made() -> None:
+    assert openings.FILE.stat().st_size < 1_000_000
+    assert len(set(TABLE.keys.tolist())) == len(TABLE.keys) == TABLE.about["positions"]
+    assert TABLE.about["command"].startswith("python -m leafwise.experiments.trilobite.openings")
+    assert (np.diff(TABLE.left.astype(int)) >= 0).all()
+
+
+def test_a_solver_by_itself_knows_nothing_by_heart() -> None:
+    with_it, without = Solver(CONNECT_FOUR, 4), Solver(CONNECT_FOUR, 4, by_heart=False)
+    for solver, known in ((with_it, True), (without, False)):
+        solver.scores(CONNECT_FOUR.rows(0))
+        key = TABLE.keys[-1] * SCATTER
+        assert bool(lookup(key, np.uint64(solver.memory.size[0]), solver.memory)) is known
+    assert Solver(leafwise.game("trilobite", board="7x6", k=5), 4).openings is None
+
+
+def test_a_table_of_another_board_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "openings.safetensors"
+    arrays = {"keys": TABLE.keys, "left": TABLE.left, "scores": TABLE.scores}
+    save_tensors(file, arrays, {**TABLE.about, "k": 5})
+    with pytest.raises(ValueError, match="expected a table of"):
+        openings.read_openings(file)
+
+
+def test_the_study_goes_on_with_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "openings.safetensors"
+    *arrays, about = TABLE
+    kept = PLIES <= 2
+    save_tensors(file, dict(zip(("keys", "left", "scores"), (a[kept] for a in arrays), strict=True)), about)
+    assert study.main(["--out", str(file), "--plies", "1", "--lines", "1", "--table-mb", "16"]) == 0
+    assert json.loads(capsys.readouterr().out)["positions"] == kept.sum()
+    again = openings.read_openings(file)
+    assert set(zip(again.keys.tolist(), again.scores.tolist(), strict=True)) == set(
+        zip(TABLE.keys[kept].tolist(), TABLE.scores[kept].tolist(), strict=True)
+    )
+    assert study.main(["--out", str(file), "--plies", "3", "--lines", "2"]) == 2
+    assert "expected 0 <= --plies <= --lines < 14, got 3 and 2" in capsys.readouterr().err

@@ -1,0 +1,130 @@
+"""Packed networks: the file gives back the entries, and compiled and NumPy values agree after reloading."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leafwise.envs.threes import GAME
+from leafwise.models import NTupleNetwork, load_network, save_network
+from leafwise.models.files import load_tensors, save_tensors
+from leafwise.models.ntuple import Shape, parse_tuples
+from leafwise.models.packing import quantised
+from leafwise.search import Search
+
+TUPLES = parse_tuples("0123 569a 01245")
+SAID = {"steps": 3, "command": "none", "commit": "none"}
+STEP = 0.05
+
+
+@pytest.fixture(scope="module")
+def network() -> NTupleNetwork:
+    """A network with a few entries, small and large, in two stages."""
+    rng = np.random.default_rng(3)
+    shape = Shape(TUPLES, splits=(7,))
+    table = NTupleNetwork.create(GAME, shape).weights.table
+    seen = rng.choice(len(table), len(table) // 3, replace=False)
+    table[seen] = rng.normal(size=len(seen)) * 20
+    table[seen[:5]] = (4000.0, -4000.0, STEP, -STEP, 0.4 * STEP)
+    return NTupleNetwork.create(GAME, shape, table)
+
+
+@pytest.fixture(scope="module")
+def reloaded(network: NTupleNetwork, tmp_path_factory: pytest.TempPathFactory) -> NTupleNetwork:
+    path = tmp_path_factory.mktemp("models") / "m.safetensors"
+    save_network(path, quantised(network, STEP), SAID)
+    return load_network(path, GAME)
+
+
+def test_the_file_gives_back_the_entries(network: NTupleNetwork, reloaded: NTupleNetwork) -> None:
+    packed = quantised(network, STEP)
+    assert reloaded.packed
+    assert reloaded.shape == network.shape
+    assert np.array_equal(reloaded.weights.table, packed.weights.table)
+    assert np.array_equal(reloaded.weights.scales, packed.weights.scales)
+
+
+def test_rounding_is_half_a_step_at_most(network: NTupleNetwork, reloaded: NTupleNetwork) -> None:
+    sizes = network.shape.sizes(GAME) * network.shape.copies
+    scale = np.repeat(np.tile(reloaded.weights.scales, network.shape.copies), sizes)
+    error = np.abs(network.weights.table - scale * reloaded.weights.table)
+    assert (error <= 0.5001 * scale).all()
+    assert reloaded.weights.scales.max() == pytest.approx(4000 / 32767)
+    assert reloaded.weights.scales.min() == np.float32(STEP)
+
+
+def searched_rows(n: int) -> np.ndarray[Any, Any]:
+    """Rows that searches of random games would value."""
+    rng, rows = np.random.default_rng(8), []
+    stream = np.array([12, 0], dtype=np.uint64)
+    state = GAME.new(12)
+    while len(rows) < n:
+        if state.is_terminal:
+            state = GAME.start().settle(stream)
+        for action in state.legal_actions:
+            rows += [after.row for _, after in state.play(action).outcomes() if not after.is_terminal]
+        state = state.play(int(rng.choice(state.legal_actions))).settle(stream)
+    return np.array(rows[:n])
+
+
+def test_compiled_values_equal_numpy_after_reloading(reloaded: NTupleNetwork) -> None:
+    rows = searched_rows(10_000)
+    T = GAME.tables(reloaded.evaluator("x"))
+    compiled = [reloaded.functions["ntuple_value"](rows, np.uint64(k), T) for k in range(len(rows))]
+    cells = (rows[:, :1] >> (4 * np.arange(16, dtype=np.uint64))) & np.uint64(15)
+    points = np.where(cells >= 3, 3.0 ** (cells.astype(float) - 2), 0) ** reloaded.shape.power
+    sizes = reloaded.shape.sizes(GAME)
+    starts, total = np.cumsum([0, *sizes]), points.sum(axis=1)
+    stage = np.where(cells.max(axis=1) >= 7, sum(sizes), 0)
+    scales, table = reloaded.weights.scales.astype(float), reloaded.weights.table.astype(float)
+    boards = cells.reshape(-1, 4, 4).astype(np.int64)
+    for board in (boards, boards.transpose(0, 2, 1)):
+        for turns in range(4):
+            seen = np.rot90(board, turns, axes=(1, 2)).reshape(-1, 16)
+            for t, tuple_ in enumerate(TUPLES):
+                index = sum(seen[:, c] << (4 * k) for k, c in enumerate(tuple_))
+                total += scales[t] * table[stage + starts[t] + index]
+    small = np.array([[GAME.cells.extra(rows, np.uint64(i), k, T) for k in range(3)] for i in range(len(rows))])
+    for k in range(3):
+        total += scales[len(TUPLES) + k] * table[stage + starts[len(TUPLES) + k] + small[:, k].astype(np.int64)]
+    assert np.allclose(compiled, total, rtol=1e-5, atol=1e-5)
+
+
+def test_a_search_asks_packed_networks_too(network: NTupleNetwork, reloaded: NTupleNetwork) -> None:
+    state = GAME.parse("48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1")
+    exact, packed = (Search(GAME, n.evaluator("x"), 2)(state) for n in (network, reloaded))
+    assert packed.leaves == exact.leaves
+    assert list(packed.values.values()) == pytest.approx(list(exact.values.values()), abs=30 * STEP)
+
+
+def spoil(tensors: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
+    return {k: v for k, v in tensors.items() if k != name} | ({} if value is None else {name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("low_0", None, "expected 49 tensors"),
+        ("low_0", np.zeros(9, dtype=np.uint8), "expected deflated tables"),
+        ("low_0", np.zeros(9, dtype=np.float32), "expected packed tables as bytes"),
+        ("low_0", "high_1", "entries, got"),
+        ("seen_0", "seen_2", "expected a bitmap of 65536 entries, got 1048576"),
+        ("scales", np.zeros(8, dtype=np.float32), "expected scales of float32 above 0"),
+        ("scales", np.ones(3, dtype=np.float32), "expected 8 scales, got 3"),
+    ],
+)
+def test_what_does_not_fit_is_named(tmp_path: Any, network: NTupleNetwork, name: str, value: Any, message: str) -> None:
+    path = tmp_path / "m.safetensors"
+    save_network(path, quantised(network, STEP), SAID)
+    tensors, metadata = load_tensors(path)
+    save_tensors(path, spoil(tensors, name, tensors[value] if isinstance(value, str) else value), metadata)
+    with pytest.raises(ValueError, match=message) as error:
+        load_network(path, GAME)
+    assert "\n" not in str(error.value)
+
+
+def test_only_networks_of_float32_are_quantised(network: NTupleNetwork, reloaded: NTupleNetwork) -> None:
+    with pytest.raises(ValueError, match="expected a network of float32 and a step above 0, got step 0"):
+        quantised(network, 0)
+    with pytest.raises(ValueError, match="expected a network of float32"):
+        quantised(reloaded, STEP)

@@ -1,0 +1,118 @@
+"""Elo ratings of two or more players with their errors, from games that were played in pairs.
+
+A pair of games, one from each seat of an opening, has five possible results: 0, 1/4, 1/2, 3/4 or all of its points. How
+probable each is between two players gets a Dirichlet distribution: what was seen, and a prior worth one pair, spread
+evenly. Its mean is what the ratings are fitted to (Bradley and Terry's model, a draw being half a win, by Newton's
+method); the errors are the spread of the fits to shares drawn from it. So games of one pair need not be independent, and
+a player who won everything has a finite rating with an error that says how little is known.
+
+Sources: Bradley and Terry, "Rank analysis of incomplete block designs", Biometrika 39, 1952; the five results are the
+pentanomial model of chess engine testing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+SHARES = np.linspace(0, 1, 5)
+"""What a player can get of the points of a pair of games."""
+PRIOR = 0.2
+"""Pairs of games with each of those results, added to what two players who met have played."""
+SURE = 1e-6
+"""Shares that are drawn keep so far from 0 and 1: 2,400 Elo."""
+SCALE = 400 / math.log(10)
+"""Elo points of one unit of the logistic law."""
+SAMPLES = 1000
+STEPS = 60
+
+
+class Unit(NamedTuple):
+    """Games that one draw of luck had in common: the two of an opening, one from each seat."""
+
+    first: int
+    second: int
+    points: float
+    """Of `first`: 1 for a win, 1/2 for a draw."""
+    games: int
+
+
+class Ratings(NamedTuple):
+    """Elo of n players, their mean 0, and what else it may be."""
+
+    elo: NDArray[np.float64]
+    """[n]"""
+    samples: NDArray[np.float64]
+    """[samples, n]"""
+
+    def interval(self, player: int) -> tuple[float, float]:
+        """Returns the 95 % interval of a player's rating."""
+        return _interval(self.samples[:, player])
+
+    def difference(self, player: int, other: int) -> tuple[float, float]:
+        """Returns the Elo difference of two players and half its 95 % interval."""
+        low, high = _interval(self.samples[:, player] - self.samples[:, other])
+        return float(self.elo[player] - self.elo[other]), (high - low) / 2
+
+
+def _interval(samples: NDArray[np.float64]) -> tuple[float, float]:
+    return float(np.quantile(samples, 0.025)), float(np.quantile(samples, 0.975))
+
+
+def elo_difference(share: float) -> float:
+    """Returns the Elo difference that goes with a share of the points, 0 to 1."""
+    if not 0 < share < 1:
+        return math.inf if share >= 1 else -math.inf
+    return 400 * math.log10(share / (1 - share))
+
+
+def bootstrap_interval(values: NDArray[np.float64], seed: int = 0, resamples: int = 2000) -> tuple[float, float]:
+    """Returns the 95 % percentile bootstrap interval of a mean; values of shape [n]."""
+    rng = np.random.default_rng(seed)
+    means = np.array([rng.choice(values, len(values)).mean() for _ in range(resamples)])
+    return _interval(means)
+
+
+def fit(points: NDArray[np.float64], games: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns Elo ratings [..., n] of mean 0 from points[..., i, j] of i against j in games[..., i, j].
+
+    No player may have all or none of the points against all the others.
+    """
+    ratings = np.zeros(points.shape[:-1])
+    identity = np.eye(points.shape[-1])
+    for _ in range(STEPS):
+        expected = 1 / (1 + np.exp(ratings[..., None, :] - ratings[..., :, None]))
+        slope = (points - games * expected).sum(axis=-1)
+        weight = games * expected * (1 - expected)
+        curvature = identity * weight.sum(axis=-1)[..., None] - weight
+        # the mean of players who met is free: a tiny pull to 0 settles it
+        step = np.linalg.solve(curvature + 1e-9 * identity, slope[..., None])[..., 0]
+        ratings += np.clip(step, -1, 1)
+        if np.abs(step).max(initial=0.0) < 1e-9:
+            break
+    return SCALE * (ratings - ratings.mean(axis=-1, keepdims=True))
+
+
+def rate(players: int, units: Sequence[Unit], seed: int = 0, samples: int = SAMPLES) -> Ratings:
+    """Returns the ratings of players 0 to `players` - 1; `seed` and `samples` are those of the errors."""
+    rng = np.random.default_rng(seed)
+    points, games = np.zeros((2, 1 + samples, players, players))  # the mean comes first
+    seen: dict[tuple[int, int], NDArray[np.float64]] = {}
+    for unit in units:
+        i, j, got = unit.first, unit.second, unit.points
+        if i > j:
+            i, j, got = j, i, unit.games - got
+        results = seen.setdefault((i, j), np.full(len(SHARES), PRIOR))
+        results[round(4 * got / unit.games)] += unit.games / 2
+    for (i, j), results in sorted(seen.items()):
+        drawn = rng.gamma(results, size=(samples, len(SHARES)))
+        share = np.append(results @ SHARES / results.sum(), drawn @ SHARES / drawn.sum(axis=1)).clip(SURE, 1 - SURE)
+        games[:, i, j] = games[:, j, i] = 2 * results.sum()
+        points[:, i, j] = share * games[:, i, j]
+        points[:, j, i] = (1 - share) * games[:, i, j]
+    fitted = fit(points, games)
+    return Ratings(fitted[0], fitted[1:])

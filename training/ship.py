@@ -1,0 +1,117 @@
+"""Ships the best sparse network of a run: judges it on positions of the final seeds and writes the model and its card.
+
+python -m leafwise.training.ship --run runs/cassis-selfplay-1 --plies 1 13
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from leafwise.envs.core.commandline import parse
+from leafwise.models.files import (
+    game_of,
+    load_sparse,
+    load_tensors,
+    model_path,
+    save_network,
+    shipped_name,
+    write_atomically,
+)
+from leafwise.training.arena import FINAL_SEED, bootstrap_interval
+from leafwise.training.oracle import critical_positions
+from leafwise.training.run import hardware
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of the publication."""
+
+    run: str
+    """Run folder (or model file) to publish; of a game with an exact solver."""
+    out: str = "models/weights"
+    """Folder for the model and its card; the files take the name of the game's Gymnasium id."""
+    positions: int = 500
+    """Critical positions (some legal action loses value) that judge it."""
+    plies: tuple[int, int] = (8, 20)
+    """Least and most random actions before such a position."""
+    depths: tuple[int, ...] = (1, 2, 3)
+    """Search depths at which it is judged."""
+
+
+def ship(config: Config) -> Path:
+    """Judges and writes a model; returns its path. Raises ValueError if there is no such model to publish."""
+    source = model_path(config.run)
+    game = game_of(source)
+    network = load_sparse(source, game)
+    told = load_tensors(source)[1]
+    judged = critical_positions(game, config.positions, FINAL_SEED, config.plies)
+    scores: list[dict[str, Any]] = []
+    for depth in config.depths:
+        found: dict[str, Any] = {"depth": depth, "positions": config.positions, "plies": list(config.plies)}
+        for name, leaf in (("learned", network.evaluator("learned")), ("hand_made", game.score())):
+            kept = judged.kept(judged.choices(leaf, depth)).astype(float)
+            low, high = bootstrap_interval(kept)
+            found[name] = {"mean": float(kept.mean()), "ci_low": low, "ci_high": high}
+        scores.append(found)
+        print(
+            f"depth {depth}: keeps the value in {found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
+        )
+    kept_words = {name: told[name] for name in ("steps", "seconds", "command", "commit")}
+    target = Path(config.out) / f"{shipped_name(game)}.safetensors"
+    save_network(target, network, {**kept_words, "hardware": hardware(), "selected": told["score"], "score": scores})
+    write_atomically(target.with_suffix(".md"), card(target).encode())
+    return target
+
+
+def card(path: Path) -> str:
+    """Returns the card of a published model, told by the file itself."""
+    told = load_tensors(path)[1]
+    game = game_of(path)
+    options = "".join(f", {k} = {v}" for k, v in told["options"].items())
+    low, high = told["score"][0]["plies"]
+    lines = [
+        f"# {game.name}{options}: a shipped value network",
+        "",
+        f"A network with a sparse first layer, layers {', '.join(map(str, told['hidden']))}, {path.stat().st_size / 1e6:.2f} MB.",
+        f"It says what a position is worth to the player who acts. `leafwise.load({path.stem!r})` loads it.",
+        "",
+        f"- command: `{told['command']}`",
+        f"- commit: {told['commit']}",
+        f"- {told['steps']:,} steps (see the method's page) in {told['seconds']:,.0f} s on {told['hardware']}",
+        "- no solver's label was learned from; the network was chosen by matches against earlier ones",
+        "",
+        f"Share of {told['score'][0]['positions']} critical positions (some legal action loses value) after {low} to {high} random",
+        "actions in which the search's choice keeps the game's value, with 95 % bootstrap intervals:",
+        "",
+        f"| search depth | learned | hand-made (`{game.default_score}`) |",
+        "|---|---|---|",
+    ]
+    for s in told["score"]:
+        cells = (
+            f"{s[k]['mean']:.1%} ({s[k]['ci_low']:.1%} to {s[k]['ci_high']:.1%})" for k in ("learned", "hand_made")
+        )
+        lines.append(f"| {s['depth']} | {' | '.join(cells)} |")
+    lines += [
+        "",
+        f"Positions are drawn from seed {FINAL_SEED:,}, which neither training nor selection used. Written by",
+        "",
+    ]
+    return "\n".join([*lines, "    python -m leafwise.training.ship --run RUN", ""])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line."""
+    config = parse(Config, sys.argv[1:] if arguments is None else arguments, prog="python -m leafwise.training.ship")
+    try:
+        print(ship(config))
+    except (ValueError, KeyError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -155,7 +155,9 @@ def test_q_learning_alone(tmp_path) -> None:
     assert evaluator.to_go
     assert np.isfinite(expected)
     assert evaluator.batch is not None
-    assert evaluator.batch(state.row[None], threes.tables(evaluator))[0] == pytest.approx(state.value(evaluator), abs=1e-3)
+    assert evaluator.batch(state.row[None], threes.tables(evaluator))[0] == pytest.approx(
+        state.value(evaluator), abs=1e-3
+    )
     assert leafwise.Search(threes, evaluator, 1)(state).action in state.legal_actions
 
 

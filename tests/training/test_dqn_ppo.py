@@ -67,7 +67,7 @@ def test_the_model_is_a_leaf_in_all_three_forms(which: str, request) -> None:
     run = request.getfixturevalue(which)
     evaluator, network = leafwise.load(run), load_sparse(run / "model.safetensors", GAME)
     rng, T = np.random.default_rng(2), GAME.tables(leafwise.load(run))
-    rows = []
+    rows: list[Any] = []
     while len(rows) < 300:
         state = GAME.start()
         while not state.is_terminal:

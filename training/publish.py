@@ -25,6 +25,9 @@ from leafwise.training.games import SELECTION_SEED, play_games
 from leafwise.training.run import hardware
 from leafwise.training.td_kernels import kernels, new_trainer
 
+LOSS_SEED = SELECTION_SEED + 50_000
+"""First seed of the games that tell the loss by packing: not those that the model was the best in."""
+
 
 @dataclass(frozen=True)
 class Config:
@@ -42,8 +45,8 @@ class Config:
     """The largest file that is allowed, in MB."""
     games: tuple[int, ...] = (1000, 500, 300)
     """Final games at search depth 1, 2, 3."""
-    loss_games: int = 300
-    """Games of the selection seeds, before and after packing."""
+    loss_games: int = 1000
+    """Games that both the network before packing and the packed one play."""
     processes: int = 1
     """Threads that play."""
 
@@ -53,7 +56,7 @@ def packing_loss(before: NTupleNetwork, after: NTupleNetwork, games: int, thread
     rows = valued_rows(before, 10_000)
     values = [values_of(network, rows) for network in (before, after)]
     error = np.abs(values[1] - values[0])
-    scores = [play_games(n, 1, SELECTION_SEED, games, threads=threads).scores for n in (before, after)]
+    scores = [play_games(n, 1, LOSS_SEED, games, threads=threads).scores for n in (before, after)]
     difference = scores[1] - scores[0]
     return {
         "rows": len(rows),

@@ -56,6 +56,8 @@ INGREDIENTS: dict[str, dict[str, Any]] = {
 }
 """Runs of `td` that differ from the first in one ingredient."""
 MIXED = "0123 4567 0145 1256 569a 012456 45689a 012345 456789"
+FINISHERS = ("openness", "rows")
+"""Hand-made leaves that play endings on."""
 PARTS = ("depth", "time", "curves", "ingredients", "endings")
 
 
@@ -114,7 +116,7 @@ class Study:
 
     def evaluated(self, text: str, games: int) -> dict[str, Any]:
         """Returns the figures of a named player."""
-        found = figures(evaluate(THREES, text, games, FINAL_SEED, processes=self.config.processes))
+        found = figures([evaluate(THREES, text, games, FINAL_SEED, processes=self.config.processes)])
         del found["scores"]
         return found
 
@@ -125,7 +127,7 @@ class Study:
         evaluation = Evaluation(
             model, FINAL_SEED, found.scores, found.ranks, found.moves, found.seconds / max(found.moves, 1)
         )
-        told = figures(evaluation)
+        told = figures([evaluation])
         del told["scores"]
         return told
 
@@ -190,12 +192,12 @@ class Study:
         """Positions 40 moves before the learned leaf's game ended, played to the end by each leaf at depth 2."""
         games = self.games(100)
         starts: list[State] = []
-        for kind, model in (("score", str(self.trained("as shipped", self.config.moves))),
-                            ("survival", str(self.trained("survival as target", self.config.moves, target="survival"))),
-                            ("openness", ""), ("rows", "")):  # fmt: skip
+        longevity = self.trained("survival as target", self.config.moves, target="survival")
+        models = {"score": str(self.trained("as shipped", self.config.moves)), "survival": str(longevity)}
+        for kind in (*models, *FINISHERS):
 
             def work() -> dict[str, Any]:
-                source = model or kind  # noqa: B023
+                source = models.get(kind, kind)  # noqa: B023
                 if not starts:
                     starts.extend(late_positions(self.config.model, games))
                 own = player(f'search:"{source}",depth=2', THREES, leaf=leaf)

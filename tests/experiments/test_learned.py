@@ -18,17 +18,22 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [*SMALL, "--tuples", "0123 0145", "--folder", str(folder), "--runs", str(folder / "runs")]
 
 
-def test_parts_are_worked_out_once(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_parts_are_worked_out_once(
+    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learned, "SCORES", ("openness",))
+    monkeypatch.setattr(learned, "FINISHERS", ("openness",))
+    monkeypatch.setattr(learned, "GAMES_AT_DEPTH", {1: 400})
     folder = Path(words[words.index("--folder") + 1])
     assert learned.main([*words, "--parts", "depth", "time", "endings"]) == 0
     first = (folder / "learned.json").read_text()
     results = json.loads(first)
     assert results["depth"]["learned 1"]["mean"] > results["depth"]["openness 1"]["mean"]
-    assert set(results["endings"]) == {"score", "survival", "openness", "rows"}
-    assert results["endings"]["rows"]["moves"] > 0
+    assert set(results["endings"]) == {"score", "survival", "openness"}
+    assert results["endings"]["openness"]["moves"] > 0
     report = (folder / "learned.md").read_text()
     assert "## Equal time per move" in report
-    assert f"| 1 | learned | 5 | {results['depth']['learned 1']['mean']:,.0f} |" in report
+    assert f"| 1 | learned | 2 | {results['depth']['learned 1']['mean']:,.0f} |" in report
     assert (folder / "learned.png").read_bytes().startswith(b"\x89PNG")
     assert "depth, learned 1" in capsys.readouterr().out
     assert learned.main([*words, "--parts", "depth", "time", "endings"]) == 0

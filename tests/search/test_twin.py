@@ -36,6 +36,7 @@ EXACT = {
     "pruning, everything": {"pruning": True, "table_mb": 0.001, "star2": True, "seconds": 1e6},
     "pruning, everything, whole rows": {"pruning": True, "table_mb": 0.001, "star2": True, "whole_rows": True},
     "windows never passed on": {"pruning": False, "table_mb": 0.01, "width": 1000},
+    "batched": {"batched": True},
     "as it comes": {},
     "as it comes, one value": {"all_values": False},
 }

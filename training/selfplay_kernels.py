@@ -57,10 +57,7 @@ class Record(NamedTuple):
 
 def new_table(game: Game, depth: int, seed: int) -> Table:
     """Returns a table for searches up to `depth`, its stream keyed by `seed`."""
-    options = Settings(
-        depth=depth, seconds=None, all_values=True, pruning=False, table_mb=0.0, ordering=(), star2=False,
-        deepening=False, cutoff=0.0, width=None, whole_rows=False,
-    ).options(game, -np.inf, np.inf)  # fmt: skip
+    options = Settings(depth, pruning=False, table_mb=0.0).options(game, -np.inf, np.inf)
     rows, buffers = make_buffers(game, depth + 1, 1, False, options)
     return Table(
         S=rows,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import struct
@@ -83,20 +84,27 @@ def save_network(path: Path, network: NTupleNetwork | SparseNetwork, metadata: M
 
     `metadata` holds at least steps, command and commit.
     """
+    if isinstance(network, SparseNetwork):
+        tensors = network.tensors
+    else:
+        tensors = pack(network) if network.packed else {"table": network.weights.table}
+    save_tensors(path, tensors, {**described(network), **metadata})
+
+
+def described(network: NTupleNetwork | SparseNetwork) -> dict[str, Any]:
+    """Returns what a file says of a network's shape."""
     game = network.game
     own: dict[str, Any]
     if isinstance(network, NTupleNetwork):
         shape = network.shape
-        tensors = pack(network) if network.packed else {"table": network.weights.table}
         own = {"kind": PACKED if network.packed else PLAIN, "feature_version": features(game).version}
         own |= {"tuples": [list(t) for t in shape.tuples], "power": shape.power, "stage": shape.stage}
         own |= {"small": list(shape.small or ()), "splits": list(shape.splits), "base": shape.base}
     else:
-        tensors = network.tensors
         version = features_of(game, network.sees).version
         own = {"kind": SPARSE, "feature_version": version, "hidden": list(network.hidden), "sees": network.sees}
         own |= {"head": network.head, "scale": network.weights.scale}
-    save_tensors(path, tensors, {"format": FORMAT, "game": game.name, "options": game.given_options, **own, **metadata})
+    return {"format": FORMAT, "game": game.name, "options": game.given_options, **own}
 
 
 def load_network(path: Path, game: Game) -> NTupleNetwork:
@@ -168,8 +176,16 @@ def load_evaluator(game: Game, source: str | os.PathLike[str]) -> Evaluator:
     `source` is a shipped model's name, a run folder or a model file. Raises ValueError if there is no such
     file or it does not fit the game.
     """
-    evaluator: Evaluator = _load(model_path(source), game).evaluator(str(source))
+    path = model_path(source)
+    written = path.stat().st_mtime_ns if path.exists() else 0
+    evaluator: Evaluator = _load_once(path, written, game).evaluator(str(source))
     return evaluator
+
+
+@functools.lru_cache(maxsize=2)
+def _load_once(path: Path, written: int, game: Game) -> Any:
+    """Reads a network, or remembers it: a large one takes a second or two, and every batch of games asks for it."""
+    return _load(path, game)
 
 
 def game_of(source: str | os.PathLike[str]) -> Game:

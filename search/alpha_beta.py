@@ -194,7 +194,7 @@ def alpha_beta(S, B, i, top, depth, lower, upper, T):
                     if phase == SEARCHING:
                         left -= action_cost(S, here, a, T)
                     else:
-                        left = 0
+                        left = np.int64(0)
                         lower, upper = -np.inf, np.inf
                 given = False
                 if left == 0:
@@ -313,9 +313,11 @@ def conclude(S, B, f, best):
 
 def bounds(game: Game, evaluator: Evaluator) -> tuple[float, float]:
     """Returns the least and the most that player 0 can get from a leaf, infinite if the evaluator states no bounds."""
-    if evaluator.low is None or evaluator.high is None or evaluator.to_go:
+    if evaluator.low is None or evaluator.high is None:
         return -np.inf, np.inf
     worths = [evaluator.low, evaluator.high]
+    if evaluator.to_go:
+        worths = [evaluator.low + game.return_range[0], evaluator.high + game.return_range[1]]
     if isinstance(evaluator.terminal, tuple):
         worths += evaluator.terminal
     elif evaluator.terminal == "returns":

@@ -61,27 +61,35 @@ def bench_threes(depths: tuple[int, ...] = (2, 3, 4, 5), seconds: float = 0.2) -
     return rates
 
 
+BARE: dict[str, Any] = {"pruning": True, "table_mb": 0, "ordering": ()}
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {"pruning": False, "table_mb": 0},
     "table": {"pruning": False, "table_mb": 16},
-    "cutoff": {"pruning": False, "table_mb": 0, "cutoff": 1e-3},
-    "pruning": {"pruning": True, "table_mb": 0, "ordering": ()},
-    "pruning + values": {"pruning": True, "table_mb": 0, "ordering": ("values",)},
-    "pruning + killers": {"pruning": True, "table_mb": 0, "ordering": ("killers",)},
-    "pruning + star2": {"pruning": True, "table_mb": 0, "ordering": (), "star2": True},
-    "pruning + table": {"pruning": True, "table_mb": 16, "ordering": ()},
-    "pruning + table, values, killers": {"pruning": True, "table_mb": 16},
-    "one value": {"pruning": True, "table_mb": 16, "all_values": False},
-    "width 3": {"pruning": True, "table_mb": 16, "width": 3},
+    "cutoff 0.001": {"pruning": False, "table_mb": 0, "cutoff": 1e-3},
+    "pruning": BARE,
+    "pruning, star2": {**BARE, "star2": True},
+    "pruning, values": {**BARE, "ordering": ("values",)},
+    "pruning, killers": {**BARE, "ordering": ("killers",)},
+    "pruning, table": {**BARE, "table_mb": 16},
+    "pruning, table and its move": {**BARE, "table_mb": 16, "ordering": ("table",)},
+    "pruning, all orderings": {"pruning": True, "table_mb": 0},
+    "pruning, table, all orderings": {"pruning": True, "table_mb": 16},
+    "the same, one value": {"pruning": True, "table_mb": 16, "all_values": False},
+    "the same, one value, width 3": {"pruning": True, "table_mb": 16, "all_values": False, "width": 3},
 }
 """Options of `Search` that are measured; all but the cutoff and the width are exact."""
+APPROXIMATE = ("cutoff 0.001", "the same, one value, width 3")
+
+MOST_LEAVES = 1_000_000
+"""Options are measured at the greatest depth whose plain search values fewer leaves."""
 
 
-def bench_options(game: Game, state: State, depth: int = 4, seconds: float = 0.5) -> dict[str, float]:
+def bench_options(game: Game, state: State, depth: int, seconds: float = 0.5) -> dict[str, float]:
     """Returns rates of every option of `Search` at one position, with the game's default score.
 
-    Keys are `OPTION nodes/s`, `OPTION leaves/s`, and against the plain search `OPTION time ratio`, `OPTION node ratio` and
-    `OPTION error` (of the value, absolute).
+    Keys are `OPTION nodes/s`, `OPTION leaves/s`, and against the plain search `OPTION time ratio`, `OPTION node ratio`,
+    `OPTION leaf ratio` and `OPTION error` (of the value, absolute). An exact option that changes the value raises
+    ArithmeticError.
     """
     rates: dict[str, float] = {}
     plain = Search(game, game.score(), depth, **OPTIONS["plain"])(state)
@@ -89,14 +97,29 @@ def bench_options(game: Game, state: State, depth: int = 4, seconds: float = 0.5
     for name, options in OPTIONS.items():
         search = Search(game, game.score(), depth, **options)
         found = search(state)
+        error = abs(found.value - plain.value)
+        if name not in APPROXIMATE and error > 1e-9 * max(1.0, abs(plain.value)):
+            raise ArithmeticError(f"{name}: expected the value {plain.value!r}, got {found.value!r}")
         best = best_time(partial(search, state), seconds)
         time = time or best
         rates[f"{name} nodes/s"] = found.nodes / best
         rates[f"{name} leaves/s"] = found.leaves / best
         rates[f"{name} time ratio"] = best / time
         rates[f"{name} node ratio"] = found.nodes / plain.nodes
-        rates[f"{name} error"] = abs(found.value - plain.value)
+        rates[f"{name} leaf ratio"] = found.leaves / plain.leaves
+        rates[f"{name} error"] = error
     return rates
+
+
+def measured_depth(game: Game, state: State) -> int:
+    """Returns the greatest depth, at most 12, whose plain search values at most MOST_LEAVES leaves."""
+    depth, leaves = 1, [1]
+    while depth < 12:
+        leaves.append(Search(game, game.score(), depth, **OPTIONS["plain"])(state).leaves)
+        if leaves[-1] * leaves[-1] / leaves[-2] > MOST_LEAVES:
+            break
+        depth += 1
+    return depth
 
 
 CLOCK = 0.2
@@ -154,18 +177,32 @@ def bench_threads(game: Game, seconds: float = 0.5, at_least: float = 0.05, thre
 
 
 def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
-    """Returns leaves per second by leaf, position and depth; for Threes as it is by default, `bench_threes`."""
-    if game == find_game("threes"):
-        return bench_threes(seconds=seconds) | bench_threads(game, seconds)
-    rates = bench_threads(game, seconds) | (bench_clock(game) if game.candidates else {})
-    state = game.new(0)
-    for depth in (1, 2, 3):
-        search = Search(game, game.score(), depth)
-        leaves = search(state).leaves
-        spent = best_time(lambda search=search: search(state), seconds)  # type: ignore[misc]
-        rates[f"{game.default_score}/start/depth={depth}"] = leaves / spent
+    """Returns rates of searches: by leaf, position and depth, by option (`bench_options`), and against the clock.
+
+    For Threes as it is by default, `bench_threes` takes the place of the first.
+    """
+    standard = game == find_game("threes")
+    rates = bench_threes(seconds=seconds) if standard else bench_depths(game, seconds)
+    state = game.parse(POSITIONS["s19"]) if standard else game.new(0)
+    depth = measured_depth(game, state)
+    found = bench_options(game, state, depth, seconds)
+    rates |= {f"depth={depth}/{name}": rate for name, rate in found.items()}
+    rates |= bench_threads(game, seconds)
+    if game.candidates:
+        rates |= bench_clock(game)
     if game.name == "friday":
         from leafwise.envs.friday.bench import bench_fridai
 
         rates |= bench_fridai(seconds)
+    return rates
+
+
+def bench_depths(game: Game, seconds: float) -> dict[str, float]:
+    """Returns leaves per second at the game's start, at depths 1 to 3."""
+    rates = {}
+    state = game.new(0)
+    for depth in (1, 2, 3):
+        search = Search(game, game.score(), depth)
+        leaves = search(state).leaves
+        rates[f"{game.default_score}/start/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
     return rates

@@ -111,7 +111,8 @@ class Search:
         """Compiles the search, or finds it in the cache.
 
         Args:
-            depth: decisions looked ahead, at least 1; with `seconds` the most (default: 3, with `seconds` no limit).
+            depth: decisions looked ahead, at least 1; with `seconds` the most (default: `game.search_depth`, with
+                `seconds` no limit).
             seconds: wall time per search; the deepest complete depth counts, the first is always completed.
             all_values: True: every root action gets its exact value. False, faster where the search prunes: only the
                 best does, the value of another may be an upper bound (`Result.bounds`).
@@ -121,8 +122,10 @@ class Search:
                 pruning, else none).
             ordering: what a pruning search tries first, any of "table" (best action of an earlier, shallower search),
                 "values" (one-ply values) and "killers" (what pruned beside it); exact.
-            star2: probes one action of each outcome before chance nodes are searched (exact; needs pruning and bounds).
-            deepening: also without `seconds` searches depth after depth, for the order of actions (exact).
+            star2: probes one action of each outcome before chance nodes are searched (exact; needs pruning and bounds; off
+                by default, since it costs more than it saves where an action has few outcomes).
+            deepening: also without `seconds` searches depth after depth, for the order of actions (exact; off by default,
+                since one-ply values order the actions of most games well enough).
             cutoff: decisions less probable than this are leaves (0: exact; above 0: approximate).
             width: most actions searched at a decision, the best by one-ply value; the root keeps all, and so do decisions
                 with one decision to go (approximate; default: no limit).
@@ -151,7 +154,7 @@ class Search:
         )
         self.settings.check()
         if depth is None:
-            depth = 3 if seconds is None else MAX_DEPTH
+            depth = game.search_depth if seconds is None else MAX_DEPTH
         self.game, self.evaluator, self.depth, self.seconds = game, evaluator, depth, seconds
         self._prunes = self.settings.prunes(game)
         self._T = game.tables(evaluator, candidates)
@@ -290,20 +293,23 @@ class Search:
 
     def _shared_out(self, state: State, actions: list[int], depth: int) -> tuple[dict[int, float], frozenset[int]]:
         """Returns the values of root actions and which are only bounds; every thread takes the next when it is free."""
-        best = -math.inf
+        best, first = -math.inf, -1
         upper_bounds: set[int] = set()
 
         def work(search: Search, a: int) -> float:
-            nonlocal best
-            known = -math.inf if self.settings.all_values or not self._prunes else best
+            nonlocal best, first
+            known = -math.inf
+            if self._prunes and not self.settings.all_values:
+                known = best if a > first else math.nextafter(best, -math.inf)  # the first of equals is exact
             value = search._action_value(state, a, depth, known)
             if value <= known:
                 upper_bounds.add(a)
-            best = max(best, value)
+            elif value > best or (value == best and a < first):
+                best, first = value, a
             return value
 
         values = share_out(self._crew, actions, work, self.stop)
-        return dict(zip(actions, values, strict=True)), frozenset(upper_bounds)
+        return dict(sorted(zip(actions, values, strict=True))), frozenset(upper_bounds)
 
     def _considered(self) -> list[int]:
         """Returns the actions that the search considers at the root."""

@@ -30,19 +30,19 @@ PROBE_FROM = 2
 class Settings:
     """The options of `Search`, which documents them."""
 
-    depth: int | None
-    seconds: float | None
-    pruning: bool | None
-    table_mb: float | None
-    ordering: tuple[str, ...]
-    star2: bool
-    deepening: bool
-    cutoff: float
-    width: int | None
-    all_values: bool
-    batched: bool
-    threads: int
-    whole_rows: bool
+    depth: int | None = None
+    seconds: float | None = None
+    pruning: bool | None = None
+    table_mb: float | None = None
+    ordering: tuple[str, ...] = ()
+    star2: bool = False
+    deepening: bool = False
+    cutoff: float = 0.0
+    width: int | None = None
+    all_values: bool = True
+    batched: bool = False
+    threads: int = 1
+    whole_rows: bool = False
 
     def check(self) -> None:
         """Raises ValueError for what no search can do."""
@@ -118,21 +118,3 @@ def make_buffers(game: Game, depth: int, entries: int, whole_rows: bool, options
         rows=game.rows(entries if whole_rows else 1),
         options=options,
     )
-
-
-def plain_buffers(game: Game, depth: int) -> tuple[Any, Buffers]:
-    """Returns the memory of a plain `depth_first`: no pruning, table or limits."""
-    options = Options(
-        cutoff=0.0,
-        generation=np.uint64(0),
-        prune=False,
-        least=-np.inf,
-        most=np.inf,
-        table_from=NEVER,
-        table_move=False,
-        values_from=NEVER,
-        killers=False,
-        probe_from=NEVER,
-        width=NEVER,
-    )
-    return make_buffers(game, depth, 1, False, options)

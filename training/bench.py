@@ -1,11 +1,16 @@
-"""How fast games are learned from: moves a second of greedy TD on one core."""
+"""How fast games are learned from, and played by what was learned: moves a second on one core."""
 
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from leafwise.envs.core.game import Game
+from leafwise.envs.registry import game as find_game
+from leafwise.models.files import load_evaluator
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+from leafwise.search import Search
+from leafwise.search.bench import POSITIONS, best_time
 from leafwise.training import td
 from leafwise.training.td_kernels import MOVES, kernels, new_trainer
 
@@ -24,6 +29,8 @@ def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
     rates: dict[str, float] = {}
     if game.cells is None:
         return rates
+    if game == find_game("threes"):
+        rates |= bench_learned(game, seconds)
     for name, text in SETS.items():
         network = NTupleNetwork.create(game, Shape(parse_tuples(text)))
         trainer, T = new_trainer(game, 1), game.tables(network.evaluator(name))
@@ -34,4 +41,15 @@ def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
         while time.perf_counter() - start < seconds:
             run(trainer, STEP, rate, td.Config.decay, td.Config.restart, T)
         rates[f"td_moves_{name}"] = float((trainer.counts[MOVES] - before) / (time.perf_counter() - start))
+    return rates
+
+
+def bench_learned(game: Game, seconds: float) -> dict[str, float]:
+    """Returns moves a second of the search with the shipped leaf, by depth, over the positions of the search's benchmark."""
+    evaluator, rates = load_evaluator(game, game.name), {}
+    states = [game.parse(text) for text in POSITIONS.values()]
+    for depth in (1, 2, 3, 4):
+        search = Search(game, evaluator, depth)
+        spent = sum(best_time(partial(search, state), seconds / len(states)) for state in states)
+        rates[f"learned_moves_depth={depth}"] = len(states) / spent
     return rates

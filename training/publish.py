@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
-from leafwise.models.files import load_network, load_tensors, save_network, write_atomically
-from leafwise.models.ntuple import NTupleNetwork
-from leafwise.models.packing import quantised
+from leafwise.models.files import described, load_network, load_tensors, save_network, save_tensors, write_atomically
+from leafwise.models.ntuple import NTupleNetwork, features
+from leafwise.models.packing import pack, quantised
 from leafwise.training.arena import FINAL_SEED
 from leafwise.training.games import SELECTION_SEED, play_games
 from leafwise.training.run import hardware
 from leafwise.training.td_kernels import kernels, new_trainer
+
+LOSS_SEED = SELECTION_SEED + 50_000
+"""First seed of the games that tell the loss by packing: not those that the model was the best in."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,8 @@ class Config:
     """The largest file that is allowed, in MB."""
     games: tuple[int, ...] = (1000, 500, 300)
     """Final games at search depth 1, 2, 3."""
-    loss_games: int = 300
-    """Games of the selection seeds, before and after packing."""
+    loss_games: int = 1000
+    """Games that both the network before packing and the packed one play."""
     processes: int = 1
     """Threads that play."""
 
@@ -53,7 +56,7 @@ def packing_loss(before: NTupleNetwork, after: NTupleNetwork, games: int, thread
     rows = valued_rows(before, 10_000)
     values = [values_of(network, rows) for network in (before, after)]
     error = np.abs(values[1] - values[0])
-    scores = [play_games(n, 1, SELECTION_SEED, games, threads=threads).scores for n in (before, after)]
+    scores = [play_games(n, 1, LOSS_SEED, games, threads=threads).scores for n in (before, after)]
     difference = scores[1] - scores[0]
     return {
         "rows": len(rows),
@@ -83,17 +86,15 @@ def values_of(network: NTupleNetwork, rows: NDArray[np.uint64]) -> NDArray[np.fl
     return np.array([value(rows, np.uint64(k), T) for k in range(len(rows))])
 
 
-def measured(network: NTupleNetwork, games: tuple[int, ...], threads: int) -> list[dict[str, Any]]:
-    """Returns the figures of a model on the final seeds, one entry a depth."""
-    scores = []
-    for depth, n in enumerate(games, start=1):
-        played = play_games(network, depth, FINAL_SEED, n, threads=threads)
-        reached = {f"reached_{network.game.cells.names[rank]}": float((played.ranks >= rank).mean())
-                   for rank in (13, 14, 15)} if network.game.cells else {}  # fmt: skip
-        scores.append({"depth": depth, "first_seed": FINAL_SEED, **played.figures(), **reached})
-        print(f"depth {depth}: mean {scores[-1]['mean']:,.0f} ({scores[-1]['ci_low']:,.0f} to "
-              f"{scores[-1]['ci_high']:,.0f}), {n} games", flush=True)  # fmt: skip
-    return scores
+def measured(network: NTupleNetwork, depth: int, games: int, threads: int) -> dict[str, Any]:
+    """Returns the figures of a model on the final seeds."""
+    played = play_games(network, depth, FINAL_SEED, games, threads=threads)
+    names = features(network.game).names
+    reached = {f"reached_{names[rank]}": float((played.ranks >= rank).mean()) for rank in (13, 14, 15)}
+    told = {"depth": depth, "first_seed": FINAL_SEED, **played.figures(), **reached}
+    mean, low, high = (f"{told[name]:,.0f}" for name in ("mean", "ci_low", "ci_high"))
+    print(f"depth {depth}: mean {mean} ({low} to {high}), {games} games", flush=True)
+    return told
 
 
 def publish(config: Config) -> Path:
@@ -116,10 +117,11 @@ def publish(config: Config) -> Path:
         packed = load_network(draft, game)  # what is measured is what was written
     finally:
         draft.unlink(missing_ok=True)
-    kept["loss"] = packing_loss(network, packed, config.loss_games, config.processes)
-    kept["score"] = measured(packed, config.games, config.processes)
-    save_network(target, packed, kept)
-    write_atomically(target.with_suffix(".md"), card(target).encode())
+    tensors, told = pack(packed), {**kept, "loss": packing_loss(network, packed, config.loss_games, config.processes)}
+    for depth, games in enumerate(config.games, start=1):
+        told["score"].append(measured(packed, depth, games, config.processes))
+        save_tensors(target, tensors, {**described(packed), **told})
+        write_atomically(target.with_suffix(".md"), card(target).encode())
     return target
 
 

@@ -132,7 +132,7 @@ def record_games(G, D, count, depth, plies, epsilon, share, decay, T, earlier):
     n = 0
     while n < count and not T.stop[0]:
         open_game(G, plies, T)
-        other = NOBODY
+        other = np.int64(NOBODY)
         if uniform(G.R) < share:
             other = np.int64(below(G.R, 2))
         first = n

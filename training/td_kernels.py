@@ -21,7 +21,7 @@ from leafwise.envs.core.stream import new_stream
 from leafwise.models.ntuple import Kind, NTupleNetwork
 from leafwise.models.ntuple import compiled as ntuple_functions
 from leafwise.search.frames import Buffers
-from leafwise.search.settings import plain_buffers
+from leafwise.search.settings import Settings, make_buffers
 from leafwise.search.templates import compiled_search
 
 HERE, AFTER, FIRST = np.uint64(0), np.uint64(1), np.uint64(2)
@@ -58,7 +58,7 @@ def new_trainer(
     game: Game, seed: int, depth: int = 1, coherence: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None
 ) -> Trainer:
     """Returns an actor that is about to start its first game and plays `depth` decisions deep."""
-    S, B = plain_buffers(game, depth)
+    S, B = make_buffers(game, depth, 1, False, Settings(depth=depth).options(game, -np.inf, np.inf))
     errors, sizes = coherence or (np.zeros(1, dtype=np.float32), np.zeros(1, dtype=np.float32))
     return Trainer(
         S=S,

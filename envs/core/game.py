@@ -69,6 +69,8 @@ class Game:
     """Fields of `T` that compiled code writes to: every caller of `tables` gets its own."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
+    search_depth: int = 3
+    """Decisions that a search without a clock looks ahead unless it is told."""
     decisions_per_depth: int = 1
     """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
     dtype: Any = np.uint64

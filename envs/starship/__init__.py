@@ -61,6 +61,7 @@ GAME = Game(
     check=options.check,
     scores=scores.SCORES,
     default_score="hopeful",
+    search_depth=1,
     rewards={"dense": None, "terminal": rules.final_quality},
     ais={"hand": hand.named},
     return_range=(0.0, 1.0),

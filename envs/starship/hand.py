@@ -1,15 +1,27 @@
-"""The hand-made builder: the generator's own strategies, one decision at a time."""
+"""The hand-made builder: the generator's own strategies, one decision at a time, and leaves valued by playing it out."""
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import jit
+from leafwise.envs.core.rules import row_hash
 from leafwise.envs.core.state import FIRST, State
-from leafwise.envs.starship.board import load_planes
+from leafwise.envs.core.stream import mix, new_stream
+from leafwise.envs.starship.board import ZERO, load_planes
+from leafwise.envs.starship.chance import sample_outcome
+from leafwise.envs.starship.rules import apply_action, returns
 from leafwise.envs.starship.stages import choose_place, open_streams
-from leafwise.envs.starship.tables import PHASE, QUEUE
+from leafwise.envs.starship.tables import PHASE, QUEUE, TURN
+from leafwise.envs.starship.turns import DECISION, OVER
+
+hash_of = jit(row_hash)
+MOST_GAMES = 1_000_000
 
 
 @jit
@@ -20,11 +32,27 @@ def hand_choice(S, i, T):
     return choose_place(S, i, T, phase, T.kinds[phase, entry // 4], entry % 4)
 
 
-class HandBuilder:
-    """Places every request as the generator would: on the stream of `seed` it builds the generator's ship.
+@jit
+def finish_by_hand(S, j, R, seed, T):
+    """Plays row `j` to its end with the generator's places, ties by `seed`, requests from stream `R`; returns the quality."""
+    phase, key, counter = np.int64(-1), ZERO, ZERO
+    while S[j, TURN] != OVER:
+        if S[j, TURN] != DECISION:
+            sample_outcome(S, j, R, T)
+            continue
+        if np.int64(S[j, PHASE]) != phase:
+            phase = np.int64(S[j, PHASE])
+            open_streams(T, seed, 0, phase)
+        else:  # drawing requests has set it anew
+            T.place[0], T.place[1] = key, counter
+        place = hand_choice(S, j, T)
+        key, counter = T.place[0], T.place[1]
+        apply_action(S, j, place, j, T)
+    return returns(S, j, T)
 
-    A ship's ties fall by streams of its own for each stage, which start anew with each new hull.
-    """
+
+class HandBuilder:
+    """Places every request as the generator would: on the stream of `seed` it builds the generator's ship."""
 
     name = "hand"
 
@@ -34,7 +62,7 @@ class HandBuilder:
         self._stream = np.zeros(2, dtype=np.uint64)
 
     def choose(self, state: State) -> int:
-        """Returns the id of the place chosen."""
+        """Returns the id of the place chosen; ties fall by a stream of their own for each stage."""
         T, row = state.game.tables(), np.array([state.row])
         phase = int(state.row[PHASE])
         if phase != self._phase:
@@ -51,3 +79,62 @@ def named(game: Game, name: str, words: list[str]) -> HandBuilder:
     if words:
         raise ValueError(f"expected nothing after {name}, got {words[0]!r}")
     return HandBuilder()
+
+
+def hand_made_ships(game: Game, seed: int, builds: int) -> tuple[NDArray[np.float64], State]:
+    """Returns the qualities [builds] of hand-made ships on the hull and requests of a seed, and the best of them.
+
+    They differ in how ties fall; the first is that of `HandBuilder(seed)`.
+    """
+    stream = new_stream(seed)
+    T, start, rows = game.tables(), game.start().settle(stream), game.rows(1)
+    found, best = np.zeros(builds), start
+    for k in range(builds):
+        rows[0] = start.row
+        ties = np.uint64(mix(np.uint64(seed) ^ np.uint64(mix(np.uint64(k))))) if k else np.uint64(seed)
+        found[k] = finish_by_hand(rows, FIRST, stream.copy(), ties, T)
+        if k == 0 or found[k] > found[:k].max():
+            best = State(game, rows[0])
+    return found, best
+
+
+class HandRollout(NamedTuple):
+    """The evaluator's part of `T`."""
+
+    games: int
+    seed: np.uint64
+    tables: Any
+    stream: NDArray[np.uint64]
+    """Scratch: the random numbers of one game."""
+    rows: NDArray[np.uint16]
+    """Scratch: the game that is played."""
+
+
+@jit
+def hand_rollout_value(S, i, T):
+    """Returns the mean quality of the ships that the hand-made builder finishes from row `i`; 0 once it is stopped."""
+    W, total = T.leaf, 0.0
+    h = hash_of(S, i, W.tables)
+    for k in range(W.games):
+        if T.stop[0]:
+            return 0.0
+        for word in range(S.shape[1]):
+            W.rows[0, word] = S[i, word]
+        W.stream[0] = mix(h ^ mix(W.seed + np.uint64(k)))
+        W.stream[1] = ZERO
+        total += finish_by_hand(W.rows, ZERO, W.stream, W.stream[0], W.tables)
+    return total / W.games
+
+
+def hand_rollout(game: Game, n: int = 4, seed: int = 0) -> Evaluator:
+    """Returns the mean quality of `n` ships finished by hand as a leaf evaluator; ValueError for an `n` below 1.
+
+    The random numbers come from the row's own hash: the value is a function of the row.
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_GAMES:
+        raise ValueError(f"hand_rollout: expected n of 1 to {MOST_GAMES:,} ships, got {n!r}")
+    weights = HandRollout(n, np.uint64(seed), game.tables(), np.zeros(2, dtype=np.uint64), game.rows(1))
+    scratch = ("stream", "rows", *(f"tables.{name}" for name in game.scratch))
+    return Evaluator(
+        f"hand:n={n}", hand_rollout_value, weights, stage="request", low=0.0, high=1.0, scratch=scratch, slow=True
+    )

@@ -53,7 +53,7 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
 
 def to_svg(row: NDArray[Any], T: Tables) -> str:
     """Returns the picture of the ship as SVG text."""
-    return svg(ship_at(row, T), whole=True)
+    return svg(ship_at(row, T), whole=True).rstrip()
 
 
 def to_rgb(row: NDArray[Any], T: Tables) -> NDArray[np.uint8]:

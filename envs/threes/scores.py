@@ -205,11 +205,23 @@ def _score(name: str, value: Any, make: Callable[[], Any] = tuple, terminal: Ter
     return lambda options: Evaluator(name, value, weights=make(), stage="draw", terminal=terminal)
 
 
+def _lines(name: str, value: Any, make: Callable[[], LineTable], terminal: Terminal = "evaluate") -> Factory:
+    """Returns a score that is the sum of its line table, and so has bounds (one point of room for rounding)."""
+
+    def factory(options: Mapping[str, Any]) -> Evaluator:
+        table = make()
+        low = 8 * float(table.value.min()) - 1
+        high = 8 * float(table.value.max()) + 16 * table.twice_bonus + 1
+        return Evaluator(name, value, table, stage="draw", terminal=terminal, low=low, high=high)
+
+    return factory
+
+
 LOST: Terminal = (0.0, 0.0, 0.0)
 SCORES: dict[str, Factory] = {
-    "openness": _score("openness", openness, lambda: openness_table(2, 1, -1, 1)),
+    "openness": _lines("openness", openness, lambda: openness_table(2, 1, -1, 1)),
     "openness_wegner": _score("openness_wegner", openness_wegner, lambda: openness_table(3, 2, -5, 2)),
-    "rows": _score(
+    "rows": _lines(
         "rows",
         rows,
         lambda: rows_table(
@@ -221,7 +233,7 @@ SCORES: dict[str, Factory] = {
         ),
         LOST,
     ),
-    "rows_cli": _score("rows_cli", rows, lambda: rows_table(270, 700, 0, (4, 47), (3.5, 11)), LOST),
+    "rows_cli": _lines("rows_cli", rows, lambda: rows_table(270, 700, 0, (4, 47), (3.5, 11)), LOST),
     "total_score": _score("total_score", total_score),
     "empty_spaces": _score("empty_spaces", empty_spaces),
 }

@@ -132,6 +132,7 @@ WEIGHTS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
     "reach": ((1, 0, 1, 1), (1, 0, 1, 1)),
     "reach_keen": ((1, 0, 1, 1), (1.5, 0, 1.5, 1.5)),
     "reach_safe": ((1.5, 0, 1.5, 1.5), (1, 0, 1, 1)),
+    "reach_safer": ((2, 0, 2, 2), (1, 0, 1, 1)),
     "reach_near": ((3, 0, 1, 0.5), (3, 0, 1, 0.5)),
     "reach_open": ((1, 0.25, 1, 1), (1, 0.25, 1, 1)),
 }
@@ -139,7 +140,7 @@ WEIGHTS: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
 
 is: P - O. ais: P - 2 O. ais_own: 2 P - O, as some programs read it. ocls: open cells around the moves, a player standing on
 the cell moved to; ocls_static: standing where he is. two_rings: cells within two steps. area: all that can be reached.
-reach: cells within one, two and three steps, added up; keen: the opponent's count more; safe: the own; near: the nearer
+reach: cells within one, two and three steps, added up; keen: the opponent's count more; safe, safer: the own; near: the nearer
 count more; open: with the open cells around the moves.
 """
 

@@ -56,6 +56,8 @@ INGREDIENTS: dict[str, dict[str, Any]] = {
 }
 """Runs of `td` that differ from the first in one ingredient."""
 MIXED = "0123 4567 0145 1256 569a 012456 45689a 012345 456789"
+FINISHERS = ("openness", "rows")
+"""Hand-made leaves that play endings on."""
 PARTS = ("depth", "time", "curves", "ingredients", "endings")
 
 
@@ -73,6 +75,8 @@ class Config:
     """Greatest depth of the part depth."""
     times: tuple[int, ...] = tuple(GAMES_AT_TIME)
     """Milliseconds a move of the part time."""
+    tuples: str = MIXED
+    """Tuples of the runs of the parts curves, ingredients and endings."""
     moves: int = 40_000_000
     """Moves of each run of the parts curves and ingredients."""
     runs: str = "runs/threes-learned"
@@ -112,7 +116,7 @@ class Study:
 
     def evaluated(self, text: str, games: int) -> dict[str, Any]:
         """Returns the figures of a named player."""
-        found = figures(evaluate(THREES, text, games, FINAL_SEED, processes=self.config.processes))
+        found = figures([evaluate(THREES, text, games, FINAL_SEED, processes=self.config.processes)])
         del found["scores"]
         return found
 
@@ -123,7 +127,7 @@ class Study:
         evaluation = Evaluation(
             model, FINAL_SEED, found.scores, found.ranks, found.moves, found.seconds / max(found.moves, 1)
         )
-        told = figures(evaluation)
+        told = figures([evaluation])
         del told["scores"]
         return told
 
@@ -148,7 +152,7 @@ class Study:
     def trained(self, name: str, moves: int, **options: Any) -> Path:
         """Returns the folder of a finished run of `td`, trained now, or gone on with, if it is not."""
         path = Path(self.config.runs) / name.replace(" ", "-")
-        config = td.Config(run=str(path), tuples=MIXED, moves=moves, evaluate_every=max(1, moves // 2_500_000))
+        config = td.Config(run=str(path), tuples=self.config.tuples, moves=moves, interval=max(1, moves // 20))
         config = replace(config, **options, resume=(path / "config.json").exists())
         if not (path / "results.json").exists():
             td.train(config)
@@ -188,12 +192,12 @@ class Study:
         """Positions 40 moves before the learned leaf's game ended, played to the end by each leaf at depth 2."""
         games = self.games(100)
         starts: list[State] = []
-        for kind, model in (("score", str(self.trained("as shipped", self.config.moves))),
-                            ("survival", str(self.trained("survival as target", self.config.moves, target="survival"))),
-                            ("openness", ""), ("rows", "")):  # fmt: skip
+        longevity = self.trained("survival as target", self.config.moves, target="survival")
+        models = {"score": str(self.trained("as shipped", self.config.moves)), "survival": str(longevity)}
+        for kind in (*models, *FINISHERS):
 
             def work() -> dict[str, Any]:
-                source = model or kind  # noqa: B023
+                source = models.get(kind, kind)  # noqa: B023
                 if not starts:
                     starts.extend(late_positions(self.config.model, games))
                 own = player(f'search:"{source}",depth=2', THREES, leaf=leaf)

@@ -26,11 +26,12 @@ from leafwise.training.arena import evaluate
 FOLDER = Path(__file__).resolve().parent
 LEAVES = (
     "reach",
+    "reach_safe",
+    "reach_safer",
     "two_rings",
     "reach_near",
     "reach_open",
     "reach_keen",
-    "reach_safe",
     "ocls",
     "area",
     "is",

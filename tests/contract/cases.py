@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from functools import cache
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
 from leafwise.envs.registry import game, games
+
+T = TypeVar("T")
 
 GAMES: list[Game] = list(dict.fromkeys([*map(game, games()), dice.GAME, solitaire.GAME]))
 
@@ -89,6 +92,11 @@ def walk(state: State, seed: int, decisions: int, visit: Any) -> None:
             state = state.play(rng.choice(state.legal_actions))
             decisions -= 1
     visit(state)
+
+
+def some(items: Sequence[T], most: int = 12) -> list[T]:
+    """Returns all items, or a random few where there are many: some games have hundreds of actions."""
+    return list(items) if len(items) <= 2 * most else sorted(Random(len(items)).sample(items, most))  # type: ignore[type-var]
 
 
 def decisions_of(g: Game) -> list[State]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import sys
 from functools import cache
 from random import Random
+from zlib import crc32
 
 import numpy as np
 
-from contract.cases import CASES, some_symmetries, twin
+from contract.cases import CASES, some, some_symmetries, twin
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
+from leafwise.envs.core.observation import new_observations, reader
 from leafwise.envs.core.state import FIRST, State
 from leafwise.envs.core.stream import new_stream
 
@@ -27,10 +29,18 @@ def number(x: float) -> str:
     return f"{x:.9g}"
 
 
+def shortened(words: list[str]) -> str:
+    """Returns the words, or of very many the first and a checksum of all."""
+    text = " ".join(words)
+    if len(words) <= 200:
+        return text
+    return f"{' '.join(words[:60])} ... {len(words)} words, crc32 {crc32(text.encode()):08x}"
+
+
 def playthrough(game: Game) -> str:
     """Returns the listing of one random game: each row's text, then what the API says of it, indented."""
     rng, stream, state = Random(SEED), new_stream(SEED), game.start()
-    lines = [repr(game), f"actions: {' '.join(game.actions)}", f"stages: {' '.join(game.stages)}"]
+    lines = [repr(game), f"actions: {shortened(list(game.actions))}", f"stages: {' '.join(game.stages)}"]
     for k in range(400):
         lines += ["", f"[{k}] {state}"]
         if k < DETAILED or state.is_terminal:
@@ -62,20 +72,23 @@ def listing(game: Game) -> str:
 def details(game: Game, state: State) -> list[str]:
     """Returns lines that say everything about one position."""
     T, rows = game.tables(), np.array([state.row])
-    space = game.observation_space(game.options)
-    O = np.zeros((1, *space.shape), dtype=space.dtype)
+    O = new_observations(game, 1)
     game.rules.observe(rows, FIRST, O, FIRST, T)
     lines = [
-        f"row: {' '.join(f'{int(word):x}' for word in state.row)}",
+        f"row: {shortened([f'{int(word):x}' for word in state.row])}",
         f"player: {state.current_player}, stage: {state.stage}, returns: {number(state.returns)}",
         f"key: {int(game.rules.key(rows, FIRST, T)):016x}",
-        f"observation: {' '.join(number(float(x)) for x in O[0].ravel())}",
     ]
+    seen = reader(O)()
+    for name, array in seen.items() if isinstance(seen, dict) else [("observation", seen)]:
+        lines.append(f"{name}: {shortened([number(float(x)) for x in array.ravel()])}")
     asked = [e for e in evaluators(game) if state.stage in ("decision", e.stage)]
     lines += [f"score {e.name}: {number(state.value(e))}" for e in asked]
     images = {k: state.transformed(k) for k in some_symmetries(game) if k}
     lines += [f"symmetry {k}: {image}" for k, image in images.items()][:2]
-    for a in state.legal_actions:
+    if len(state.legal_actions) > len(some(state.legal_actions)):
+        lines.append(f"{len(state.legal_actions)} legal actions")
+    for a in some(state.legal_actions):
         cost = int(game.rules.action_cost(rows, FIRST, a, T))
         turned = " ".join(game.actions[game.rules.transform_action(a, k, T)] for k in images)
         lines.append(f"action {game.actions[a]} ({cost}; {turned}): {state.play(a)}")

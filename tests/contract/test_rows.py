@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from contract.cases import CASES, decisions_of, positions
+from contract.cases import CASES, decisions_of, positions, some
 from leafwise.envs.core.game import Game
+from leafwise.envs.core.observation import at, new_observations, reader
 from leafwise.envs.core.state import FIRST, SECOND, Deal, State
 from leafwise.envs.core.stream import new_stream
 
@@ -70,7 +71,7 @@ def test_a_deal_replays_a_game(game: Game) -> None:
 def test_actions_copy_and_may_act_in_place(game: Game) -> None:
     T = game.tables()
     for state in decisions_of(game):
-        for action in state.legal_actions:
+        for action in some(state.legal_actions):
             rows = np.full((3, game.width), 77, dtype=game.dtype)
             rows[0] = state.row
             game.rules.apply_action(rows, FIRST, action, SECOND, T)
@@ -105,10 +106,13 @@ def test_keys_tell_positions_apart(game: Game) -> None:
 def test_observations_lie_in_their_space(game: Game) -> None:
     space, T = game.observation_space(game.options), game.tables()
     for state in positions(game):
-        O = np.full((2, *space.shape), 99, dtype=space.dtype)
+        O = new_observations(game, 2)
+        arrays = [O] if isinstance(O, np.ndarray) else list(O)
+        for array in arrays:
+            array[...] = 99
         game.rules.observe(np.array([state.row]), FIRST, O, SECOND, T)
-        assert space.contains(O[1]), f"{state}: {O[1]}"
-        assert (O[0] == 99).all()
+        assert space.contains(reader(at(O, 1))()), str(state)
+        assert all((array[0] == 99).all() for array in arrays)
 
 
 @pytest.mark.parametrize("game", CASES, ids=repr)

@@ -4,8 +4,17 @@ import pytest
 
 from games import dice
 from leafwise.envs.registry import game
-from leafwise.search import Search
-from leafwise.search.bench import OPTIONS, POSITIONS, bench_options, bench_threads
+from leafwise.search import Search, bench
+from leafwise.search.bench import (
+    APPROXIMATE,
+    MOST_LEAVES,
+    OPTIONS,
+    POSITIONS,
+    bench_options,
+    bench_threads,
+    measured_depth,
+)
+from leafwise.search.players import player
 from leafwise.search.scalar_threes import ScalarSearch
 
 THREES = game("threes")
@@ -29,16 +38,52 @@ def test_the_hand_written_search_knows_one_variant_and_its_scores():
 
 
 def test_options_are_measured_at_equal_value():
-    rates = bench_options(dice.GAME, dice.GAME.new(900_001), depth=5, seconds=0.01)
+    rates = bench_options(dice.GAME, dice.GAME.new(900_001), depth=4, seconds=0.001)
     assert rates["plain node ratio"] == 1
     assert rates["table node ratio"] < 1
-    assert rates["pruning node ratio"] < 1
-    assert rates["one value node ratio"] <= rates["pruning + table, values, killers node ratio"]
-    exact = [name for name in OPTIONS if name not in ("cutoff", "width 3")]
-    assert max(rates[f"{option} error"] for option in exact) < 1e-12
+    assert rates["pruning leaf ratio"] < 1
+    assert rates["the same, one value leaf ratio"] < rates["pruning leaf ratio"]
+    assert max(rates[f"{option} error"] for option in OPTIONS if option not in APPROXIMATE) < 1e-12
+
+
+def test_the_measured_depth_keeps_the_plain_search_short():
+    state = dice.GAME.new(900_001)
+    depth = measured_depth(dice.GAME, state)
+    assert Search(dice.GAME, dice.GAME.score(), depth, **OPTIONS["plain"])(state).leaves <= 2 * MOST_LEAVES
+    assert depth > 3
+
+
+def test_a_search_says_what_it_expects():
+    score = THREES.score("rows")
+    with pytest.raises(ValueError, match=r"expected a width of at least 1, got 0"):
+        Search(THREES, score, width=0)
+    with pytest.raises(ValueError, match=r"expected an ordering among table, values, killers, got 'luck'"):
+        Search(THREES, score, ordering=("luck",))
+    with pytest.raises(ValueError, match=r"expected table_mb of 0 to 65536, got -1"):
+        Search(THREES, score, table_mb=-1)
+    with pytest.raises(ValueError, match=r"player .*: expected 0 or 1 for pruning, got 'yes'"):
+        player("search:rows,pruning=yes", THREES)
+
+
+def test_a_player_s_text_holds_the_options():
+    found = player("search:lead,depth=4,pruning=1,table_mb=1,width=2", dice.GAME)
+    settings = found.search.settings
+    assert (settings.depth, settings.pruning, settings.table_mb, settings.width) == (4, True, 1.0, 2)
+    assert found.choose(dice.GAME.new(900_001)) in dice.GAME.new(900_001).legal_actions
 
 
 def test_threads_are_measured_against_one():
     rates = bench_threads(dice.GAME, seconds=0.01, at_least=0.0)
     assert list(rates) == ["lead/start/depth=1 speed-up of 2 threads"]
     assert rates.popitem()[1] > 0
+
+
+def test_the_depth_that_a_clock_allows_is_measured(monkeypatch):
+    monkeypatch.setattr(bench, "CLOCK", 0.01)
+    trap = game("trap", size=4)
+    rates = bench.bench_clock(trap)
+    assert set(rates) == {f"{name}/{what}" for name in trap.scores for what in ("nodes/s", "depth in 0.01 s")}
+    assert min(rates.values()) >= 1
+    positions = bench.early_positions(trap, 4)
+    assert len(positions) == 4
+    assert all(state.legal_actions for state in positions)

@@ -49,7 +49,7 @@ class Naive:
             rule = EVALUATE if evaluator.terminal == "evaluate" else RETURNS
         names = {
             **game.rules.injected(),
-            "value": evaluator.value,
+            "value": evaluator.compiled,
             "LEAF_STAGE": game.stages.index(evaluator.stage),
             "TO_GO": evaluator.to_go,
             "RULE": rule,

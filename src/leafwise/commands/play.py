@@ -9,6 +9,7 @@ import tyro
 from numpy.typing import NDArray
 
 from leafwise.cli import fail, make_search, one_line_errors, parse_with_game, patiently, say
+from leafwise.envs.core.forfeit import Forfeit
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.solution import SolverPlayer
 from leafwise.envs.core.state import State
@@ -48,7 +49,7 @@ class Config:
     leaf: str = ""
     """Leaf of the search that hints: a hand-made score, `learned`, a run folder or a model file."""
     depth: int = 0
-    """Depth of that search, in decisions (0: 3, or with --seconds as many as there is time for)."""
+    """Depth of that search, in decisions (0: 3, for Starship 1, or with --seconds as many as there is time for)."""
     seconds: float = 0.0
     """Seconds of that search per position (0: no limit)."""
 
@@ -174,7 +175,11 @@ def play(session: Session, hints: Hints) -> int:
                 say(f"left the game at {session.state}")
                 return 0
             continue
-        action = choose(chooser, session.state)
+        try:
+            action = choose(chooser, session.state)
+        except Forfeit as reason:
+            say(f"player {session.state.current_player + 1} forfeits: {reason}")
+            return 0
         happened = session.play(action)
         if session.odds:
             say(f"odds: {session.odds}")

@@ -96,7 +96,7 @@ def main(arguments: list[str]) -> int:
             raise ValueError(f"expected a file in a folder that can be written to for --out, got {config.out!r}")
         names = [config.player, config.opponent][: game.players]
         players = [player(name, game, config.seed + seat, leaf) for seat, name in enumerate(names)]
-    states = patiently(lambda: play(game, players, config.seed, config.moves, config.chance))
+        states = patiently(lambda: play(game, players, config.seed, config.moves, config.chance))
     data = patiently(lambda: gif(states, config.width, config.milliseconds))
     with one_line_errors():
         write_atomically(out, data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -116,9 +117,10 @@ def test_8_illegal_moves_and_throws_lose() -> None:
     for wrong in ("1,3", "6,3"):  # a player's cell
         with pytest.raises(ValueError, match=r"^trap: expected a legal action "):
             throwing.play(wrong)
-    for wrong in ("-1,0", "7,0", None, "0,-1"):
+    never: list[Any] = ["-1,0", "7,0", None, "0,-1"]
+    for wrong in never:
         with pytest.raises(ValueError, match=r"^trap: expected an action among "):
-            throwing.play(wrong)  # type: ignore[arg-type]
+            throwing.play(wrong)
     env = gym.make("leafwise/Trap-v0", opponent="random")
     for names in (["N"], ["S", "1,3"], ["0,0"], ["S", "S"]):  # a throw where a move is due, and the reverse
         env.reset(seed=0)

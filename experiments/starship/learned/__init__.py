@@ -1,0 +1,1 @@
+"""Who builds the best ships of given hulls and requests: by hand, by search, learned."""

@@ -1,0 +1,61 @@
+"""Builders by name, and what each makes of a seed's hull and requests."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.state import State
+from leafwise.envs.core.stream import new_stream
+from leafwise.envs.starship.hand import HandBuilder, hand_made_ships, hand_rollout
+from leafwise.envs.starship.quality import TERMS
+from leafwise.envs.starship.report import measured
+from leafwise.search import Search
+from leafwise.search.players import Player, RandomPlayer, SearchPlayer, player
+
+Build = Callable[[int], State]
+"""seed -> the finished ship."""
+
+
+def builder(text: str, game: Game) -> Build:
+    """Returns the builder that a text names; raises ValueError for another.
+
+    `hand`, `best:16` (of so many hand-made ships), `random`, `rollout:4` (one decision ahead, each place worth the mean of
+    4 ships finished by hand), or any player of `leafwise eval`, such as `search:hopeful,depth=1`.
+    """
+    if best := re.fullmatch(r"best:([1-9][0-9]{0,5})", text):
+        return lambda seed: hand_made_ships(game, seed, int(best[1]))[1]
+    if text == "hand":
+        return lambda seed: play(game, HandBuilder(seed), seed)
+    if text == "random":
+        return lambda seed: play(game, RandomPlayer(seed), seed)
+    if rollout := re.fullmatch(r"rollout:([1-9][0-9]{0,3})", text):
+        ahead: Player = SearchPlayer(Search(game, hand_rollout(game, int(rollout[1])), 1), text)
+    else:
+        ahead = player(text, game)
+    return lambda seed: play(game, ahead, seed)
+
+
+def play(game: Game, who: Player, seed: int) -> State:
+    """Returns the ship that a player builds on the hull and requests of a seed."""
+    stream = new_stream(seed)
+    state = game.start().settle(stream)
+    while not state.is_terminal:
+        state = state.play(who.choose(state)).settle(stream)
+    return state
+
+
+def record(build: Build, seed: int) -> dict[str, Any]:
+    """Returns what a builder made of a seed: quality, the six terms, whether valid, and processor seconds."""
+    started = time.process_time()
+    state = build(seed)
+    seconds = time.process_time() - started
+    figures = measured(np.array([state.row]), state.game.tables())
+    terms = {name: figures[name] for name in TERMS}
+    valid = bool(figures["quality"] > 0)
+    return {"seed": seed, "quality": round(state.returns, 6), "valid": valid, **terms, "seconds": round(seconds, 5)}

@@ -1,0 +1,144 @@
+"""The building game: scenario 18, rewards, observations, chance fed from the generator's streams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.envs.core.env import GameEnv
+from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.vector import GameVectorEnv
+from leafwise.envs.starship import GAME, Generator, dump
+from leafwise.envs.starship.features import CHANNELS
+from leafwise.envs.starship.hand import HandBuilder
+from leafwise.envs.starship.report import measured, targets
+from leafwise.envs.starship.ship import ship_of_row
+from twins.starship import Twin
+
+SCOUT, CLASSIC = GAME, GAME.variant(preset="classic")
+
+
+def ship_bytes(game: leafwise.Game, row: np.ndarray[Any, Any], seed: int) -> str:
+    """Returns the file of a finished row, as the generator would write it at attempt 0."""
+    rows = np.array([row])
+    stats = dict(sorted({**measured(rows, game.tables()), **targets(rows)}.items()))
+    return dump(ship_of_row(rows[0], Generator(game.options["preset"]).parameters, seed, 0, stats))
+
+
+@pytest.mark.parametrize(("game", "seeds"), [(SCOUT, 20), (CLASSIC, 6)], ids=["scout", "classic"])
+def test_the_hand_made_builder_makes_the_generators_ships(game: leafwise.Game, seeds: int) -> None:
+    """Scenario 18: bytes of `generate`, rewards that add up to the quality, failures that end with 0."""
+    env, generator, valid = GameEnv(game), Generator(game.options["preset"]), 0
+    for k in range(seeds):
+        env.reset(seed=k)
+        seed = int(env.get_state()["streams"][0, 0])  # the key of a stream is the seed of its first ship
+        builder, total, terminated = HandBuilder(seed), 0.0, env.state.is_terminal
+        while not terminated:
+            _, reward, terminated, _, _ = env.step(builder.choose(env.state))
+            total += reward
+        ship = generator.attempt(seed, 0)
+        assert total == pytest.approx(ship.stats["quality"], abs=1e-6)
+        assert total == pytest.approx(env.state.returns, abs=1e-9)
+        if ship.valid:
+            valid += 1
+            assert ship_bytes(game, env.state.row, seed) == dump(ship)
+    assert valid > seeds // 2
+
+
+def test_a_new_ship_on_the_same_stream_is_another_ship() -> None:
+    stream = new_stream(7)
+    first, second = SCOUT.start().settle(stream), SCOUT.start().settle(stream)
+    assert first == SCOUT.new(7)
+    assert first != second
+
+
+def test_the_terminal_reward_is_the_quality() -> None:
+    dense, terminal = GameEnv(SCOUT, reward="dense"), GameEnv(SCOUT, reward="terminal")
+    for env in (dense, terminal):
+        env.reset(seed=3)
+    total, over = 0.0, False
+    while not over:
+        action = int(np.argmax(dense.action_masks()))
+        _, reward, over, _, _ = dense.step(action)
+        _, last, over_too, _, _ = terminal.step(action)
+        total += reward
+        assert over_too == over
+        assert (last != 0.0) <= over
+    assert last == pytest.approx(total, abs=1e-9)
+
+
+def test_an_illegal_place_changes_nothing() -> None:
+    env = GameEnv(SCOUT)
+    obs, info = env.reset(seed=1)
+    before = env.state
+    after, reward, terminated, _, told = env.step(int(np.argmin(info["action_mask"])))
+    assert (reward, terminated, env.state) == (0.0, False, before)
+    assert "is not legal" in told["illegal"]
+    assert isinstance(obs, dict)
+    assert isinstance(after, dict)
+    for name in obs:
+        np.testing.assert_array_equal(obs[name], after[name])
+
+
+def test_the_maps_show_the_ship() -> None:
+    env = GameEnv(SCOUT)
+    naive, rng = Twin(SCOUT.options), np.random.default_rng(0)
+    obs, info = env.reset(seed=5)
+    over = False
+    while not over:
+        assert isinstance(obs, dict)
+        position = naive.read(str(env.state))
+        maps = dict(zip(CHANNELS, obs["grid"], strict=True))
+        cells = {
+            "hull": position.hull,
+            "armour": position.armour,
+            "corridor": {c for c in position.hull if position.is_floor(c)},
+            "cockpit": {c for c, k in position.room.items() if position.parts[k][0] == "C"},
+            "legal": {tuple(map(int, name[:-1].split(","))) for name in naive.legal(position)},
+        }
+        for name, expected in cells.items():
+            assert {(int(x), int(y)) for y, x in np.argwhere(maps[name])} == set(expected), name
+        steps = position.steps(cells["cockpit"], 47)
+        found = {(int(x), int(y)): v for (y, x), v in np.ndenumerate(maps["steps_from_cockpit"]) if v < 1}
+        assert found == pytest.approx({c: n / 48 for c, n in steps.items()})
+        obs, _, over, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
+
+
+def test_a_batch_is_many_single_environments() -> None:
+    batch, singles = GameVectorEnv(3, SCOUT), [GameEnv(SCOUT) for _ in range(3)]
+    obs, info = batch.reset(seed=11)
+    alone = [env.reset(seed=11 + k) for k, env in enumerate(singles)]
+    ended = 0
+    for _ in range(40):
+        assert isinstance(obs, dict)
+        for k, (seen, told) in enumerate(alone):
+            assert isinstance(seen, dict)
+            np.testing.assert_array_equal(obs["grid"][k], seen["grid"])
+            np.testing.assert_array_equal(obs["vec"][k], seen["vec"])
+            np.testing.assert_array_equal(info["action_mask"][k], told["action_mask"])
+        actions = info["action_mask"].argmax(axis=1)
+        obs, rewards, terminated, _, info = batch.step(actions)
+        for k, env in enumerate(singles):
+            seen, reward, over, _, told = env.step(int(actions[k]))
+            assert (reward, over) == (rewards[k], terminated[k])
+            if over:
+                np.testing.assert_array_equal(info["final_obs"][k]["grid"], seen["grid"])  # type: ignore[index]
+                seen, told = env.reset()
+                ended += 1
+            alone[k] = seen, told
+    assert ended > 2
+
+
+def test_keywords() -> None:
+    assert gym.make("leafwise/StarshipPlace-v0").unwrapped.game == SCOUT  # type: ignore[attr-defined]
+    env = gym.make("leafwise/StarshipPlace-v0", preset="classic")
+    assert env.observation_space["grid"].shape == (25, 48, 48)  # type: ignore[index]
+    assert env.action_space.n == 4 * 48 * 48  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match=r"^starship: expected preset among .*, got 'tug'$"):
+        GAME.variant(preset="tug")
+    with pytest.raises(ValueError, match="expected nothing after hand, got 'x'"):
+        leafwise.player("hand:x", SCOUT)

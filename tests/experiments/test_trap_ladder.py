@@ -1,0 +1,51 @@
+"""The ladder of Trap's leaves: ratings that are known, and a study that goes on where it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leafwise.envs.trap import GAME
+from leafwise.experiments.trap.clock import Config as ClockConfig
+from leafwise.experiments.trap.clock import timed_turns
+from leafwise.experiments.trap.ladder import LEAVES, Config, bradley_terry, ratings, study
+
+
+def test_ratings_are_those_that_made_the_points() -> None:
+    elo = np.array([150.0, 0.0, -50.0, -100.0])
+    share = 1 / (1 + 10 ** ((elo[None, :] - elo[:, None]) / 400))
+    points = 100_000 * share * (1 - np.eye(4))
+    assert bradley_terry(points, 2000) == pytest.approx(elo, abs=0.5)
+
+
+def test_intervals_hold_the_rating() -> None:
+    found = ratings(
+        {"a b": [1.0, 0.0, 1.0, 1.0], "a c": [1.0, -1.0, 1.0, 1.0], "b c": [0.0, 0.0, 1.0, -1.0]}, ["a", "b", "c"]
+    )
+    assert found["a"][0] > found["b"][0]
+    assert all(low <= elo <= high for elo, low, high in found.values())
+    assert sum(elo for elo, _, _ in found.values()) == pytest.approx(0, abs=1e-6)
+
+
+def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = Config(seconds=0.002, games=2, folder=tmp_path)
+    first = study(config, ("reach", "is"))
+    assert "reach is" in capsys.readouterr().out
+    again = study(config, ("reach", "is", "ocls"))
+    assert "reach is:" not in capsys.readouterr().out, "played again"
+    assert again["reach is"] == first["reach is"]
+    assert set(again) == {"reach is", "reach ocls", "is ocls"}
+    table = (tmp_path / "ladder.md").read_text()
+    assert table.startswith("Equal time, 2 ms a turn")
+    assert sorted(line.split("`")[1] for line in table.splitlines() if "`" in line) == ["is", "ocls", "reach"]
+    with pytest.raises(ValueError, match="give another --folder"):
+        study(Config(seconds=0.5, folder=tmp_path))
+    assert set(LEAVES) == set(GAME.scores) - {"ocls_static"}
+
+
+def test_turns_are_timed() -> None:
+    spent = timed_turns(ClockConfig(turns=3, seconds=0.02, player="search:is,candidates=near"))
+    assert len(spent) == 3
+    assert min(spent) > 0

@@ -1,0 +1,24 @@
+"""Positions of random games, for tests of searches."""
+
+from functools import cache
+from random import Random
+
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.state import State
+from leafwise.envs.core.stream import new_stream
+
+
+@cache
+def positions(g: Game, count: int) -> list[State]:
+    """Returns different random decisions, from the start of games to their end; all that it finds if there are fewer."""
+    rng, seed = Random(5), 900_000
+    found: dict[State, None] = {}
+    while len(found) < count and seed < 900_000 + 10 * count:
+        stream = new_stream(seed)
+        state = g.new(seed)
+        while not state.is_terminal:
+            if rng.random() < 0.3:
+                found[state] = None
+            state = state.play(rng.choice(state.legal_actions)).settle(stream)
+        seed += 1
+    return list(found)[:count]

@@ -129,10 +129,8 @@ def sparse_value(S, i, T):
             best = max(best, np.float64(x[W.legal[k]]))
     if PLAYERS == 1:
         return best * W.scale
-    best = BOUND * math.tanh(best)
-    if FIRST_VIEW and current_player(S, i, T) == 1:
-        best = -best
-    return best
+    bounded = BOUND * math.tanh(best)
+    return -bounded if FIRST_VIEW and current_player(S, i, T) == 1 else bounded
 
 
 def describe_rows(S, F, L, signs, T):
@@ -249,9 +247,9 @@ class SparseNetwork:
                 raise ValueError(
                     f"sparse networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
                 )
-        cells, kind = np.zeros(0, dtype=np.int64), np.dtype(np.float32)
+        cells, kind = np.zeros(0, dtype=np.int64), "float32"
         if sees == "observation":
-            cells, kind = cells_of(game)[0], np.dtype(game.observation_space(game.options).dtype)
+            cells, kind = cells_of(game)[0], str(game.observation_space(game.options).dtype)
         weights = SparseWeights(
             embedding=np.concatenate([tensors["embedding"], np.zeros((1, sizes[0]), dtype=np.float32)]),
             bias=tensors["bias"],

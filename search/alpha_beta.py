@@ -194,7 +194,7 @@ def alpha_beta(S, B, i, top, depth, lower, upper, T):
                     if phase == SEARCHING:
                         left -= action_cost(S, here, a, T)
                     else:
-                        left = 0
+                        left = np.int64(0)
                         lower, upper = -np.inf, np.inf
                 given = False
                 if left == 0:

@@ -22,6 +22,8 @@ from leafwise.search.settings import MAX_DEPTH, ORDERINGS, Settings, make_buffer
 from leafwise.search.table import GENERATIONS
 from leafwise.search.templates import compiled_search
 
+ROUNDING = 1e-12
+"""What the order of sums may change in a value, relative to the greater of 1 and its size."""
 ROOT, TOP = np.uint64(0), np.uint64(1)
 LISTENING_DEPTH = 4
 """From this depth on a search may be long enough to press Ctrl-C; a thread that listens costs some 0.1 ms."""
@@ -298,11 +300,15 @@ class Search:
 
         def work(search: Search, a: int) -> float:
             nonlocal best, first
-            known = -math.inf
-            if self._prunes and not self.settings.all_values:
-                known = best if a > first else math.nextafter(best, -math.inf)  # the first of equals is exact
+            known, rounding = -math.inf, 0.0
+            if self._prunes and not self.settings.all_values and first >= 0:
+                known = best
+                if self.game.max_stages:
+                    rounding = ROUNDING * max(1.0, abs(best))  # a mean's bound may pass the window by its last bits
+                elif a < first:
+                    known = math.nextafter(best, -math.inf)  # so that the first of equals is exact
             value = search._action_value(state, a, depth, known)
-            if value <= known:
+            if value <= known + rounding:
                 upper_bounds.add(a)
             elif value > best or (value == best and a < first):
                 best, first = value, a

@@ -253,8 +253,15 @@ class Frontier:
         if rows < least or batch < 1:
             raise ValueError(f"frontier: expected at least {least} rows and a batch of 1, got {rows!r} and {batch!r}")
         fixed = constants(game, evaluator)
-        rule = ("LEAF_STAGE", "TO_GO", "TERMINAL_RULE", "WIN", "DRAW", "LOSS")
-        self._asking = Asking(*(fixed[name] for name in rule), float(cutoff))
+        self._asking = Asking(
+            stage=fixed["LEAF_STAGE"],
+            to_go=fixed["TO_GO"],
+            rule=fixed["TERMINAL_RULE"],
+            win=fixed["WIN"],
+            draw=fixed["DRAW"],
+            loss=fixed["LOSS"],
+            cutoff=float(cutoff),
+        )
         self._values, self._batch = values_of(evaluator, game.room), batch
         self._expand = compiled_expand(game.rules, game.name, game.max_outcomes, game.room)
         self._T, self._bare = T, T._replace(leaf=())  # the expansion is one for all weights

@@ -107,8 +107,7 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
     if kind == "greedy" and words:
         raise ValueError(f"player {text!r}: expected options among none, got {words[0]!r}")
     try:
-        options = {} if kind == "search" else {"depth": 1}
-        options |= search_options(words)
+        options = search_options(words if kind == "search" else ["depth=1", *words])
     except ValueError as problem:
         raise ValueError(f"player {text!r}: {problem}") from None
     return SearchPlayer(Search(game, leaf(game, name), all_values=False, **options), text)

@@ -117,8 +117,8 @@ class Table:
         if name not in self.loaded:
             self.timed(seat, lambda: make().choose(job.opening), starting=True)
             self.loaded.add(name)
-        made, _ = self.timed(seat, make)
-        return made  # type: ignore[no-any-return]
+        made: Player = self.timed(seat, make)[0]
+        return made
 
     def timed(self, seat: int, work: Callable[[], Any], starting: bool = False) -> tuple[Any, float]:
         """Returns what a player's work returns and the seconds it took; raises Misplay if it raises anything."""

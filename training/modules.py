@@ -33,16 +33,21 @@ class SparseModule(nn.Module):
             layer.bias.data.copy_(torch.tensor(bias))
             self.layers.append(layer)
 
+    @property
+    def linear_layers(self) -> list[nn.Linear]:
+        """The dense layers, from the sparse one on."""
+        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
+
     def forward(self, features: Tensor) -> Tensor:
         """Returns the outputs [n, outputs] before tanh or scale, for int64 features [n, most] as `describe` gives them."""
         x = self.embedding(features) + self.bias
-        for layer in self.layers:
+        for layer in self.linear_layers:
             x = layer(torch.relu(x))
         return x
 
     def export(self) -> SparseNetwork:
         """Returns the network as it is now, for search and files."""
-        dense = [p.detach().numpy() for layer in self.layers for p in (layer.weight.T, layer.bias)]  # type: ignore[union-attr]
+        dense = [p.detach().numpy() for layer in self.linear_layers for p in (layer.weight.T, layer.bias)]
         tensors: dict[str, NDArray[np.float32]] = {
             "embedding": self.embedding.weight.detach().numpy()[:-1].copy(),
             "bias": self.bias.detach().numpy().copy(),
@@ -67,10 +72,9 @@ def fresh_module(
         spread = 0.02 if sees == "features" else len(module.network.weights.first_of) ** -0.5
         module.embedding.weight[:-1].normal_(0.0, spread, generator=generator)
         module.bias.uniform_(0.0, 0.2, generator=generator)
-        for layer in module.layers:
-            fan_in: Any = layer.weight.shape[1]  # type: ignore[union-attr]
-            layer.weight.normal_(0.0, (2.0 / fan_in) ** 0.5, generator=generator)  # type: ignore[union-attr,operator]
-        module.layers[-1].weight.mul_(0.1)  # type: ignore[union-attr,operator]
+        for layer in module.linear_layers:
+            layer.weight.normal_(0.0, (2.0 / layer.in_features) ** 0.5, generator=generator)
+        module.linear_layers[-1].weight.mul_(0.1)
     return module
 
 

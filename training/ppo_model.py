@@ -92,7 +92,8 @@ def make_model(envs: GameVectorEnv, network: SparseNetwork, config: Any) -> tupl
         },
     )
     if two:
-        model.policy.value_net = nn.Sequential(model.policy.value_net, nn.Tanh())
+        policy: Any = model.policy
+        policy.value_net = nn.Sequential(policy.value_net, nn.Tanh())
     told = Told()
     model.set_logger(Logger(None, [told]))
     return model, told

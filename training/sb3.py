@@ -9,7 +9,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
-from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices
+from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
 from leafwise.envs.core.vector import GameVectorEnv
 
@@ -27,7 +27,7 @@ class Sb3VecEnv(VecEnv):
         self.batch = batch
         super().__init__(batch.num_envs, batch.single_observation_space, batch.single_action_space)
 
-    def reset(self) -> NDArray[Any]:
+    def reset(self) -> VecEnvObs:
         """Starts an episode everywhere, with the seeds of `seed()` if it was called; returns observations [n, ...]."""
         obs, info = self.batch.reset(seed=self._seeds)
         self.reset_infos = [{"action_mask": mask} for mask in info["action_mask"]]
@@ -39,7 +39,7 @@ class Sb3VecEnv(VecEnv):
         """Takes the actions [n] that `step_wait` plays."""
         self._actions = actions
 
-    def step_wait(self) -> tuple[NDArray[Any], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+    def step_wait(self) -> VecEnvStepReturn:
         """Steps; returns observations, rewards, dones and one info for each environment."""
         obs, reward, terminated, _, info = self.batch.step(self._actions)
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]

@@ -57,10 +57,7 @@ class Record(NamedTuple):
 
 def new_table(game: Game, depth: int, seed: int) -> Table:
     """Returns a table for searches up to `depth`, its stream keyed by `seed`."""
-    options = Settings(
-        depth=depth, seconds=None, all_values=True, pruning=False, table_mb=0.0, ordering=(), star2=False,
-        deepening=False, cutoff=0.0, width=None, whole_rows=False,
-    ).options(game, -np.inf, np.inf)  # fmt: skip
+    options = Settings(depth, pruning=False, table_mb=0.0).options(game, -np.inf, np.inf)
     rows, buffers = make_buffers(game, depth + 1, 1, False, options)
     return Table(
         S=rows,
@@ -132,7 +129,7 @@ def record_games(G, D, count, depth, plies, epsilon, share, decay, T, earlier):
     n = 0
     while n < count and not T.stop[0]:
         open_game(G, plies, T)
-        other = NOBODY
+        other = np.int64(NOBODY)
         if uniform(G.R) < share:
             other = np.int64(below(G.R, 2))
         first = n

@@ -133,7 +133,8 @@ class Tournament:
             "what": outcome.fault.what,
         }
         seconds = (round(outcome.seconds[0], 6), round(outcome.seconds[1], 6))
-        one = Played(*job.names, job.number, str(job.opening), outcome.result, outcome.moves, seconds, fault)
+        first, second = job.names
+        one = Played(first, second, job.number, str(job.opening), outcome.result, outcome.moves, seconds, fault)
         self.played[one.key] = one
         return one
 

@@ -89,7 +89,7 @@ class Stepper:
         if own is not None:
             self.compiled = batch.plain_batch(game.rules, play, other, game.return_range)
         else:
-            name = f"{game.name}_{'score' if other is None else self.reward}_{play.__qualname__}"
+            name = f"{game.name}_{'returns' if other is None else self.reward}_{play.__qualname__}"
             self.compiled = batch.compiled_batch(game.rules, name, game.room, play, other, game.return_range)
         self.tables = game.tables(evaluator)
         scratch = STEP_ROWS + (rows_needed(game) if evaluator is not None else 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.stream import u64
 from leafwise.envs.friday.cards import BELOW, COPY, DESTROY, DOUBLE, DRAW, EXCHANGE, LIFE, PHASE, SORT
-from leafwise.envs.friday.fight import go_on, lose
+from leafwise.envs.friday.endings import go_on, lose
 from leafwise.envs.friday.layout import (
     ACTING_AT,
     ACTING_MASK,

@@ -19,7 +19,7 @@ from leafwise.envs.core.stream import mix, next_u64, u64
 from leafwise.envs.friday.candidates import few
 from leafwise.envs.friday.cards import KINDS
 from leafwise.envs.friday.chance import open_outcomes, pick, resolve
-from leafwise.envs.friday.fight import clear_table, end_turn
+from leafwise.envs.friday.endings import clear_table, end_turn
 from leafwise.envs.friday.layout import (
     DEAL_AGING,
     DEAL_CARD,

@@ -18,19 +18,13 @@ from leafwise.envs.core.rules import CHANCE, TERMINAL, copy_row
 from leafwise.envs.core.stream import u64
 from leafwise.envs.friday.abilities import aim, ask_for_card, draw_more, pick_looked, stop, use
 from leafwise.envs.friday.cards import COPY, DOUBLE, DRAW, EXCHANGE, SORT
+from leafwise.envs.friday.endings import clear_table, discard_hazard, end_hazard, end_pirate, end_turn, go_on, pay
 from leafwise.envs.friday.fight import (
     can_end,
     can_pay,
-    clear_table,
-    discard_hazard,
-    end_hazard,
-    end_pirate,
-    end_turn,
     free_left,
-    go_on,
     hazard_value,
     hunger_of,
-    pay,
     pirate,
     price,
     total,

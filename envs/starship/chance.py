@@ -67,7 +67,7 @@ def take(S, j, T, drawn):
 
     The row goes on to the next draw or decision.
     """
-    turn, known = S[j, TURN], 0
+    turn, known = S[j, TURN], np.int64(0)
     if turn == DRAW_HULL:
         add_digit(S, j, T, drawn)
         known = np.int64(S[j, DIGITS])
@@ -136,7 +136,7 @@ def seek(R, first, last):
     position = np.int64(R[1] & LOW_HALF)
     if position > last:
         R[1] = ((R[1] >> HALF) + u64(1)) << HALF
-        position = 0
+        position = np.int64(0)
     R[1] = (R[1] & ~LOW_HALF) | u64(max(position, first))
 
 

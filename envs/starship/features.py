@@ -186,7 +186,7 @@ def show_numbers(S, i, T, vec, e):
     vec[e, V_STEPS] = min(1.0, S[i, PARTS_PLACED] / MANY_PARTS)
     vec[e, V_AREA] = hull_area(T) / (T.grid * T.grid)
     missing = np.int64(S[i, TARGET + phase]) - np.int64(S[i, POINTS + phase])
-    vec[e, V_MISSING] = min(1.0, max(0, missing) / MOST_MISSING)
+    vec[e, V_MISSING] = min(1.0, max(np.int64(0), missing) / MOST_MISSING)
     vec[e, V_MASS] = min(1.0, T.notes[TOTAL] / HEAVY)
 
 

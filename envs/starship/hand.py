@@ -35,7 +35,7 @@ def hand_choice(S, i, T):
 @jit
 def finish_by_hand(S, j, R, seed, T):
     """Plays row `j` to its end with the generator's places, ties by `seed`, requests from stream `R`; returns the quality."""
-    phase, key, counter = -1, ZERO, ZERO
+    phase, key, counter = np.int64(-1), ZERO, ZERO
     while S[j, TURN] != OVER:
         if S[j, TURN] != DECISION:
             sample_outcome(S, j, R, T)

@@ -39,10 +39,10 @@ def read_openings(path: Path = FILE) -> Openings:
     """Reads a table; raises ValueError if it is not of this board."""
     with safe_open(path, framework="numpy") as file:
         about = json.loads(file.metadata()["leafwise"])
-        arrays = [file.get_tensor(name) for name in ("keys", "left", "scores")]
+        keys, left, scores = (file.get_tensor(name) for name in ("keys", "left", "scores"))
     if {name: about.get(name) for name in BOARD} != BOARD:
         raise ValueError(f"openings {str(path)!r}: expected a table of {BOARD}, got {about}")
-    return Openings(*arrays, about)
+    return Openings(keys, left, scores, about)
 
 
 @jit

@@ -1,4 +1,6 @@
-"""Which hand-made leaf plays Trap best: a round robin of searches that differ in nothing but the leaf, at equal time.
+"""Which hand-made leaf plays Trap best: a round robin of searches that differ in nothing but the leaf.
+
+Searches have equal time, or with --depth equal depth, which a busy machine does not disturb.
 
 `python -m leafwise.experiments.trap.ladder` plays every pair on the same seeds from both seats and writes `ladder.json` after
 every pair; what stands there is not played again, so a stopped study goes on where it was. `ladder.md` is the table: Elo by
@@ -48,6 +50,8 @@ class Config:
 
     seconds: float = 0.01
     """Seconds of a turn, half of it for the move and half for the throw."""
+    depth: int = 0
+    """Depth of the searches in decisions, two a turn, instead of a time (0: time)."""
     games: int = 20
     """Games of a pair, each seed from both seats."""
     first_seed: int = 900_000
@@ -97,8 +101,9 @@ def table(results: dict[str, list[float]], config: dict[str, Any]) -> str:
     names = sorted({name for pair in results for name in pair.split()})
     rated = ratings(results, names)
     games = {name: 2 * sum(len(r) for pair, r in results.items() if name in pair.split()) for name in names}
+    effort = f"depth, {config['depth']}" if config["depth"] else f"time, {1000 * config['seconds']:g} ms a turn"
     lines = [
-        f"Equal time, {1000 * config['seconds']:g} ms a turn, candidates {config['candidates']}.",
+        f"Equal {effort}, candidates {config['candidates']}.",
         "",
         "| leaf | Elo | 95 % interval | games |",
         "|---|---:|---:|---:|",
@@ -113,12 +118,18 @@ def study(config: Config, leaves: tuple[str, ...] = LEAVES) -> dict[str, list[fl
     """Plays the pairs that are missing; returns the mean return of the first per seed, by pair."""
     config.folder.mkdir(parents=True, exist_ok=True)
     path = config.folder / "ladder.json"
-    said = {"seconds": config.seconds, "candidates": config.candidates, "first_seed": config.first_seed}
+    said = {
+        "seconds": config.seconds,
+        "depth": config.depth,
+        "candidates": config.candidates,
+        "first_seed": config.first_seed,
+    }
     known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {**said, "pairs": {}}
     if {name: known[name] for name in said} != said:
         raise ValueError(f"{path}: expected results of {said}, got others; give another --folder")
     results: dict[str, list[float]] = known["pairs"]
-    options = f"seconds={config.seconds / 2},candidates={config.candidates},star2=1"
+    effort = f"depth={config.depth}" if config.depth else f"seconds={config.seconds / 2}"
+    options = f"{effort},candidates={config.candidates},star2=1"
     for a, b in combinations(leaves, 2):
         if f"{a} {b}" in results:
             continue

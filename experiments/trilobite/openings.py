@@ -13,8 +13,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.state import State
@@ -112,8 +114,9 @@ class Book:
 
     def save(self) -> None:
         """Writes the file."""
-        *arrays, about = self.table()
-        save_tensors(self.path, dict(zip(("keys", "left", "scores"), arrays, strict=True)), about)
+        table = self.table()
+        tensors: dict[str, NDArray[Any]] = {"keys": table.keys, "left": table.left, "scores": table.scores}
+        save_tensors(self.path, tensors, table.about)
         self.saved = time.perf_counter()
 
 

@@ -30,7 +30,8 @@ def random_network(game: Game, hidden: tuple[int, ...] = (16, 8), head: str = "v
 
 def random_states(game: Game, n: int, seed: int = 2) -> list[State]:
     """Decisions of random games."""
-    rng, states = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    states: list[State] = []
     state = game.start()
     while len(states) < n:
         states.append(state)

@@ -7,14 +7,22 @@ import numpy as np
 import pytest
 import torch
 
-from contract.cases import GAMES, decisions_of
+from contract.cases import decisions_of
 from games import dice, solitaire
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.registry import game
 from leafwise.search import Search, Stopped
 from leafwise.search.frontier import Frontier
 
-SCORES = [(g, g.default_score) for g in GAMES] + [(dice.GAME, "lead_at_die"), (solitaire.GAME, "points_and_discards")]
+CASES = [
+    (game("threes"), "openness", 1),
+    (game("cassis"), "safe_edges", 2),
+    (dice.GAME, "lead", 3),
+    (dice.GAME, "lead_at_die", 3),
+    (solitaire.GAME, "hope", 3),
+    (solitaire.GAME, "points_and_discards", 3),
+]
+"""Game, score and depth; all the other games are in test_twin.py."""
 
 
 def in_numpy(rows, T):
@@ -37,9 +45,9 @@ def assert_same(found, expected):
     assert (found.nodes, found.leaves, found.depth) == (expected.nodes, expected.leaves, expected.depth)
 
 
-@pytest.mark.parametrize(("g", "score"), SCORES, ids=lambda v: getattr(v, "name", str(v)))
-def test_the_tree_is_that_of_depth_first(g, score):
-    evaluator, depth = g.score(score), 3 if g.max_outcomes < 10 else 1
+@pytest.mark.parametrize(("g", "score", "depth"), CASES, ids=lambda v: getattr(v, "name", str(v)))
+def test_the_tree_is_that_of_depth_first(g, score, depth):
+    evaluator = g.score(score)
     plain, batched = Search(g, evaluator, depth, pruning=False), Search(g, evaluator, depth, batched=True)
     for state in decisions_of(g)[::3]:
         assert_same(batched(state), plain(state))

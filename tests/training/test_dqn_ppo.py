@@ -67,7 +67,7 @@ def test_the_model_is_a_leaf_in_all_three_forms(which: str, request) -> None:
     run = request.getfixturevalue(which)
     evaluator, network = leafwise.load(run), load_sparse(run / "model.safetensors", GAME)
     rng, T = np.random.default_rng(2), GAME.tables(leafwise.load(run))
-    rows = []
+    rows: list[Any] = []
     while len(rows) < 300:
         state = GAME.start()
         while not state.is_terminal:
@@ -155,7 +155,9 @@ def test_q_learning_alone(tmp_path) -> None:
     assert evaluator.to_go
     assert np.isfinite(expected)
     assert evaluator.batch is not None
-    assert evaluator.batch(state.row[None], threes.tables(evaluator))[0] == pytest.approx(state.value(evaluator), abs=1e-3)
+    assert evaluator.batch(state.row[None], threes.tables(evaluator))[0] == pytest.approx(
+        state.value(evaluator), abs=1e-3
+    )
     assert leafwise.Search(threes, evaluator, 1)(state).action in state.legal_actions
 
 

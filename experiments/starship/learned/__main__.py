@@ -95,7 +95,7 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         text = table(measure(config))
-    except ValueError as problem:
+    except (ValueError, OSError) as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 2
     print(f"{config.preset}, {config.seeds} seeds from {config.first_seed}\n\n{text}")

@@ -88,11 +88,14 @@ def solve(solver: Solver, state: State, actions: str) -> tuple[Solution, bool]:
             done.set()
 
     interrupted = False
-    threading.Thread(target=work, daemon=True).start()
+    thread = threading.Thread(target=work, daemon=True)
     try:
+        thread.start()  # on a busy machine Ctrl-C may come before it returns
         if not done.wait(PATIENCE):
             watch(solver, done)
     except KeyboardInterrupt:
+        if thread.ident is None:
+            raise
         interrupted = True
         solver.stop[0] = 1
         while not done.wait(0.1):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -142,11 +143,13 @@ def test_back_up_is_the_best_of_everything_below() -> None:
     for node in range(1, n):
         children.setdefault(parents[node], []).append(node)
     blend = GAME.score("blend")
+    value = blend.value
+    assert value is not None
     T = GAME.tables(blend)
 
     def static(node: int) -> int:
         row = np.array([store.S[node, : GAME.width]])
-        return int(blend.value(row, np.uint64(0), T))
+        return int(value(row, np.uint64(0), T))
 
     def best(node: int) -> int:
         return max(map(best, children[node])) if node in children else static(node)
@@ -183,7 +186,11 @@ def test_whole_games() -> None:
         assert isinstance(own, Fridai)
         for seed in range(2):
             stream = new_stream(seed)
-            settle = own.dealer(seed) or (lambda state, stream=stream: state.settle(stream))
+            dealer = own.dealer(seed)
+
+            def settle(state: State, dealer: Any = dealer, stream: Any = stream) -> State:
+                return dealer(state) if dealer else state.settle(stream)
+
             state = settle(GAME.start())
             first = state
             while not state.is_terminal:

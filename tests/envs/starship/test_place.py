@@ -93,16 +93,17 @@ def test_the_maps_show_the_ship() -> None:
         assert isinstance(obs, dict)
         position = naive.read(str(env.state))
         maps = dict(zip(CHANNELS, obs["grid"], strict=True))
+        cockpit = {c for c, k in position.room.items() if position.parts[k][0] == "C"}
         cells = {
             "hull": position.hull,
             "armour": position.armour,
             "corridor": {c for c in position.hull if position.is_floor(c)},
-            "cockpit": {c for c, k in position.room.items() if position.parts[k][0] == "C"},
+            "cockpit": cockpit,
             "legal": {tuple(map(int, name[:-1].split(","))) for name in naive.legal(position)},
         }
         for name, expected in cells.items():
             assert {(int(x), int(y)) for y, x in np.argwhere(maps[name])} == set(expected), name
-        steps = position.steps(cells["cockpit"], 47)
+        steps = position.steps(cockpit, 47)
         found = {(int(x), int(y)): v for (y, x), v in np.ndenumerate(maps["steps_from_cockpit"]) if v < 1}
         assert found == pytest.approx({c: n / 48 for c, n in steps.items()})
         obs, _, over, _, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
@@ -126,7 +127,7 @@ def test_a_batch_is_many_single_environments() -> None:
             seen, reward, over, _, told = env.step(int(actions[k]))
             assert (reward, over) == (rewards[k], terminated[k])
             if over:
-                np.testing.assert_array_equal(info["final_obs"][k]["grid"], seen["grid"])  # type: ignore[index]
+                np.testing.assert_array_equal(info["final_obs"][k]["grid"], seen["grid"])
                 seen, told = env.reset()
                 ended += 1
             alone[k] = seen, told

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import leafwise
 from leafwise.envs.core.solution import SolverPlayer
@@ -20,6 +22,7 @@ from leafwise.models.files import save_tensors
 
 CONNECT_FOUR = leafwise.game("trilobite", board="7x6", k=4)
 TABLE = openings.read_openings()
+ARRAYS: dict[str, NDArray[Any]] = {"keys": TABLE.keys, "left": TABLE.left, "scores": TABLE.scores}
 PLIES = 42 - TABLE.left.astype(int)
 
 
@@ -105,17 +108,15 @@ def test_a_solver_by_itself_knows_nothing_by_heart() -> None:
 
 def test_a_table_of_another_board_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "openings.safetensors"
-    arrays = {"keys": TABLE.keys, "left": TABLE.left, "scores": TABLE.scores}
-    save_tensors(file, arrays, {**TABLE.about, "k": 5})
+    save_tensors(file, ARRAYS, {**TABLE.about, "k": 5})
     with pytest.raises(ValueError, match="expected a table of"):
         openings.read_openings(file)
 
 
 def test_the_study_goes_on_with_what_is_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "openings.safetensors"
-    *arrays, about = TABLE
     kept = PLIES <= 2
-    save_tensors(file, dict(zip(("keys", "left", "scores"), (a[kept] for a in arrays), strict=True)), about)
+    save_tensors(file, {name: array[kept] for name, array in ARRAYS.items()}, TABLE.about)
     assert study.main(["--out", str(file), "--plies", "1", "--lines", "1", "--table-mb", "16"]) == 0
     assert json.loads(capsys.readouterr().out)["positions"] == kept.sum()
     again = openings.read_openings(file)

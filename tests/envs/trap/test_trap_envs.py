@@ -1,0 +1,90 @@
+"""The environments of Trap: two steps a turn, the opponent's whole turn inside a step, the cap."""
+
+from __future__ import annotations
+
+import warnings
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from pettingzoo.test import api_test
+
+import leafwise
+from leafwise.envs.trap import GAME
+
+
+def test_a_turn_is_two_steps_and_the_opponent_s_turn_runs_inside_the_throw() -> None:
+    env = gym.make("leafwise/Trap-v0", opponent="random")
+    obs, info = env.reset(seed=3)
+    assert obs.shape == (4, 7, 7)
+    assert obs[0, 0, 3] == obs[1, 6, 3] == 1
+    assert (obs.sum(axis=(1, 2)) == [1, 1, 0, 0]).all()
+    assert [GAME.actions[a] for a in np.flatnonzero(info["action_mask"])] == ["E", "SE", "S", "SW", "W"]
+    obs, reward, terminated, truncated, info = env.step(GAME.action("S"))
+    assert (reward, terminated, truncated) == (0, False, False)
+    assert obs[3].all()  # a throw is due
+    assert info["action_mask"].sum() == 47
+    obs, reward, terminated, _, info = env.step(GAME.action("1,2"))
+    assert (reward, terminated) == (0, False)
+    assert obs[2, 1, 2] == 1  # a certain throw
+    assert obs[2].sum() == 2  # and the opponent's, somewhere
+    assert not obs[3].any()
+    assert env.unwrapped.state.current_player == 0  # type: ignore[attr-defined]
+
+
+def test_the_second_seat_begins_after_the_first_player_s_turn() -> None:
+    env = gym.make("leafwise/Trap-v0", opponent="greedy:is", seat="second")
+    obs, _ = env.reset(seed=1)
+    assert obs[0, 6, 3] == 1  # oneself
+    assert obs[1, 0, 3] == 0  # the other has moved
+    assert obs[2].sum() == 1
+
+
+@pytest.mark.parametrize("opponent", ["random", "greedy:is"])
+def test_games_end_with_a_win_a_loss_or_at_the_cap(opponent: str) -> None:
+    env = gym.make("leafwise/Trap-v0", opponent=opponent, max_turns=80)
+    rng, ends = np.random.default_rng(0), []
+    for seed in range(8):
+        _, info = env.reset(seed=seed)
+        terminated = False
+        while not terminated:
+            _, reward, terminated, truncated, info = env.step(int(rng.choice(np.flatnonzero(info["action_mask"]))))
+            assert not truncated
+        ends.append(reward)
+    assert set(ends) <= {-1.0, 0.0, 1.0}
+    assert set(ends) - {0.0}, "no game was decided"
+
+
+def test_the_cap_terminates_with_0() -> None:
+    env = gym.make("leafwise/Trap-v0", opponent="random", max_turns=2)
+    env.reset(seed=0)
+    env.step(GAME.action("S"))
+    _, reward, terminated, truncated, _ = env.step(GAME.action("1,2"))
+    assert (reward, terminated, truncated) == (0, True, False)
+
+
+def test_the_batch_plays_the_single_environments_games() -> None:
+    batch = gym.make_vec("leafwise/Trap-v0", num_envs=3, opponent="greedy:is")
+    singles = [gym.make("leafwise/Trap-v0", opponent="greedy:is") for _ in range(3)]
+    obs, info = batch.reset(seed=11)
+    masks = info["action_mask"]
+    for k, env in enumerate(singles):
+        assert (env.reset(seed=11 + k)[0] == obs[k]).all()
+    for _ in range(8):
+        actions = np.array([np.flatnonzero(mask)[0] for mask in masks])
+        obs, rewards, ended, _, info = batch.step(actions)
+        masks = info["action_mask"]
+        if ended.any():
+            break
+        for k, env in enumerate(singles):
+            seen, reward, *_ = env.step(int(actions[k]))
+            assert (seen == obs[k]).all()
+            assert reward == rewards[k]
+
+
+def test_gymnasium_s_and_pettingzoo_s_own_tests_pass() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # messages about observations that are no images
+        check_env(gym.make("leafwise/Trap-v0", opponent="random").unwrapped, skip_render_check=True)
+        api_test(leafwise.envs.aec("trap"), num_cycles=60)

@@ -84,6 +84,7 @@ def save_network(path: Path, network: NTupleNetwork | SparseNetwork, metadata: M
 
     `metadata` holds at least steps, command and commit.
     """
+    tensors: Mapping[str, NDArray[Any]]
     if isinstance(network, SparseNetwork):
         tensors = network.tensors
     else:

@@ -261,7 +261,7 @@ def kernels(game: Game, evaluator: Evaluator) -> SimpleNamespace:
     """Returns the compiled entry points, by name, for a game and a kind of leaf (its weights are in `T`)."""
     fixed = "_".join(str(v) for v in constants(game, evaluator).values())
     search = compiled_search(game, evaluator).depth_first
-    return _compiled(game.variant(**game.defaults), search, f"{game.name}_{evaluator.value.__qualname__}_{fixed}")
+    return _compiled(game.variant(**game.defaults), search, f"{game.name}_{evaluator.compiled.__qualname__}_{fixed}")
 
 
 @functools.cache

@@ -7,8 +7,9 @@ functions injected.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -240,7 +241,10 @@ def compiled(game: Game, kind: Kind, valued: str, depth: int, searched: bool, co
     if depth > 1:
         leaf = Evaluator("leaf", scope["ntuple_value"], (), valued, terminal="evaluate", fetch=scope["fetch"])
         scope["depth_first"] = compiled_search(game, leaf).depth_first
-    chosen = {"look_ahead": deep if depth > 1 else shallow, "step_weight": coherent_step if coherent else plain_step}
+    chosen: dict[str, Callable[..., Any]] = {
+        "look_ahead": deep if depth > 1 else shallow,
+        "step_weight": coherent_step if coherent else plain_step,
+    }
     for alias, template in chosen.items():
         scope[alias] = specialise(template, name, scope, game.room, inline=True)
     for template in (settle, best_action, act, move_weights, learn, td_games, greedy_games):

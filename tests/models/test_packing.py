@@ -55,7 +55,8 @@ def test_rounding_is_half_a_step_at_most(network: NTupleNetwork, reloaded: NTupl
 
 def searched_rows(n: int) -> np.ndarray[Any, Any]:
     """Rows that searches of random games would value."""
-    rng, rows = np.random.default_rng(8), []
+    rng = np.random.default_rng(8)
+    rows: list[np.ndarray[Any, Any]] = []
     stream = np.array([12, 0], dtype=np.uint64)
     state = GAME.new(12)
     while len(rows) < n:
@@ -84,6 +85,7 @@ def test_compiled_values_equal_numpy_after_reloading(reloaded: NTupleNetwork) ->
             for t, tuple_ in enumerate(TUPLES):
                 index = sum(seen[:, c] << (4 * k) for k, c in enumerate(tuple_))
                 total += scales[t] * table[stage + starts[t] + index]
+    assert GAME.cells is not None
     small = np.array([[GAME.cells.extra(rows, np.uint64(i), k, T) for k in range(3)] for i in range(len(rows))])
     for k in range(3):
         total += scales[len(TUPLES) + k] * table[stage + starts[len(TUPLES) + k] + small[:, k].astype(np.int64)]

@@ -70,7 +70,7 @@ def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, hea
     T = game.tables(evaluator)
     rows = searched_rows(game, n)
     assert len(rows) == n
-    compiled = np.array([evaluator.value(rows, np.uint64(i), T) for i in range(n)])
+    compiled = np.array([evaluator.compiled(rows, np.uint64(i), T) for i in range(n)])
     assert evaluator.batch is not None
     batched = evaluator.batch(rows, T)
     features, legal, signs = network.describe(rows, T)

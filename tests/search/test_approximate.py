@@ -1,6 +1,7 @@
 """A cutoff and a width limit change values: what they mean, and how far they are off."""
 
 from statistics import fmean
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from leafwise.envs.registry import game
 from leafwise.search import Search
 
 THREES, BOARD = game("threes"), game("trilobite", board="5x5", k=4)
-BARE = {"table_mb": 0, "ordering": ()}
+BARE: dict[str, Any] = {"table_mb": 0, "ordering": ()}
 
 
 @pytest.mark.parametrize(("g", "depth"), [(BOARD, 5), (dice.GAME, 4)], ids=["trilobite", "dice"])

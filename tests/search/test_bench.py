@@ -14,7 +14,7 @@ from leafwise.search.bench import (
     bench_threads,
     measured_depth,
 )
-from leafwise.search.players import player
+from leafwise.search.players import SearchPlayer, player
 from leafwise.search.scalar_threes import ScalarSearch
 
 THREES = game("threes")
@@ -67,6 +67,7 @@ def test_a_search_says_what_it_expects():
 
 def test_a_player_s_text_holds_the_options():
     found = player("search:lead,depth=4,pruning=1,table_mb=1,width=2", dice.GAME)
+    assert isinstance(found, SearchPlayer)
     settings = found.search.settings
     assert (settings.depth, settings.pruning, settings.table_mb, settings.width) == (4, True, 1.0, 2)
     assert found.choose(dice.GAME.new(900_001)) in dice.GAME.new(900_001).legal_actions

@@ -99,7 +99,8 @@ def test_a_tree_that_is_too_large_is_taken_apart(g):
 
 
 def test_equal_leaves_are_asked_once():
-    g, seen = solitaire.GAME, []
+    g = solitaire.GAME
+    seen: list[bytes] = []
 
     def batch(rows, T):
         seen.extend(map(bytes, rows))
@@ -148,7 +149,12 @@ def test_a_deadline_ends_a_batched_search():
 def test_stop_is_heard_between_batches():
     g = game("threes")
     evaluator = g.score("rows")
-    search = Search(g, batch_only(evaluator, lambda rows, T: search.stop() or np.zeros(len(rows))), 2)
+
+    def batch(rows, T):
+        search.stop()
+        return np.zeros(len(rows))
+
+    search = Search(g, batch_only(evaluator, batch), 2)
     with pytest.raises(Stopped):
         search(g.new(900_001))
     assert threading.active_count() < 10

@@ -15,7 +15,7 @@ from games import dice, solitaire
 from leafwise.envs.registry import game
 from leafwise.models import leaf
 from leafwise.search import Search
-from leafwise.search.players import player
+from leafwise.search.players import SearchPlayer, player
 from leafwise.search.rollout import parse_rollout, rollout
 
 THREES = game("threes")
@@ -85,7 +85,7 @@ def test_a_greedy_policy_plays_better():
 def test_a_stopped_search_ends_at_once():
     search = Search(THREES, rollout(THREES, 1_000_000), seconds=0.2)
     search._T.stop[0] = 1
-    value = search.evaluator.value(THREES.new(1).row[None].copy(), np.uint64(0), search._T)
+    value = search.evaluator.compiled(THREES.new(1).row[None].copy(), np.uint64(0), search._T)
     assert value == 0.0
 
 
@@ -126,13 +126,18 @@ def test_players_and_leaves_are_named_by_text():
     state = solitaire.GAME.new(900_003)
     whole = player('search:"rollout:n=4,policy=greedy:hope,seed=2",depth=2', solitaire.GAME)
     loose = player("search:rollout:n=4,policy=greedy:hope,seed=2,depth=2", solitaire.GAME)
+    assert isinstance(whole, SearchPlayer)
+    assert isinstance(loose, SearchPlayer)
     assert whole.search.evaluator.name == loose.search.evaluator.name == "rollout:n=4,policy=greedy:hope,seed=2"
     assert whole.search.depth == loose.search.depth == 2
     assert whole.search(state).values == loose.search(state).values
     alone = player("rollout:n=7", solitaire.GAME)
+    assert isinstance(alone, SearchPlayer)
     assert (alone.search.evaluator.name, alone.search.depth, alone.name) == ("rollout:n=7", 1, "rollout:n=7")
     assert alone.choose(state) in state.legal_actions
-    assert player("rollout", solitaire.GAME).search.evaluator.name == "rollout:n=20"
+    usual = player("rollout", solitaire.GAME)
+    assert isinstance(usual, SearchPlayer)
+    assert usual.search.evaluator.name == "rollout:n=20"
     assert leaf(solitaire.GAME, "rollout:n=7").name == "rollout:n=7"
 
 

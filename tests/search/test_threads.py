@@ -15,7 +15,7 @@ from leafwise.envs.registry import game
 from leafwise.search import Search
 from leafwise.search.background import share_out
 from leafwise.search.bench import POSITIONS
-from leafwise.search.players import player
+from leafwise.search.players import SearchPlayer, player
 from leafwise.search.rollout import rollout
 
 THREES = game("threes")
@@ -39,6 +39,7 @@ def test_the_best_value_is_exact_where_the_others_are_bounds():
     for state in decisions_of(dice.GAME):
         expected, found = alone(state), shared(state)
         assert found.value == pytest.approx(expected.value, rel=1e-12)
+        assert found.action is not None
         assert expected.values[found.action] == pytest.approx(expected.value, rel=1e-12)
         assert all(found.values[a] > expected.values[a] - 1e-12 for a in found.bounds)
 
@@ -115,9 +116,12 @@ def test_a_number_of_threads_is_expected(threads):
 def test_players_take_the_option():
     state = solitaire.GAME.new(900_000)
     many = player("search:hope,depth=2,threads=2", solitaire.GAME)
+    assert isinstance(many, SearchPlayer)
     assert many.search.settings.threads == 2
     assert many.choose(state) == player("search:hope,depth=2", solitaire.GAME).choose(state)
-    assert player("search:hope,depth=2,batched=1", solitaire.GAME).search.settings.batched
+    batched = player("search:hope,depth=2,batched=1", solitaire.GAME)
+    assert isinstance(batched, SearchPlayer)
+    assert batched.search.settings.batched
 
 
 def test_a_batch_only_evaluator_keeps_one_thread():

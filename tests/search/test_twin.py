@@ -1,5 +1,7 @@
 """Every exact search gives the values of a naive recursion over positions, for every game."""
 
+from typing import Any
+
 import pytest
 
 from games import dice, solitaire
@@ -27,7 +29,7 @@ COUNT, BUDGET = 1000, 2_000_000
 """Positions of a game, fewer once the plain searches have valued so many leaves."""
 
 BARE = {"table_mb": 0, "ordering": ()}
-EXACT = {
+EXACT: dict[str, dict[str, Any]] = {
     "plain": {"pruning": False, "table_mb": 0},
     "table": {"pruning": False, "table_mb": 0.01},
     "pruning": {"pruning": True, **BARE},

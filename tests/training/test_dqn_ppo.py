@@ -74,7 +74,7 @@ def test_the_model_is_a_leaf_in_all_three_forms(which: str, request) -> None:
             rows.append(state.row)
             state = state.play(int(rng.choice(state.legal_actions)))
     table = np.array(rows)
-    compiled = np.array([evaluator.value(table, np.uint64(i), T) for i in range(len(table))])
+    compiled = np.array([evaluator.compiled(table, np.uint64(i), T) for i in range(len(table))])
     assert evaluator.batch is not None
     assert np.abs(compiled - evaluator.batch(table, T)).max() < 1e-5
     import torch

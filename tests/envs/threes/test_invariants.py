@@ -114,6 +114,9 @@ def test_the_other_rewards() -> None:
     entered = slid.outcomes()[0][1].outcomes()[0][1]
     rows = np.array([before.row, slid.row, entered.row])
     i, j, k = (np.uint64(n) for n in range(3))
-    assert THREES.rewards["merges"](rows, i, j, k, T) == 3.0
-    assert THREES.rewards["survival"](rows, i, j, k, T) == 1.0
+    merges, survival = THREES.rewards["merges"], THREES.rewards["survival"]
+    assert merges is not None
+    assert survival is not None
+    assert merges(rows, i, j, k, T) == 3.0
+    assert survival(rows, i, j, k, T) == 1.0
     assert entered.returns - before.returns == 6.0

@@ -24,7 +24,9 @@ IDS = [name for name in gym.registry if name.startswith("leafwise/")]
 
 
 # maps over a grid look like images to SB3, which wants those as bytes
-@pytest.mark.filterwarnings("ignore:It seems that your observation", "ignore:The minimal resolution for an image")
+@pytest.mark.filterwarnings(
+    "ignore:It seems that your observation", "ignore:The minimal resolution for an image", "ignore:Treating image space"
+)
 @pytest.mark.parametrize("env_id", IDS)
 def test_every_id_passes_sb3s_check(env_id: str) -> None:
     check_env(gym.make(env_id))

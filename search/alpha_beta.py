@@ -57,7 +57,7 @@ def alpha_beta(S, B, i, top, depth, lower, upper, T):
     """Returns player 0's value of row i if it lies between `lower` and `upper`, else a bound beyond the one it passes."""
     least, most = B.options.least, B.options.most
     bounded = least > -np.inf and most < np.inf
-    open_nodes = 0
+    open_nodes = np.int64(0)  # typed: a literal 0 compiles `arrive` twice
     row, left, reach = i, np.int64(depth), 1.0
     probing = False
     while True:

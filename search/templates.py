@@ -51,7 +51,7 @@ EVALUATE, RETURNS, TRIPLE = 0, 1, 2
 
 def depth_first(S, B, i, top, depth, T):
     """Returns player 0's value of row i, `depth` decisions deep; rows from `top` on are free."""
-    open_nodes = 0
+    open_nodes = np.int64(0)  # typed: a literal 0 compiles `arrive` twice
     row, left, reach = i, np.int64(depth), 1.0
     while True:
         opened = True

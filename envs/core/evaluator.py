@@ -64,11 +64,15 @@ class Evaluator:
         """Returns the weights, with scratch that nobody else uses."""
         weights = self.weights
         for name in self.scratch:
-            outer, _, inner = name.partition(".")
-            part = getattr(weights, outer)
-            own = part._replace(**{inner: getattr(part, inner).copy()}) if inner else part.copy()
-            weights = weights._replace(**{outer: own})
+            weights = with_own(weights, name)
         return weights
+
+
+def with_own(fields: Any, path: str) -> Any:
+    """Returns a NamedTuple with a copy of one of its arrays; "tables.bag" is the array `bag` of its NamedTuple `tables`."""
+    name, _, inner = path.partition(".")
+    part = getattr(fields, name)
+    return fields._replace(**{name: with_own(part, inner) if inner else part.copy()})
 
 
 @jit(inline=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.cells import CellFeatures
-from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.evaluator import Evaluator, with_own
 from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import DEFAULTS, Rules
 from leafwise.envs.core.sparse import SparseFeatures
@@ -66,7 +66,7 @@ class Game:
     widths: Callable[[Mapping[str, Any]], int] | None = None
     """options -> words in a row, in games whose variants differ in it."""
     scratch: tuple[str, ...] = ()
-    """Fields of `T` that compiled code writes to: every caller of `tables` gets its own."""
+    """Fields of `T` that compiled code writes to: every caller of `tables` gets its own; "ship.B" is one's field."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
     search_depth: int = 3
@@ -149,8 +149,8 @@ class Game:
         `candidates` names the actions that searches consider; raises ValueError for a name that the game does not know.
         """
         leaf = evaluator.own_weights() if evaluator is not None else ()
-        own = {name: getattr(self._shared_tables, name).copy() for name in self.scratch}
-        T = self._shared_tables._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf, **own)
+        T = reduce(with_own, self.scratch, self._shared_tables)
+        T = T._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf)
         if candidates is None:
             return T
         if candidates not in self.candidates:

@@ -42,6 +42,9 @@ KEEP_FOLDERS = 4
 # With index checks on, numba needs the runtime for its exceptions.
 FLAGS: dict[str, Any] = {"error_model": "numpy", "_nrt": BOUNDSCHECK, "nogil": True}
 
+INLINE: Any = ("never", "always")
+"""Numba's words for whether source is copied."""
+
 PACKAGE = Path(__file__).resolve().parents[2]
 """The folder that holds envs, search, models, ... (a checkout, or the installed leafwise package)."""
 
@@ -62,18 +65,22 @@ def cache_root() -> Path:
     return base / "leafwise"
 
 
-def jit(fn: F | None = None, *, inline: bool = False) -> Any:
-    """Compiles `fn`; `inline=True` asks for it to be copied into its callers (for small functions only)."""
+def jit(fn: F | None = None, *, inline: bool = False, merged: bool = False) -> Any:
+    """Compiles `fn`; `inline=True` asks for it to be copied into its callers (for small functions only).
+
+    `merged=True` copies its source instead, before types are known: compiled callers cost no compilation of `fn`, with
+    all that it calls, on its own. It is for functions that only pass their arguments on to a heavy one.
+    """
     if fn is None:
-        return functools.partial(jit, inline=inline)
+        return functools.partial(jit, inline=inline, merged=merged)
     if DISABLED:
         return _wrapping_integers(fn)
     folder = _folder(_room(Path(fn.__code__.co_filename)))
     if folder is None:
-        return numba.njit(forceinline=inline, **FLAGS)(fn)
+        return numba.njit(forceinline=inline, inline=INLINE[merged], **FLAGS)(fn)
     before, config.CACHE_DIR = config.CACHE_DIR, str(folder)  # numba reads it while it decorates
     try:
-        return numba.njit(cache=True, forceinline=inline, **FLAGS)(fn)
+        return numba.njit(cache=True, forceinline=inline, inline=INLINE[merged], **FLAGS)(fn)
     finally:
         config.CACHE_DIR = before
 

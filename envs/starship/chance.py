@@ -94,7 +94,7 @@ def same_header(S, i, j):
 
 
 @jit
-def chance_outcomes(S, j, P, o, T):
+def write_outcomes(S, j, P, o, T):
     """Writes the outcomes of one draw and their probabilities; returns how many. Skipped requests may be one outcome."""
     turn, phase, count = S[j, TURN], np.int64(S[j, PHASE]), 0
     if turn == DRAW_HULL:
@@ -148,7 +148,7 @@ def ship_seed(R):
 
 
 @jit
-def sample_outcome(S, j, R, T):
+def draw_outcome(S, j, R, T):
     """Draws one digit, target or request in place, as the generator does."""
     turn, phase = S[j, TURN], np.int64(S[j, PHASE])
     start = phase << STAGE_SHIFT
@@ -170,3 +170,15 @@ def sample_outcome(S, j, R, T):
             drawn = draw_entry(T, phase)
     R[1] += u64(1)
     take(S, j, T, drawn)
+
+
+@jit(merged=True)
+def chance_outcomes(S, j, P, o, T):
+    """Writes the outcomes of one draw and their probabilities; returns how many."""
+    return write_outcomes(S, j, P, o, T.ship)
+
+
+@jit(merged=True)
+def sample_outcome(S, j, R, T):
+    """Draws one digit, target or request in place, as the generator does."""
+    draw_outcome(S, j, R, T.ship)

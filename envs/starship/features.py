@@ -191,13 +191,19 @@ def show_numbers(S, i, T, vec, e):
 
 
 @jit
-def observe(S, i, O, e, T):
+def show_ship(S, i, grid, vec, e, T):
     """Writes what row `i` looks like to the builder."""
     load_planes(S, i, T)
     measure_mass(S, i, T)
     measure_distance(S, i, T)
-    show_cells(S, i, T, O.grid, e)
-    show_steps(S, i, T, O.grid, e)
+    show_cells(S, i, T, grid, e)
+    show_steps(S, i, T, grid, e)
     if S[i, TURN] == DECISION:
-        show_places(S, i, T, O.grid, e)
-    show_numbers(S, i, T, O.vec, e)
+        show_places(S, i, T, grid, e)
+    show_numbers(S, i, T, vec, e)
+
+
+@jit(merged=True)
+def observe(S, i, O, e, T):
+    """Writes what row `i` looks like to the builder."""
+    show_ship(S, i, O.grid, O.vec, e, T.ship)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,11 @@ from leafwise.envs.core.rules import row_hash
 from leafwise.envs.core.state import FIRST, State
 from leafwise.envs.core.stream import mix, new_stream
 from leafwise.envs.starship.board import ZERO, load_planes
-from leafwise.envs.starship.chance import sample_outcome
-from leafwise.envs.starship.rules import apply_action, returns
+from leafwise.envs.starship.chance import draw_outcome
+from leafwise.envs.starship.quality import potential
 from leafwise.envs.starship.stages import choose_place, open_streams
-from leafwise.envs.starship.tables import PHASE, QUEUE, TURN
-from leafwise.envs.starship.turns import DECISION, OVER
+from leafwise.envs.starship.tables import PHASE, QUEUE, SCRATCH, TURN, Tables
+from leafwise.envs.starship.turns import DECISION, OVER, take_place
 
 hash_of = jit(row_hash)
 MOST_GAMES = 1_000_000
@@ -38,7 +38,7 @@ def finish_by_hand(S, j, R, seed, T):
     phase, key, counter = np.int64(-1), ZERO, ZERO
     while S[j, TURN] != OVER:
         if S[j, TURN] != DECISION:
-            sample_outcome(S, j, R, T)
+            draw_outcome(S, j, R, T)
             continue
         if np.int64(S[j, PHASE]) != phase:
             phase = np.int64(S[j, PHASE])
@@ -47,8 +47,8 @@ def finish_by_hand(S, j, R, seed, T):
             T.place[0], T.place[1] = key, counter
         place = hand_choice(S, j, T)
         key, counter = T.place[0], T.place[1]
-        apply_action(S, j, place, j, T)
-    return returns(S, j, T)
+        take_place(S, j, T, place)
+    return potential(S, j, T)
 
 
 class HandBuilder:
@@ -63,7 +63,7 @@ class HandBuilder:
 
     def choose(self, state: State) -> int:
         """Returns the id of the place chosen; ties fall by a stream of their own for each stage."""
-        T, row = state.game.tables(), np.array([state.row])
+        T, row = state.game.tables().ship, np.array([state.row])
         phase = int(state.row[PHASE])
         if phase != self._phase:
             open_streams(T, self.seed, 0, phase)
@@ -87,7 +87,7 @@ def hand_made_ships(game: Game, seed: int, builds: int) -> tuple[NDArray[np.floa
     They differ in how ties fall; the first is that of `HandBuilder(seed)`.
     """
     stream = new_stream(seed)
-    T, start, rows = game.tables(), game.start().settle(stream), game.rows(1)
+    T, start, rows = game.tables().ship, game.start().settle(stream), game.rows(1)
     found, best = np.zeros(builds), start
     for k in range(builds):
         rows[0] = start.row
@@ -103,7 +103,7 @@ class HandRollout(NamedTuple):
 
     games: int
     seed: np.uint64
-    tables: Any
+    tables: Tables
     stream: NDArray[np.uint64]
     """Scratch: the random numbers of one game."""
     rows: NDArray[np.uint16]
@@ -133,8 +133,8 @@ def hand_rollout(game: Game, n: int = 4, seed: int = 0) -> Evaluator:
     """
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_GAMES:
         raise ValueError(f"hand_rollout: expected n of 1 to {MOST_GAMES:,} ships, got {n!r}")
-    weights = HandRollout(n, np.uint64(seed), game.tables(), np.zeros(2, dtype=np.uint64), game.rows(1))
-    scratch = ("stream", "rows", *(f"tables.{name}" for name in game.scratch))
+    weights = HandRollout(n, np.uint64(seed), game.tables().ship, np.zeros(2, dtype=np.uint64), game.rows(1))
+    scratch = ("stream", "rows", *(f"tables.{name}" for name in SCRATCH))
     return Evaluator(
         f"hand:n={n}", hand_rollout_value, weights, stage="request", low=0.0, high=1.0, scratch=scratch, slow=True
     )

@@ -12,7 +12,7 @@ from leafwise.envs.starship.draw import rgb, svg
 from leafwise.envs.starship.presets import PRESETS, preset
 from leafwise.envs.starship.report import measured
 from leafwise.envs.starship.ship import Ship, ship_of_row
-from leafwise.envs.starship.tables import Tables, new_tables, row_length
+from leafwise.envs.starship.tables import GameTables, new_tables, row_length
 from leafwise.envs.starship.text import PRESET_OF_GRID, action_names
 
 DEFAULTS = {"preset": "scout"}
@@ -25,9 +25,9 @@ def check(options: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def make_tables(options: Mapping[str, Any]) -> Tables:
+def make_tables(options: Mapping[str, Any]) -> GameTables:
     """Returns the tables of a preset."""
-    return new_tables(preset(options["preset"]))
+    return GameTables(new_tables(preset(options["preset"])), np.zeros(1, dtype=np.uint8))
 
 
 def width(options: Mapping[str, Any]) -> int:
@@ -40,22 +40,22 @@ def names(options: Mapping[str, Any]) -> tuple[str, ...]:
     return action_names(preset(options["preset"]).grid)
 
 
-def ship_at(row: NDArray[Any], T: Tables, seed: int = 0) -> Ship:
+def ship_at(row: NDArray[Any], T: GameTables, seed: int = 0) -> Ship:
     """Returns a row as a ship, as it stands; `seed` is written into it."""
     rows = np.array([row], dtype=np.uint16)
-    return ship_of_row(rows[0], PRESETS[PRESET_OF_GRID[T.grid]], seed, 0, measured(rows, T))
+    return ship_of_row(rows[0], PRESETS[PRESET_OF_GRID[T.ship.grid]], seed, 0, measured(rows, T.ship))
 
 
-def to_board(row: NDArray[Any], T: Tables) -> str:
+def to_board(row: NDArray[Any], T: GameTables) -> str:
     """Returns the ship in letters, one row of the grid a line."""
     return ship_at(row, T).text
 
 
-def to_svg(row: NDArray[Any], T: Tables) -> str:
+def to_svg(row: NDArray[Any], T: GameTables) -> str:
     """Returns the picture of the ship as SVG text."""
     return svg(ship_at(row, T), whole=True).rstrip()
 
 
-def to_rgb(row: NDArray[Any], T: Tables) -> NDArray[np.uint8]:
+def to_rgb(row: NDArray[Any], T: GameTables) -> NDArray[np.uint8]:
     """Returns the picture of the ship as pixels, of one size for all ships of a preset."""
     return rgb(ship_at(row, T), whole=True)

@@ -51,6 +51,7 @@ from leafwise.envs.starship.tables import (
     HULL,
     MARGIN_ROWS,
     PARTS_PLACED,
+    REASONS,
     SEEN,
     STAGE_WEAPONS,
     VALUE,
@@ -324,3 +325,13 @@ def weighted_quality(terms):
     for n in range(6):
         total += TERM_WEIGHTS[n] * terms[n]
     return total
+
+
+@jit
+def potential(S, i, T):
+    """Returns the quality as it would be if the ship stood as it is, missing terms 0; 0 once it cannot be valid."""
+    if S[i, PARTS_PLACED] == 0 or S[i, REASONS] != 0:
+        return 0.0
+    load_planes(S, i, T)
+    measure_terms(S, i, T)
+    return weighted_quality(T.terms)

@@ -15,21 +15,9 @@ import numpy as np
 
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.rules import CHANCE, TERMINAL, copy_row
-from leafwise.envs.starship.board import ONE, ZERO, contiguous, load_planes, lowest
-from leafwise.envs.starship.legality import find_anchors
-from leafwise.envs.starship.quality import measure_terms, weighted_quality
-from leafwise.envs.starship.stages import put_request
-from leafwise.envs.starship.tables import ANCHORS, LIMIT, PARTS_PLACED, PHASE, QUEUE, REASONS, TURN
-from leafwise.envs.starship.turns import (
-    DECISION,
-    DRAW_HULL,
-    DRAW_REQUEST,
-    OVER,
-    drop_request,
-    first_rotation,
-    last_rotation,
-    settle,
-)
+from leafwise.envs.starship.quality import potential
+from leafwise.envs.starship.tables import TURN
+from leafwise.envs.starship.turns import DECISION, DRAW_HULL, DRAW_REQUEST, OVER, take_place, write_places
 
 STAGES = ("decision", "hull", "target", "request")
 
@@ -57,48 +45,26 @@ def stage(S, i, T):
     return turn + 1 if DRAW_HULL <= turn <= DRAW_REQUEST else 0
 
 
-@jit
+@jit(merged=True)
 def legal_actions(S, i, A, T):
     """Writes the legal places of the current request to `A`, ascending; returns how many."""
-    load_planes(S, i, T)
-    phase, entry = np.int64(S[i, PHASE]), np.int64(S[i, QUEUE]) - 1
-    part, limit, count = T.kinds[phase, entry // 4], T.P[phase, LIMIT], 0
-    for r in range(first_rotation(T, part, entry), last_rotation(T, part, entry)):
-        find_anchors(T, part, r)
-        w, h = T.size[part, r, 0], T.size[part, r, 1]
-        for y in range(T.grid):
-            left = T.B[ANCHORS, y + 1]
-            while left != ZERO:
-                x = lowest(left)
-                left &= left - ONE
-                if contiguous(T.B, T.grid, x, y, w, h, limit):
-                    A[count] = (r * T.grid + y) * T.grid + x
-                    count += 1
-    return count
+    return write_places(S, i, A, T.ship)
 
 
-@jit
+@jit(merged=True)
 def apply_action(S, i, a, j, T):
     """Copies row `i` to row `j` and places the current request there."""
     copy_row(S, i, j)
-    load_planes(S, j, T)
-    phase = np.int64(S[j, PHASE])
-    put_request(S, j, T, phase, T.kinds[phase, (np.int64(S[j, QUEUE]) - 1) // 4], np.int64(a))
-    drop_request(S, j)
-    settle(S, j, T)
+    take_place(S, j, T.ship, np.int64(a))
 
 
-@jit
+@jit(merged=True)
 def returns(S, i, T):
     """Returns the potential; at the end the quality."""
-    if S[i, PARTS_PLACED] == 0 or S[i, REASONS] != 0:
-        return 0.0
-    load_planes(S, i, T)
-    measure_terms(S, i, T)
-    return weighted_quality(T.terms)
+    return potential(S, i, T.ship)
 
 
-@jit
+@jit(merged=True)
 def final_quality(S, i, j, k, T):
     """Reward "terminal": the quality when the ship is finished, else 0."""
-    return returns(S, k, T) if S[k, TURN] == OVER else 0.0
+    return potential(S, k, T.ship) if S[k, TURN] == OVER else 0.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.jit import jit
-from leafwise.envs.starship.quality import TERM_WEIGHTS
+from leafwise.envs.starship.quality import TERM_WEIGHTS, potential
 from leafwise.envs.starship.rules import returns
 from leafwise.envs.starship.tables import (
     LOW,
@@ -41,17 +41,11 @@ BUDGETS = (
 
 
 @jit
-def potential(S, i, T):
-    """Returns the quality as it would be if the ship stood as it is; 0 once it cannot be valid any more."""
-    return returns(S, i, T)
-
-
-@jit
-def hopeful(S, i, T):
+def outlook(S, i, T):
     """Returns the potential, plus what an ordinary ship earns by the parts that are still to come."""
     if S[i, REASONS] != 0:
         return 0.0
-    value = returns(S, i, T)
+    value = potential(S, i, T)
     if S[i, TURN] == OVER:
         return value
     for k in range(len(BUDGETS)):
@@ -63,8 +57,14 @@ def hopeful(S, i, T):
     return min(1.0, value)
 
 
+@jit(merged=True)
+def hopeful(S, i, T):
+    """Returns the potential, plus what an ordinary ship earns by the parts that are still to come."""
+    return outlook(S, i, T.ship)
+
+
 def _evaluator(name: str, value: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Evaluator]:
     return lambda options: Evaluator(name=name, value=value, stage="request", low=0.0, high=1.0)
 
 
-SCORES = {"hopeful": _evaluator("hopeful", hopeful), "potential": _evaluator("potential", potential)}
+SCORES = {"hopeful": _evaluator("hopeful", hopeful), "potential": _evaluator("potential", returns)}

@@ -78,7 +78,10 @@ HULL, FLOOR, EAST, SOUTH, ANCHORS, SEEN, SPARE, OTHER = range(8)
 
 
 class Tables(NamedTuple):
-    """Catalogue, parameters and scratch of one generator; one set per thread."""
+    """Catalogue, parameters and scratch of one generator; one set per thread.
+
+    Its type is the same whatever the leaves of a search are, so that what takes it is compiled once for all of them.
+    """
 
     grid: int
     size: NDArray[np.int64]
@@ -105,6 +108,12 @@ class Tables(NamedTuple):
     """The hull's left, top, right and bottom while terms are measured; shape [4]."""
     terms: NDArray[np.float64]
     """The six terms of the quality; shape [6]."""
+
+
+class GameTables(NamedTuple):
+    """What the functions of the game's contract are handed; they pass `ship` on."""
+
+    ship: Tables
     stop: NDArray[np.uint8]
     """Not 0 once a search is to stop; shape [1]."""
     leaf: Any = ()
@@ -134,7 +143,6 @@ def new_tables(parameters: Parameters) -> Tables:
         place=np.zeros(2, dtype=np.uint64),
         box=np.zeros(4, dtype=np.int64),
         terms=np.zeros(6),
-        stop=np.zeros(1, dtype=np.uint8),
     )
 
 

@@ -46,6 +46,7 @@ from leafwise.envs.starship.tables import (
     TURN,
     VALUE,
     WEIGHTS,
+    GameTables,
     Tables,
     row_length,
 )
@@ -96,8 +97,9 @@ def drawn_targets(T: Tables) -> list[int]:
     return [stage for stage in KINDS if T.P[stage, LOW] != T.P[stage, HIGH]]
 
 
-def to_text(row: Row, T: Tables) -> str:
+def to_text(row: Row, tables: GameTables) -> str:
     """Returns a row as one line of text."""
+    T = tables.ship
     if row[TURN] == DRAW_HULL:
         return "key=0x" + hull_digits(row)
     phase = int(row[PHASE])
@@ -130,8 +132,9 @@ def wrong(expected: str, got: object) -> ValueError:
     return ValueError(f"starship: expected {expected}, got {str(got)[:60]!r}")
 
 
-def parse_row(text: str, T: Tables) -> Row:
+def parse_row(text: str, tables: GameTables) -> Row:
     """Returns the row of a position; raises ValueError for what is none."""
+    T = tables.ship
     S = np.zeros((1, row_length(PRESETS[PRESET_OF_GRID[T.grid]])), dtype=np.uint16)
     if text.startswith("key="):
         digits = re.fullmatch(rf"key=0x([0-9a-f]{{0,{HULL_DIGITS - 1}}})", text)
@@ -300,9 +303,9 @@ def _names(known: Mapping[str, int], text: str) -> list[str]:
     return names
 
 
-def outcome_name(before: Row, after: Row, T: Tables) -> str:
+def outcome_name(before: Row, after: Row, tables: GameTables) -> str:
     """Returns what chance drew: a digit, a target or a request; requests that are skipped alike are named together."""
-    phase = int(before[PHASE])
+    T, phase = tables.ship, int(before[PHASE])
     if before[TURN] == DRAW_TARGET:
         return str(after[TARGET + phase])
     rows = np.empty((1, len(before)), dtype=before.dtype)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from leafwise.envs.core.jit import jit
-from leafwise.envs.starship.board import ONE, ZERO, contiguous, lowest
+from leafwise.envs.starship.board import ONE, ZERO, contiguous, load_planes, lowest
 from leafwise.envs.starship.catalogue import CLEAR, COCKPIT, REACTOR, ROTATIONS
 from leafwise.envs.starship.legality import find_anchors
 from leafwise.envs.starship.stages import (
@@ -20,6 +20,7 @@ from leafwise.envs.starship.stages import (
     entry_usable,
     note_failure,
     phase_over,
+    put_request,
 )
 from leafwise.envs.starship.tables import (
     ANCHORS,
@@ -195,3 +196,33 @@ def settle(S, j, T):
             S[j, EXHAUSTED] |= np.uint16(1 << entry)
         S[j, SKIPS] += np.uint16(1)
         drop_request(S, j)
+
+
+@jit
+def write_places(S, i, A, T):
+    """Writes the legal places of the current request to `A`, ascending; returns how many."""
+    load_planes(S, i, T)
+    phase, entry = np.int64(S[i, PHASE]), np.int64(S[i, QUEUE]) - 1
+    part, limit, count = T.kinds[phase, entry // 4], T.P[phase, LIMIT], 0
+    for r in range(first_rotation(T, part, entry), last_rotation(T, part, entry)):
+        find_anchors(T, part, r)
+        w, h = T.size[part, r, 0], T.size[part, r, 1]
+        for y in range(T.grid):
+            left = T.B[ANCHORS, y + 1]
+            while left != ZERO:
+                x = lowest(left)
+                left &= left - ONE
+                if contiguous(T.B, T.grid, x, y, w, h, limit):
+                    A[count] = (r * T.grid + y) * T.grid + x
+                    count += 1
+    return count
+
+
+@jit
+def take_place(S, j, T, place):
+    """Places the current request of row `j` and carries the row on."""
+    load_planes(S, j, T)
+    phase = np.int64(S[j, PHASE])
+    put_request(S, j, T, phase, T.kinds[phase, (np.int64(S[j, QUEUE]) - 1) // 4], place)
+    drop_request(S, j)
+    settle(S, j, T)

@@ -55,7 +55,7 @@ def record(build: Build, seed: int) -> dict[str, Any]:
     started = time.process_time()
     state = build(seed)
     seconds = time.process_time() - started
-    figures = measured(np.array([state.row]), state.game.tables())
+    figures = measured(np.array([state.row]), state.game.tables().ship)
     terms = {name: figures[name] for name in TERMS}
     valid = bool(figures["quality"] > 0)
     return {"seed": seed, "quality": round(state.returns, 6), "valid": valid, **terms, "seconds": round(seconds, 5)}

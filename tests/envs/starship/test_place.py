@@ -25,7 +25,7 @@ SCOUT, CLASSIC = GAME, GAME.variant(preset="classic")
 def ship_bytes(game: leafwise.Game, row: np.ndarray[Any, Any], seed: int) -> str:
     """Returns the file of a finished row, as the generator would write it at attempt 0."""
     rows = np.array([row])
-    stats = dict(sorted({**measured(rows, game.tables()), **targets(rows)}.items()))
+    stats = dict(sorted({**measured(rows, game.tables().ship), **targets(rows)}.items()))
     return dump(ship_of_row(rows[0], Generator(game.options["preset"]).parameters, seed, 0, stats))
 
 

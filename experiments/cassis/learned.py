@@ -24,9 +24,10 @@ from leafwise.experiments.learned import MATCH_HEAD, match_row, openings, play_m
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
 from leafwise.training.oracle import TABLE_MB, Judged, value_keeping
+from leafwise.training.run import training_command
 
 HERE = Path(__file__).parent
-PROG = "python -m leafwise.experiments.cassis.learned"
+MODULE = "leafwise.experiments.cassis.learned"
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def judge_all(judged: Judged, model: str) -> dict[str, Any]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the study."""
-    config = parse(Config, sys.argv[1:] if arguments is None else arguments, PROG)
+    config = parse(Config, sys.argv[1:] if arguments is None else arguments, f"python -m {MODULE}")
     judged = every_position(game("cassis"))
     small = [judge_all(judged, model) for model in (config.small, *config.others, "")]
     results: dict[str, Any] = {"n6": small, "n8": []}
@@ -107,7 +108,7 @@ def main(arguments: list[str] | None = None) -> int:
             results["n8"].append({"depth": depth, **found})
             lines.append(match_row(f"depth {depth}", found))
             print(lines[-1], flush=True)
-    lines += ["", "Written by", "", f"    {PROG}"]
+    lines += ["", "Written by", "", f"    {training_command(MODULE, config)}"]
     write(Path(config.folder), results, lines)
     return 0
 

@@ -37,9 +37,10 @@ from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
 from leafwise.training.arena import FINAL_SEED
 from leafwise.training.oracle import TABLE_MB, Judged, critical_positions, value_keeping
+from leafwise.training.run import training_command
 
 HERE = Path(__file__).parent
-PROG = "python -m leafwise.experiments.trilobite.learned"
+MODULE = "leafwise.experiments.trilobite.learned"
 
 
 @dataclass(frozen=True)
@@ -150,7 +151,7 @@ def play_large(config: Config) -> tuple[list[dict[str, Any]], list[str]]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the study."""
-    config = parse(Config, sys.argv[1:] if arguments is None else arguments, PROG)
+    config = parse(Config, sys.argv[1:] if arguments is None else arguments, f"python -m {MODULE}")
     small, lines = judge_small(config)
     results: dict[str, Any] = {"board_3x3": small}
     lines = ["# Trilobite: learned leaves", "", *lines]
@@ -158,7 +159,7 @@ def main(arguments: list[str] | None = None) -> int:
         results["choices_7x6"], more = judge_large(config)
         results["games_7x6"], rest = play_large(config)
         lines += more + rest
-    write(Path(config.folder), results, [*lines, "Written by", "", f"    {PROG}"])
+    write(Path(config.folder), results, [*lines, "Written by", "", f"    {training_command(MODULE, config)}"])
     return 0
 
 

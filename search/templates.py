@@ -227,7 +227,7 @@ def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
     if ident not in _COMPILED:
         name = f"{game.name}_{value.__qualname__}_" + "_".join(f"{v}" for v in fixed.values())
         room: Path = evaluator.room or game.room
-        fetch = evaluator.fetch or nothing_to_fetch
+        fetch = evaluator.fetch or specialise(nothing_to_fetch, name, {}, room, inline=True)
         scope = {**game.rules.injected(), "value": value, "fetch": fetch, **fixed}
         scope["legal_actions"] = scope.get("candidates", scope["legal_actions"])  # a search may consider fewer
         for helper in (finished_value, is_leaf, leaf_value, arrive, last_step):

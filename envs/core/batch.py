@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.jit import jit, specialise
+from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL, Rules, copy_row
 from leafwise.envs.core.stream import below, u64
 
@@ -63,13 +63,11 @@ class Buffers(NamedTuple):
     """[3]: what to do about AUTORESET, ON_ILLEGAL and SEATING."""
 
 
-@jit(inline=True)
 def no_opponent(S, i, o, L, P, R, T):
     """Stands in where one player plays alone; never reached."""
     return L[0]
 
 
-@jit(inline=True)
 def no_reward(S, i, j, k, T):
     """Stands in for the difference of returns, which needs no rows; never reached."""
     return 0.0
@@ -223,11 +221,11 @@ def compiled_batch(
 ) -> Compiled:
     """Returns the compiled step of a game; `name` must tell game, reward and opponent.
 
-    `opponent` is compiled, or the template `random_action`; `other_reward` is one of `game.rewards`, or None for
+    `opponent` is compiled, or the template `random_action` or `no_opponent`; `other_reward` is one of `game.rewards`, or None for
     the difference of returns; `return_range` is player 0's.
     """
-    if opponent is random_action:
-        opponent = specialise(random_action, name, rules.injected(), room)
+    if opponent in (random_action, no_opponent):
+        opponent = specialise(opponent, name, rules.injected(), room)
     return _specialised(rules, name, room, opponent, other_reward, return_range, plain=False)
 
 
@@ -253,7 +251,10 @@ def _specialised(
 ) -> Compiled:
     scope: dict[str, Any] = dict(rules.injected())
     scope |= {"opponent_action": opponent}
-    scope |= {"OTHER_REWARD": other_reward is not None, "other_reward": other_reward or no_reward}
+    scope |= {
+        "OTHER_REWARD": other_reward is not None,
+        "other_reward": other_reward or specialise(no_reward, name, {}, room, plain=plain),
+    }
     scope |= {"LOW": return_range[0], "HIGH": return_range[1]}
     for template in (play_on, begin, show, refused, act):
         # inlined: handing all the arrays on costs more than the work

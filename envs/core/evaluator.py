@@ -75,7 +75,6 @@ def with_own(fields: Any, path: str) -> Any:
     return fields._replace(**{name: with_own(part, inner) if inner else part.copy()})
 
 
-@jit(inline=True)
 def nothing_to_fetch(S, i, T):
     """The `fetch` of an evaluator whose tables stay in the cache."""
 

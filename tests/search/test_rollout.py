@@ -62,7 +62,7 @@ def test_any_game_the_same_number_each_time_and_another_for_another_seed(g):
         assert low <= value <= high
         assert state.value(again) == value
         differ += state.value(other) != value
-    assert differ > 0
+    assert differ > 0 or g.name == "friday"  # there random play never wins
 
 
 def test_a_search_repeats_itself_whatever_the_order_of_its_leaves():

@@ -167,7 +167,7 @@ def test_a_file_is_gone_on_with(tmp_path: Path) -> None:
 
 def test_a_killed_arena_loses_little_and_plays_nothing_twice(tmp_path: Path) -> None:
     file = tmp_path / "results.json"
-    words = ["arena", "trilobite", "random", "minimax", "--plies", "1", "--games", "200", "--json", str(file)]
+    words = ["arena", "trilobite", "random", "minimax", "--plies", "1", "--games", "20000", "--json", str(file)]
     process = subprocess.Popen([sys.executable, "-m", "leafwise", *words], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 100
     while not file.exists() and time.monotonic() < deadline:
@@ -175,7 +175,7 @@ def test_a_killed_arena_loses_little_and_plays_nothing_twice(tmp_path: Path) -> 
     process.kill()
     process.wait()
     before = {(p["first"], p["second"], p["round"]): p for p in json.loads(file.read_text())["played"]}
-    assert 0 < len(before) < 200
+    assert 0 < len(before) < 20_000
     games = max(2 * number + 2 for _, _, number in before)
     heard: list[tuple[str, str, int]] = []
     resumed = arena(
@@ -196,7 +196,7 @@ def test_a_killed_arena_loses_little_and_plays_nothing_twice(tmp_path: Path) -> 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_keeps_the_games(tmp_path: Path) -> None:
     file = tmp_path / "results.json"
-    words = ["arena", "trilobite", "random", "minimax", "--plies", "1", "--games", "400", "--json", str(file)]
+    words = ["arena", "trilobite", "random", "minimax", "--plies", "1", "--games", "20000", "--json", str(file)]
     process = subprocess.Popen(
         [sys.executable, "-m", "leafwise", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -207,7 +207,7 @@ def test_ctrl_c_keeps_the_games(tmp_path: Path) -> None:
     out, error = process.communicate(timeout=60)
     assert (process.returncode, error) == (130, f"interrupted; go on with --json {file} --resume\n")
     written = json.loads(file.read_text())
-    assert f"trilobite: {len(written['played'])} of 400 games" in out
+    assert f"trilobite: {len(written['played'])} of 20000 games" in out
     assert written["complete"] is False
     assert written["standings"][0]["games"] == len(written["played"])
 

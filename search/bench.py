@@ -166,6 +166,7 @@ def bench_threads(game: Game, seconds: float = 0.5, at_least: float = 0.05, thre
     repeats each, so that the load of the machine meets both.
     """
     state, depth = game.new(0), 1
+    Search(game, game.score(), depth)(state)  # loads the compiled code
     while Search(game, game.score(), depth)(state).seconds < at_least and depth < 12:
         depth += 1
     searches = [Search(game, game.score(), depth, threads=n) for n in (1, threads)]

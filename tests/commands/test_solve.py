@@ -94,6 +94,14 @@ def test_wrong_input_gets_one_line(
     assert said.count("\n") == 1
 
 
+def test_an_empty_standard_input_asks_for_the_start(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    assert main(["cassis", "--n", "5"]) == 0
+    assert "value  draw" in capsys.readouterr().out
+
+
 def test_a_bad_line_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "positions.txt"
     path.write_text("1\n2\nx\n")

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -178,7 +179,10 @@ def main(arguments: list[str]) -> int:
         fail("expected --moves or --file, got both")
     with one_line_errors():
         solver = exact_solver(game, config.table_mb)
-    if config.moves is not None or (not config.file and sys.stdin.isatty()):
+    one = config.moves is not None or (not config.file and sys.stdin.isatty())
+    many = iter(()) if one else positions(config)
+    first = next(many, None)
+    if one or (first is None and not config.file):  # nothing at standard input: the start, as at a terminal
         text = config.moves or ""
         with one_line_errors():
             state = read_position(game, text)
@@ -188,7 +192,7 @@ def main(arguments: list[str]) -> int:
         else:
             show(state, solution)
         return INTERRUPTED if interrupted else 0
-    for number, text in positions(config):
+    for number, text in chain([first] if first else [], many):
         with one_line_errors():
             try:
                 state = read_position(game, text)

@@ -33,6 +33,7 @@ from leafwise.envs.registry import game as find_game
 from leafwise.models.files import load_network, model_path, save_network
 from leafwise.models.ntuple import NTupleNetwork, Shape, features, parse_tuples
 from leafwise.training.games import SELECTION_SEED, play_games
+from leafwise.training.loop import check_ranges
 from leafwise.training.run import (
     Interruption,
     RunFolder,
@@ -103,16 +104,12 @@ class Config:
 
 def check(config: Config) -> None:
     """Raises ValueError for an option out of range."""
-    ranges: dict[str, tuple[float, float]] = {
+    check_ranges(config, {
         "moves": (1, 1e13), "rate": (1e-9, 1), "final_rate": (1e-9, 1), "hold": (0, 1), "decay": (0, 1), "restart": (0, 1e9),
         "seed": (0, SELECTION_SEED - 1), "interval": (1, 1e9), "evaluate_every": (1, 1e9), "evaluate_games": (2, 100_000),
         "checkpoint_seconds": (0, 1e9), "target_depth": (0, DEEPEST), "optimism": (-1e9, 1e9), "actors": (1, 64),
         "power": (1e-3, 1),
-    }  # fmt: skip
-    for name, (low, high) in ranges.items():
-        if not low <= getattr(config, name) <= high:
-            flag = "--" + name.replace("_", "-")
-            raise ValueError(f"expected {flag} of {low:g} to {high:g}, got {getattr(config, name)!r}")
+    })  # fmt: skip
 
 
 def shape_of(config: Config, game: Game) -> Shape:

@@ -28,15 +28,7 @@ def manhattan_distance(position: Any, target: Any) -> Any:
 
 
 class BaseAI:
-    """What the course's players derive from."""
-
-    def getMove(self, grid: Any) -> Any:  # noqa: N802
-        """Returns a cell to move to; overridden by every player."""
-        raise NotImplementedError
-
-    def getTrap(self, grid: Any) -> Any:  # noqa: N802
-        """Returns a cell to throw at; overridden by every player."""
-        raise NotImplementedError
+    """What the course's players derive from; a player brings getMove(grid) and getTrap(grid)."""
 
 
 def supply(folder: Path) -> None:

@@ -132,7 +132,7 @@ class Search:
             cutoff: decisions less probable than this are leaves (0: exact; above 0: approximate).
             nodes: most decisions searched at each depth, the root included: what is left of them is shared out evenly among the
                 actions of a decision and by probability among outcomes, and where less than one is left, a decision is a leaf
-                (approximate; default: no limit).
+                (approximate; 0: no limit; default: `game.search_nodes`, which is 0 in most games, with `seconds` no limit).
             width: most actions searched at a decision, the best by one-ply value; the root keeps all, and so do decisions
                 with one decision to go (approximate; default: no limit).
             candidates: the actions considered, one of `game.candidates` (approximate; default: all legal ones).
@@ -143,6 +143,8 @@ class Search:
 
         Raises ValueError for options out of range, or an evaluator of another game.
         """
+        if nodes is None:
+            nodes = game.search_nodes if seconds is None and not cutoff else 0
         self.settings = Settings(
             depth=depth,
             seconds=seconds,
@@ -294,7 +296,7 @@ class Search:
 
     def _share(self, actions: int) -> None:
         """Shares the limit of work out among so many root actions."""
-        if self.settings.nodes is not None:
+        if self.settings.nodes:
             cutoff, toll = self.settings.share(actions)
             for search in self._crew:
                 search._B = search._B._replace(options=search._B.options._replace(cutoff=cutoff, toll=toll))

@@ -40,7 +40,7 @@ class Settings:
     star2: bool = False
     deepening: bool = False
     cutoff: float = 0.0
-    nodes: int | None = None
+    nodes: int = 0
     width: int | None = None
     all_values: bool = True
     batched: bool = False
@@ -59,9 +59,9 @@ class Settings:
         if not 0 <= self.cutoff < 1:
             raise ValueError(f"search: expected a cutoff in [0, 1), got {self.cutoff!r}")
         nodes = self.nodes
-        if nodes is not None and (isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1):
-            raise ValueError(f"search: expected nodes of at least 1, got {nodes!r}")
-        if nodes is not None and self.cutoff:
+        if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
+            raise ValueError(f"search: expected nodes of at least 0, got {nodes!r}")
+        if nodes and self.cutoff:
             raise ValueError(f"search: expected a cutoff or nodes, got {self.cutoff!r} and {nodes!r}")
         width = self.width
         if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 1):
@@ -94,7 +94,7 @@ class Settings:
 
         With `nodes`, where k more decisions may be searched a decision is reached with a probability of k tolls.
         """
-        if self.nodes is None:
+        if not self.nodes:
             return self.cutoff, 0.0
         toll = 1.0 / self.nodes
         if actions:

@@ -71,6 +71,8 @@ class Game:
     """(row, T) -> several lines for a terminal; None: the one-line text."""
     search_depth: int = 3
     """Decisions that a search without a clock looks ahead unless it is told."""
+    search_nodes: int = 0
+    """Decisions that a search without a clock searches at most unless it is told; 0: no limit."""
     decisions_per_depth: int = 1
     """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
     dtype: Any = np.uint64

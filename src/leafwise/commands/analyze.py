@@ -34,7 +34,7 @@ class Config:
     leaf: str = ""
     """Leaf: a hand-made score, `learned`, rollout:n=20, a run folder or a model file (default: the game's score)."""
     depth: int = 0
-    """Decisions looked ahead (0: 3, for Starship 1, or with --seconds as many as there is time for)."""
+    """Decisions looked ahead (0: 3, for Friday 2, for Starship 1, or with --seconds as many as there is time for)."""
     seconds: float = 0.0
     """Seconds per position, after warm-up (0: no limit)."""
     options: str = ""

@@ -87,7 +87,7 @@ class Search:
     """Searches a fixed number of decisions deep, or deeper and deeper until the time is up.
 
     One instance serves one thread. Exact: expectiminimax over max, min and chance nodes, whose values no option changes
-    but `cutoff`, `width` and `candidates`.
+    but `cutoff`, `rare`, `width` and `candidates`.
     """
 
     def __init__(
@@ -104,6 +104,7 @@ class Search:
         star2: bool = False,
         deepening: bool = False,
         cutoff: float = 0.0,
+        rare: float = 0.0,
         width: int | None = None,
         candidates: str | None = None,
         batched: bool | None = None,
@@ -129,6 +130,8 @@ class Search:
             deepening: also without `seconds` searches depth after depth, for the order of actions (exact; off by default,
                 since one-ply values order the actions of most games well enough).
             cutoff: decisions less probable than this are leaves (0: exact; above 0: approximate).
+            rare: outcomes of chance less probable than this are valued at once by the leaf, the others are searched (0: exact;
+                above 0: approximate).
             width: most actions searched at a decision, the best by one-ply value; the root keeps all, and so do decisions
                 with one decision to go (approximate; default: no limit).
             candidates: the actions considered, one of `game.candidates` (approximate; default: all legal ones).
@@ -149,6 +152,7 @@ class Search:
             star2=star2,
             deepening=deepening,
             cutoff=cutoff,
+            rare=rare,
             width=width,
             batched=evaluator.value is None if batched is None else batched,
             threads=threads,
@@ -165,7 +169,7 @@ class Search:
             self._frontier = Frontier(game, evaluator, self._T, cutoff=cutoff)
         else:
             compiled = compiled_search(game, evaluator)
-            self._plain = compiled.depth_first if not self._prunes and width is None else None
+            self._plain = compiled.depth_first if not self._prunes and width is None and not rare else None
             self._windowed = compiled.alpha_beta
         options = self.settings.options(game, *bounds(game, evaluator))
         self._S, self._B = make_buffers(game, depth, self.settings.entries(game), whole_rows, options)

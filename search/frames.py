@@ -63,6 +63,10 @@ class Buffers(NamedTuple):
     """Transposition table, [entries, 4], a power of two of them; one entry is no table. Columns: `leafwise.search.table`."""
     proven: NDArray[np.float64]
     """The same memory read as floats."""
+    leaves: NDArray[np.uint64]
+    """Memory of leaves valued before, [entries, 2]: second hash of the row, value; one entry is none. Alpha-beta alone."""
+    leaf_values: NDArray[np.float64]
+    """The same memory read as floats."""
     rows: NDArray[Any]
     """The whole row of each entry, [entries, width], so that no hash can err; one entry: hashes are trusted."""
     options: Options
@@ -87,6 +91,8 @@ class Options(NamedTuple):
     killers: bool
     probe_from: int
     """Least depth left at which chance nodes probe their outcomes first (Star2)."""
+    rare: float
+    """Outcomes less probable than this are valued at once, by the leaf (approximate; alpha-beta alone)."""
     width: int
     """Most actions searched at a decision with two or more decisions to go (approximate)."""
 

@@ -32,6 +32,7 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "seconds": float,
     "table_mb": float,
     "cutoff": float,
+    "rare": float,
     "width": int,
     "candidates": str,
     "pruning": switch,

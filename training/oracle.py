@@ -42,7 +42,7 @@ class Judged:
     def choices(self, evaluator: Evaluator, depth: int, seed: int = 0) -> NDArray[np.int64]:
         """Returns what a search of that depth plays in each position; ties are broken from `seed`."""
         actions = np.zeros(len(self.rows), dtype=np.int64)
-        table = new_table(self.game, depth, seed)
+        table = new_table(self.game, depth, seed, evaluator)
         kernels(self.game, evaluator).choose_actions(table, self.rows, depth, actions, self.game.tables(evaluator))
         return actions
 

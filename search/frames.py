@@ -18,7 +18,7 @@ NODES, LEAVES, HITS, FAILED = 0, 1, 2, 3
 
 STOPPED, NO_ROWS = 1, 2
 
-POLL = 1023
+POLL = 63
 """The stop byte is read at every decision whose number has these bits clear."""
 
 NEXT, END, DEPTH, ROW, FREE, KIND, HASH, CHECK = 0, 1, 2, 3, 4, 5, 6, 7
@@ -79,6 +79,8 @@ class Options(NamedTuple):
     """Decisions reached with a smaller probability than this are leaves (0: exact)."""
     generation: np.uint64
     """Entries of the table that have another number are old."""
+    recall: bool
+    """Whether old entries count too."""
     prune: bool
     least: float
     """No leaf is worth less than `least` or more than `most` (infinite: not known, and no pruning at chance nodes)."""

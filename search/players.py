@@ -40,6 +40,7 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "deepening": switch,
     "batched": switch,
     "threads": int,
+    "clock": str,
 }
 """Options of `Search` that a player's text may hold, and what reads them."""
 

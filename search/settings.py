@@ -17,8 +17,9 @@ MAX_THREADS = 256
 NEVER = 1 << 62
 TABLE_MB = 16.0
 """Size of the table where pruning is on and nothing else is said."""
-LEAF_ENTRIES = 1 << 15
+LEAF_ENTRIES = 1 << 12
 """Most leaves that are remembered beside a table."""
+CLOCKS = ("wall", "cpu")
 ORDERINGS = ("table", "values", "killers")
 TABLE_FROM = 2
 """Least depth left at which the table pays."""
@@ -45,6 +46,7 @@ class Settings:
     all_values: bool = True
     batched: bool = False
     threads: int = 1
+    clock: str = "wall"
     whole_rows: bool = False
 
     def check(self) -> None:
@@ -66,6 +68,10 @@ class Settings:
         threads = self.threads
         if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
             raise ValueError(f"search: expected 1 to {MAX_THREADS} threads, got {threads!r}")
+        if self.clock not in CLOCKS:
+            raise ValueError(f"search: expected a clock among {', '.join(CLOCKS)}, got {self.clock!r}")
+        if self.clock == "cpu" and (threads > 1 or self.batched):
+            raise ValueError(f"search: expected the clock cpu with one thread and not batched, got {threads!r} threads")
         if self.batched and (self.pruning or self.table_mb or width is not None or threads > 1 or self.rare):
             got = f"{self.pruning!r}, {self.table_mb!r}, {width!r}, {threads!r} and {self.rare!r}"
             raise ValueError(
@@ -93,6 +99,7 @@ class Settings:
         return Options(
             cutoff=float(self.cutoff),
             generation=np.uint64(0),
+            recall=self.seconds is not None,
             prune=self.prunes(game),
             least=least,
             most=most,

@@ -44,6 +44,7 @@ from leafwise.search.frames import (
     ZERO,
     open_frame,
 )
+from leafwise.search.root import search_root
 from leafwise.search.table import DATA, DEPTH_MASK, LOW, find_entry, second_hash, store_entry
 
 EVALUATE, RETURNS, TRIPLE = 0, 1, 2
@@ -250,7 +251,7 @@ def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
         scope["legal_actions"] = scope.get("candidates", scope["legal_actions"])  # a search may consider fewer
         for helper in (finished_value, is_leaf, leaf_value, seen_value, arrive, settle_rare, last_step):
             scope[helper.__name__] = specialise(helper, name, scope, room, inline=True)
-        for template in (depth_first, alpha_beta):
+        for template in (depth_first, alpha_beta, search_root):
             scope[template.__name__] = specialise(template, name, scope, room)
-        _COMPILED[ident] = SimpleNamespace(**{k: scope[k] for k in ("depth_first", "alpha_beta", "leaf_value")})
+        _COMPILED[ident] = SimpleNamespace(**{k: scope[k] for k in ("depth_first", "alpha_beta", "search_root", "leaf_value")})
     return _COMPILED[ident]

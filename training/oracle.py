@@ -71,8 +71,12 @@ def value_keeping(solver: Solver, state: State) -> NDArray[np.bool_]:
 
 
 def judge_of(game: Game, n: int, plies: tuple[int, int]) -> Judged | None:
-    """Returns n critical positions that judge a run, None where none are asked for or the game has no solver."""
+    """Returns n critical positions that judge a run; None where none are asked for or the variant has no exact solver."""
     if n == 0 or importlib.util.find_spec(f"{game.module}.solver") is None:
+        return None
+    try:
+        exact_solver(game, TABLE_MB)
+    except ValueError:
         return None
     return critical_positions(game, n, SELECTION_SEED, plies)
 

@@ -12,6 +12,7 @@ from leafwise.models.files import leaf
 from leafwise.search.players import Player, player
 from leafwise.training.arena import play_game
 from leafwise.training.elo import Unit, rate
+from leafwise.training.ladder import SELECTION_SEEDS
 from leafwise.training.oracle import SELECTION_SEED
 
 SAMPLES = 200
@@ -37,7 +38,7 @@ class Rungs:
         """Plays player a, made by `make`, against rung b on the seeds of evaluation `number`."""
         units = []
         for k in range(self.pairs):
-            seed = SELECTION_SEED + (number * self.pairs + k) % SELECTION_SEED // 9
+            seed = SELECTION_SEED + (number * self.pairs + k) % SELECTION_SEEDS
             own, other = make(seed), self.named(b)(seed + 1)
             scores = [play_game(self.game, seats, seed, seat)[0] for seat, seats in enumerate(((own, other), (other, own)))]
             units.append(Unit(a, b, 1 + float(np.sign(scores).mean()), 2))

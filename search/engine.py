@@ -15,7 +15,7 @@ from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.search.alpha_beta import bounds
-from leafwise.search.background import Background, share_out
+from leafwise.search.background import Alarm, Background, share_out
 from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES
 from leafwise.search.frontier import Frontier
 from leafwise.search.settings import MAX_DEPTH, ORDERINGS, ROUNDED, Settings, make_buffers
@@ -87,7 +87,7 @@ class Search:
     """Searches a fixed number of decisions deep, or deeper and deeper until the time is up.
 
     One instance serves one thread. Exact: expectiminimax over max, min and chance nodes, whose values no option changes
-    but `cutoff`, `nodes`, `width` and `candidates`.
+    but `cutoff`, `nodes`, `rare`, `width` and `candidates`.
     """
 
     def __init__(
@@ -105,10 +105,12 @@ class Search:
         deepening: bool = False,
         cutoff: float = 0.0,
         nodes: int | None = None,
+        rare: float = 0.0,
         width: int | None = None,
         candidates: str | None = None,
         batched: bool | None = None,
         threads: int = 1,
+        clock: str = "wall",
         whole_rows: bool = False,
     ) -> None:
         """Compiles the search, or finds it in the cache.
@@ -133,12 +135,15 @@ class Search:
             nodes: most decisions searched at each depth, the root included: what is left of them is shared out evenly among the
                 actions of a decision and by probability among outcomes, and where less than one is left, a decision is a leaf
                 (approximate; 0: no limit; default: `game.search_nodes`, which is 0 in most games, with `seconds` no limit).
+            rare: outcomes of chance less probable than this are valued at once by the leaf, the others are searched (0: exact;
+                above 0: approximate).
             width: most actions searched at a decision, the best by one-ply value; the root keeps all, and so do decisions
                 with one decision to go (approximate; default: no limit).
             candidates: the actions considered, one of `game.candidates` (approximate; default: all legal ones).
             batched: grow the tree first and value its leaves in batches (exact; without pruning, table and width; default: only for
                 an evaluator that has no compiled value).
             threads: share the root actions among so many threads, each with memory of its own (exact).
+            clock: what `seconds` are, "wall" time or "cpu" time of the thread that searches, for measurements on a busy machine.
             whole_rows: the table compares whole positions instead of trusting 93 bits of hashes; for tests.
 
         Raises ValueError for options out of range, or an evaluator of another game.
@@ -156,9 +161,11 @@ class Search:
             deepening=deepening,
             cutoff=cutoff,
             nodes=nodes,
+            rare=rare,
             width=width,
             batched=evaluator.value is None if batched is None else batched,
             threads=threads,
+            clock=clock,
             whole_rows=whole_rows,
         )
         self.settings.check()
@@ -173,8 +180,8 @@ class Search:
             self._frontier = Frontier(game, evaluator, self._T, cutoff=least, toll=toll)
         else:
             compiled = compiled_search(game, evaluator)
-            self._plain = compiled.depth_first if not self._prunes and width is None else None
-            self._windowed = compiled.alpha_beta
+            self._plain = compiled.depth_first if not self._prunes and width is None and not rare else None
+            self._windowed, self._root_search = compiled.alpha_beta, compiled.search_root
         options = self.settings.options(game, *bounds(game, evaluator))
         self._S, self._B = make_buffers(game, depth, self.settings.entries(game), whole_rows, options)
         alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
@@ -212,7 +219,10 @@ class Search:
             search._B.counts[:] = 0
 
     def _forget(self) -> None:
-        """Makes the entries of the table old, so that a search does not depend on those before it."""
+        """Makes the entries of the table old: they give way, and count only against the clock.
+
+        So a search of given depth does not depend on those before it, and one with `seconds` goes on from them.
+        """
         generation = (int(self._B.options.generation) + 1) % GENERATIONS
         if generation == 0:
             self._B.table[:] = 0
@@ -248,18 +258,17 @@ class Search:
                 found = self._root(state, depth, start, found)
             assert found is not None
             return found
+        begun = time.thread_time()
         best = self._root(state, 1, start)
-        left = self.seconds - (time.perf_counter() - start)
-        timer = threading.Timer(max(left, 0.0), self.stop)
-        timer.daemon = True
-        timer.start()
+        spent = time.perf_counter() - start if self.settings.clock == "wall" else time.thread_time() - begun
+        alarm = Alarm(self.seconds - spent, self.stop, self.settings.clock)
         try:
             for depth in range(2, self.depth + 1):
                 best = self._root(state, depth, start, best)
         except Stopped:
             pass
         finally:
-            timer.cancel()
+            alarm.cancel()
         return best
 
     def _root(self, state: State, depth: int, start: float, before: Result | None = None) -> Result:
@@ -278,7 +287,10 @@ class Search:
             if before is not None and self._prunes:
                 actions.sort(key=lambda a: -before.values[a])
             self._share(len(actions))
-            values, upper_bounds = self._shared_out(state, actions, depth)
+            if self._plain is None and self.settings.threads == 1:
+                values, upper_bounds = self._in_turn(actions, depth)
+            else:
+                values, upper_bounds = self._shared_out(state, actions, depth)
             value = max(values.values())
         exact = [a for a in values if a not in upper_bounds]
         return Result(
@@ -309,6 +321,16 @@ class Search:
         if state.is_chance:  # its children are outcomes
             return value, {}
         return sign * value, {a: sign * v for a, v in zip(self._considered(), children, strict=True)}
+
+    def _in_turn(self, actions: list[int], depth: int) -> tuple[dict[int, float], frozenset[int]]:
+        """Returns the values of root actions and which are only bounds, by one compiled call."""
+        values, is_bound = np.zeros(len(actions)), np.zeros(len(actions), dtype=np.bool_)
+        rounding = ROUNDING if self.game.max_stages else 0.0
+        exact = self.settings.all_values or not self._prunes
+        self._root_search(self._S, self._B, np.array(actions), values, is_bound, depth, exact, rounding, self._T)
+        self._check(depth)
+        found = sorted(zip(actions, values.tolist(), is_bound.tolist(), strict=True))
+        return {a: value for a, value, _ in found}, frozenset(a for a, _, bound in found if bound)
 
     def _shared_out(self, state: State, actions: list[int], depth: int) -> tuple[dict[int, float], frozenset[int]]:
         """Returns the values of root actions and which are only bounds; every thread takes the next when it is free."""

@@ -20,7 +20,7 @@ COUNTS = 5
 
 STOPPED, NO_ROWS = 1, 2
 
-POLL = 1023
+POLL = 63
 """The stop byte is read at every decision whose number has these bits clear."""
 
 NEXT, END, DEPTH, ROW, FREE, KIND, HASH, CHECK = 0, 1, 2, 3, 4, 5, 6, 7
@@ -67,6 +67,10 @@ class Buffers(NamedTuple):
     """Transposition table, [entries, 4], a power of two of them; one entry is no table. Columns: `leafwise.search.table`."""
     proven: NDArray[np.float64]
     """The same memory read as floats."""
+    leaves: NDArray[np.uint64]
+    """Memory of leaves valued before, [entries, 2]: second hash of the row, value; one entry is none. Alpha-beta alone."""
+    leaf_values: NDArray[np.float64]
+    """The same memory read as floats."""
     rows: NDArray[Any]
     """The whole row of each entry, [entries, width], so that no hash can err; one entry: hashes are trusted."""
     options: Options
@@ -82,6 +86,8 @@ class Options(NamedTuple):
     action keeps it all)."""
     generation: np.uint64
     """Entries of the table that have another number are old."""
+    recall: bool
+    """Whether old entries count too."""
     prune: bool
     least: float
     """No leaf is worth less than `least` or more than `most` (infinite: not known, and no pruning at chance nodes)."""
@@ -94,6 +100,8 @@ class Options(NamedTuple):
     killers: bool
     probe_from: int
     """Least depth left at which chance nodes probe their outcomes first (Star2)."""
+    rare: float
+    """Outcomes less probable than this are valued at once, by the leaf (approximate; alpha-beta alone)."""
     width: int
     """Most actions searched at a decision with two or more decisions to go (approximate)."""
 

@@ -33,6 +33,7 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "table_mb": float,
     "cutoff": float,
     "nodes": int,
+    "rare": float,
     "width": int,
     "candidates": str,
     "pruning": switch,
@@ -40,6 +41,7 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "deepening": switch,
     "batched": switch,
     "threads": int,
+    "clock": str,
 }
 """Options of `Search` that a player's text may hold, and what reads them."""
 

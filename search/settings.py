@@ -19,6 +19,9 @@ ROUNDED = 1 - 1e-9
 """What rounding leaves of a toll at least."""
 TABLE_MB = 16.0
 """Size of the table where it pays and nothing else is said: where pruning is on, or an action can cost no depth."""
+LEAF_ENTRIES = 1 << 12
+"""Most leaves that are remembered beside a table."""
+CLOCKS = ("wall", "cpu")
 ORDERINGS = ("table", "values", "killers")
 TABLE_FROM = 2
 """Least depth left at which the table pays; 1 where an action can cost no depth."""
@@ -41,10 +44,12 @@ class Settings:
     deepening: bool = False
     cutoff: float = 0.0
     nodes: int = 0
+    rare: float = 0.0
     width: int | None = None
     all_values: bool = True
     batched: bool = False
     threads: int = 1
+    clock: str = "wall"
     whole_rows: bool = False
 
     def check(self) -> None:
@@ -63,15 +68,23 @@ class Settings:
             raise ValueError(f"search: expected nodes of at least 0, got {nodes!r}")
         if nodes and self.cutoff:
             raise ValueError(f"search: expected a cutoff or nodes, got {self.cutoff!r} and {nodes!r}")
+        if not 0 <= self.rare <= 1:
+            raise ValueError(f"search: expected rare in [0, 1], got {self.rare!r}")
         width = self.width
         if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 1):
             raise ValueError(f"search: expected a width of at least 1, got {width!r}")
         threads = self.threads
         if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
             raise ValueError(f"search: expected 1 to {MAX_THREADS} threads, got {threads!r}")
-        if self.batched and (self.pruning or self.table_mb or width is not None or threads > 1):
-            got = f"{self.pruning!r}, {self.table_mb!r}, {width!r} and {threads!r}"
-            raise ValueError(f"search: expected batched without pruning, table_mb, width and more threads, got {got}")
+        if self.clock not in CLOCKS:
+            raise ValueError(f"search: expected a clock among {', '.join(CLOCKS)}, got {self.clock!r}")
+        if self.clock == "cpu" and (threads > 1 or self.batched):
+            raise ValueError(f"search: expected the clock cpu with one thread and not batched, got {threads!r} threads")
+        if self.batched and (self.pruning or self.table_mb or width is not None or threads > 1 or self.rare):
+            got = f"{self.pruning!r}, {self.table_mb!r}, {width!r}, {threads!r} and {self.rare!r}"
+            raise ValueError(
+                f"search: expected batched without pruning, table_mb, width, more threads and rare, got {got}"
+            )
         for name in self.ordering:
             if name not in ORDERINGS:
                 raise ValueError(f"search: expected an ordering among {', '.join(ORDERINGS)}, got {name!r}")
@@ -107,6 +120,7 @@ class Settings:
             cutoff=float(self.cutoff),
             toll=0.0,
             generation=np.uint64(0),
+            recall=self.seconds is not None,
             prune=self.prunes(game),
             least=least,
             most=most,
@@ -115,6 +129,7 @@ class Settings:
             values_from=VALUES_FROM if "values" in self.ordering else NEVER,
             killers="killers" in self.ordering,
             probe_from=PROBE_FROM if self.star2 else NEVER,
+            rare=float(self.rare),
             width=self.width or NEVER,
         )
 
@@ -125,6 +140,7 @@ def make_buffers(game: Game, depth: int, entries: int, whole_rows: bool, options
     n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
     frames = (levels + 1) * (1 + game.max_stages)
     table = np.zeros((entries, ENTRY_BYTES // 8), dtype=np.uint64)
+    leaves = np.zeros((min(entries, LEAF_ENTRIES), 2), dtype=np.uint64)
     return game.rows(n), Buffers(
         P=np.zeros(n),
         A=np.zeros((frames, game.max_actions), dtype=np.int64),
@@ -136,6 +152,8 @@ def make_buffers(game: Game, depth: int, entries: int, whole_rows: bool, options
         counts=np.zeros(COUNTS, dtype=np.int64),
         table=table,
         proven=table.view(np.float64),
+        leaves=leaves,
+        leaf_values=leaves.view(np.float64),
         rows=game.rows(entries if whole_rows else 1),
         options=options,
     )

@@ -18,7 +18,7 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL
 from leafwise.envs.core.stream import mix
-from leafwise.search.alpha_beta import alpha_beta, last_step
+from leafwise.search.alpha_beta import alpha_beta, last_step, settle_rare
 from leafwise.search.frames import (
     AVERAGE,
     BEST,
@@ -46,9 +46,12 @@ from leafwise.search.frames import (
     ZERO,
     open_frame,
 )
+from leafwise.search.root import search_root
 from leafwise.search.table import DATA, DEPTH_MASK, LOW, find_entry, second_hash, store_entry
 
 EVALUATE, RETURNS, TRIPLE = 0, 1, 2
+HIGH_BITS = np.uint64(20)
+"""The bits of a hash from here on say where a leaf is remembered."""
 
 
 def depth_first(S, B, i, top, depth, T):
@@ -159,7 +162,7 @@ def arrive(S, B, f, row, top, left, reach, T):
     if cut or (left == 0 and is_leaf(S, row, T)):
         B.counts[LEAVES] += 1
         B.counts[CUTS] += np.int64(cut)
-        return LEAF, leaf_value(S, row, T)
+        return LEAF, seen_value(S, B, row, T)
     if f >= B.frames.shape[0] or top + ONE + MAX_OUTCOMES > np.uint64(S.shape[0]):
         B.counts[FAILED] = NO_ROWS
         return GIVEN_UP, 0.0
@@ -192,6 +195,22 @@ def leaf_value(S, i, T):
     if player == 1:
         worth = -worth
     return worth + returns(S, i, T) if TO_GO else worth
+
+
+def seen_value(S, B, i, T):
+    """Returns `leaf_value`, remembered where there is a memory for it; rows that differ are told apart by 64 bits."""
+    n = B.leaves.shape[0]
+    h, e = ZERO, ZERO
+    if n > 1:
+        h = second_hash(S, i)
+        e = (h >> HIGH_BITS) & np.uint64(n - 1)
+        if B.leaves[e, 0] == h:
+            return B.leaf_values[e, 1]
+    worth = leaf_value(S, i, T)
+    if n > 1:
+        B.leaves[e, 0] = h
+        B.leaf_values[e, 1] = worth
+    return worth
 
 
 def finished_value(S, i, T):
@@ -237,9 +256,11 @@ def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
         fetch = evaluator.fetch or specialise(nothing_to_fetch, name, {}, room, inline=True)
         scope = {**game.rules.injected(), "value": value, "fetch": fetch, **fixed}
         scope["legal_actions"] = scope.get("candidates", scope["legal_actions"])  # a search may consider fewer
-        for helper in (finished_value, is_leaf, leaf_value, arrive, last_step):
+        for helper in (finished_value, is_leaf, leaf_value, seen_value, arrive, settle_rare, last_step):
             scope[helper.__name__] = specialise(helper, name, scope, room, inline=True)
-        for template in (depth_first, alpha_beta):
+        for template in (depth_first, alpha_beta, search_root):
             scope[template.__name__] = specialise(template, name, scope, room)
-        _COMPILED[ident] = SimpleNamespace(**{k: scope[k] for k in ("depth_first", "alpha_beta", "leaf_value")})
+        _COMPILED[ident] = SimpleNamespace(
+            **{k: scope[k] for k in ("depth_first", "alpha_beta", "search_root", "leaf_value")}
+        )
     return _COMPILED[ident]

@@ -80,6 +80,8 @@ class Game:
     """Names of the stages, decisions first; chance stages after it."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Options and their default values."""
+    rule_options: tuple[str, ...] = ()
+    """Options that no network sees: a model of one variant serves another that differs in these alone."""
     check: Callable[[dict[str, Any]], dict[str, Any]] = dict
     """Checks and completes a full dict of options; raises ValueError."""
     scores: Mapping[str, Callable[[Mapping[str, Any]], Evaluator]] = field(default_factory=dict)

@@ -18,7 +18,7 @@ from leafwise.search.alpha_beta import bounds
 from leafwise.search.background import Alarm, Background, share_out
 from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES
 from leafwise.search.frontier import Frontier
-from leafwise.search.settings import MAX_DEPTH, ORDERINGS, Settings, make_buffers
+from leafwise.search.settings import MAX_DEPTH, ORDERINGS, ROUNDED, Settings, make_buffers
 from leafwise.search.table import GENERATIONS
 from leafwise.search.templates import compiled_search
 
@@ -87,7 +87,7 @@ class Search:
     """Searches a fixed number of decisions deep, or deeper and deeper until the time is up.
 
     One instance serves one thread. Exact: expectiminimax over max, min and chance nodes, whose values no option changes
-    but `cutoff`, `rare`, `width` and `candidates`.
+    but `cutoff`, `rare`, `nodes`, `width` and `candidates`.
     """
 
     def __init__(
@@ -105,6 +105,7 @@ class Search:
         deepening: bool = False,
         cutoff: float = 0.0,
         rare: float = 0.0,
+        nodes: int | None = None,
         width: int | None = None,
         candidates: str | None = None,
         batched: bool | None = None,
@@ -123,7 +124,7 @@ class Search:
             pruning: alpha-beta at decisions, Star1 at chance nodes if the evaluator has bounds (exact; default: on in
                 games of two players).
             table_mb: size of the transposition table in MB (32 bytes a position, 0: none; exact; default: 16 with
-                pruning, else none).
+                pruning and in games some of whose actions cost no depth, else none).
             ordering: what a pruning search tries first, any of "table" (best action of an earlier, shallower search),
                 "values" (one-ply values) and "killers" (what pruned beside it); exact.
             star2: probes one action of each outcome before chance nodes are searched (exact; needs pruning and bounds; off
@@ -133,6 +134,9 @@ class Search:
             cutoff: decisions less probable than this are leaves (0: exact; above 0: approximate).
             rare: outcomes of chance less probable than this are valued at once by the leaf, the others are searched (0: exact;
                 above 0: approximate).
+            nodes: most decisions searched at each depth, the root included: what is left of them is shared out evenly among the
+                actions of a decision and by probability among outcomes, and where less than one is left, a decision is a leaf
+                (approximate; default: no limit).
             width: most actions searched at a decision, the best by one-ply value; the root keeps all, and so do decisions
                 with one decision to go (approximate; default: no limit).
             candidates: the actions considered, one of `game.candidates` (approximate; default: all legal ones).
@@ -155,6 +159,7 @@ class Search:
             deepening=deepening,
             cutoff=cutoff,
             rare=rare,
+            nodes=nodes,
             width=width,
             batched=evaluator.value is None if batched is None else batched,
             threads=threads,
@@ -169,7 +174,8 @@ class Search:
         self._T = game.tables(evaluator, candidates)
         self._frontier = None
         if self.settings.batched:
-            self._frontier = Frontier(game, evaluator, self._T, cutoff=cutoff)
+            least, toll = (ROUNDED / nodes, 1.0 / nodes) if nodes else (cutoff, 0.0)
+            self._frontier = Frontier(game, evaluator, self._T, cutoff=least, toll=toll)
         else:
             compiled = compiled_search(game, evaluator)
             self._plain = compiled.depth_first if not self._prunes and width is None and not rare else None
@@ -271,12 +277,14 @@ class Search:
         if self._frontier is not None:
             value, values = self._batched(self._frontier, state, depth)
         elif state.is_chance:
+            self._share(0)
             value, values = self._value(ROOT, TOP, depth), {}
         else:
             self._B.counts[NODES] += 1
             actions = self._considered()
             if before is not None and self._prunes:
                 actions.sort(key=lambda a: -before.values[a])
+            self._share(len(actions))
             if self._plain is None and self.settings.threads == 1:
                 values, upper_bounds = self._in_turn(actions, depth)
             else:
@@ -295,6 +303,13 @@ class Search:
             state=state,
             _follow=self._again,
         )
+
+    def _share(self, actions: int) -> None:
+        """Shares the limit of work out among so many root actions."""
+        if self.settings.nodes is not None:
+            cutoff, toll = self.settings.share(actions)
+            for search in self._crew:
+                search._B = search._B._replace(options=search._B.options._replace(cutoff=cutoff, toll=toll))
 
     def _batched(self, frontier: Frontier, state: State, depth: int) -> tuple[float, dict[int, float]]:
         """Returns the values of a position and its actions, for the player who acts, by a tree with batched leaves."""

@@ -33,6 +33,7 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "table_mb": float,
     "cutoff": float,
     "rare": float,
+    "nodes": int,
     "width": int,
     "candidates": str,
     "pruning": switch,

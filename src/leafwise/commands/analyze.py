@@ -38,7 +38,7 @@ class Config:
     seconds: float = 0.0
     """Seconds per position, after warm-up (0: no limit)."""
     options: str = ""
-    """More of the search's options, as in players: threads=2, batched=1, pruning=0, table_mb=64, width=5, cutoff=0.001."""
+    """More of the search's options, as in players: threads=2, batched=1, pruning=0, table_mb=64, width=5, nodes=2000."""
     file: str = ""
     """File of positions, one a line; - is standard input."""
     json: bool = False

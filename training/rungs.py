@@ -40,7 +40,9 @@ class Rungs:
         for k in range(self.pairs):
             seed = SELECTION_SEED + (number * self.pairs + k) % SELECTION_SEEDS
             own, other = make(seed), self.named(b)(seed + 1)
-            scores = [play_game(self.game, seats, seed, seat)[0] for seat, seats in enumerate(((own, other), (other, own)))]
+            scores = [
+                play_game(self.game, seats, seed, seat)[0] for seat, seats in enumerate(((own, other), (other, own)))
+            ]
             units.append(Unit(a, b, 1 + float(np.sign(scores).mean()), 2))
         return units
 
@@ -51,6 +53,8 @@ class Rungs:
         for b, name in enumerate(self.names):
             found = self.games(n, b, lambda seed: newest, number)
             units += found
-            logged[f"eval/points_{name.replace(':', '_').replace(',', '_').replace('=', '')}"] = float(np.mean([u.points for u in found]) / 2)
+            logged[f"eval/points_{name.replace(':', '_').replace(',', '_').replace('=', '')}"] = float(
+                np.mean([u.points for u in found]) / 2
+            )
         elo, error = rate(n + 1, units, samples=SAMPLES).difference(n, 0)
         return {"eval/ladder_elo": elo, "eval/ladder_elo_error": error, **logged}

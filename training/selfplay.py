@@ -288,9 +288,7 @@ class SelfPlay:
         config = self.config
         candidates = config.candidates or None
         leaf = self.newest.evaluator("newest")
-        search = Search(
-            self.game, leaf, config.match_depth, all_values=False, rare=config.rare, candidates=candidates
-        )
+        search = Search(self.game, leaf, config.match_depth, all_values=False, rare=config.rare, candidates=candidates)
         return SearchPlayer(search, "newest")
 
     def results(self) -> dict[str, Any]:

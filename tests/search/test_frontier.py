@@ -127,7 +127,9 @@ def test_what_needs_a_compiled_value_says_so():
     with pytest.raises(ValueError, match="evaluator 'hope': expected a compiled value, got one for batches only"):
         Search(g, evaluator, 2, batched=False)
     for options in ({"table_mb": 1}, {"pruning": True}, {"width": 2}, {"threads": 2}, {"rare": 0.1}):
-        with pytest.raises(ValueError, match="expected batched without pruning, table_mb, width, more threads and rare, got"):
+        with pytest.raises(
+            ValueError, match="expected batched without pruning, table_mb, width, more threads and rare, got"
+        ):
             Search(g, evaluator, 2, **options)
     with pytest.raises(ValueError, match="evaluator 'none': expected a value, a batch or both, got none"):
         Evaluator("none", None)

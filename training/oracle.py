@@ -70,13 +70,20 @@ def value_keeping(solver: Solver, state: State) -> NDArray[np.bool_]:
     return np.array([solution.action_values.get(name) == solution.value for name in solver.game.actions])
 
 
-def judge_of(game: Game, n: int, plies: tuple[int, int]) -> Judged | None:
-    """Returns n critical positions that judge a run; None where none are asked for or the variant has no exact solver."""
-    if n == 0 or importlib.util.find_spec(f"{game.module}.solver") is None:
-        return None
+def has_solver(game: Game) -> bool:
+    """Whether the room has an exact solver, and it takes this variant."""
+    if importlib.util.find_spec(f"{game.module}.solver") is None:
+        return False
     try:
         exact_solver(game, TABLE_MB)
     except ValueError:
+        return False
+    return True
+
+
+def judge_of(game: Game, n: int, plies: tuple[int, int]) -> Judged | None:
+    """Returns n critical positions that judge a run; None where none are asked for or the variant has no exact solver."""
+    if n == 0 or not has_solver(game):
         return None
     return critical_positions(game, n, SELECTION_SEED, plies)
 

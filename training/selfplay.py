@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.stream import uniform
-from leafwise.models.files import load_sparse, model_path, save_network
+from leafwise.models.files import load_sparse, load_tensors, model_path, save_network
 from leafwise.models.sparse import BOUND, SparseNetwork
 from leafwise.search.engine import Search
 from leafwise.search.players import Player, SearchPlayer
@@ -205,7 +205,11 @@ class SelfPlay:
 
     def description(self) -> dict[str, Any]:
         """Returns what the model file says of how it was made."""
-        return provenance("leafwise.training.selfplay", self.config, self.done, self.seconds, self.ladder.score)
+        told = provenance("leafwise.training.selfplay", self.config, self.done, self.seconds, self.ladder.score)
+        if self.config.start:
+            before = load_tensors(model_path(self.config.start))[1]
+            told["start"] = {k: before[k] for k in ("steps", "seconds", "command", "commit", "start") if k in before}
+        return told
 
     def tables(self, network: SparseNetwork) -> Any:
         """Returns `T` with a network's weights."""

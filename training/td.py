@@ -6,7 +6,8 @@ with delayed temporal coherence learning", TCIAIG 2018 (rates of each weight); B
 1999 (targets from a search: here a trajectory's states learn the value of the search made there). Differences: what is
 valued is by default the state after the known tile has entered; the target is the potential to come, sum of
 (tile score)**power; a trajectory longer than `restart` moves is followed by one from its middle; the rate is held, then
-falls geometrically (`--hold 1`: a constant rate).
+falls geometrically (`--hold 1`: a constant rate); the tables may be averaged over the run (Shamir and Zhang, "Stochastic
+gradient descent for non-smooth optimization", ICML 2013), which takes away noise of the rate sooner than a lower rate.
 
 With `--actors 2` two threads play and learn over shared tables without locks (Niu et al., "Hogwild!", 2011): faster, but
 not reproducible bit by bit.
@@ -30,8 +31,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
-from leafwise.models.files import load_network, model_path, save_network
+from leafwise.models.files import load_network, load_tensors, model_path, save_network
 from leafwise.models.ntuple import NTupleNetwork, Shape, features, parse_tuples
+from leafwise.models.packing import restored
 from leafwise.training.games import SELECTION_SEED, play_games
 from leafwise.training.loop import check_ranges
 from leafwise.training.run import (
@@ -44,6 +46,9 @@ from leafwise.training.run import (
     training_command,
 )
 from leafwise.training.td_kernels import DEEPEST, FRESH_GAMES, GAMES, HERE, MOVES, Trainer, kernels, new_trainer
+
+AT_ONCE = 1 << 20
+"""Weights that are averaged at a time."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +70,15 @@ class Config:
     stages: str = ""
     """Highest tiles, like "1536 3072", at which the next copy of all tables takes over."""
     start: str = ""
-    """Run folder or model file to start from (default: all weights 0); its tables are copied to every stage."""
+    """Model to start from, with all or some of the tuples: run folder, file or shipped name (default: all weights 0)."""
     rate: float = 0.25
     """Learning rate, shared out among the active weights."""
     final_rate: float = 0.0125
     """Rate at the end of the run."""
     hold: float = 0.5
     """Share of the run after which the rate begins to fall, geometrically."""
+    average: float = 0.0
+    """Play and keep the mean of the tables over the run, entry t of the log with weight t**average; 0: the last ones."""
     coherence: bool = False
     """Temporal coherence: every weight has a rate of its own, at most the rate."""
     decay: float = 0.5
@@ -108,7 +115,7 @@ def check(config: Config) -> None:
         "moves": (1, 1e13), "rate": (1e-9, 1), "final_rate": (1e-9, 1), "hold": (0, 1), "decay": (0, 1), "restart": (0, 1e9),
         "seed": (0, SELECTION_SEED - 1), "interval": (1, 1e9), "evaluate_every": (1, 1e9), "evaluate_games": (2, 100_000),
         "checkpoint_seconds": (0, 1e9), "target_depth": (0, DEEPEST), "optimism": (-1e9, 1e9), "actors": (1, 64),
-        "power": (1e-3, 1),
+        "power": (1e-3, 1), "average": (0, 100),
     })  # fmt: skip
 
 
@@ -132,16 +139,26 @@ def shape_of(config: Config, game: Game) -> Shape:
 
 
 def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
-    """Returns a network of a shape, its tables those of a model; raises ValueError if they are not of this shape."""
+    """Returns a network of a shape that begins with a model's tables; raises ValueError if the shape lacks one of them."""
     network = NTupleNetwork.create(game, shape)
     if not source:
         return network
-    given = load_network(model_path(source), game)
-    alike = replace(given.shape, splits=shape.splits)
-    if given.packed or alike != shape or given.shape.copies not in (1, shape.copies):
-        raise ValueError(f"expected --start with a model of {shape}, got {given.shape}{' packed' * given.packed}")
-    network.weights.table[:] = np.tile(given.weights.table, shape.copies // given.shape.copies)
+    given = restored(load_network(model_path(source), game))
+    old, new = given.shape, network.shape
+    alike = replace(old, tuples=new.tuples, splits=new.splits) == new and old.copies in (1, new.copies)
+    if not alike or not set(old.tuples) <= set(new.tuples):
+        raise ValueError(f"expected --start with a model of {new} or of some of its tuples, got {old}")
+    for stage in range(new.copies):
+        tables = network.tables(stage)
+        for name, table in given.tables(stage if old.copies > 1 else 0).items():
+            tables[name][:] = table
     return network
+
+
+def origin(source: str) -> dict[str, Any]:
+    """Returns how a model was made that a run starts from, and what that one started from."""
+    metadata = load_tensors(model_path(source))[1]
+    return {name: metadata[name] for name in ("steps", "seconds", "command", "commit", "start") if metadata.get(name)}
 
 
 def rate_at(config: Config, moves: int) -> float:
@@ -160,6 +177,10 @@ class Learner:
         self.config = config
         self.game: Game = find_game(config.game)
         self.network = started(self.game, shape_of(config, self.game), config.start)
+        self.kept = self.network
+        if config.average:
+            self.kept = NTupleNetwork.create(self.game, self.network.shape, self.network.weights.table.copy())
+        self.start = origin(config.start) if config.start else {}
         self.path = Path(config.run or f"runs/{config.game}-td-{config.seed}")
         self.folder = RunFolder(self.path, config, resume=config.resume)
         depth, size = max(1, config.target_depth), len(self.network.weights.table) if config.coherence else 1
@@ -178,6 +199,8 @@ class Learner:
         tensors: dict[str, NDArray[Any]] = {"table": self.network.weights.table}
         if self.config.coherence:
             tensors |= {"errors": self.coherence[0], "sizes": self.coherence[1]}
+        if self.config.average:
+            tensors |= {"average": self.kept.weights.table}
         for k, actor in enumerate(self.actors):
             end = f"_{k}" if k else ""
             tensors |= {f"S{end}": actor.S[HERE : HERE + 1], f"R{end}": actor.R}
@@ -219,10 +242,17 @@ class Learner:
         for thread in threads:
             thread.join()
 
+    def take_average(self) -> None:
+        """Takes the tables into their mean, for which the next log entry weighs entries**average."""
+        share = np.float32((self.config.average + 1) / (self.entries + self.config.average))
+        for start in range(0, len(self.network.weights.table), AT_ONCE):
+            kept, now = (n.weights.table[start : start + AT_ONCE] for n in (self.kept, self.network))
+            kept += share * (now - kept)
+
     def evaluate(self) -> dict[str, float]:
         """Plays greedy games with the selection seeds; keeps the model if it is the best so far."""
         n = self.config.evaluate_games
-        played = play_games(self.network, 1, SELECTION_SEED, n)
+        played = play_games(self.kept, 1, SELECTION_SEED, n)
         low, high = played.interval()
         result = {"score_mean": float(played.scores.mean()), "score_ci_low": low, "score_ci_high": high}
         if result["score_mean"] > self.best:
@@ -231,7 +261,7 @@ class Learner:
                 "mean": result["score_mean"], "ci_low": low, "ci_high": high, "games": n, "player": "greedy",
                 "seeds": f"{SELECTION_SEED} to {SELECTION_SEED + n - 1}",
             }  # fmt: skip
-            save_network(self.folder.model, self.network, self.description())
+            save_network(self.folder.model, self.kept, self.description())
         return result
 
     def description(self) -> dict[str, Any]:
@@ -242,6 +272,7 @@ class Learner:
             "command": training_command("leafwise.training.td", self.config),
             "commit": commit(),
             "score": self.score,
+            "start": self.start,
         }
 
     def run(self) -> Path:
@@ -278,6 +309,8 @@ class Learner:
         spent = time.perf_counter() - start
         self.seconds += spent
         self.entries += 1
+        if self.config.average:
+            self.take_average()
         played = self.counted() - before
         sums = np.sum([actor.sums for actor in self.actors], axis=0)
         speed = played[MOVES] / spent

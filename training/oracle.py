@@ -91,11 +91,11 @@ def value_keeping(solver: Solver, state: State) -> NDArray[np.bool_]:
     return np.array([solution.action_values.get(name) == solution.value for name in solver.game.actions])
 
 
-def judge_of(game: Game, n: int, plies: tuple[int, int]) -> Judged | None:
+def judge_of(game: Game, n: int, plies: tuple[int, int], depth: int = 0) -> Judged | None:
     """Returns n critical positions that judge a run, None where none are asked for or the game has no solver."""
     if n == 0 or importlib.util.find_spec(f"{game.module}.solver") is None:
         return None
-    return critical_positions(game, n, SELECTION_SEED, plies)
+    return critical_positions(game, n, SELECTION_SEED, plies, depth)
 
 
 def critical_positions(game: Game, n: int, seed: int, plies: tuple[int, int], depth: int = 0) -> Judged:

@@ -22,27 +22,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.game import Game
 from leafwise.envs.core.stream import uniform
-from leafwise.models.files import save_network
 from leafwise.models.sparse import BOUND, SparseNetwork
-from leafwise.training.ladder import Ladder, named, prefixed
-from leafwise.training.loop import check_ranges, find_variant, provenance, run_learner, run_path
-from leafwise.training.oracle import SELECTION_SEED, judge_of
-from leafwise.training.run import RunFolder, hardware, need_train_extra, run_main
+from leafwise.training.climber import Climber, Options
+from leafwise.training.ladder import named, prefixed
+from leafwise.training.loop import run_learner
+from leafwise.training.run import need_train_extra, run_main
 from leafwise.training.selfplay_kernels import GAMES, PLIES, WON_BY_FIRST, kernels, new_record, new_table
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Options):
     """Options of `leafwise train GAME --method selfplay`."""
 
-    game: str = "trilobite"
-    """Game to learn; one for two players with sparse features."""
-    variant: str = ""
-    """Options of the game, like board=7x6,k=4."""
-    run: str = ""
-    """Run folder (default: runs/GAME-selfplay-SEED)."""
     iterations: int = 60
     """Length of the run, in iterations."""
     positions: int = 50_000
@@ -73,89 +65,57 @@ class Config:
     """Earlier best networks that are kept as opponents."""
     match_pairs: int = 2000
     """Most pairs of games in a match against the best network."""
-    judged: int = 200
-    """Positions judged by the exact solver; 0: none."""
-    judged_plies: tuple[int, int] = (4, 12)
-    """Least and most random actions before a judged position."""
-    seed: int = 1
-    """Key of the run's random streams, below 900,000."""
-    checkpoint_seconds: float = 30.0
-    """Seconds between two checkpoints, at least."""
-    resume: bool = False
-    """Go on with the run in the folder, with the same options."""
 
 
 RANGES: dict[str, tuple[float, float]] = {
     "iterations": (1, 1e6), "positions": (100, 1e8), "replay": (100, 1e8), "passes": (0.01, 1000), "batch": (1, 1e6),
     "rate": (1e-9, 1), "final_rate": (1e-9, 1), "depth": (1, 4), "decay": (0, 1), "epsilon": (0, 1), "plies": (0, 200),
-    "earlier": (0, 1), "pool": (1, 100), "match_pairs": (100, 1e6), "judged": (0, 1e5), "seed": (0, SELECTION_SEED - 1),
-    "checkpoint_seconds": (0, 1e9),
+    "earlier": (0, 1), "pool": (1, 100),
 }  # fmt: skip
 
 
-class SelfPlay:
+class SelfPlay(Climber):
     """One run: networks, replay, files."""
 
-    unit = "iterations"
+    method, unit = "selfplay", "iterations"
+    done = 0
 
     def __init__(self, config: Config) -> None:
-        from leafwise.training.modules import fresh_module, one_thread
+        from leafwise.training.modules import fresh_module
 
-        check_ranges(config, RANGES)
-        one_thread()
-        self.config = config
-        self.game: Game = find_variant(config.game, config.variant)
+        super().__init__(config, RANGES)
         if self.game.players != 2:
             raise ValueError(f"selfplay: expected a game for two players, got {self.game.name!r}")
         self.module = fresh_module(self.game, config.hidden, config.seed)
-        self.folder = RunFolder(run_path(config, "selfplay"), config, resume=config.resume)
+        self.open_folder()
         self.table = new_table(self.game, config.depth, config.seed)
         self.record = new_record(self.game, config.positions + 2000)
         self.rows = self.game.rows(config.replay)
         self.targets = np.zeros(config.replay)
-        self.filled, self.next, self.done, self.seconds = 0, 0, 0, 0.0
+        self.filled, self.next = 0, 0
         self.newest = self.module.export()
         self.kernels = kernels(self.game, self.newest.evaluator("newest"))
-        self.ladder = Ladder(self.newest, pool=config.pool, pairs=config.match_pairs, plies=config.plies)
-        self.judged = judge_of(self.game, config.judged, config.judged_plies)
-        if config.resume and (saved := self.folder.load_state()):
-            self.restore(*saved)
-        else:
-            self.keep_best()
+        self.begin(pool=config.pool, plies=config.plies)
 
     @property
     def goal(self) -> int:
-        return self.config.iterations
+        return int(self.config.iterations)
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
         from leafwise.training.modules import SparseModule
 
         self.filled, self.next, self.done = metadata["filled"], metadata["next"], metadata["done"]
-        self.seconds = metadata["seconds"]
         self.rows[: self.filled], self.targets[: self.filled] = tensors["rows"], tensors["targets"]
         self.table.R[:] = tensors["stream"]
         self.newest = self.newest.with_tensors(named(tensors, "newest"))
-        self.ladder.restore(tensors, metadata["ladder"])
         self.module = SparseModule(self.newest)
 
-    def save(self) -> None:
-        """Writes a checkpoint."""
-        tensors = prefixed("newest", self.newest.tensors) | self.ladder.tensors()
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns what a checkpoint holds."""
+        tensors = prefixed("newest", self.newest.tensors)
         tensors |= {"rows": self.rows[: self.filled], "targets": self.targets[: self.filled], "stream": self.table.R}
-        metadata = {
-            "filled": self.filled, "next": self.next, "done": self.done, "seconds": self.seconds,
-            "ladder": self.ladder.metadata(),
-        }  # fmt: skip
-        self.folder.save_state(tensors, metadata)
-
-    def keep_best(self) -> None:
-        """Writes the best network to the model file."""
-        save_network(self.folder.model, self.ladder.best, self.description())
-
-    def description(self) -> dict[str, Any]:
-        """Returns what the model file says of how it was made."""
-        return provenance("leafwise.training.selfplay", self.config, self.done, self.seconds, self.ladder.score)
+        return tensors, {"filled": self.filled, "next": self.next, "done": self.done}
 
     def tables(self, network: SparseNetwork) -> Any:
         """Returns `T` with a network's weights."""
@@ -210,23 +170,11 @@ class SelfPlay:
         self.newest = self.module.export()
         return {"train/loss": loss, "train/learning_rate": rate}
 
-    def step(self) -> dict[str, float]:
-        """Plays, learns, plays matches: one iteration; returns what is logged."""
-        start = time.perf_counter()
+    def advance(self) -> tuple[dict[str, float], int | None]:
+        """Plays and learns: one iteration, after which a match is due."""
         logged = self.play() | self.learn()
         self.done += 1
-        challenge, better = self.ladder.challenge(self.newest, self.done)
-        logged |= challenge
-        if better:
-            self.keep_best()
-        self.seconds += time.perf_counter() - start
-        if self.judged is not None:
-            logged["eval/keeps_value"] = self.judged.share(self.newest.evaluator("newest"))
-        return logged
-
-    def results(self) -> dict[str, Any]:
-        """Returns what results.json says."""
-        return {**self.description(), "elo": self.ladder.best_elo, "hardware": hardware()}
+        return logged, self.done
 
 
 def train(config: Config) -> Path:

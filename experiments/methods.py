@@ -76,6 +76,8 @@ class Config:
 
     game: str = "trilobite"
     """Game: trilobite or cassis."""
+    share: float = 1.0
+    """Share of each run's length, above 0."""
     positions: int = 1000
     """Critical positions that judge the networks."""
     depths: tuple[int, ...] = (1, 2)
@@ -88,12 +90,14 @@ class Config:
     """Folder of the results (default: that of the game's studies)."""
 
 
-def trained(game: Game, plan: Plan, method: str, folder: Path) -> Path:
+def trained(game: Game, plan: Plan, method: str, share: float, folder: Path) -> Path:
     """Returns the folder of a finished run, trained now, or gone on with, if it is not."""
     path = folder / f"{game.name}-{method}"
     if not (path / "results.json").exists():
+        length = "iterations" if "iterations" in plan.runs[method] else "steps"
+        options = {**plan.runs[method], length: max(1, round(share * plan.runs[method][length]))}
         module = importlib.import_module(f"leafwise.training.{method}")
-        config = module.Config(game=game.name, variant=plan.variant, run=str(path), **plan.judged, **plan.runs[method])
+        config = module.Config(game=game.name, variant=plan.variant, run=str(path), **plan.judged, **options)
         module.train(replace(config, resume=(path / "config.json").exists()))
     if not (path / "results.json").exists():
         raise KeyboardInterrupt  # the run was stopped, and so is the study
@@ -193,9 +197,11 @@ def study(config: Config) -> None:
     """Works the page out; raises ValueError for a game without a plan."""
     if config.game not in PLANS:
         raise ValueError(f"expected a game among {', '.join(PLANS)}, got {config.game!r}")
+    if config.share <= 0:
+        raise ValueError(f"expected --share above 0, got {config.share!r}")
     plan = PLANS[config.game]
     game, runs = find_variant(config.game, plan.variant), Path(config.runs)
-    paths = {method: trained(game, plan, method, runs) for method in plan.runs}
+    paths = {method: trained(game, plan, method, config.share, runs) for method in plan.runs}
     folder = Path(config.folder or HERE / config.game)
     models = [str(path) for path in paths.values()]
     page = Page(folder / "methods.json", training_command(MODULE, config), models)

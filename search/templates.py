@@ -253,5 +253,7 @@ def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
             scope[helper.__name__] = specialise(helper, name, scope, room, inline=True)
         for template in (depth_first, alpha_beta, search_root):
             scope[template.__name__] = specialise(template, name, scope, room)
-        _COMPILED[ident] = SimpleNamespace(**{k: scope[k] for k in ("depth_first", "alpha_beta", "search_root", "leaf_value")})
+        _COMPILED[ident] = SimpleNamespace(
+            **{k: scope[k] for k in ("depth_first", "alpha_beta", "search_root", "leaf_value")}
+        )
     return _COMPILED[ident]

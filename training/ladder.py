@@ -36,7 +36,15 @@ class Ladder:
     """The best network so far, its Elo (the first network has 0), and earlier best ones."""
 
     def __init__(
-        self, first: SparseNetwork, *, pool: int, pairs: int, plies: int, depth: int = 1, rare: float = 0.0, candidates: str | None = None,
+        self,
+        first: SparseNetwork,
+        *,
+        pool: int,
+        pairs: int,
+        plies: int,
+        depth: int = 1,
+        rare: float = 0.0,
+        candidates: str | None = None,
     ) -> None:
         """Begins with one network; `depth`, `rare` and `candidates` are those of the searches in matches."""
         self.game = first.game

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
@@ -40,7 +41,9 @@ class Rungs:
         for k in range(self.pairs):
             seed = SELECTION_SEED + (number * self.pairs + k) % SELECTION_SEEDS
             own, other = make(seed), self.named(b)(seed + 1)
-            scores = [play_game(self.game, seats, seed, seat)[0] for seat, seats in enumerate(((own, other), (other, own)))]
+            scores = [
+                play_game(self.game, seats, seed, seat)[0] for seat, seats in enumerate(((own, other), (other, own)))
+            ]
             units.append(Unit(a, b, 1 + float(np.sign(scores).mean()), 2))
         return units
 
@@ -51,6 +54,11 @@ class Rungs:
         for b, name in enumerate(self.names):
             found = self.games(n, b, lambda seed: newest, number)
             units += found
-            logged[f"eval/points_{name.replace(':', '_').replace(',', '_').replace('=', '')}"] = float(np.mean([u.points for u in found]) / 2)
+            logged[f"eval/points_{tag(name)}"] = float(np.mean([u.points for u in found]) / 2)
         elo, error = rate(n + 1, units, samples=SAMPLES).difference(n, 0)
         return {"eval/ladder_elo": elo, "eval/ladder_elo_error": error, **logged}
+
+
+def tag(name: str) -> str:
+    """Returns a player's name without the signs that TensorBoard changes."""
+    return re.sub("[^a-z0-9.+]+", "_", name.lower())

@@ -8,9 +8,9 @@ number of random actions, so that all kinds of positions are seen. What is learn
 
 Logged: `rollout/ep_len_mean` (decisions after the opening), `rollout/first_wins` (share), `time/fps` (positions a second),
 `train/loss`, `train/learning_rate`, `eval/score_mean` (points against the best, 0 to 1), `eval/elo` (of the newest network; the
-first has 0), `eval/best_elo`, with `--rungs` `eval/ladder_elo` (of the newest network among fixed players, the first of which has 0),
-`eval/ladder_elo_error` and `eval/points_NAME` (share of the points against each), `eval/keeps_value` (share of fixed random positions in which one-ply play keeps the value,
-by the exact solver, which judges but teaches nothing).
+first has 0), `eval/best_elo`, with `--rungs` `eval/ladder_elo` (of the newest network among fixed players, the first of which
+has 0), `eval/ladder_elo_error` and `eval/points_NAME` (share of the points against each), `eval/keeps_value` (share of fixed
+random positions in which one-ply play keeps the value, by the exact solver, which judges but teaches nothing).
 """
 
 from __future__ import annotations
@@ -292,9 +292,7 @@ class SelfPlay:
         config = self.config
         candidates = config.candidates or None
         leaf = self.newest.evaluator("newest")
-        search = Search(
-            self.game, leaf, config.match_depth, all_values=False, rare=config.rare, candidates=candidates
-        )
+        search = Search(self.game, leaf, config.match_depth, all_values=False, rare=config.rare, candidates=candidates)
         return SearchPlayer(search, "newest")
 
     def results(self) -> dict[str, Any]:

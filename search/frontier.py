@@ -231,6 +231,23 @@ def compiled_values(value: Any, room: Path) -> Values:
     return loop
 
 
+def bound_values(game: Game, evaluator: Evaluator) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
+    """Returns what values rows [n, width] by an evaluator, with tables of its own: for one thread.
+
+    Raises ValueError for an evaluator whose number is the return still to come.
+    """
+    if evaluator.to_go:
+        raise ValueError(f"evaluator {evaluator.name!r}: expected one whose number replaces the return, got one to go")
+    fill, T = values_of(evaluator, game.room), game.tables(evaluator)
+
+    def values(rows: NDArray[Any]) -> NDArray[np.float64]:
+        found = np.zeros(len(rows))
+        fill(np.ascontiguousarray(rows), found, T)
+        return found
+
+    return values
+
+
 class Frontier:
     """Values positions by trees with batched leaves. One instance serves one thread."""
 

@@ -151,7 +151,11 @@ def _load(path: Path, game: Game, kinds: tuple[str, ...] = (PLAIN, PACKED, SPARS
     check_types(OF_KIND[kind])
     if metadata["game"] != game.name:
         raise refuse("a model of game", game.name, metadata["game"])
-    if metadata["options"] != game.given_options:
+    seen, expected = (
+        {name: value for name, value in options.items() if name not in game.rule_options}
+        for options in (metadata["options"], game.given_options)
+    )
+    if seen != expected:
         raise refuse("a model of variant", game.given_options, metadata["options"])
     if kind == SPARSE:
         version = features_of(game, metadata["sees"]).version

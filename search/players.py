@@ -33,6 +33,8 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "seconds": float,
     "table_mb": float,
     "cutoff": float,
+    "nodes": int,
+    "rare": float,
     "width": int,
     "candidates": str,
     "pruning": switch,
@@ -40,6 +42,7 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "deepening": switch,
     "batched": switch,
     "threads": int,
+    "clock": str,
 }
 """Options of `Search` that a player's text may hold, and what reads them."""
 OWN_OPTIONS = ("depth", "width", "seconds")

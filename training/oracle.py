@@ -42,7 +42,7 @@ class Judged:
     def choices(self, evaluator: Evaluator, depth: int, seed: int = 0) -> NDArray[np.int64]:
         """Returns what a search of that depth plays in each position; ties are broken from `seed`."""
         actions = np.zeros(len(self.rows), dtype=np.int64)
-        table = new_table(self.game, depth, seed)
+        table = new_table(self.game, depth, seed, evaluator)
         kernels(self.game, evaluator).choose_actions(table, self.rows, depth, actions, self.game.tables(evaluator))
         return actions
 
@@ -71,8 +71,12 @@ def value_keeping(solver: Solver, state: State) -> NDArray[np.bool_]:
 
 
 def judge_of(game: Game, n: int, plies: tuple[int, int]) -> Judged | None:
-    """Returns n critical positions that judge a run, None where none are asked for or the game has no solver."""
+    """Returns n critical positions that judge a run; None where none are asked for or the variant has no exact solver."""
     if n == 0 or importlib.util.find_spec(f"{game.module}.solver") is None:
+        return None
+    try:
+        exact_solver(game, TABLE_MB)
+    except ValueError:
         return None
     return critical_positions(game, n, SELECTION_SEED, plies)
 

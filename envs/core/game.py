@@ -72,6 +72,8 @@ class Game:
     """(row, T) -> several lines for a terminal; None: the one-line text."""
     search_depth: int = 3
     """Decisions that a search without a clock looks ahead unless it is told."""
+    search_nodes: int = 0
+    """Decisions that a search without a clock searches at most unless it is told; 0: no limit."""
     decisions_per_depth: int = 1
     """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
     dtype: Any = np.uint64
@@ -79,6 +81,8 @@ class Game:
     """Names of the stages, decisions first; chance stages after it."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Options and their default values."""
+    rule_options: tuple[str, ...] = ()
+    """Options that no network sees: a model of one variant serves another that differs in these alone."""
     check: Callable[[dict[str, Any]], dict[str, Any]] = dict
     """Checks and completes a full dict of options; raises ValueError."""
     scores: Mapping[str, Callable[[Mapping[str, Any]], Evaluator]] = field(default_factory=dict)

@@ -180,7 +180,11 @@ class Builds:
         config = self.config
         yard = Yard(self.game, (config.seed * 1_000_003 + self.updates) % SELECTION_SEED)
         if self.learns_by_hand:
-            return [] if self.updates else [yard.by_hand(config.epsilon, config.finishes) for _ in range(config.hand_ships)]
+            return (
+                []
+                if self.updates
+                else [yard.by_hand(config.epsilon, config.finishes) for _ in range(config.hand_ships)]
+            )
         children = Children(self.game, self.values())
         return [yard.ahead(children, config.finishes) for _ in range(config.ships)]
 

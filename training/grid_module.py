@@ -10,8 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from leafwise.training import grid_kernels
 from leafwise.models.grid import CELLS_SUMMED, TAPS, TENSORS, GridNetwork
+from leafwise.training import grid_kernels
 
 
 class GridModule(nn.Module):

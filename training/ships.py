@@ -12,7 +12,7 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import FIRST
 from leafwise.envs.core.stream import new_stream
 from leafwise.envs.starship.ahead import draw_on, list_places, place_all
-from leafwise.envs.starship.builder import Children
+from leafwise.envs.starship.builder import TRIED_FIRST, WIDTH, Children
 from leafwise.envs.starship.hand import finish_by_hand, hand_choice
 from leafwise.envs.starship.quality import potential
 from leafwise.envs.starship.tables import TURN
@@ -76,7 +76,7 @@ class Yard:
         other_worth: list[float] = []
         self._start()
         while S[0, TURN] != OVER:
-            places, _, rows, values = children(S[0])
+            places, _, rows, values = children(S[0], TRIED_FIRST * WIDTH)
             self._A[0] = places[values.argmax()]
             if finishes:
                 others.append(rows[self.rng.integers(len(rows))].copy())

@@ -53,13 +53,13 @@ class Config:
     """Options of the game, like preset=classic."""
     run: str = ""
     """Run folder (default: runs/GAME-builds-SEED)."""
-    updates: int = 4000
+    updates: int = 3000
     """Length of the run, in batches learned from."""
     batch: int = 128
     """States in a batch."""
-    rate: float = 0.008
+    rate: float = 0.003
     """Highest learning rate (Adam)."""
-    by_hand: float = 0.3
+    by_hand: float = 0.35
     """Share of the run that learns from hand-made ships alone."""
     hand_ships: int = 2000
     """Hand-made ships to begin with."""
@@ -69,13 +69,13 @@ class Config:
     """Hand-made ships that a state is finished to; it counts as the best of them."""
     step: int = 50
     """Batches between two times that ships are built."""
-    ships: int = 24
+    ships: int = 16
     """Ships built with the network each time."""
-    memory: int = 60_000
+    memory: int = 40_000
     """States that are kept to learn from, the latest, once the network builds."""
-    hidden: tuple[int, int, int] = (16, 16, 32)
+    hidden: tuple[int, int, int] = (8, 16, 32)
     """Widths of the two convolutions and of the hidden layer after them."""
-    evaluate_every: int = 400
+    evaluate_every: int = 300
     """Batches between two evaluations."""
     evaluated: int = 60
     """Seeds of an evaluation."""

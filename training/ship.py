@@ -36,7 +36,9 @@ class Config:
     positions: int = 500
     """Critical positions (some legal action loses value) that judge it."""
     plies: tuple[int, int] = (8, 20)
-    """Least and most random actions before such a position."""
+    """Least and most actions before such a position."""
+    ahead: int = 0
+    """Those actions are random, or with a depth those of players who search so deep for an end and else act at random."""
     depths: tuple[int, ...] = (1, 2, 3)
     """Search depths at which it is judged."""
 
@@ -47,10 +49,11 @@ def ship(config: Config) -> Path:
     game = game_of(source)
     network = load_sparse(source, game)
     told = load_tensors(source)[1]
-    judged = critical_positions(game, config.positions, FINAL_SEED, config.plies)
+    judged = critical_positions(game, config.positions, FINAL_SEED, config.plies, config.ahead)
     scores: list[dict[str, Any]] = []
     for depth in config.depths:
         found: dict[str, Any] = {"depth": depth, "positions": config.positions, "plies": list(config.plies)}
+        found["ahead"] = config.ahead
         for name, leaf in (("learned", network.evaluator("learned")), ("hand_made", game.score())):
             kept = judged.kept(judged.choices(leaf, depth)).astype(float)
             low, high = bootstrap_interval(kept)
@@ -72,6 +75,8 @@ def card(path: Path) -> str:
     game = game_of(path)
     options = "".join(f", {k} = {v}" for k, v in told["options"].items())
     low, high = told["score"][0]["plies"]
+    ahead = told["score"][0].get("ahead", 0)
+    source = f"actions of players who see {ahead} ahead and know nothing else" if ahead else "random actions"
     lines = [
         f"# {game.name}{options}: a shipped value network",
         "",
@@ -80,11 +85,11 @@ def card(path: Path) -> str:
         "",
         f"- command: `{told['command']}`",
         f"- commit: {told['commit']}",
-        f"- {told['steps']:,} steps (see the method's page) in {told['seconds']:,.0f} s of processor time, {told['hardware']}",
+        f"- {told['steps']:,} steps (see the method's page) in {told['seconds']:,.0f} s on {told['hardware']}",
         "- no solver's label was learned from; the network was chosen by matches against earlier ones",
         "",
-        f"Share of {told['score'][0]['positions']} critical positions (some legal action loses value) after {low} to {high} random",
-        "actions in which the search's choice keeps the game's value, with 95 % bootstrap intervals:",
+        f"Share of {told['score'][0]['positions']} critical positions (some legal action loses value) after {low} to {high}",
+        f"{source} in which the search's choice keeps the game's value, with 95 % bootstrap intervals:",
         "",
         f"| search depth | learned | hand-made (`{game.default_score}`) |",
         "|---|---|---|",
@@ -99,7 +104,8 @@ def card(path: Path) -> str:
         f"Positions are drawn from seed {FINAL_SEED:,}, which neither training nor selection used. Written by",
         "",
     ]
-    return "\n".join([*lines, "    python -m leafwise.training.ship --run RUN", ""])
+    command = f"python -m leafwise.training.ship --run RUN --plies {low} {high}" + f" --ahead {ahead}" * bool(ahead)
+    return "\n".join([*lines, f"    {command}", ""])
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -68,9 +68,12 @@ def ship(config: Config) -> Path:
         print(
             f"depth {depth}: keeps the value in {found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
         )
-    kept_words = {name: told[name] for name in ("steps", "seconds", "command", "commit", "start") if name in told}
+    kept_words: dict[str, Any] = {
+        name: told[name] for name in ("steps", "seconds", "command", "commit", "start") if name in told
+    }
     target = Path(config.out) / f"{shipped_name(game)}.safetensors"
-    save_network(target, network, {**kept_words, "hardware": hardware(), "selected": told["score"], "score": scores})
+    kept_words |= {"hardware": hardware(), "selected": told["score"], "score": scores}
+    save_network(target, network, kept_words)
     write_atomically(target.with_suffix(".md"), card(target).encode())
     return target
 

@@ -76,7 +76,7 @@ def few(S, i, A, T):
     """Writes the actions that the source's filters leave: for searches, as a turn has more orders than a search can bear.
 
     A pirate who can be beaten is; of unused cards with the same ability one is used; the card of the highest value above 0 is
-    doubled; cards rated 0 or less are removed.
+    doubled, which may leave nothing; cards rated 0 or less are removed.
     """
     here = mode(S, i)
     if here == IN_FIGHT and pirate(S, i) != ZERO and can_end(S, i, T):
@@ -94,4 +94,5 @@ def few(S, i, A, T):
 
 @jit
 def candidates(S, i, A, T):
-    return few(S, i, A, T) if T.candidates else legal_actions(S, i, A, T)
+    n = few(S, i, A, T) if T.candidates else 0
+    return n if n > 0 else legal_actions(S, i, A, T)  # a doubling that was begun needs a target, be it worth nothing

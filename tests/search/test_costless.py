@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from contract.cases import positions
 from leafwise.envs.core.state import State
 from leafwise.envs.registry import game
 from leafwise.search import Search
@@ -42,6 +43,23 @@ def test_a_search_is_the_recursion(text: str) -> None:
     expected = {a: pytest.approx(after_action(state, a, 1), abs=1e-9) for a in state.legal_actions}
     for search in (Search(FRIDAY, PIRATES, 1), Search(FRIDAY, PIRATES, 1, batched=True)):
         assert search(state).values == expected
+
+
+def test_fewer_candidates_are_never_none() -> None:
+    T, some = FRIDAY.tables(PIRATES, "few"), np.zeros(FRIDAY.max_actions, dtype=np.int64)
+    worthless = (
+        POSITIONS[1].replace("turn=fight", "turn=target").replace("left=S2,W8 right=E7,C1", "left=S1,S2 right=E7!")
+    )
+    states = [*positions(FRIDAY), FRIDAY.parse(f"{worthless} uses=1 ability=double acting=right:E7")]
+    fewer = 0
+    for state in states:
+        if state.legal_actions:
+            n = FRIDAY.rules.candidates(state._rows(), ROOT, some, T)  # type: ignore[misc]
+            assert 0 < n <= len(state.legal_actions)
+            assert set(some[:n].tolist()) <= set(state.legal_actions)
+            fewer += n < len(state.legal_actions)
+    assert n == len(states[-1].legal_actions) == 2
+    assert fewer > 4
 
 
 def test_the_table_saves_most_of_a_turn() -> None:

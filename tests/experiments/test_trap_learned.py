@@ -21,7 +21,7 @@ def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFi
     assert "| depth 4 (2 turns), against `reach` | 40 |" in (tmp_path / "learned.md").read_text()
     with pytest.raises(ValueError, match="give another --folder"):
         study(replace(config, rare=0.1))
-    with pytest.raises(ValueError, match="^expected parts among depth, time, course, patience, chance, got 'width'$"):
+    with pytest.raises(ValueError, match=r"^expected parts among depth, time, course, patience, chance, got 'width'$"):
         study(replace(config, parts=("width",)))
 
 
@@ -33,5 +33,5 @@ def test_figures_are_of_pairs() -> None:
 
 
 def test_curves_want_a_run(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="^expected a run of self-play with events, got "):
+    with pytest.raises(ValueError, match=r"^expected a run of self-play with events, got "):
         curves(str(tmp_path))

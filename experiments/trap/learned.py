@@ -21,7 +21,6 @@ from leafwise.envs.registry import game
 from leafwise.models.files import write_atomically
 from leafwise.training.arena import FINAL_SEED, bootstrap_interval, evaluate
 from leafwise.training.elo import Unit, rate
-from leafwise.training.run import training_command
 
 FOLDER = Path(__file__).resolve().parent
 MODULE = "leafwise.experiments.trap.learned"
@@ -157,9 +156,8 @@ def page(results: dict[str, Any], config: Config) -> str:
         "|---|---|---|---|---|",
         *(row(title, found) for title, found in results.items()),
         "",
-        "Written by",
-        "",
-        f"    {training_command(MODULE, config)}",
+        f"Written by `python -m {MODULE}`, which plays what is missing of each match; `--parts`, `--games` and `--other-games`",
+        "choose which and how long.",
         "",
     ]
     return "\n".join(lines)

@@ -268,6 +268,16 @@ class NTupleNetwork:
         W, large = self.weights, max(16 ** len(t) for t in self.shape.tuples) > FAR
         return Kind(W.pieces.shape[1], self.shape.small or (), self.packed, len(W.splits) > 0, large)
 
+    def tables(self, stage: int) -> dict[tuple[int, ...] | str, NDArray[np.float32] | NDArray[np.int16]]:
+        """Returns a stage's tables, as views: by the cells of each tuple, and by the name of each small table."""
+        sizes = self.shape.sizes(self.game)
+        starts = np.cumsum([stage * sum(sizes), *sizes])
+        names: list[tuple[int, ...] | str] = [*self.shape.tuples, *features(self.game).extra_sizes]
+        return {
+            name: self.weights.table[start : start + size]
+            for name, start, size in zip(names, starts[:-1], sizes, strict=True)
+        }
+
     @property
     def functions(self) -> dict[str, Any]:
         """The compiled functions that work on this network's weights, by name."""

@@ -42,6 +42,15 @@ def quantised(network: NTupleNetwork, step: float) -> NTupleNetwork:
     return NTupleNetwork.create(network.game, shape, table, scales)
 
 
+def restored(network: NTupleNetwork) -> NTupleNetwork:
+    """Returns a network of int16 with entries of float32, to be trained on; one of float32 as it is."""
+    if not network.packed:
+        return network
+    units = np.repeat(network.weights.scales, network.shape.sizes(network.game))
+    table = network.weights.table * np.tile(units, network.shape.copies)
+    return NTupleNetwork.create(network.game, network.shape, table)
+
+
 def pack(network: NTupleNetwork) -> dict[str, NDArray[Any]]:
     """Returns the tensors of a network of int16; `unpack` makes the same network of them."""
     sizes = network.shape.sizes(network.game)

@@ -2,8 +2,8 @@
 
 Decisions prune with a window (fail-soft). Chance nodes prune by Star1 where the leaf has bounds: an average whose
 outcomes still open cannot bring it into the window is left; Star2 first probes one action of every outcome. Values inside
-the window are those of `templates.depth_first`, whatever the options; only a cutoff, rare outcomes valued at once and a
-width limit change values.
+the window are those of `templates.depth_first`, whatever the options; only a cutoff, rare outcomes valued at once and limits
+of width and nodes change values.
 Source: Ballard, "The *-minimax search procedure for trees containing chance nodes", Artificial Intelligence 21, 1983.
 """
 
@@ -21,6 +21,8 @@ from leafwise.search.frames import (
     AVERAGE,
     BEST,
     CHECK,
+    CUTS,
+    CUTS_BEFORE,
     DEPTH,
     END,
     ENTRY_LOWER,
@@ -106,6 +108,7 @@ def alpha_beta(S, B, i, top, depth, lower, upper, T):
                 n = np.uint64(legal_actions(S, row, B.A[f], T))
                 open_frame(B, f, ZERO, n, left, row, top, np.uint64(player), reach)
                 B.frames[f, HASH], B.frames[f, CHECK] = h, check
+                B.frames[f, CUTS_BEFORE] = np.uint64(B.counts[CUTS])
                 B.worth[f, BEST] = np.inf if player == 1 else -np.inf
                 prepare(B, f, n, left, np.int64(move), probing)
         if opened:
@@ -216,8 +219,10 @@ def alpha_beta(S, B, i, top, depth, lower, upper, T):
                 if kind == AVERAGE:
                     reach *= B.P[row]
                     probing = phase == PROBING
+                elif B.options.toll > 0.0:
+                    reach = (reach - B.options.toll) / np.float64(end)
                 break
-            if kind != AVERAGE and B.frames[f, CHECK] != ZERO:
+            if kind != AVERAGE and B.frames[f, CHECK] != ZERO and B.frames[f, CUTS_BEFORE] == np.uint64(B.counts[CUTS]):
                 conclude(S, B, f, best)
             value = best
             told = np.int64(kind)

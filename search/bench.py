@@ -94,10 +94,10 @@ def bench_options(game: Game, state: State, depth: int, seconds: float = 0.5) ->
     ArithmeticError.
     """
     rates: dict[str, float] = {}
-    plain = Search(game, game.score(), depth, **OPTIONS["plain"])(state)
+    plain = Search(game, game.score(), depth, nodes=0, **OPTIONS["plain"])(state)
     time = 0.0
     for name, options in OPTIONS.items():
-        search = Search(game, game.score(), depth, **options)
+        search = Search(game, game.score(), depth, nodes=0, **options)
         found = search(state)
         error = abs(found.value - plain.value)
         if name not in APPROXIMATE and error > 1e-9 * max(1.0, abs(plain.value)):
@@ -117,7 +117,7 @@ def measured_depth(game: Game, state: State) -> int:
     """Returns the greatest depth, at most 12, whose plain search values at most MOST_LEAVES leaves."""
     depth, leaves = 1, [1]
     while depth < 12:
-        leaves.append(Search(game, game.score(), depth, **OPTIONS["plain"])(state).leaves)
+        leaves.append(Search(game, game.score(), depth, nodes=0, **OPTIONS["plain"])(state).leaves)
         if leaves[-1] * leaves[-1] / leaves[-2] > MOST_LEAVES:
             break
         depth += 1
@@ -171,10 +171,10 @@ def bench_threads(game: Game, seconds: float = 0.5, at_least: float = 0.05, thre
     repeats each, so that the load of the machine meets both.
     """
     state, depth = game.new(0), 1
-    Search(game, game.score(), depth)(state)  # loads the compiled code
-    while Search(game, game.score(), depth)(state).seconds < at_least and depth < 12:
+    Search(game, game.score(), depth, nodes=0)(state)  # loads the compiled code
+    while Search(game, game.score(), depth, nodes=0)(state).seconds < at_least and depth < 12:
         depth += 1
-    searches = [Search(game, game.score(), depth, threads=n) for n in (1, threads)]
+    searches = [Search(game, game.score(), depth, nodes=0, threads=n) for n in (1, threads)]
     best = [float("inf")] * 2
     end = perf_counter() + seconds
     while perf_counter() < end or float("inf") in best:
@@ -208,7 +208,7 @@ def bench_depths(game: Game, seconds: float) -> dict[str, float]:
     rates = {}
     state = game.new(0)
     for depth in (1, 2, 3):
-        search = Search(game, game.score(), depth)
+        search = Search(game, game.score(), depth, nodes=0)
         leaves = search(state).leaves
         rates[f"{game.default_score}/start/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
     return rates

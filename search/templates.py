@@ -23,6 +23,8 @@ from leafwise.search.frames import (
     AVERAGE,
     BEST,
     CHECK,
+    CUTS,
+    CUTS_BEFORE,
     DEPTH,
     END,
     FAILED,
@@ -76,6 +78,7 @@ def depth_first(S, B, i, top, depth, T):
                 n = np.uint64(legal_actions(S, row, B.A[open_nodes], T))
                 open_frame(B, open_nodes, ZERO, n, left, row, top, np.uint64(player), reach)
                 B.frames[open_nodes, HASH], B.frames[open_nodes, CHECK] = h, check
+                B.frames[open_nodes, CUTS_BEFORE] = np.uint64(B.counts[CUTS])
         if opened:
             open_nodes += 1
         # give the value to the node above, close every node that is complete, and find the next row to value
@@ -132,13 +135,15 @@ def depth_first(S, B, i, top, depth, T):
                 if descend:
                     left = below_depth
                     top += ONE
+                    if B.options.toll > 0.0:
+                        reach = (reach - B.options.toll) / np.float64(end)
             B.frames[f, NEXT] = next_child
             B.worth[f, BEST] = best
             opened = False
             if descend:
                 break
             value = best
-            if kind != AVERAGE and B.frames[f, CHECK] != ZERO:
+            if kind != AVERAGE and B.frames[f, CHECK] != ZERO and B.frames[f, CUTS_BEFORE] == np.uint64(B.counts[CUTS]):
                 h, check = B.frames[f, HASH], B.frames[f, CHECK]
                 store_entry(S, B, B.frames[f, ROW], h, check, left, 0, value, value)
             open_nodes -= 1
@@ -147,14 +152,16 @@ def depth_first(S, B, i, top, depth, T):
 def arrive(S, B, f, row, top, left, reach, T):
     """Returns who acts at a row and its value: LEAF and the value, CHANCE with frame f opened, or a player.
 
-    Decisions less probable than the cutoff are leaves. GIVEN_UP: the stop byte is set, or there are no rows left.
+    Decisions less probable than the cutoff are leaves, and are counted. GIVEN_UP: the stop byte is set, or there are no rows left.
     """
     player = current_player(S, row, T)
     if player == TERMINAL:
         B.counts[LEAVES] += 1
         return LEAF, finished_value(S, row, T)
-    if (left == 0 and is_leaf(S, row, T)) or (player != CHANCE and reach < B.options.cutoff):
+    cut = left > 0 and player != CHANCE and reach < B.options.cutoff
+    if cut or (left == 0 and is_leaf(S, row, T)):
         B.counts[LEAVES] += 1
+        B.counts[CUTS] += np.int64(cut)
         return LEAF, seen_value(S, B, row, T)
     if f >= B.frames.shape[0] or top + ONE + MAX_OUTCOMES > np.uint64(S.shape[0]):
         B.counts[FAILED] = NO_ROWS

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import zlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -107,6 +108,7 @@ def publish(config: Config) -> Path:
     packed = quantised(network, config.step)
     target = Path(config.out) / f"{config.name or game.name}.safetensors"
     kept = {name: metadata[name] for name in ("steps", "seconds", "command", "commit")}
+    kept["start"] = metadata.get("start", {})
     kept |= {"hardware": hardware(), "selected": metadata["score"], "step": config.step, "score": []}
     draft = target.with_name(f".{target.name}.draft")
     try:
@@ -142,6 +144,7 @@ def card(path: Path) -> str:
         "",
         f"- command: `{told['command']}`",
         f"- commit: {told['commit']}",
+        *[f"- which starts from the model of `{s['command']}` ({s['steps']:,} moves)" for s in starts(told)],
         f"- {told['steps']:,} moves in {told['seconds']:,.0f} s on {told['hardware']}",
         f"- packed: entries are multiples of {told['step']:g}; on {loss['rows']:,} states of games (values about",
         f"  {loss['mean_value']:,.0f}) that changes the value by {loss['rms_error']:.2g} (root mean square), at most "
@@ -162,6 +165,12 @@ def card(path: Path) -> str:
     lines += ["measured, after packing. Milliseconds are processor time of the compiled games. Written by", ""]
     lines += [f"    python -m leafwise.training.publish --run RUN --name {path.stem} --step {told['step']:g}", ""]
     return "\n".join(lines)
+
+
+def starts(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yields how the model was made that a model's training started from, then that model's, and so on."""
+    while told := told.get("start") or {}:
+        yield dict(told)
 
 
 def main(arguments: list[str] | None = None) -> int:

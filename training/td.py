@@ -6,7 +6,8 @@ with delayed temporal coherence learning", TCIAIG 2018 (rates of each weight); B
 1999 (targets from a search: here a trajectory's states learn the value of the search made there). Differences: what is
 valued is by default the state after the known tile has entered; the target is the potential to come, sum of
 (tile score)**power; a trajectory longer than `restart` moves is followed by one from its middle; the rate is held, then
-falls geometrically (`--hold 1`: a constant rate).
+falls geometrically (`--hold 1`: a constant rate); the tables may be averaged over the run (Shamir and Zhang, "Stochastic
+gradient descent for non-smooth optimization", ICML 2013), which takes away noise of the rate sooner than a lower rate.
 
 With `--actors 2` two threads play and learn over shared tables without locks (Niu et al., "Hogwild!", 2011): faster, but
 not reproducible bit by bit.
@@ -20,30 +21,33 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import load_network, model_path, save_network
 from leafwise.models.ntuple import NTupleNetwork, Shape, features, parse_tuples
+from leafwise.models.packing import restored
 from leafwise.training.games import SELECTION_SEED, play_games
-from leafwise.training.loop import check_ranges
+from leafwise.training.loop import check_ranges, run_learner
 from leafwise.training.run import (
-    Interruption,
     RunFolder,
     commit,
     hardware,
     need_train_extra,
+    origin,
     run_main,
     training_command,
 )
 from leafwise.training.td_kernels import DEEPEST, FRESH_GAMES, GAMES, HERE, MOVES, Trainer, kernels, new_trainer
+
+AT_ONCE = 1 << 20
+"""Weights that are averaged at a time."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +69,15 @@ class Config:
     stages: str = ""
     """Highest tiles, like "1536 3072", at which the next copy of all tables takes over."""
     start: str = ""
-    """Run folder or model file to start from (default: all weights 0); its tables are copied to every stage."""
+    """Model to start from, with all or some of the tuples: run folder, file or shipped name (default: all weights 0)."""
     rate: float = 0.25
     """Learning rate, shared out among the active weights."""
     final_rate: float = 0.0125
     """Rate at the end of the run."""
     hold: float = 0.5
     """Share of the run after which the rate begins to fall, geometrically."""
+    average: float = 0.0
+    """Play and keep the mean of the tables over the run, entry t of the log with weight t**average; 0: the last ones."""
     coherence: bool = False
     """Temporal coherence: every weight has a rate of its own, at most the rate."""
     decay: float = 0.5
@@ -108,7 +114,7 @@ def check(config: Config) -> None:
         "moves": (1, 1e13), "rate": (1e-9, 1), "final_rate": (1e-9, 1), "hold": (0, 1), "decay": (0, 1), "restart": (0, 1e9),
         "seed": (0, SELECTION_SEED - 1), "interval": (1, 1e9), "evaluate_every": (1, 1e9), "evaluate_games": (2, 100_000),
         "checkpoint_seconds": (0, 1e9), "target_depth": (0, DEEPEST), "optimism": (-1e9, 1e9), "actors": (1, 64),
-        "power": (1e-3, 1),
+        "power": (1e-3, 1), "average": (0, 100),
     })  # fmt: skip
 
 
@@ -132,15 +138,19 @@ def shape_of(config: Config, game: Game) -> Shape:
 
 
 def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
-    """Returns a network of a shape, its tables those of a model; raises ValueError if they are not of this shape."""
+    """Returns a network of a shape that begins with a model's tables; raises ValueError if the shape lacks one of them."""
     network = NTupleNetwork.create(game, shape)
     if not source:
         return network
-    given = load_network(model_path(source), game)
-    alike = replace(given.shape, splits=shape.splits)
-    if given.packed or alike != shape or given.shape.copies not in (1, shape.copies):
-        raise ValueError(f"expected --start with a model of {shape}, got {given.shape}{' packed' * given.packed}")
-    network.weights.table[:] = np.tile(given.weights.table, shape.copies // given.shape.copies)
+    given = restored(load_network(model_path(source), game))
+    old, new = given.shape, network.shape
+    alike = replace(old, tuples=new.tuples, splits=new.splits) == new and old.copies in (1, new.copies)
+    if not alike or not set(old.tuples) <= set(new.tuples):
+        raise ValueError(f"expected --start with a model of {new} or of some of its tuples, got {old}")
+    for stage in range(new.copies):
+        tables = network.tables(stage)
+        for name, table in given.tables(stage if old.copies > 1 else 0).items():
+            tables[name][:] = table
     return network
 
 
@@ -155,13 +165,19 @@ def rate_at(config: Config, moves: int) -> float:
 class Learner:
     """One TD run: network, games, files."""
 
+    unit = "moves"
+
     def __init__(self, config: Config) -> None:
         check(config)
         self.config = config
         self.game: Game = find_game(config.game)
         self.network = started(self.game, shape_of(config, self.game), config.start)
-        self.path = Path(config.run or f"runs/{config.game}-td-{config.seed}")
-        self.folder = RunFolder(self.path, config, resume=config.resume)
+        self.kept = self.network
+        if config.average:
+            self.kept = NTupleNetwork.create(self.game, self.network.shape, self.network.weights.table.copy())
+        self.start = origin(config.start) if config.start else {}
+        path = Path(config.run or f"runs/{config.game}-td-{config.seed}")
+        self.folder = RunFolder(path, config, resume=config.resume)
         depth, size = max(1, config.target_depth), len(self.network.weights.table) if config.coherence else 1
         self.coherence = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
         keys = [config.seed + (k << 32) for k in range(config.actors)]  # far from those of other runs and evaluations
@@ -178,6 +194,8 @@ class Learner:
         tensors: dict[str, NDArray[Any]] = {"table": self.network.weights.table}
         if self.config.coherence:
             tensors |= {"errors": self.coherence[0], "sizes": self.coherence[1]}
+        if self.config.average:
+            tensors |= {"average": self.kept.weights.table}
         for k, actor in enumerate(self.actors):
             end = f"_{k}" if k else ""
             tensors |= {f"S{end}": actor.S[HERE : HERE + 1], f"R{end}": actor.R}
@@ -201,13 +219,17 @@ class Learner:
         return np.sum([actor.counts for actor in self.actors], axis=0)
 
     @property
-    def moves(self) -> int:
+    def done(self) -> int:
         """Moves played so far."""
         return int(self.counted()[MOVES])
 
-    def step(self) -> None:
+    @property
+    def goal(self) -> int:
+        return self.config.moves
+
+    def play(self) -> None:
         """Plays and learns for one log interval."""
-        rate = rate_at(self.config, self.moves) / self.network.active
+        rate = rate_at(self.config, self.done) / self.network.active
         options = (self.config.interval // len(self.actors) + 1, rate, self.config.decay, self.config.restart, self.T)
         threads = [
             threading.Thread(target=self.kernels.td_games, args=(actor, *options), daemon=True)
@@ -219,92 +241,72 @@ class Learner:
         for thread in threads:
             thread.join()
 
+    def take_average(self) -> None:
+        """Takes the tables into their mean, for which the next log entry weighs entries**average."""
+        share = np.float32((self.config.average + 1) / (self.entries + self.config.average))
+        for start in range(0, len(self.network.weights.table), AT_ONCE):
+            kept, now = (n.weights.table[start : start + AT_ONCE] for n in (self.kept, self.network))
+            kept += share * (now - kept)
+
     def evaluate(self) -> dict[str, float]:
         """Plays greedy games with the selection seeds; keeps the model if it is the best so far."""
         n = self.config.evaluate_games
-        played = play_games(self.network, 1, SELECTION_SEED, n)
+        played = play_games(self.kept, 1, SELECTION_SEED, n)
         low, high = played.interval()
-        result = {"score_mean": float(played.scores.mean()), "score_ci_low": low, "score_ci_high": high}
-        if result["score_mean"] > self.best:
-            self.best = result["score_mean"]
+        mean = float(played.scores.mean())
+        if mean > self.best:
+            self.best = mean
             self.score = {
-                "mean": result["score_mean"], "ci_low": low, "ci_high": high, "games": n, "player": "greedy",
+                "mean": mean, "ci_low": low, "ci_high": high, "games": n, "player": "greedy",
                 "seeds": f"{SELECTION_SEED} to {SELECTION_SEED + n - 1}",
             }  # fmt: skip
-            save_network(self.folder.model, self.network, self.description())
-        return result
+            save_network(self.folder.model, self.kept, self.description())
+        return {"eval/score_mean": mean, "eval/score_ci_low": low, "eval/score_ci_high": high}
 
     def description(self) -> dict[str, Any]:
         """Returns what the model file says of how it was made."""
         return {
-            "steps": self.moves,
+            "steps": self.done,
             "seconds": round(self.seconds, 1),
             "command": training_command("leafwise.training.td", self.config),
             "commit": commit(),
             "score": self.score,
+            "start": self.start,
         }
 
-    def run(self) -> Path:
-        """Trains to the end of the run, or until Ctrl-C or SIGTERM; returns the run folder."""
-        from torch.utils.tensorboard import SummaryWriter
-
-        writer = SummaryWriter(str(self.path), purge_step=self.moves if self.config.resume else None)
-        settings = "\n".join(f"| {k} | {v} |" for k, v in asdict(self.config).items())
-        writer.add_text("hyper-parameters", f"| option | value |\n|---|---|\n{settings}")
-        columns = (
-            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"),
-            TextColumn("{task.fields[speed]}"), TimeRemainingColumn(), TextColumn("left"),
-        )  # fmt: skip
-        with Interruption() as stop, Progress(*columns) as progress:
-            task = progress.add_task(f"td {self.config.game}", total=self.config.moves, completed=self.moves, speed="")
-            while self.moves < self.config.moves and not stop.requested:
-                speed = self.logged_step(writer)
-                if self.entries % self.config.evaluate_every == 0 or self.moves >= self.config.moves:
-                    for name, number in self.evaluate().items():
-                        writer.add_scalar(f"eval/{name}", number, self.moves)
-                if self.folder.checkpoint_due(self.config.checkpoint_seconds):
-                    self.save()
-                best = f"best {self.best:,.0f}" if np.isfinite(self.best) else ""
-                progress.update(task, completed=self.moves, speed=f"{speed:,.0f} moves/s {best}")
-        writer.close()
-        self.finish()
-        return self.path
-
-    def logged_step(self, writer: Any) -> float:
-        """Learns for one interval and logs it; returns moves a second."""
+    def step(self) -> dict[str, float]:
+        """Learns for one interval, and now and then evaluates; returns what is logged."""
         before = self.counted()
         start = time.perf_counter()
-        self.step()
+        self.play()
         spent = time.perf_counter() - start
         self.seconds += spent
         self.entries += 1
+        if self.config.average:
+            self.take_average()
         played = self.counted() - before
         sums = np.sum([actor.sums for actor in self.actors], axis=0)
-        speed = played[MOVES] / spent
+        logged = {"train/rate": rate_at(self.config, self.done), "time/fps": played[MOVES] / spent}
         if played[FRESH_GAMES]:
-            writer.add_scalar("rollout/ep_rew_mean", sums[0] / played[FRESH_GAMES], self.moves)
+            logged["rollout/ep_rew_mean"] = sums[0] / played[FRESH_GAMES]
         if played[MOVES]:
-            writer.add_scalar("train/error", np.sqrt(sums[1] / played[MOVES]), self.moves)
-        writer.add_scalar("train/rate", rate_at(self.config, self.moves), self.moves)
-        writer.add_scalar("time/fps", speed, self.moves)
+            logged["train/error"] = float(np.sqrt(sums[1] / played[MOVES]))
         for actor in self.actors:
             actor.sums[:] = 0
-        return float(speed)
+        if self.entries % self.config.evaluate_every == 0 or self.done >= self.goal:
+            logged |= self.evaluate()
+        return logged
 
-    def finish(self) -> None:
-        """Saves the state, and the results of a run that is over."""
-        self.save()
-        if self.moves < self.config.moves:
-            print(f"stopped after {self.moves:,} moves; go on with --run {self.path} --resume and the same options")
-            return
+    def results(self) -> dict[str, Any]:
+        """Returns what results.json says."""
         games = int(self.counted()[GAMES])
-        self.folder.save_results({**self.description(), "trajectories": games, "hardware": hardware(len(self.actors))})
+        return {**self.description(), "trajectories": games, "hardware": hardware(len(self.actors))}
 
 
 def train(config: Config) -> Path:
     """Trains an n-tuple network and returns its run folder; raises ValueError for options that do not fit."""
     need_train_extra()
-    return Learner(config).run()
+    return run_learner(Learner(config), f"td {config.game}")
 
 
 def main(arguments: list[str] | None = None) -> int:

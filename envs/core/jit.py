@@ -28,6 +28,8 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+from leafwise.envs.core.apart import Function
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 config: Any = numba.config
@@ -40,7 +42,7 @@ KEEP_FOLDERS = 4
 
 # No reference counting: an allocation in compiled code becomes a compile error, and array arguments cost nothing.
 # With index checks on, numba needs the runtime for its exceptions.
-FLAGS: dict[str, Any] = {"error_model": "numpy", "_nrt": BOUNDSCHECK, "nogil": True}
+FLAGS: dict[str, Any] = {"error_model": "numpy", "_nrt": BOUNDSCHECK, "nogil": True, "no_cfunc_wrapper": True}
 
 INLINE: Any = ("never", "always")
 """Numba's words for whether source is copied."""
@@ -65,22 +67,40 @@ def cache_root() -> Path:
     return base / "leafwise"
 
 
-def jit(fn: F | None = None, *, inline: bool = False, merged: bool = False) -> Any:
+def jit(fn: F | None = None, *, inline: bool = False, merged: bool = False, bare: bool = False) -> Any:
     """Compiles `fn`; `inline=True` asks for it to be copied into its callers (for small functions only).
 
     `merged=True` copies its source instead, before types are known: compiled callers cost no compilation of `fn`, with
     all that it calls, on its own. It is for functions that only pass their arguments on to a heavy one.
+
+    `bare=True`: compiled callers hand over `T` without the leaf's weights, as they do to a game's rules.
     """
     if fn is None:
-        return functools.partial(jit, inline=inline, merged=merged)
+        return functools.partial(jit, inline=inline, merged=merged, bare=bare)
     if DISABLED:
         return _wrapping_integers(fn)
     folder = _folder(_room(Path(fn.__code__.co_filename)))
     if folder is None:
         return numba.njit(forceinline=inline, inline=INLINE[merged], **FLAGS)(fn)
+    function = _cached(fn, folder, inline=inline, merged=merged)
+    return leafless(function) if bare else function
+
+
+def leafless(function: F) -> F:
+    """Lets compiled callers hand a function `T` without the leaf's weights, so that one version serves all leaves."""
+    if isinstance(function, Function):
+        function.leafless = function.door = True
+    return function
+
+
+def _cached(fn: Callable[..., Any], folder: Path, *, inline: bool, merged: bool = False) -> Any:
+    """Returns `fn` compiled, its machine code kept in a folder."""
     before, config.CACHE_DIR = config.CACHE_DIR, str(folder)  # numba reads it while it decorates
     try:
-        return numba.njit(cache=True, forceinline=inline, inline=INLINE[merged], **FLAGS)(fn)
+        options = {"nopython": True, "boundscheck": None, "forceinline": inline, "inline": INLINE[merged], **FLAGS}
+        function = Function(py_func=fn, targetoptions=options)
+        function.keep(folder.name, apart=not inline and not merged)
+        return function
     finally:
         config.CACHE_DIR = before
 
@@ -246,13 +266,10 @@ def specialise(
         compiled: Any = _wrapping_integers(clone)
     else:
         folder = _folder(_room(room or Path(template.__code__.co_filename))) if cache else None
-        before = config.CACHE_DIR
-        try:
-            if folder is not None:
-                config.CACHE_DIR = str(folder)
-            compiled = numba.njit(cache=folder is not None, forceinline=inline, **FLAGS)(clone)
-        finally:
-            config.CACHE_DIR = before
+        if folder is None:
+            compiled = numba.njit(forceinline=inline, **FLAGS)(clone)
+        else:
+            compiled = _cached(clone, folder, inline=inline)
     scope[template.__name__] = compiled
     return compiled
 

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,16 @@ import pytest
 
 from leafwise.envs.threes import GAME
 from leafwise.models import load_network
+from leafwise.models.files import model_path
 from leafwise.training import publish, td
 from leafwise.training.arena import evaluate
 from leafwise.training.games import play_games
 
 SMALL: dict[str, Any] = {"moves": 400_000, "interval": 50_000, "evaluate_every": 2, "evaluate_games": 20}
-SMALL["checkpoint_seconds"] = 0.0
+SMALL |= {"checkpoint_seconds": 0.0, "average": 2.0}
 WORDS = [
     "--moves", "400000", "--interval", "50000", "--evaluate-every", "2", "--evaluate-games", "20",
-    "--checkpoint-seconds", "0.0",
+    "--checkpoint-seconds", "0.0", "--average", "2.0",
 ]  # fmt: skip
 
 
@@ -121,6 +123,19 @@ def test_a_deep_target_learns_on_from_a_model(run, tmp_path):
     assert not np.array_equal(weights(path)[0], weights(run)[0])
 
 
+def test_a_run_starts_from_a_packed_model_with_fewer_tuples_and_stages():
+    small = load_network(model_path("threes-small"), GAME)
+    assert small.packed
+    shape = replace(small.shape, tuples=(*reversed(small.shape.tuples), (0, 1)), splits=(9,))
+    grown = td.started(GAME, shape, "threes-small")
+    for stage in range(2):
+        own = grown.tables(stage)
+        assert not own[0, 1].any()
+        for (name, table), scale in zip(small.tables(0).items(), small.weights.scales, strict=True):
+            assert np.array_equal(own[name], table * scale)
+            assert table.any() or name not in shape.tuples
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_killed_run_resumes_to_the_same_end(run, tmp_path, how):
     path = tmp_path / "cut"
@@ -162,6 +177,7 @@ def test_a_run_is_not_overwritten_or_changed(run):
         (["--target", "fame"], "fame"),
         (["--start", "nowhere"], "expected a model file, found nothing"),
         (["--start", "threes-small", "--power", "0.5"], "expected --start with a model of"),
+        (["--start", "threes-small", "--tuples", "0123"], "expected --start with a model of"),
         (["--mov", "5"], "expected known arguments, got '--mov, 5'"),
     ],
 )

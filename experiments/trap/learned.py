@@ -33,12 +33,12 @@ class Config:
     """Plays the matches of Trap's learned leaf and writes learned.json and learned.md."""
 
     parts: tuple[str, ...] = ("depth", "time", "course", "patience", "chance")
-    """depth, time: against the best hand-made leaf at equal depth and time. course: against the course's players. patience: more
+    """depth, time: against a hand-made leaf at equal depth and time. course: against the course's players. patience: more
     time against less. chance: what simpler chance costs."""
     model: str = "learned"
     """Leaf that is measured: the shipped model, a run folder or a file."""
     rival: str = "reach"
-    """The best hand-made leaf, by the ladder."""
+    """Hand-made leaf that it meets."""
     candidates: str = "near+traps"
     """Throws that the searches consider."""
     rare: float = 0.25

@@ -21,7 +21,6 @@ from leafwise.envs.registry import game
 from leafwise.models.files import write_atomically
 from leafwise.training.arena import FINAL_SEED, bootstrap_interval, evaluate
 from leafwise.training.elo import Unit, rate
-from leafwise.training.run import training_command
 
 FOLDER = Path(__file__).resolve().parent
 MODULE = "leafwise.experiments.trap.learned"
@@ -34,12 +33,12 @@ class Config:
     """Plays the matches of Trap's learned leaf and writes learned.json and learned.md."""
 
     parts: tuple[str, ...] = ("depth", "time", "course", "patience", "chance")
-    """depth, time: against the best hand-made leaf at equal depth and time. course: against the course's players. patience: more
+    """depth, time: against a hand-made leaf at equal depth and time. course: against the course's players. patience: more
     time against less. chance: what simpler chance costs."""
     model: str = "learned"
     """Leaf that is measured: the shipped model, a run folder or a file."""
     rival: str = "reach"
-    """The best hand-made leaf, by the ladder."""
+    """Hand-made leaf that it meets."""
     candidates: str = "near+traps"
     """Throws that the searches consider."""
     rare: float = 0.25
@@ -157,9 +156,8 @@ def page(results: dict[str, Any], config: Config) -> str:
         "|---|---|---|---|---|",
         *(row(title, found) for title, found in results.items()),
         "",
-        "Written by",
-        "",
-        f"    {training_command(MODULE, config)}",
+        f"Written by `python -m {MODULE}`, which plays what is missing of each match; `--parts`, `--games` and `--other-games`",
+        "choose which and how long.",
         "",
     ]
     return "\n".join(lines)

@@ -95,7 +95,9 @@ def matches(config: Config, part: str) -> Iterator[Match]:
     elif part == "course":
         own = search(config, config.model, turn(config.course_seconds))
         for name in ("is", "ais", "ocls"):
-            yield Match(f"{1000 * config.course_seconds:g} ms a turn, against `course:{name}`", own, f"course:{name}", few)
+            yield Match(
+                f"{1000 * config.course_seconds:g} ms a turn, against `course:{name}`", own, f"course:{name}", few
+            )
     elif part == "patience":
         less = search(config, config.model, turn(0.005))
         for seconds in (0.01, 0.02, 0.05):
@@ -105,7 +107,9 @@ def matches(config: Config, part: str) -> Iterator[Match]:
         players = [search(config, config.model, turn(0.02), rare) for rare in (config.rare, 0.0)]
         yield Match("20 ms a turn, rare landings valued at once, against all searched", *players, few)
         for model in ("hit_miss", "full"):
-            yield Match(f"`course:is` with chance `{model}`, against `p_only`", f"course:is,chance={model}", "course:is", few)
+            yield Match(
+                f"`course:is` with chance `{model}`, against `p_only`", f"course:is,chance={model}", "course:is", few
+            )
     else:
         raise ValueError(f"expected parts among depth, time, course, patience, chance, got {part!r}")
 

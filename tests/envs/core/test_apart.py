@@ -35,7 +35,8 @@ PLAY = """
 import numpy as np
 import rules
 T = rules.Tables(2.0, (10.0,))
-print(rules.outer(np.zeros(1), T), rules.between(np.zeros(1), T), rules.inner(np.zeros(1), T._replace(leaf=())), len(rules.inner.overloads))
+bare = T._replace(leaf=())
+print(rules.outer(np.zeros(1), T), rules.between(np.zeros(1), T), rules.inner(np.zeros(1), bare), len(rules.inner.overloads))
 for name in ("outer", "between", "inner"):
     print(name, sum(getattr(rules, name)._cache_hits.values()), sum(getattr(rules, name)._cache_misses.values()))
 """

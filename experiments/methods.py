@@ -172,11 +172,12 @@ def page_of(game: Game, plan: Plan, config: Config, results: dict[str, Any]) -> 
     depths = [str(depth) for depth in config.depths]
     options = "".join(f", {name} = {value}" for name, value in game.given_options.items())
     lines = [
-        f"# {game.title}{options}: three ways to learn a leaf", "",
+        f"# {game.name.capitalize()}{options}: three ways to learn a leaf", "",
         f"Judged on {config.positions} critical positions (some legal action loses value) after {low} to {high} {source}: the",
         f"share in which a search keeps the game's value, with 95 % bootstrap intervals. Elo: an arena at depth {depths[-1]},",
         f"{config.games} games of every two, random openings of {plan.arena_plies} moves from both seats, with 95 % errors.",
-        "Times are processor seconds of one thread; nothing was learned from the solver.", "",
+        "Times are processor seconds of one thread, with the compiling before the first point of a curve; nothing was learned",
+        "from the solver.", "",
         f"| leaf | layers | seconds | {' | '.join(f'depth {depth}' for depth in depths)} | Elo |",
         "|---|---|---|" + "---|" * (len(depths) + 1),
     ]  # fmt: skip

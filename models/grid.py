@@ -229,7 +229,10 @@ class GridNetwork:
         return W.embedding.shape[1], W.second.shape[1], len(W.out)
 
     def describe(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[Any], ...]:
-        """Returns codes uint8 [n, (side + 2) ** 2], maps [n, side ** 2, maps], numbers [n, numbers], base [n]; T as of `evaluator`."""
+        """Returns codes uint8 [n, (side + 2) ** 2], maps [n, side ** 2, maps], numbers [n, numbers] and base [n].
+
+        `T` is as of `evaluator`.
+        """
         n, W = len(rows), self.weights
         codes, maps = np.zeros((n, len(W.seen_codes)), dtype=np.uint8), np.zeros((n, *W.seen_maps.shape), np.float32)
         numbers, base = np.zeros((n, W.seen_numbers.shape[1]), dtype=np.float32), np.zeros(n, dtype=np.float32)

@@ -39,7 +39,9 @@ class Config:
     positions: int = 500
     """Critical positions (some legal action loses value) that judge it."""
     plies: tuple[int, int] = (8, 20)
-    """Least and most random actions before such a position."""
+    """Least and most actions before such a position."""
+    ahead: int = 0
+    """Those actions are random, or with a depth those of players who search so deep for an end and else act at random."""
     depths: tuple[int, ...] = (1, 2, 3)
     """Search depths at which it is judged."""
 
@@ -51,10 +53,13 @@ def ship(config: Config) -> Path:
     network = load_sparse(source, game)
     told = load_tensors(source)[1]
     scores: list[dict[str, Any]] = []
-    judged = critical_positions(game, config.positions, FINAL_SEED, config.plies) if has_solver(game) else None
+    judged = None
+    if has_solver(game):
+        judged = critical_positions(game, config.positions, FINAL_SEED, config.plies, config.ahead)
     for depth in config.depths if judged is not None else ():
         assert judged is not None
         found: dict[str, Any] = {"depth": depth, "positions": config.positions, "plies": list(config.plies)}
+        found["ahead"] = config.ahead
         for name, leaf in (("learned", network.evaluator("learned")), ("hand_made", game.score())):
             kept = judged.kept(judged.choices(leaf, depth)).astype(float)
             low, high = bootstrap_interval(kept)
@@ -63,9 +68,12 @@ def ship(config: Config) -> Path:
         print(
             f"depth {depth}: keeps the value in {found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
         )
-    kept_words = {name: told[name] for name in ("steps", "seconds", "command", "commit", "start") if name in told}
+    kept_words: dict[str, Any] = {
+        name: told[name] for name in ("steps", "seconds", "command", "commit", "start") if name in told
+    }
     target = Path(config.out) / f"{shipped_name(game)}.safetensors"
-    save_network(target, network, {**kept_words, "hardware": hardware(), "selected": told["score"], "score": scores})
+    kept_words |= {"hardware": hardware(), "selected": told["score"], "score": scores}
+    save_network(target, network, kept_words)
     write_atomically(target.with_suffix(".md"), card(target).encode())
     return target
 
@@ -91,16 +99,19 @@ def card(path: Path) -> str:
         f"`python -m leafwise.experiments.{game.name}.learned` measures it; its page is",
         f"[learned.md](../../experiments/{game.name}/learned.md). Written by",
         "",
+        "    python -m leafwise.training.ship --run RUN",
     ]  # fmt: skip
-    return "\n".join([*lines, "    python -m leafwise.training.ship --run RUN", ""])
+    return "\n".join([*lines, ""])
 
 
 def judgement(game: Game, scores: list[dict[str, Any]]) -> list[str]:
     """Returns the lines of a card about positions that the exact solver judges."""
     low, high = scores[0]["plies"]
+    ahead = scores[0].get("ahead", 0)
+    source = f"actions of players who see {ahead} ahead and know nothing else" if ahead else "random actions"
     lines = [
-        f"Share of {scores[0]['positions']} critical positions (some legal action loses value) after {low} to {high} random",
-        "actions in which the search's choice keeps the game's value, with 95 % bootstrap intervals:",
+        f"Share of {scores[0]['positions']} critical positions (some legal action loses value) after {low} to {high}",
+        f"{source} in which the search's choice keeps the game's value, with 95 % bootstrap intervals:",
         "",
         f"| search depth | learned | hand-made (`{game.default_score}`) |",
         "|---|---|---|",
@@ -115,6 +126,7 @@ def judgement(game: Game, scores: list[dict[str, Any]]) -> list[str]:
         "",
         f"Positions are drawn from seed {FINAL_SEED:,}, which neither training nor selection used. Written by",
         "",
+        f"    python -m leafwise.training.ship --run RUN --plies {low} {high}" + f" --ahead {ahead}" * bool(ahead),
     ]
 
 

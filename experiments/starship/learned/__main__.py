@@ -17,8 +17,9 @@ from leafwise.envs.starship.draw import gallery, png_bytes
 from leafwise.envs.starship.files import write_bytes
 from leafwise.envs.starship.options import ship_at
 from leafwise.envs.starship.ship import Ship
-from leafwise.experiments.starship.learned.page import Records, curves, diversity, paired, table
+from leafwise.experiments.starship.learned.page import Records, curves, diversity, page, paired, summary, table
 from leafwise.training.builders import builder, record
+from leafwise.training.run import training_command
 
 SAVED_EVERY = 10
 """Ships after which the results so far are written."""
@@ -50,11 +51,11 @@ class Config:
     diversity: int = 0
     """Ships of the first and of the last builder whose diversity is measured (0: none)."""
     curves: str = ""
-    """Run folder whose curves are drawn."""
-    pictures: bool = False
-    """Draw the first and the last builder's ships of the first hulls."""
+    """Run folder whose curves are drawn on the page."""
     out: Path = Path("runs/starship-builders")
-    """Folder of the results: one file for each builder, to which a later run adds; and of the pictures."""
+    """Folder of the results: one file for each builder, to which a later run adds."""
+    page: Path | None = None
+    """Folder for the page, its figures as JSON and the pictures."""
 
 
 def measure(config: Config) -> dict[str, Records]:
@@ -87,19 +88,25 @@ def ships(config: Config, name: str, count: int) -> list[Ship]:
 
 
 def report(config: Config) -> str:
-    """Measures, draws, and returns what is printed."""
+    """Measures, writes the page if it is wanted, and returns what is printed."""
     results = measure(config)
-    lines = [f"{config.preset}, {config.seeds} seeds from {config.first_seed:,}", "", table(results)]
+    lines = [f"Preset {config.preset}, {config.seeds} seeds from {config.first_seed:,}:", "", *table(results)]
     if config.pairs:
         lines += ["", *paired(results, config.pairs)]
     names = (config.builders[0], config.builders[-1])
+    sets: dict[str, list[Ship]] = {}
     if config.diversity:
-        lines += ["", *diversity({name: ships(config, name, config.diversity) for name in names})]
-    if config.pictures:
-        both = [ship for name in names for ship in ships(config, name, PICTURED)]
-        write_bytes(png_bytes(gallery(both, PICTURED, 0.4)), config.out / "gallery.png")
-    if config.curves:
-        curves(Path(config.curves), config.out / "curves.png")
+        sets = {name: ships(config, name, config.diversity) for name in names}
+        lines += ["", *diversity(sets)]
+    if config.page:
+        config.page.mkdir(parents=True, exist_ok=True)
+        both = [ship for name in names for ship in (sets.get(name) or ships(config, name, PICTURED))[:PICTURED]]
+        write_bytes(png_bytes(gallery(both, PICTURED, 0.4)), config.page / "gallery.png")
+        if config.curves:
+            curves(Path(config.curves), config.page / "curves.png")
+        command = training_command("leafwise.experiments.starship.learned", config)
+        write_bytes(page(command, lines, names, bool(config.curves)).encode(), config.page / "README.md")
+        write_bytes((json.dumps(summary(results), indent=1) + "\n").encode(), config.page / "results.json")
     return "\n".join(lines)
 
 

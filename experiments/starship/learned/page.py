@@ -29,7 +29,7 @@ def gain(records: Records, base: Records) -> str:
     return f"{difference.mean():+.4f} [{low:+.4f}, {high:+.4f}]"
 
 
-def table(results: dict[str, Records]) -> str:
+def table(results: dict[str, Records]) -> list[str]:
     """Returns the comparison as a Markdown table: quality (0 if not valid), paired gain with 95 % interval, terms."""
     names = list(results)
     first = results[names[0]]
@@ -45,7 +45,55 @@ def table(results: dict[str, Records]) -> str:
         terms = " | ".join(f"{column(records, term)[valid].mean():.3f}" if valid.any() else "-" for term in TERMS)
         row = [f"`{name}`", f"{quality.mean():.4f}", gain(records, first), f"{valid.mean():.3f}", shared, terms]
         lines.append(f"| {' | '.join(row)} | {column(records, 'seconds').mean():.4f} |")
-    return "\n".join(lines)
+    return lines
+
+
+def summary(results: dict[str, Records]) -> dict[str, Any]:
+    """Returns the figures of the table by builder, quality and gain with their 95 % intervals."""
+    first, told = next(iter(results.values())), {}
+    for name, records in results.items():
+        quality = column(records, "quality")
+        own: dict[str, Any] = {"seeds": len(records), "first_seed": records[0]["seed"]}
+        for what, found in (("quality", quality), ("gain", quality - column(first, "quality"))):
+            low, high = bootstrap_interval(found)
+            own[what] = {"mean": float(found.mean()), "ci_low": low, "ci_high": high}
+        valid = column(records, "valid") == 1
+        own |= {term: float(column(records, term)[valid].mean()) for term in TERMS if valid.any()}
+        told[name] = own | {"valid": float(valid.mean()), "seconds": float(column(records, "seconds").mean())}
+    return told
+
+
+def page(command: str, lines: Sequence[str], names: tuple[str, str], has_curves: bool) -> str:
+    """Returns the page: how it was made, what the words mean, the tables, the pictures."""
+    pictured = (
+        ["## Training", "", "![quality, terms and errors while it learned](curves.png)", ""] if has_curves else []
+    )
+    return "\n".join(
+        [
+            "# Who builds the best ships of given hulls and requests?",
+            "",
+            "```",
+            command,
+            "```",
+            "",
+            "builds the ships of the same seeds with each builder and writes this page; stopped, it goes on where it was.",
+            "`hand` is the generator's own choice of places; `best:N` the best of N hand-made ships, which may see all",
+            "requests beforehand; `build:LEAF` searches two placements ahead, eight places wide, over the requests in sight,",
+            "`depth=1` one placement. `hopeful` is the hand-made leaf, `learned` the shipped network. Quality counts 0 where",
+            "a ship is not valid; gains are paired, with 95 % bootstrap intervals; the terms are means over valid ships;",
+            "seconds are processor time a ship.",
+            "",
+            *lines,
+            "",
+            *pictured,
+            "## The same hulls and requests",
+            "",
+            "![ships of both builders](gallery.png)",
+            "",
+            f"Above `{names[0]}`, below `{names[1]}`.",
+            "",
+        ]
+    )
 
 
 def paired(results: dict[str, Records], pairs: Sequence[str]) -> list[str]:

@@ -39,7 +39,7 @@ def worth(state: State, depth: int) -> float:
 
 def test_children_are_what_the_legal_actions_lead_to() -> None:
     state, children = first_thruster(4), Children(GAME, VALUES)
-    places, scores, rows, values = children(state.row)
+    places, scores, rows, values = children(state.row, 1000)
     assert places.tolist() == list(state.legal_actions)
     assert set(scores) == {0.0}  # thrusters go anywhere
     for place, row, value in zip(places, rows, values, strict=True):
@@ -47,6 +47,16 @@ def test_children_are_what_the_legal_actions_lead_to() -> None:
         np.testing.assert_array_equal(row, after.row)
         assert value == after.returns
     assert children.leaves == len(places)
+
+
+def test_of_many_places_the_strategys_best_are_tried() -> None:
+    state, children = GAME.new(4), Children(GAME, VALUES)
+    places, scores, _, _ = children(state.row, 1000)
+    every = dict(zip(places.tolist(), scores.tolist(), strict=True))
+    fewer = children(state.row, 12)
+    assert len(fewer.places) == 12
+    assert [every[p] for p in fewer.places.tolist()] == fewer.scores.tolist()
+    assert min(fewer.scores) >= sorted(every.values())[-12]
 
 
 @pytest.mark.parametrize("seed", [4, 5])

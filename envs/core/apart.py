@@ -94,13 +94,15 @@ class _Cache(FunctionCache):
         return *super()._index_key(sig, codegen), self.inside
 
 
-class Function(CPUDispatcher):  # type: ignore[misc]
+class Function(CPUDispatcher):
     """A function compiled by numba, its machine code kept in a folder."""
 
     leafless = False
     """Whether compiled callers hand over `T` without the leaf's weights."""
     door = False
     """Whether Python is sure to call it."""
+    overloads: Any
+    _compiler: Any
     _ident: Ident | None = None
     _apart = False
     _inside = False

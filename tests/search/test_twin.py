@@ -44,7 +44,8 @@ EXACT: dict[str, dict[str, Any]] = {
     "as it comes": {},
     "as it comes, one value": {"all_values": False},
 }
-"""Options that change no value. Small tables, so that entries are replaced; `seconds` for depth after depth."""
+"""Options that change no value, beside no limit of nodes. Small tables, so that entries are replaced; `seconds` for depth after
+depth."""
 
 
 def ids(case):
@@ -59,7 +60,7 @@ def depth_of(g):
 def test_the_plain_search_is_the_naive_recursion(g, score):
     evaluator, depth = g.score(score), depth_of(g)
     naive = Naive(g, evaluator)
-    search = Search(g, evaluator, depth, **EXACT["plain"])
+    search = Search(g, evaluator, depth, nodes=0, **EXACT["plain"])
     leaves = 0
     for state in positions(g, COUNT):
         if leaves > BUDGET:
@@ -80,7 +81,7 @@ def same(found, expected):
 @pytest.mark.parametrize(("g", "score"), CASES, ids=ids)
 def test_exact_options_change_no_value(g, score):
     evaluator, depth = g.score(score), depth_of(g)
-    searches = {name: Search(g, evaluator, depth, **options) for name, options in EXACT.items()}
+    searches = {name: Search(g, evaluator, depth, nodes=0, **options) for name, options in EXACT.items()}
     work = dict.fromkeys(EXACT, 0)
     for state in positions(g, COUNT)[::2]:
         if work["plain"] > BUDGET // 4:

@@ -19,14 +19,18 @@ from safetensors.numpy import save
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
+from leafwise.models.grid import GridNetwork
+from leafwise.models.grid import features_of as grid_features
 from leafwise.models.ntuple import NTupleNetwork, Shape, features
 from leafwise.models.packing import pack, unpack
 from leafwise.models.sparse import SparseNetwork, features_of
 from leafwise.search.rollout import is_rollout, parse_rollout
 
 FORMAT = 1
-PLAIN, PACKED, SPARSE = "ntuple", "ntuple-packed", "sparse"
-"""Kinds of models: n-tuples as one tensor of float32 or as tables of int16 that `packing` writes, and sparse networks."""
+PLAIN, PACKED, SPARSE, GRID = "ntuple", "ntuple-packed", "sparse", "grid"
+"""Kinds of models: n-tuples as one tensor of float32 or as tables of int16 that `packing` writes, sparse networks, and
+convolutional ones."""
+Network = NTupleNetwork | SparseNetwork | GridNetwork
 KEY = "leafwise"
 REQUIRED: dict[str, type | tuple[type, ...]] = {
     "format": int,
@@ -42,6 +46,7 @@ OF_KIND: dict[str, dict[str, type | tuple[type, ...]]] = {
     PLAIN: {"tuples": list, "power": (int, float)},
     PACKED: {"tuples": list, "power": (int, float)},
     SPARSE: {"hidden": list, "head": str, "sees": str, "scale": (int, float)},
+    GRID: {"hidden": list},
 }
 """What the metadata of each kind of model holds besides."""
 
@@ -79,20 +84,20 @@ def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         raise ValueError(f"expected a leafwise .safetensors file, got {str(path)!r}: {reason}") from None
 
 
-def save_network(path: Path, network: NTupleNetwork | SparseNetwork, metadata: Mapping[str, Any]) -> None:
+def save_network(path: Path, network: Network, metadata: Mapping[str, Any]) -> None:
     """Writes a network, an n-tuple one packed if its tables are of int16.
 
     `metadata` holds at least steps, command and commit.
     """
     tensors: Mapping[str, NDArray[Any]]
-    if isinstance(network, SparseNetwork):
+    if isinstance(network, SparseNetwork | GridNetwork):
         tensors = network.tensors
     else:
         tensors = pack(network) if network.packed else {"table": network.weights.table}
     save_tensors(path, tensors, {**described(network), **metadata})
 
 
-def described(network: NTupleNetwork | SparseNetwork) -> dict[str, Any]:
+def described(network: Network) -> dict[str, Any]:
     """Returns what a file says of a network's shape."""
     game = network.game
     own: dict[str, Any]
@@ -101,6 +106,8 @@ def described(network: NTupleNetwork | SparseNetwork) -> dict[str, Any]:
         own = {"kind": PACKED if network.packed else PLAIN, "feature_version": features(game).version}
         own |= {"tuples": [list(t) for t in shape.tuples], "power": shape.power, "stage": shape.stage}
         own |= {"small": list(shape.small or ()), "splits": list(shape.splits), "base": shape.base}
+    elif isinstance(network, GridNetwork):
+        own = {"kind": GRID, "feature_version": grid_features(game).version, "hidden": list(network.hidden)}
     else:
         version = features_of(game, network.sees).version
         own = {"kind": SPARSE, "feature_version": version, "hidden": list(network.hidden), "sees": network.sees}
@@ -118,7 +125,12 @@ def load_sparse(path: Path, game: Game) -> SparseNetwork:
     return _load(path, game, (SPARSE,))
 
 
-def _load(path: Path, game: Game, kinds: tuple[str, ...] = (PLAIN, PACKED, SPARSE)) -> Any:
+def load_grid(path: Path, game: Game) -> GridNetwork:
+    """Reads a convolutional network for a game; raises ValueError that names what does not fit."""
+    return _load(path, game, (GRID,))
+
+
+def _load(path: Path, game: Game, kinds: tuple[str, ...] = (PLAIN, PACKED, SPARSE, GRID)) -> Any:
     """Reads a network of one of these kinds for a game; raises ValueError that names what does not fit."""
     tensors, metadata = load_tensors(path)
 
@@ -139,9 +151,16 @@ def _load(path: Path, game: Game, kinds: tuple[str, ...] = (PLAIN, PACKED, SPARS
     check_types(OF_KIND[kind])
     if metadata["game"] != game.name:
         raise refuse("a model of game", game.name, metadata["game"])
-    if metadata["options"] != game.given_options:
+    seen, expected = (
+        {name: value for name, value in options.items() if name not in game.rule_options}
+        for options in (metadata["options"], game.given_options)
+    )
+    if seen != expected:
         raise refuse("a model of variant", game.given_options, metadata["options"])
-    version = features_of(game, metadata["sees"]).version if kind == SPARSE else features(game).version
+    if kind == SPARSE:
+        version = features_of(game, metadata["sees"]).version
+    else:
+        version = grid_features(game).version if kind == GRID else features(game).version
     if metadata["feature_version"] != version:
         raise refuse("feature version", version, metadata["feature_version"])
     if kind == PLAIN and set(tensors) != {"table"}:
@@ -151,6 +170,8 @@ def _load(path: Path, game: Game, kinds: tuple[str, ...] = (PLAIN, PACKED, SPARS
     try:
         if kind == SPARSE:
             return SparseNetwork.create(game, **{name: metadata[name] for name in OF_KIND[kind]}, tensors=tensors)
+        if kind == GRID:
+            return GridNetwork.create(game, metadata["hidden"], tensors=tensors)
         optional = {name: metadata[name] for name in ("stage", "small", "splits", "base") if name in metadata}
         shape = Shape(metadata["tuples"], metadata["power"], **optional)
         if kind == PLAIN:

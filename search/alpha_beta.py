@@ -2,7 +2,8 @@
 
 Decisions prune with a window (fail-soft). Chance nodes prune by Star1 where the leaf has bounds: an average whose
 outcomes still open cannot bring it into the window is left; Star2 first probes one action of every outcome. Values inside
-the window are those of `templates.depth_first`, whatever the options; only a cutoff and a width limit change values.
+the window are those of `templates.depth_first`, whatever the options; only a cutoff, rare outcomes valued at once and limits
+of width and nodes change values.
 Source: Ballard, "The *-minimax search procedure for trees containing chance nodes", Artificial Intelligence 21, 1983.
 """
 
@@ -13,13 +14,15 @@ import numpy as np
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import jit
-from leafwise.envs.core.rules import CHANCE
+from leafwise.envs.core.rules import CHANCE, TERMINAL
 from leafwise.envs.core.stream import mix
 from leafwise.search.frames import (
     ALL,
     AVERAGE,
     BEST,
     CHECK,
+    CUTS,
+    CUTS_BEFORE,
     DEPTH,
     END,
     ENTRY_LOWER,
@@ -72,6 +75,12 @@ def alpha_beta(S, B, i, top, depth, lower, upper, T):
             B.frames[f, MOVE] = B.frames[f, NEXT]
             low, high = least, most
             opened = not probing  # nothing can be said of an average by one action
+            if opened and left > 0 and B.options.rare > 0.0:
+                value, share = settle_rare(S, B, f, T)
+                opened = share < 1.0
+                low, high = (1.0 - share) * least, (1.0 - share) * most
+                B.worth[f, BEST] = value
+                told = np.int64(LEAF)
         elif opened:
             low, high = -np.inf, np.inf
             if probing and player == 1:
@@ -99,6 +108,7 @@ def alpha_beta(S, B, i, top, depth, lower, upper, T):
                 n = np.uint64(legal_actions(S, row, B.A[f], T))
                 open_frame(B, f, ZERO, n, left, row, top, np.uint64(player), reach)
                 B.frames[f, HASH], B.frames[f, CHECK] = h, check
+                B.frames[f, CUTS_BEFORE] = np.uint64(B.counts[CUTS])
                 B.worth[f, BEST] = np.inf if player == 1 else -np.inf
                 prepare(B, f, n, left, np.int64(move), probing)
         if opened:
@@ -209,12 +219,35 @@ def alpha_beta(S, B, i, top, depth, lower, upper, T):
                 if kind == AVERAGE:
                     reach *= B.P[row]
                     probing = phase == PROBING
+                elif B.options.toll > 0.0:
+                    reach = (reach - B.options.toll) / np.float64(end)
                 break
-            if kind != AVERAGE and B.frames[f, CHECK] != ZERO:
+            if kind != AVERAGE and B.frames[f, CHECK] != ZERO and B.frames[f, CUTS_BEFORE] == np.uint64(B.counts[CUTS]):
                 conclude(S, B, f, best)
             value = best
             told = np.int64(kind)
             open_nodes -= 1
+
+
+def settle_rare(S, B, f, T):
+    """Values the rare outcomes of chance node f by the leaf and strikes them out; returns their sum and probability.
+
+    A chance stage that follows another stays; where every outcome is rare, all count, and the probability is 1.
+    """
+    first, end = B.frames[f, NEXT], B.frames[f, END]
+    kept, total, share = first, 0.0, 0.0
+    for o in range(first, end):
+        if B.P[o] < B.options.rare and (is_leaf(S, o, T) or current_player(S, o, T) == TERMINAL):
+            B.counts[LEAVES] += 1
+            total += B.P[o] * seen_value(S, B, o, T)
+            share += B.P[o]
+        else:
+            for w in range(S.shape[1]):
+                S[kept, w] = S[o, w]
+            B.P[kept] = B.P[o]
+            kept += ONE
+    B.frames[f, END] = kept
+    return total, 1.0 if kept == first else share
 
 
 def last_step(S, B, row, top, lower, upper, T):
@@ -234,7 +267,7 @@ def last_step(S, B, row, top, lower, upper, T):
         if not is_leaf(S, o, T):
             return False, 0.0
         B.counts[LEAVES] += 1
-        worth = leaf_value(S, o, T)
+        worth = seen_value(S, B, o, T)
         if first == row:
             return True, worth
         total += B.P[o] * worth

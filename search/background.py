@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Generic, TypeVar
 
 R = TypeVar("R")
@@ -43,6 +45,34 @@ class Background(Generic[R]):
         if self._problem is not None:
             raise self._problem
         return self._answer[0]
+
+
+class Alarm:
+    """Calls back from a thread of its own when the caller's time is up, unless it is cancelled before."""
+
+    def __init__(self, seconds: float, ring: Callable[[], None], clock: str = "wall") -> None:
+        """Starts to wait; "cpu": until the calling thread has computed for so long, which not every system can tell."""
+        self._read, self._ring, self._off = time.perf_counter, ring, threading.Event()
+        if clock == "cpu":
+            self._read = partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
+        self._end = self._read() + seconds
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _run(self) -> None:
+        left = self._end - self._read()
+        while left > 0:
+            if self._off.wait(left):
+                return
+            try:
+                left = self._end - self._read()
+            except OSError:  # the thread whose time it was has ended meanwhile
+                return
+        if not self._off.is_set():
+            self._ring()
+
+    def cancel(self) -> None:
+        """Calls the alarm off."""
+        self._off.set()
 
 
 def share_out(

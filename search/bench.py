@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from statistics import median
 from time import perf_counter
 from typing import Any
 
+from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
@@ -92,10 +94,10 @@ def bench_options(game: Game, state: State, depth: int, seconds: float = 0.5) ->
     ArithmeticError.
     """
     rates: dict[str, float] = {}
-    plain = Search(game, game.score(), depth, **OPTIONS["plain"])(state)
+    plain = Search(game, game.score(), depth, nodes=0, **OPTIONS["plain"])(state)
     time = 0.0
     for name, options in OPTIONS.items():
-        search = Search(game, game.score(), depth, **options)
+        search = Search(game, game.score(), depth, nodes=0, **options)
         found = search(state)
         error = abs(found.value - plain.value)
         if name not in APPROXIMATE and error > 1e-9 * max(1.0, abs(plain.value)):
@@ -115,7 +117,7 @@ def measured_depth(game: Game, state: State) -> int:
     """Returns the greatest depth, at most 12, whose plain search values at most MOST_LEAVES leaves."""
     depth, leaves = 1, [1]
     while depth < 12:
-        leaves.append(Search(game, game.score(), depth, **OPTIONS["plain"])(state).leaves)
+        leaves.append(Search(game, game.score(), depth, nodes=0, **OPTIONS["plain"])(state).leaves)
         if leaves[-1] * leaves[-1] / leaves[-2] > MOST_LEAVES:
             break
         depth += 1
@@ -126,20 +128,23 @@ CLOCK = 0.2
 """Seconds in which the depth reached is measured."""
 
 
-def bench_clock(game: Game) -> dict[str, float]:
-    """Returns nodes per second and the mean depth reached in `CLOCK` seconds, for every hand-made score of the game.
+RARE = 0.25
+"""Outcomes of chance less probable than this are then valued at once."""
+
+
+def bench_clock(game: Game, leaves: Mapping[str, Evaluator]) -> dict[str, float]:
+    """Returns nodes per second of processor time and the median depth reached in `CLOCK` seconds of it, by leaf.
 
     The search considers the fewest actions that the game can name; positions are the start and three some turns later.
     """
     rates: dict[str, float] = {}
     positions = early_positions(game, 4)
-    for name in game.scores:
-        search = Search(
-            game, game.score(name), seconds=CLOCK, candidates=game.candidates[1], star2=True, all_values=False
-        )
+    for name, leaf in leaves.items():
+        options: dict[str, Any] = {"candidates": game.candidates[1], "rare": RARE, "all_values": False}
+        search = Search(game, leaf, seconds=CLOCK, clock="cpu", **options)
         found = [search(state) for state in positions]
-        rates[f"{name}/nodes/s"] = sum(r.nodes for r in found) / sum(r.seconds for r in found)
-        rates[f"{name}/depth in {CLOCK:g} s"] = sum(r.depth for r in found) / len(found)
+        rates[f"{name}/nodes/s"] = sum(r.nodes for r in found) / (CLOCK * len(found))
+        rates[f"{name}/median depth in {CLOCK:g} s"] = median(r.depth for r in found)
     return rates
 
 
@@ -166,10 +171,10 @@ def bench_threads(game: Game, seconds: float = 0.5, at_least: float = 0.05, thre
     repeats each, so that the load of the machine meets both.
     """
     state, depth = game.new(0), 1
-    Search(game, game.score(), depth)(state)  # loads the compiled code
-    while Search(game, game.score(), depth)(state).seconds < at_least and depth < 12:
+    Search(game, game.score(), depth, nodes=0)(state)  # loads the compiled code
+    while Search(game, game.score(), depth, nodes=0)(state).seconds < at_least and depth < 12:
         depth += 1
-    searches = [Search(game, game.score(), depth, threads=n) for n in (1, threads)]
+    searches = [Search(game, game.score(), depth, nodes=0, threads=n) for n in (1, threads)]
     best = [float("inf")] * 2
     end = perf_counter() + seconds
     while perf_counter() < end or float("inf") in best:
@@ -190,7 +195,7 @@ def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
     rates |= {f"depth={depth}/{name}": rate for name, rate in found.items()}
     rates |= bench_threads(game, seconds)
     if game.candidates:
-        rates |= bench_clock(game)
+        rates |= bench_clock(game, {name: game.score(name) for name in game.scores})
     if game.name == "friday":
         from leafwise.envs.friday.bench import bench_fridai
 
@@ -203,7 +208,7 @@ def bench_depths(game: Game, seconds: float) -> dict[str, float]:
     rates = {}
     state = game.new(0)
     for depth in (1, 2, 3):
-        search = Search(game, game.score(), depth)
+        search = Search(game, game.score(), depth, nodes=0)
         leaves = search(state).leaves
         rates[f"{game.default_score}/start/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
     return rates

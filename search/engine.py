@@ -15,10 +15,10 @@ from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.search.alpha_beta import bounds
-from leafwise.search.background import Background, share_out
+from leafwise.search.background import Alarm, Background, share_out
 from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES
 from leafwise.search.frontier import Frontier
-from leafwise.search.settings import MAX_DEPTH, ORDERINGS, Settings, make_buffers
+from leafwise.search.settings import MAX_DEPTH, ORDERINGS, ROUNDED, Settings, make_buffers
 from leafwise.search.table import GENERATIONS
 from leafwise.search.templates import compiled_search
 
@@ -87,7 +87,7 @@ class Search:
     """Searches a fixed number of decisions deep, or deeper and deeper until the time is up.
 
     One instance serves one thread. Exact: expectiminimax over max, min and chance nodes, whose values no option changes
-    but `cutoff`, `width` and `candidates`.
+    but `cutoff`, `nodes`, `rare`, `width` and `candidates`.
     """
 
     def __init__(
@@ -104,10 +104,13 @@ class Search:
         star2: bool = False,
         deepening: bool = False,
         cutoff: float = 0.0,
+        nodes: int | None = None,
+        rare: float = 0.0,
         width: int | None = None,
         candidates: str | None = None,
         batched: bool | None = None,
         threads: int = 1,
+        clock: str = "wall",
         whole_rows: bool = False,
     ) -> None:
         """Compiles the search, or finds it in the cache.
@@ -121,7 +124,7 @@ class Search:
             pruning: alpha-beta at decisions, Star1 at chance nodes if the evaluator has bounds (exact; default: on in
                 games of two players).
             table_mb: size of the transposition table in MB (32 bytes a position, 0: none; exact; default: 16 with
-                pruning, else none).
+                pruning and in games some of whose actions cost no depth, else none).
             ordering: what a pruning search tries first, any of "table" (best action of an earlier, shallower search),
                 "values" (one-ply values) and "killers" (what pruned beside it); exact.
             star2: probes one action of each outcome before chance nodes are searched (exact; needs pruning and bounds; off
@@ -129,16 +132,24 @@ class Search:
             deepening: also without `seconds` searches depth after depth, for the order of actions (exact; off by default,
                 since one-ply values order the actions of most games well enough).
             cutoff: decisions less probable than this are leaves (0: exact; above 0: approximate).
+            nodes: most decisions searched at each depth, the root included: what is left of them is shared out evenly among the
+                actions of a decision and by probability among outcomes, and where less than one is left, a decision is a leaf
+                (approximate; 0: no limit; default: `game.search_nodes`, which is 0 in most games, with `seconds` no limit).
+            rare: outcomes of chance less probable than this are valued at once by the leaf, the others are searched (0: exact;
+                above 0: approximate).
             width: most actions searched at a decision, the best by one-ply value; the root keeps all, and so do decisions
                 with one decision to go (approximate; default: no limit).
             candidates: the actions considered, one of `game.candidates` (approximate; default: all legal ones).
             batched: grow the tree first and value its leaves in batches (exact; without pruning, table and width; default: only for
                 an evaluator that has no compiled value).
             threads: share the root actions among so many threads, each with memory of its own (exact).
+            clock: what `seconds` are, "wall" time or "cpu" time of the thread that searches, for measurements on a busy machine.
             whole_rows: the table compares whole positions instead of trusting 93 bits of hashes; for tests.
 
         Raises ValueError for options out of range, or an evaluator of another game.
         """
+        if nodes is None:
+            nodes = game.search_nodes if seconds is None and not cutoff else 0
         self.settings = Settings(
             depth=depth,
             seconds=seconds,
@@ -149,9 +160,12 @@ class Search:
             star2=star2,
             deepening=deepening,
             cutoff=cutoff,
+            nodes=nodes,
+            rare=rare,
             width=width,
             batched=evaluator.value is None if batched is None else batched,
             threads=threads,
+            clock=clock,
             whole_rows=whole_rows,
         )
         self.settings.check()
@@ -160,13 +174,15 @@ class Search:
         self.game, self.evaluator, self.depth, self.seconds = game, evaluator, depth, seconds
         self._prunes = self.settings.prunes(game)
         self._T = game.tables(evaluator, candidates)
+        self._bare = self._T._replace(leaf=())  # what rules are compiled for
         self._frontier = None
         if self.settings.batched:
-            self._frontier = Frontier(game, evaluator, self._T, cutoff=cutoff)
+            least, toll = (ROUNDED / nodes, 1.0 / nodes) if nodes else (cutoff, 0.0)
+            self._frontier = Frontier(game, evaluator, self._T, cutoff=least, toll=toll)
         else:
             compiled = compiled_search(game, evaluator)
-            self._plain = compiled.depth_first if not self._prunes and width is None else None
-            self._windowed = compiled.alpha_beta
+            self._plain = compiled.depth_first if not self._prunes and width is None and not rare else None
+            self._windowed, self._root_search = compiled.alpha_beta, compiled.search_root
         options = self.settings.options(game, *bounds(game, evaluator))
         self._S, self._B = make_buffers(game, depth, self.settings.entries(game), whole_rows, options)
         alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
@@ -204,7 +220,10 @@ class Search:
             search._B.counts[:] = 0
 
     def _forget(self) -> None:
-        """Makes the entries of the table old, so that a search does not depend on those before it."""
+        """Makes the entries of the table old: they give way, and count only against the clock.
+
+        So a search of given depth does not depend on those before it, and one with `seconds` goes on from them.
+        """
         generation = (int(self._B.options.generation) + 1) % GENERATIONS
         if generation == 0:
             self._B.table[:] = 0
@@ -240,18 +259,17 @@ class Search:
                 found = self._root(state, depth, start, found)
             assert found is not None
             return found
+        begun = time.thread_time()
         best = self._root(state, 1, start)
-        left = self.seconds - (time.perf_counter() - start)
-        timer = threading.Timer(max(left, 0.0), self.stop)
-        timer.daemon = True
-        timer.start()
+        spent = time.perf_counter() - start if self.settings.clock == "wall" else time.thread_time() - begun
+        alarm = Alarm(self.seconds - spent, self.stop, self.settings.clock)
         try:
             for depth in range(2, self.depth + 1):
                 best = self._root(state, depth, start, best)
         except Stopped:
             pass
         finally:
-            timer.cancel()
+            alarm.cancel()
         return best
 
     def _root(self, state: State, depth: int, start: float, before: Result | None = None) -> Result:
@@ -262,13 +280,18 @@ class Search:
         if self._frontier is not None:
             value, values = self._batched(self._frontier, state, depth)
         elif state.is_chance:
+            self._share(0)
             value, values = self._value(ROOT, TOP, depth), {}
         else:
             self._B.counts[NODES] += 1
             actions = self._considered()
             if before is not None and self._prunes:
                 actions.sort(key=lambda a: -before.values[a])
-            values, upper_bounds = self._shared_out(state, actions, depth)
+            self._share(len(actions))
+            if self._plain is None and self.settings.threads == 1:
+                values, upper_bounds = self._in_turn(actions, depth)
+            else:
+                values, upper_bounds = self._shared_out(state, actions, depth)
             value = max(values.values())
         exact = [a for a in values if a not in upper_bounds]
         return Result(
@@ -284,6 +307,13 @@ class Search:
             _follow=self._again,
         )
 
+    def _share(self, actions: int) -> None:
+        """Shares the limit of work out among so many root actions."""
+        if self.settings.nodes:
+            cutoff, toll = self.settings.share(actions)
+            for search in self._crew:
+                search._B = search._B._replace(options=search._B.options._replace(cutoff=cutoff, toll=toll))
+
     def _batched(self, frontier: Frontier, state: State, depth: int) -> tuple[float, dict[int, float]]:
         """Returns the values of a position and its actions, for the player who acts, by a tree with batched leaves."""
         value, children = frontier(state.row, depth, self._B.counts)
@@ -292,6 +322,16 @@ class Search:
         if state.is_chance:  # its children are outcomes
             return value, {}
         return sign * value, {a: sign * v for a, v in zip(self._considered(), children, strict=True)}
+
+    def _in_turn(self, actions: list[int], depth: int) -> tuple[dict[int, float], frozenset[int]]:
+        """Returns the values of root actions and which are only bounds, by one compiled call."""
+        values, is_bound = np.zeros(len(actions)), np.zeros(len(actions), dtype=np.bool_)
+        rounding = ROUNDING if self.game.max_stages else 0.0
+        exact = self.settings.all_values or not self._prunes
+        self._root_search(self._S, self._B, np.array(actions), values, is_bound, depth, exact, rounding, self._T)
+        self._check(depth)
+        found = sorted(zip(actions, values.tolist(), is_bound.tolist(), strict=True))
+        return {a: value for a, value, _ in found}, frozenset(a for a, _, bound in found if bound)
 
     def _shared_out(self, state: State, actions: list[int], depth: int) -> tuple[dict[int, float], frozenset[int]]:
         """Returns the values of root actions and which are only bounds; every thread takes the next when it is free."""
@@ -320,14 +360,14 @@ class Search:
     def _considered(self) -> list[int]:
         """Returns the actions that the search considers at the root."""
         find = self.game.rules.candidates or self.game.rules.legal_actions
-        n = int(find(self._S, ROOT, self._B.A[0], self._T))
+        n = int(find(self._S, ROOT, self._B.A[0], self._bare))
         return [int(a) for a in self._B.A[0, :n]]
 
     def _action_value(self, state: State, a: int, depth: int, known: float) -> float:
         """Returns the value of a root action for the player who acts, or an upper bound of it that is at most `known`."""
         rules = self.game.rules
-        rules.apply_action(self._S, ROOT, a, TOP, self._T)
-        left = depth - int(rules.action_cost(self._S, ROOT, a, self._T))
+        rules.apply_action(self._S, ROOT, a, TOP, self._bare)
+        left = depth - int(rules.action_cost(self._S, ROOT, a, self._bare))
         if state.current_player == 1:
             return -self._value(TOP, TOP + np.uint64(1), left, upper=-known)
         return self._value(TOP, TOP + np.uint64(1), left, lower=known)

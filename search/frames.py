@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.jit import jit
 
-NODES, LEAVES, HITS, FAILED = 0, 1, 2, 3
-"""What `Buffers.counts` counts: decisions searched, leaves valued, table hits; and why the search failed, if it did."""
+NODES, LEAVES, HITS, FAILED, CUTS = 0, 1, 2, 3, 4
+"""What `Buffers.counts` counts: decisions searched, leaves valued, table hits; why the search failed, if it did; and decisions
+that a limit made leaves."""
+COUNTS = 5
 
 STOPPED, NO_ROWS = 1, 2
 
-POLL = 1023
+POLL = 63
 """The stop byte is read at every decision whose number has these bits clear."""
 
 NEXT, END, DEPTH, ROW, FREE, KIND, HASH, CHECK = 0, 1, 2, 3, 4, 5, 6, 7
@@ -27,7 +29,9 @@ the two hashes of a decision that goes to the transposition table (CHECK 0: it d
 ALL, ORDERED, SCORED, PHASE, MOVE, PROBED = 8, 9, 10, 11, 12, 13
 """More columns, for alpha-beta: legal actions, how many of them have a score and whether they need one, what the open
 child is for, best action (at chance nodes: first outcome), whether only one action is to be searched."""
-COLUMNS = 14
+CUTS_BEFORE = 14
+"""`counts[CUTS]` when a decision was opened: where it has grown since, the value is not that of the full depth."""
+COLUMNS = 15
 
 BEST, REACH, LOWER, UPPER, ENTRY_LOWER, ENTRY_UPPER, OPEN_LOW, OPEN_HIGH = 0, 1, 2, 3, 4, 5, 6, 7
 """Columns of `Buffers.worth`: best or summed value and the probability of reaching the node; for alpha-beta the window,
@@ -63,6 +67,10 @@ class Buffers(NamedTuple):
     """Transposition table, [entries, 4], a power of two of them; one entry is no table. Columns: `leafwise.search.table`."""
     proven: NDArray[np.float64]
     """The same memory read as floats."""
+    leaves: NDArray[np.uint64]
+    """Memory of leaves valued before, [entries, 2]: second hash of the row, value; one entry is none. Alpha-beta alone."""
+    leaf_values: NDArray[np.float64]
+    """The same memory read as floats."""
     rows: NDArray[Any]
     """The whole row of each entry, [entries, width], so that no hash can err; one entry: hashes are trusted."""
     options: Options
@@ -73,8 +81,13 @@ class Options(NamedTuple):
 
     cutoff: float
     """Decisions reached with a smaller probability than this are leaves (0: exact)."""
+    toll: float
+    """What a decision takes of the probability that it is reached with, before the rest is shared out among its actions (0: each
+    action keeps it all)."""
     generation: np.uint64
     """Entries of the table that have another number are old."""
+    recall: bool
+    """Whether old entries count too."""
     prune: bool
     least: float
     """No leaf is worth less than `least` or more than `most` (infinite: not known, and no pruning at chance nodes)."""
@@ -87,6 +100,8 @@ class Options(NamedTuple):
     killers: bool
     probe_from: int
     """Least depth left at which chance nodes probe their outcomes first (Star2)."""
+    rare: float
+    """Outcomes less probable than this are valued at once, by the leaf (approximate; alpha-beta alone)."""
     width: int
     """Most actions searched at a decision with two or more decisions to go (approximate)."""
 

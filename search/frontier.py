@@ -19,7 +19,7 @@ from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import jit, specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL, Rules, copy_row, row_hash
-from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES, STOPPED
+from leafwise.search.frames import COUNTS, FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.templates import EVALUATE, RETURNS, constants
 
 ROWS, BYTES = 1 << 18, 1 << 26
@@ -33,6 +33,8 @@ MAX, MIN, AVERAGE, LEAF, NEGATED, KNOWN = 0, 1, 2, 3, 4, 5
 
 ASKED = 2
 """Where `Tree.counts` holds the number of leaves that the evaluator is asked for."""
+ADDED = (1, 1, 0, 1, 0)
+"""Which of a tree's counts are added to the search's."""
 
 POLL = np.uint64(1023)
 ZERO, ONE = np.uint64(0), np.uint64(1)
@@ -50,6 +52,8 @@ class Asking(NamedTuple):
     loss: float
     cutoff: float
     """Decisions reached with a smaller probability than this are leaves (0: exact)."""
+    toll: float
+    """As in `frames.Options`."""
 
 
 class Tree(NamedTuple):
@@ -123,7 +127,7 @@ def expand(S, N, A, most, asking, T):
             for k in range(n):
                 apply_action(S, i, A[k], top, T)
                 N.left[top] = left - np.int64(action_cost(S, i, A[k], T))
-                N.reach[top] = N.reach[i]
+                N.reach[top] = (N.reach[i] - asking.toll) / np.float64(n) if asking.toll > 0.0 else N.reach[i]
                 top += ONE
             N.end[i] = top
         i += ONE
@@ -227,6 +231,23 @@ def compiled_values(value: Any, room: Path) -> Values:
     return loop
 
 
+def bound_values(game: Game, evaluator: Evaluator) -> Callable[[NDArray[Any]], NDArray[np.float64]]:
+    """Returns what values rows [n, width] by an evaluator, with tables of its own: for one thread.
+
+    Raises ValueError for an evaluator whose number is the return still to come.
+    """
+    if evaluator.to_go:
+        raise ValueError(f"evaluator {evaluator.name!r}: expected one whose number replaces the return, got one to go")
+    fill, T = values_of(evaluator, game.room), game.tables(evaluator)
+
+    def values(rows: NDArray[Any]) -> NDArray[np.float64]:
+        found = np.zeros(len(rows))
+        fill(np.ascontiguousarray(rows), found, T)
+        return found
+
+    return values
+
+
 class Frontier:
     """Values positions by trees with batched leaves. One instance serves one thread."""
 
@@ -237,6 +258,7 @@ class Frontier:
         T: Any,
         *,
         cutoff: float = 0.0,
+        toll: float = 0.0,
         rows: int | None = None,
         batch: int = BATCH,
     ) -> None:
@@ -261,6 +283,7 @@ class Frontier:
             draw=fixed["DRAW"],
             loss=fixed["LOSS"],
             cutoff=float(cutoff),
+            toll=float(toll),
         )
         self._values, self._batch = values_of(evaluator, game.room), batch
         self._expand = compiled_expand(game.rules, game.name, game.max_outcomes, game.room)
@@ -274,7 +297,7 @@ class Frontier:
             kind=np.zeros(rows, dtype=np.uint8),
             left=np.zeros(rows, dtype=np.uint8),
             value=np.zeros(rows),
-            counts=np.zeros(4, dtype=np.int64),
+            counts=np.zeros(COUNTS, dtype=np.int64),
         )
         self._A = np.zeros(game.max_actions, dtype=np.int64)
         self._slots = np.zeros(1 << (2 * rows).bit_length(), dtype=np.uint32)
@@ -292,7 +315,7 @@ class Frontier:
         n = self._grow(row, depth, reach, self._N.P.size)
         if self._N.counts[FAILED] == NO_ROWS:
             return self._apart(row, depth, reach, counts)
-        counts += self._N.counts * (1, 1, 0, 1)  # HITS, elsewhere ASKED, stays what it is
+        counts += self._N.counts * ADDED  # HITS, elsewhere ASKED, stays what it is
         if counts[FAILED]:
             return 0.0, []
         back_up(self._N, n, self._value_leaves(n))
@@ -315,7 +338,7 @@ class Frontier:
         """Values a tree that is too large: the subtrees of its root one after another."""
         N = self._N
         n = self._grow(row, depth, reach, 1)
-        counts += N.counts * (1, 1, 0, 1)
+        counts += N.counts * ADDED
         if counts[FAILED]:
             return 0.0, []
         kind, P = N.kind[0], N.P[1:n].copy()

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, cast
 
 from leafwise.envs.core.ais import named_ai, split
 from leafwise.envs.core.evaluator import Evaluator
@@ -15,6 +15,7 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import below, new_stream
 from leafwise.search.engine import Search
+from leafwise.search.frontier import bound_values
 from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS
 from leafwise.search.rollout import is_rollout, parse_rollout
 
@@ -32,6 +33,8 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "seconds": float,
     "table_mb": float,
     "cutoff": float,
+    "nodes": int,
+    "rare": float,
     "width": int,
     "candidates": str,
     "pruning": switch,
@@ -39,8 +42,11 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "deepening": switch,
     "batched": switch,
     "threads": int,
+    "clock": str,
 }
 """Options of `Search` that a player's text may hold, and what reads them."""
+OWN_OPTIONS = ("depth", "width", "seconds")
+"""Those that a game's own search takes."""
 
 
 class Player(Protocol):
@@ -96,8 +102,15 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
         if hasattr(own, "stream"):
             own.stream = new_stream(seed)
         return own
+    if kind in game.searches:
+        name = leaf_name(words) or game.default_score
+        try:
+            options = search_options(words, OWN_OPTIONS)
+            return cast(Player, game.searches[kind](game, bound_values(game, leaf(game, name)), text, **options))
+        except ValueError as problem:
+            raise ValueError(f"player {text!r}: {problem}") from None
     if kind not in ("greedy", "search", "rollout"):
-        known = "".join(f", {name}" for name in game.ais)
+        known = "".join(f", {name}" for name in (*game.ais, *game.searches))
         raise ValueError(
             f"expected a player like random, greedy:SCORE, search:LEAF,depth=3, rollout:n=20{known}, got {text!r}"
         )
@@ -113,13 +126,13 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
     return SearchPlayer(Search(game, leaf(game, name), all_values=False, **options), text)
 
 
-def search_options(words: list[str]) -> dict[str, Any]:
-    """Returns the options of `Search` that words like `depth=3` stand for; raises ValueError for others."""
+def search_options(words: list[str], known: Iterable[str] = OPTIONS) -> dict[str, Any]:
+    """Returns the options of `Search` that words like `depth=3` stand for; raises ValueError for others than `known`."""
     options: dict[str, Any] = {}
     for word in words:
         option, _, value = word.partition("=")
-        if option not in OPTIONS:
-            raise ValueError(f"expected options among {', '.join(OPTIONS)}, got {word!r}")
+        if option not in known:
+            raise ValueError(f"expected options among {', '.join(known)}, got {word!r}")
         try:
             options[option] = OPTIONS[option](value)
         except (ValueError, KeyError):

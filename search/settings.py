@@ -8,18 +8,23 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.game import Game
-from leafwise.search.frames import COLUMNS, WORTHS, Buffers, Options
+from leafwise.search.frames import COLUMNS, COUNTS, WORTHS, Buffers, Options
 from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
 
 MAX_DEPTH = 64
 """Where iterative deepening ends if no clock ends it."""
 MAX_THREADS = 256
 NEVER = 1 << 62
+ROUNDED = 1 - 1e-9
+"""What rounding leaves of a toll at least."""
 TABLE_MB = 16.0
-"""Size of the table where pruning is on and nothing else is said."""
+"""Size of the table where it pays and nothing else is said: where pruning is on, or an action can cost no depth."""
+LEAF_ENTRIES = 1 << 12
+"""Most leaves that are remembered beside a table."""
+CLOCKS = ("wall", "cpu")
 ORDERINGS = ("table", "values", "killers")
 TABLE_FROM = 2
-"""Least depth left at which the table pays."""
+"""Least depth left at which the table pays; 1 where an action can cost no depth."""
 VALUES_FROM = 3
 """Least depth left at which one-ply values pay."""
 PROBE_FROM = 2
@@ -38,10 +43,13 @@ class Settings:
     star2: bool = False
     deepening: bool = False
     cutoff: float = 0.0
+    nodes: int = 0
+    rare: float = 0.0
     width: int | None = None
     all_values: bool = True
     batched: bool = False
     threads: int = 1
+    clock: str = "wall"
     whole_rows: bool = False
 
     def check(self) -> None:
@@ -55,15 +63,28 @@ class Settings:
             raise ValueError(f"search: expected table_mb of 0 to 65536, got {self.table_mb!r}")
         if not 0 <= self.cutoff < 1:
             raise ValueError(f"search: expected a cutoff in [0, 1), got {self.cutoff!r}")
+        nodes = self.nodes
+        if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
+            raise ValueError(f"search: expected nodes of at least 0, got {nodes!r}")
+        if nodes and self.cutoff:
+            raise ValueError(f"search: expected a cutoff or nodes, got {self.cutoff!r} and {nodes!r}")
+        if not 0 <= self.rare <= 1:
+            raise ValueError(f"search: expected rare in [0, 1], got {self.rare!r}")
         width = self.width
         if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 1):
             raise ValueError(f"search: expected a width of at least 1, got {width!r}")
         threads = self.threads
         if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
             raise ValueError(f"search: expected 1 to {MAX_THREADS} threads, got {threads!r}")
-        if self.batched and (self.pruning or self.table_mb or width is not None or threads > 1):
-            got = f"{self.pruning!r}, {self.table_mb!r}, {width!r} and {threads!r}"
-            raise ValueError(f"search: expected batched without pruning, table_mb, width and more threads, got {got}")
+        if self.clock not in CLOCKS:
+            raise ValueError(f"search: expected a clock among {', '.join(CLOCKS)}, got {self.clock!r}")
+        if self.clock == "cpu" and (threads > 1 or self.batched):
+            raise ValueError(f"search: expected the clock cpu with one thread and not batched, got {threads!r} threads")
+        if self.batched and (self.pruning or self.table_mb or width is not None or threads > 1 or self.rare):
+            got = f"{self.pruning!r}, {self.table_mb!r}, {width!r}, {threads!r} and {self.rare!r}"
+            raise ValueError(
+                f"search: expected batched without pruning, table_mb, width, more threads and rare, got {got}"
+            )
         for name in self.ordering:
             if name not in ORDERINGS:
                 raise ValueError(f"search: expected an ordering among {', '.join(ORDERINGS)}, got {name!r}")
@@ -76,24 +97,39 @@ class Settings:
         """Returns the size of the table, a power of two; 1 is no table."""
         size = self.table_mb
         if size is None:
-            size = TABLE_MB if self.prunes(game) else 0.0
+            size = TABLE_MB if not self.batched and (self.prunes(game) or game.decisions_per_depth > 1) else 0.0
         if size and game.max_actions >= MAX_ACTIONS:
             raise ValueError(f"search: expected table_mb=0 for {game.max_actions} actions, got {size!r}")
         return 1 if size == 0 else 1 << max(1, int(size * 1e6 / ENTRY_BYTES).bit_length() - 1)
+
+    def share(self, actions: int) -> tuple[float, float]:
+        """Returns the cutoff and the toll below each of so many root actions, or below a root where nobody decides (0).
+
+        With `nodes`, where k more decisions may be searched a decision is reached with a probability of k tolls.
+        """
+        if not self.nodes:
+            return self.cutoff, 0.0
+        toll = 1.0 / self.nodes
+        if actions:
+            toll = actions / (self.nodes - 1) if self.nodes > 1 else 2.0
+        return toll * ROUNDED, toll
 
     def options(self, game: Game, least: float, most: float) -> Options:
         """Returns what compiled code reads."""
         return Options(
             cutoff=float(self.cutoff),
+            toll=0.0,
             generation=np.uint64(0),
+            recall=self.seconds is not None,
             prune=self.prunes(game),
             least=least,
             most=most,
-            table_from=TABLE_FROM,
+            table_from=TABLE_FROM if game.decisions_per_depth == 1 else 1,
             table_move="table" in self.ordering,
             values_from=VALUES_FROM if "values" in self.ordering else NEVER,
             killers="killers" in self.ordering,
             probe_from=PROBE_FROM if self.star2 else NEVER,
+            rare=float(self.rare),
             width=self.width or NEVER,
         )
 
@@ -104,6 +140,7 @@ def make_buffers(game: Game, depth: int, entries: int, whole_rows: bool, options
     n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
     frames = (levels + 1) * (1 + game.max_stages)
     table = np.zeros((entries, ENTRY_BYTES // 8), dtype=np.uint64)
+    leaves = np.zeros((min(entries, LEAF_ENTRIES), 2), dtype=np.uint64)
     return game.rows(n), Buffers(
         P=np.zeros(n),
         A=np.zeros((frames, game.max_actions), dtype=np.int64),
@@ -112,9 +149,11 @@ def make_buffers(game: Game, depth: int, entries: int, whole_rows: bool, options
         worth=np.zeros((frames, WORTHS)),
         between=np.zeros((n, 2)),
         killers=np.full((MAX_DEPTH + 1, 2), -1, dtype=np.int64),
-        counts=np.zeros(4, dtype=np.int64),
+        counts=np.zeros(COUNTS, dtype=np.int64),
         table=table,
         proven=table.view(np.float64),
+        leaves=leaves,
+        leaf_values=leaves.view(np.float64),
         rows=game.rows(entries if whole_rows else 1),
         options=options,
     )

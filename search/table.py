@@ -39,7 +39,8 @@ def second_hash(S, i):
 @jit(inline=True)
 def is_entry(S, B, i, e, owner, check):
     """Whether entry e is that of row i."""
-    if B.table[e, CHECK_WORD] != check or (B.table[e, DATA] ^ owner) & OWNER_MASK:
+    same = TAG_MASK if B.options.recall else OWNER_MASK
+    if B.table[e, CHECK_WORD] != check or (B.table[e, DATA] ^ owner) & same:
         return False
     if B.rows.shape[0] > 1:
         for w in range(S.shape[1]):

@@ -18,11 +18,13 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL
 from leafwise.envs.core.stream import mix
-from leafwise.search.alpha_beta import alpha_beta, last_step
+from leafwise.search.alpha_beta import alpha_beta, last_step, settle_rare
 from leafwise.search.frames import (
     AVERAGE,
     BEST,
     CHECK,
+    CUTS,
+    CUTS_BEFORE,
     DEPTH,
     END,
     FAILED,
@@ -44,9 +46,12 @@ from leafwise.search.frames import (
     ZERO,
     open_frame,
 )
+from leafwise.search.root import search_root
 from leafwise.search.table import DATA, DEPTH_MASK, LOW, find_entry, second_hash, store_entry
 
 EVALUATE, RETURNS, TRIPLE = 0, 1, 2
+HIGH_BITS = np.uint64(20)
+"""The bits of a hash from here on say where a leaf is remembered."""
 
 
 def depth_first(S, B, i, top, depth, T):
@@ -73,6 +78,7 @@ def depth_first(S, B, i, top, depth, T):
                 n = np.uint64(legal_actions(S, row, B.A[open_nodes], T))
                 open_frame(B, open_nodes, ZERO, n, left, row, top, np.uint64(player), reach)
                 B.frames[open_nodes, HASH], B.frames[open_nodes, CHECK] = h, check
+                B.frames[open_nodes, CUTS_BEFORE] = np.uint64(B.counts[CUTS])
         if opened:
             open_nodes += 1
         # give the value to the node above, close every node that is complete, and find the next row to value
@@ -129,13 +135,15 @@ def depth_first(S, B, i, top, depth, T):
                 if descend:
                     left = below_depth
                     top += ONE
+                    if B.options.toll > 0.0:
+                        reach = (reach - B.options.toll) / np.float64(end)
             B.frames[f, NEXT] = next_child
             B.worth[f, BEST] = best
             opened = False
             if descend:
                 break
             value = best
-            if kind != AVERAGE and B.frames[f, CHECK] != ZERO:
+            if kind != AVERAGE and B.frames[f, CHECK] != ZERO and B.frames[f, CUTS_BEFORE] == np.uint64(B.counts[CUTS]):
                 h, check = B.frames[f, HASH], B.frames[f, CHECK]
                 store_entry(S, B, B.frames[f, ROW], h, check, left, 0, value, value)
             open_nodes -= 1
@@ -144,15 +152,17 @@ def depth_first(S, B, i, top, depth, T):
 def arrive(S, B, f, row, top, left, reach, T):
     """Returns who acts at a row and its value: LEAF and the value, CHANCE with frame f opened, or a player.
 
-    Decisions less probable than the cutoff are leaves. GIVEN_UP: the stop byte is set, or there are no rows left.
+    Decisions less probable than the cutoff are leaves, and are counted. GIVEN_UP: the stop byte is set, or there are no rows left.
     """
     player = current_player(S, row, T)
     if player == TERMINAL:
         B.counts[LEAVES] += 1
         return LEAF, finished_value(S, row, T)
-    if (left == 0 and is_leaf(S, row, T)) or (player != CHANCE and reach < B.options.cutoff):
+    cut = left > 0 and player != CHANCE and reach < B.options.cutoff
+    if cut or (left == 0 and is_leaf(S, row, T)):
         B.counts[LEAVES] += 1
-        return LEAF, leaf_value(S, row, T)
+        B.counts[CUTS] += np.int64(cut)
+        return LEAF, seen_value(S, B, row, T)
     if f >= B.frames.shape[0] or top + ONE + MAX_OUTCOMES > np.uint64(S.shape[0]):
         B.counts[FAILED] = NO_ROWS
         return GIVEN_UP, 0.0
@@ -185,6 +195,22 @@ def leaf_value(S, i, T):
     if player == 1:
         worth = -worth
     return worth + returns(S, i, T) if TO_GO else worth
+
+
+def seen_value(S, B, i, T):
+    """Returns `leaf_value`, remembered where there is a memory for it; rows that differ are told apart by 64 bits."""
+    n = B.leaves.shape[0]
+    h, e = ZERO, ZERO
+    if n > 1:
+        h = second_hash(S, i)
+        e = (h >> HIGH_BITS) & np.uint64(n - 1)
+        if B.leaves[e, 0] == h:
+            return B.leaf_values[e, 1]
+    worth = leaf_value(S, i, T)
+    if n > 1:
+        B.leaves[e, 0] = h
+        B.leaf_values[e, 1] = worth
+    return worth
 
 
 def finished_value(S, i, T):
@@ -230,9 +256,11 @@ def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
         fetch = evaluator.fetch or specialise(nothing_to_fetch, name, {}, room, inline=True)
         scope = {**game.rules.injected(), "value": value, "fetch": fetch, **fixed}
         scope["legal_actions"] = scope.get("candidates", scope["legal_actions"])  # a search may consider fewer
-        for helper in (finished_value, is_leaf, leaf_value, arrive, last_step):
+        for helper in (finished_value, is_leaf, leaf_value, seen_value, arrive, settle_rare, last_step):
             scope[helper.__name__] = specialise(helper, name, scope, room, inline=True)
-        for template in (depth_first, alpha_beta):
+        for template in (depth_first, alpha_beta, search_root):
             scope[template.__name__] = specialise(template, name, scope, room)
-        _COMPILED[ident] = SimpleNamespace(**{k: scope[k] for k in ("depth_first", "alpha_beta", "leaf_value")})
+        _COMPILED[ident] = SimpleNamespace(
+            **{k: scope[k] for k in ("depth_first", "alpha_beta", "search_root", "leaf_value")}
+        )
     return _COMPILED[ident]

@@ -80,10 +80,10 @@ class Climber:
         """Makes or finds the run folder; raises ValueError if it holds another run."""
         self.folder = RunFolder(run_path(self.config, self.method), self.config, resume=self.config.resume)
 
-    def begin(self, *, pool: int, plies: int) -> None:
-        """Starts from the newest network, or where the last checkpoint was."""
+    def begin(self, **options: Any) -> None:
+        """Starts from the newest network, or where the last checkpoint was; `options` are those of the ladder."""
         config, self.seconds = self.config, 0.0
-        self.ladder = Ladder(self.newest, pool=pool, pairs=config.match_pairs, plies=plies)
+        self.ladder = Ladder(self.newest, pairs=config.match_pairs, **options)
         self.judged = judge_of(self.game, config.judged, config.judged_plies, config.judged_depth)
         if config.resume and (saved := self.folder.load_state()):
             tensors, metadata = saved
@@ -132,9 +132,15 @@ class Climber:
                 self.keep_best()
         self.seconds += time.process_time() - start
         logged["time/seconds"] = self.seconds
+        if number is not None:
+            logged |= self.place()
         if number is not None and self.judged is not None:
             logged["eval/keeps_value"] = self.judged.share(self.newest.evaluator("newest"))
         return logged
+
+    def place(self) -> dict[str, float]:
+        """Returns what else is logged of the newest network when a match is over, outside the run's time."""
+        return {}
 
     def keep_best(self) -> None:
         """Writes the best network to the model file."""

@@ -35,11 +35,23 @@ def named(tensors: Mapping[str, NDArray[Any]], prefix: str) -> Tensors:
 class Ladder:
     """The best network so far, its Elo (the first network has 0), and earlier best ones."""
 
-    def __init__(self, first: SparseNetwork, *, pool: int, pairs: int, plies: int, depth: int = 1) -> None:
+    def __init__(
+        self,
+        first: SparseNetwork,
+        *,
+        pool: int,
+        pairs: int,
+        plies: int,
+        depth: int = 1,
+        rare: float = 0.0,
+        candidates: str | None = None,
+    ) -> None:
+        """Begins with one network; `depth`, `rare` and `candidates` are those of the searches in matches."""
         self.game = first.game
         self.best, self.best_elo = first, 0.0
         self.pool, self.most = [first], pool
         self.pairs, self.plies, self.depth = pairs, plies, depth
+        self.rare, self.candidates = rare, candidates
         self.score: dict[str, Any] = {}
 
     def challenge(self, newest: SparseNetwork, number: int) -> tuple[dict[str, float], bool]:
@@ -61,9 +73,9 @@ class Ladder:
     def duel(self, newest: SparseNetwork, number: int) -> tuple[bool, float, int]:
         """Returns whether the newest network is better than the best, its share of the points, and the games played."""
         evaluator, test = newest.evaluator("newest"), SequentialTest()
-        new, best = self.game.tables(evaluator), self.game.tables(self.best.evaluator("best"))
+        new, best = (self.game.tables(e, self.candidates) for e in (evaluator, self.best.evaluator("best")))
         run = kernels(self.game, evaluator).play_matches
-        table = new_table(self.game, self.depth, 0)
+        table = new_table(self.game, self.depth, 0, evaluator, self.rare)
         pairs = np.zeros(0)
         better: bool | None = None
         while better is None and len(pairs) < self.pairs:

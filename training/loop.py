@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from leafwise.envs.core.game import Game
@@ -73,8 +74,8 @@ class Learner(Protocol):
     def unit(self) -> str:
         """What steps count."""
 
-    def step(self) -> dict[str, float]:
-        """Learns for a while; returns what is logged, by tag."""
+    def step(self) -> dict[str, Any]:
+        """Learns for a while; returns what is logged, by tag: numbers, and pictures as uint8 [height, width, 3]."""
 
     def save(self) -> None:
         """Writes a checkpoint."""
@@ -99,6 +100,9 @@ def run_learner(learner: Learner, title: str) -> Path:
         task = progress.add_task(title, total=learner.goal, completed=learner.done, told="")
         while learner.done < learner.goal and not stop.requested:
             logged = learner.step()
+            pictures = {tag: logged.pop(tag) for tag, x in [*logged.items()] if isinstance(x, np.ndarray)}
+            for tag, picture in pictures.items():
+                writer.add_image(tag, picture, learner.done, dataformats="HWC")
             for tag, number in logged.items():
                 writer.add_scalar(tag, number, learner.done)
             if learner.done >= learner.goal or folder.checkpoint_due(config.checkpoint_seconds):

@@ -119,7 +119,7 @@ def loss_of(outputs: Tensor, targets: Tensor, solo: bool) -> Tensor:
 
 def parameters(module: nn.Module) -> dict[str, NDArray[Any]]:
     """Returns copies of a module's parameters, by name."""
-    return {name: p.detach().numpy().copy() for name, p in module.state_dict().items()}
+    return {name: p.detach().cpu().numpy().copy() for name, p in module.state_dict().items()}
 
 
 def load_parameters(module: nn.Module, tensors: Mapping[str, NDArray[Any]]) -> None:
@@ -130,7 +130,7 @@ def load_parameters(module: nn.Module, tensors: Mapping[str, NDArray[Any]]) -> N
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, NDArray[Any]]:
     """Returns what Adam remembers of each parameter; nothing before the first step."""
     state = optimizer.state_dict()["state"]
-    return {f"{k}.{name}": t.numpy().copy() for k, kept in state.items() for name, t in kept.items()}
+    return {f"{k}.{name}": t.cpu().numpy().copy() for k, kept in state.items() for name, t in kept.items()}
 
 
 def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, NDArray[Any]]) -> None:

@@ -43,7 +43,7 @@ class Judged:
     def choices(self, evaluator: Evaluator, depth: int, seed: int = 0) -> NDArray[np.int64]:
         """Returns what a search of that depth plays in each position; ties are broken from `seed`."""
         actions = np.zeros(len(self.rows), dtype=np.int64)
-        table = new_table(self.game, depth, seed)
+        table = new_table(self.game, depth, seed, evaluator)
         kernels(self.game, evaluator).choose_actions(table, self.rows, depth, actions, self.game.tables(evaluator))
         return actions
 
@@ -91,9 +91,20 @@ def value_keeping(solver: Solver, state: State) -> NDArray[np.bool_]:
     return np.array([solution.action_values.get(name) == solution.value for name in solver.game.actions])
 
 
+def has_solver(game: Game) -> bool:
+    """Whether the room has an exact solver, and it takes this variant."""
+    if importlib.util.find_spec(f"{game.module}.solver") is None:
+        return False
+    try:
+        exact_solver(game, TABLE_MB)
+    except ValueError:
+        return False
+    return True
+
+
 def judge_of(game: Game, n: int, plies: tuple[int, int], depth: int = 0) -> Judged | None:
-    """Returns n critical positions that judge a run, None where none are asked for or the game has no solver."""
-    if n == 0 or importlib.util.find_spec(f"{game.module}.solver") is None:
+    """Returns n critical positions that judge a run; None where none are asked for or the variant has no exact solver."""
+    if n == 0 or not has_solver(game):
         return None
     return critical_positions(game, n, SELECTION_SEED, plies, depth)
 

@@ -8,8 +8,9 @@ number of random actions, so that all kinds of positions are seen. What is learn
 
 Logged: `rollout/ep_len_mean` (decisions after the opening), `rollout/first_wins` (share), `time/fps` (positions a second),
 `train/loss`, `train/learning_rate`, `eval/score_mean` (points against the best, 0 to 1), `eval/elo` (of the newest network; the
-first has 0), `eval/best_elo`, `eval/keeps_value` (share of fixed random positions in which one-ply play keeps the value,
-by the exact solver, which judges but teaches nothing).
+first has 0), `eval/best_elo`, `eval/keeps_value` (share of fixed critical positions in which one-ply play keeps the value,
+by the exact solver, which judges but teaches nothing), with `--rungs` `eval/ladder_elo` (of the newest network among fixed
+players, the first of which has 0), `eval/ladder_elo_error` and `eval/points_NAME` (share of the points against each).
 """
 
 from __future__ import annotations
@@ -17,18 +18,25 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.stream import uniform
+from leafwise.models.files import load_sparse, model_path
 from leafwise.models.sparse import BOUND, SparseNetwork
+from leafwise.search.engine import Search
+from leafwise.search.players import SearchPlayer
 from leafwise.training.climber import Climber, Options
 from leafwise.training.ladder import named, prefixed
 from leafwise.training.loop import run_learner
-from leafwise.training.run import need_train_extra, run_main
-from leafwise.training.selfplay_kernels import GAMES, PLIES, WON_BY_FIRST, kernels, new_record, new_table
+from leafwise.training.run import need_train_extra, origin, run_main
+from leafwise.training.rungs import Rungs
+from leafwise.training.selfplay_kernels import GAMES, PLIES, WON_BY_FIRST, forget, kernels, new_record, new_table
+
+if TYPE_CHECKING:
+    from leafwise.training.modules import SparseModule
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,20 @@ class Config(Options):
     """Outputs of the layers between features and value, multiples of 4."""
     depth: int = 1
     """Depth of the search whose root values are learned."""
+    rare: float = 0.0
+    """Searches value outcomes of chance less probable than this at once, by the leaf."""
+    candidates: str = ""
+    """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
+    guide: str = ""
+    """Hand-made score whose searches play the games of the first iterations (default: the network plays from the start)."""
+    guided: int = 1
+    """Iterations played by the guide."""
+    guide_depth: int = 0
+    """Depth of the guide's searches (0: that of the others)."""
+    guide_candidates: str = ""
+    """Actions that the guide's searches consider (default: those of the others)."""
+    start: str = ""
+    """Model whose weights training starts from: a shipped model's name, a run folder or a file (default: random ones)."""
     decay: float = 0.7
     """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
     epsilon: float = 0.1
@@ -65,12 +87,19 @@ class Config(Options):
     """Earlier best networks that are kept as opponents."""
     match_pairs: int = 2000
     """Most pairs of games in a match against the best network."""
+    match_depth: int = 1
+    """Depth of the searches in matches and on the ladder."""
+    rungs: tuple[str, ...] = ()
+    """Players of a fixed ladder, by name, that every network meets; the first has Elo 0."""
+    rung_pairs: int = 25
+    """Pairs of games against each of them."""
 
 
 RANGES: dict[str, tuple[float, float]] = {
     "iterations": (1, 1e6), "positions": (100, 1e8), "replay": (100, 1e8), "passes": (0.01, 1000), "batch": (1, 1e6),
-    "rate": (1e-9, 1), "final_rate": (1e-9, 1), "depth": (1, 4), "decay": (0, 1), "epsilon": (0, 1), "plies": (0, 200),
-    "earlier": (0, 1), "pool": (1, 100),
+    "rate": (1e-9, 1), "final_rate": (1e-9, 1), "depth": (1, 8), "rare": (0, 1), "guided": (1, 1e6),
+    "guide_depth": (0, 8), "match_depth": (1, 8), "rung_pairs": (1, 10_000), "decay": (0, 1), "epsilon": (0, 1),
+    "plies": (0, 200), "earlier": (0, 1), "pool": (1, 100),
 }  # fmt: skip
 
 
@@ -81,25 +110,46 @@ class SelfPlay(Climber):
     done = 0
 
     def __init__(self, config: Config) -> None:
-        from leafwise.training.modules import fresh_module
 
         super().__init__(config, RANGES)
         if self.game.players != 2:
             raise ValueError(f"selfplay: expected a game for two players, got {self.game.name!r}")
-        self.module = fresh_module(self.game, config.hidden, config.seed)
+        self.module = self.fresh()
+        self.start = origin(config.start) if config.start else {}
+        guide = self.game.score(config.guide) if config.guide else None
+        self.guide_T = self.game.tables(guide, config.guide_candidates or config.candidates or None) if guide else None
+        self.newest = self.module.export()
+        self.tables(self.newest)  # raises ValueError for candidates that there are not
+        self.rungs = Rungs(self.game, config.rungs, config.rung_pairs) if config.rungs else None
         self.open_folder()
-        self.table = new_table(self.game, config.depth, config.seed)
+        leaf, deepest = self.newest.evaluator("newest"), max(config.depth, config.guide_depth)
+        self.table = new_table(self.game, deepest, config.seed, leaf, config.rare)
+        self.guide_table = new_table(self.game, deepest, config.seed, guide, config.rare)._replace(R=self.table.R)
         self.record = new_record(self.game, config.positions + 2000)
         self.rows = self.game.rows(config.replay)
         self.targets = np.zeros(config.replay)
         self.filled, self.next = 0, 0
-        self.newest = self.module.export()
-        self.kernels = kernels(self.game, self.newest.evaluator("newest"))
-        self.begin(pool=config.pool, plies=config.plies)
+        self.kernels = kernels(self.game, leaf)
+        self.guide_kernels = kernels(self.game, guide) if guide else None
+        self.begin(
+            pool=config.pool, plies=config.plies, depth=config.match_depth, rare=config.rare,
+            candidates=config.candidates or None,
+        )  # fmt: skip
 
     @property
     def goal(self) -> int:
         return int(self.config.iterations)
+
+    def fresh(self) -> SparseModule:
+        """Returns the module that training starts from."""
+        from leafwise.training.modules import SparseModule, fresh_module
+
+        if not self.config.start:
+            return fresh_module(self.game, self.config.hidden, self.config.seed)
+        network = load_sparse(model_path(self.config.start), self.game)
+        if network.hidden != self.config.hidden:
+            raise ValueError(f"expected --hidden {' '.join(map(str, network.hidden))} as in --start, got others")
+        return SparseModule(network)
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
@@ -117,20 +167,31 @@ class SelfPlay(Climber):
         tensors |= {"rows": self.rows[: self.filled], "targets": self.targets[: self.filled], "stream": self.table.R}
         return tensors, {"filled": self.filled, "next": self.next, "done": self.done}
 
+    def description(self) -> dict[str, Any]:
+        """Returns what the model file says of how it was made."""
+        return super().description() | {"start": self.start}
+
     def tables(self, network: SparseNetwork) -> Any:
         """Returns `T` with a network's weights."""
-        return self.game.tables(network.evaluator("selfplay"))
+        return self.game.tables(network.evaluator("selfplay"), self.config.candidates or None)
 
     def play(self) -> dict[str, float]:
         """Records games of the newest network, some against an earlier best; returns what is logged."""
-        config, counts = self.config, self.table.counts
-        counts[:] = 0
+        config = self.config
         start = time.perf_counter()
-        earlier = self.ladder.pool[int(uniform(self.table.R) * len(self.ladder.pool))]
-        n = self.kernels.record_games(
-            self.table, self.record, config.positions, config.depth, config.plies, config.epsilon, config.earlier,
-            config.decay, self.tables(self.newest), self.tables(earlier),
-        )  # fmt: skip
+        if self.guide_kernels is not None and self.done < config.guided:
+            table, run, depth = self.guide_table, self.guide_kernels.record_games, config.guide_depth or config.depth
+            T, other, share = self.guide_T, self.guide_T, 0.0
+        else:
+            table, run, depth = self.table, self.kernels.record_games, config.depth
+            earlier = self.ladder.pool[int(uniform(self.table.R) * len(self.ladder.pool))]
+            T, other, share = self.tables(self.newest), self.tables(earlier), config.earlier
+        counts = table.counts
+        counts[:] = 0
+        forget(table)
+        n = run(
+            table, self.record, config.positions, depth, config.plies, config.epsilon, share, config.decay, T, other
+        )
         places = (self.next + np.arange(n)) % config.replay
         self.rows[places], self.targets[places] = self.record.rows[:n], self.record.targets[:n]
         self.next = (self.next + n) % config.replay
@@ -175,6 +236,15 @@ class SelfPlay(Climber):
         logged = self.play() | self.learn()
         self.done += 1
         return logged, self.done
+
+    def place(self) -> dict[str, float]:
+        """Returns the newest network's place on the fixed ladder, at the depth of matches."""
+        if self.rungs is None:
+            return {}
+        config, leaf = self.config, self.newest.evaluator("newest")
+        options: dict[str, Any] = {"rare": config.rare, "candidates": config.candidates or None}
+        search = Search(self.game, leaf, config.match_depth, all_values=False, **options)
+        return self.rungs.place(SearchPlayer(search, "newest"), self.done)
 
 
 def train(config: Config) -> Path:

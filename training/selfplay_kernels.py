@@ -19,14 +19,18 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL
 from leafwise.envs.core.stream import below, new_stream, uniform
+from leafwise.search.alpha_beta import bounds
 from leafwise.search.frames import Buffers
-from leafwise.search.settings import Settings, make_buffers
+from leafwise.search.settings import ORDERINGS, Settings, make_buffers
 from leafwise.search.templates import compiled_search, constants
 
 HERE, AFTER, FREE = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows: the position played, the one after an action, the first that the search may use."""
 GAMES, PLIES, WON_BY_FIRST = 0, 1, 2
 """Counters: games, decisions played after the opening, games won by player 0."""
+TIE = 1e-9
+"""A search of another action has its window begin so far below the best value, so that values alike are seen to be."""
+TABLE_MB = 2.0
 NOBODY = 2
 """Seat of the earlier self in a game without one."""
 
@@ -36,6 +40,8 @@ class Table(NamedTuple):
 
     S: NDArray[Any]
     B: Buffers
+    other: Buffers
+    """Scratch of a second leaf's searches: what is remembered of one says nothing of another."""
     A: NDArray[np.int64]
     R: NDArray[np.uint64]
     chosen: NDArray[np.int64]
@@ -55,18 +61,33 @@ class Record(NamedTuple):
     """Scratch: whether an action was played that the search did not choose."""
 
 
-def new_table(game: Game, depth: int, seed: int) -> Table:
-    """Returns a table for searches up to `depth`, its stream keyed by `seed`."""
-    options = Settings(depth, pruning=False, table_mb=0.0).options(game, -np.inf, np.inf)
-    rows, buffers = make_buffers(game, depth + 1, 1, False, options)
+def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = None, rare: float = 0.0) -> Table:
+    """Returns a table for searches up to `depth`, its stream keyed by `seed`.
+
+    In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `rare` is that of `Search`.
+    """
+    settings = Settings(depth, rare=rare, ordering=ORDERINGS, table_mb=TABLE_MB if game.players == 2 else 0.0)
+    options = settings.options(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
+    (rows, buffers), (_, other) = (
+        make_buffers(game, depth + 1, settings.entries(game), False, options) for _ in range(2)
+    )
     return Table(
         S=rows,
         B=buffers,
+        other=other,
         A=np.zeros(game.max_actions, dtype=np.int64),
         R=new_stream(seed),
         chosen=np.zeros(1, dtype=np.int64),
         counts=np.zeros(3, dtype=np.int64),
     )
+
+
+def forget(table: Table) -> None:
+    """Clears what searches remember of leaves; to be called when a leaf has other weights."""
+    for buffers in (table.B, table.other):
+        buffers.table[:] = 0
+        buffers.leaves[:] = 0
+        buffers.killers[:] = -1
 
 
 def new_record(game: Game, n: int) -> Record:
@@ -80,16 +101,26 @@ def settle(S, R, T):
         sample_outcome(S, HERE, R, T)
 
 
-def best_action(G, depth, T):
+def unpruned(S, B, i, top, depth, lower, upper, T):
+    """Searches a row in a game for one; the window is not looked at."""
+    return depth_first(S, B, i, top, depth, T)
+
+
+def best_action(G, B, depth, T):
     """Searches row HERE; writes the best action, ties broken at random, and returns its value for player 0."""
     player = current_player(G.S, HERE, T)
-    n = legal_actions(G.S, HERE, G.A, T)
+    n = considered(G.S, HERE, G.A, T)
     best, ties = 0.0, 0
     for k in range(n):
         a = G.A[k]
         apply_action(G.S, HERE, a, AFTER, T)
         left = depth - action_cost(G.S, HERE, a, T)
-        value = for_player_zero(depth_first(G.S, G.B, AFTER, FREE, left, T), player)
+        lower, upper = -np.inf, np.inf
+        if ties > 0 and player == 1:
+            upper = TIE - best
+        elif ties > 0:
+            lower = best - TIE
+        value = for_player_zero(search(G.S, B, AFTER, FREE, left, lower, upper, T), player)
         if ties == 0 or value > best:
             best, ties = value, 1
             G.chosen[0] = a
@@ -135,7 +166,7 @@ def record_games(G, D, count, depth, plies, epsilon, share, decay, T, earlier):
         first = n
         player = current_player(G.S, HERE, T)
         while player != TERMINAL and n < D.rows.shape[0]:
-            value = best_action(G, depth, earlier) if player == other else best_action(G, depth, T)
+            value = best_action(G, G.other, depth, earlier) if player == other else best_action(G, G.B, depth, T)
             a = G.chosen[0]
             if uniform(G.R) < epsilon:
                 a = random_action(G, T)
@@ -180,9 +211,9 @@ def play_matches(G, keys, results, depth, plies, T, other):
             player = current_player(G.S, HERE, T)
             while player != TERMINAL:
                 if player == seat:
-                    best_action(G, depth, T)
+                    best_action(G, G.B, depth, T)
                 else:
-                    best_action(G, depth, other)
+                    best_action(G, G.other, depth, other)
                 apply_action(G.S, HERE, G.chosen[0], HERE, T)
                 settle(G.S, G.R, T)
                 player = current_player(G.S, HERE, T)
@@ -194,7 +225,7 @@ def choose_actions(G, rows, depth, actions, T):
     for i in range(rows.shape[0]):
         for w in range(rows.shape[1]):
             G.S[HERE, w] = rows[i, w]
-        best_action(G, depth, T)
+        best_action(G, G.B, depth, T)
         actions[i] = G.chosen[0]
 
 
@@ -251,7 +282,7 @@ def play_alone(G, keys, depth, scores, T):
         G.R[0], G.R[1] = keys[g], np.uint64(0)
         open_game(G, 0, T)
         while current_player(G.S, HERE, T) != TERMINAL:
-            best_action(G, depth, T)
+            best_action(G, G.B, depth, T)
             apply_action(G.S, HERE, G.chosen[0], HERE, T)
             settle(G.S, G.R, T)
         scores[g] = returns(G.S, HERE, T)
@@ -260,13 +291,17 @@ def play_alone(G, keys, depth, scores, T):
 def kernels(game: Game, evaluator: Evaluator) -> SimpleNamespace:
     """Returns the compiled entry points, by name, for a game and a kind of leaf (its weights are in `T`)."""
     fixed = "_".join(str(v) for v in constants(game, evaluator).values())
-    search = compiled_search(game, evaluator).depth_first
+    found = compiled_search(game, evaluator)
+    search = found.alpha_beta if game.players == 2 else found.depth_first
     return _compiled(game.variant(**game.defaults), search, f"{game.name}_{evaluator.compiled.__qualname__}_{fixed}")
 
 
 @functools.cache
 def _compiled(game: Game, search: Callable[..., Any], name: str) -> SimpleNamespace:
-    scope: dict[str, Any] = {**game.rules.injected(), "depth_first": search}
+    scope: dict[str, Any] = {**game.rules.injected(), "search": search}
+    scope["considered"] = scope.get("candidates", scope["legal_actions"])
+    if game.players == 1:
+        scope["search"] = specialise(unpruned, name, {"depth_first": search}, game.room, inline=True)
     for template in (settle, random_action, best_action, open_game, give_targets):
         inline = template is not best_action
         scope[template.__name__] = specialise(template, name, scope, game.room, inline=inline)

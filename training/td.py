@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
-from leafwise.models.files import load_network, load_tensors, model_path, save_network
+from leafwise.models.files import load_network, model_path, save_network
 from leafwise.models.ntuple import NTupleNetwork, Shape, features, parse_tuples
 from leafwise.models.packing import restored
 from leafwise.training.games import SELECTION_SEED, play_games
@@ -40,6 +40,7 @@ from leafwise.training.run import (
     commit,
     hardware,
     need_train_extra,
+    origin,
     run_main,
     training_command,
 )
@@ -151,12 +152,6 @@ def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
         for name, table in given.tables(stage if old.copies > 1 else 0).items():
             tables[name][:] = table
     return network
-
-
-def origin(source: str) -> dict[str, Any]:
-    """Returns how a model was made that a run starts from, and what that one started from."""
-    metadata = load_tensors(model_path(source))[1]
-    return {name: metadata[name] for name in ("steps", "seconds", "command", "commit", "start") if metadata.get(name)}
 
 
 def rate_at(config: Config, moves: int) -> float:

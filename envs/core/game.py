@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.cells import CellFeatures
 from leafwise.envs.core.evaluator import Evaluator, with_own
-from leafwise.envs.core.jit import specialise
+from leafwise.envs.core.grid import GridFeatures
+from leafwise.envs.core.jit import leafless, specialise
 from leafwise.envs.core.rules import DEFAULTS, Rules
 from leafwise.envs.core.sparse import SparseFeatures
 
@@ -71,6 +72,8 @@ class Game:
     """(row, T) -> several lines for a terminal; None: the one-line text."""
     search_depth: int = 3
     """Decisions that a search without a clock looks ahead unless it is told."""
+    search_nodes: int = 0
+    """Decisions that a search without a clock searches at most unless it is told; 0: no limit."""
     decisions_per_depth: int = 1
     """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
     dtype: Any = np.uint64
@@ -78,6 +81,8 @@ class Game:
     """Names of the stages, decisions first; chance stages after it."""
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Options and their default values."""
+    rule_options: tuple[str, ...] = ()
+    """Options that no network sees: a model of one variant serves another that differs in these alone."""
     check: Callable[[dict[str, Any]], dict[str, Any]] = dict
     """Checks and completes a full dict of options; raises ValueError."""
     scores: Mapping[str, Callable[[Mapping[str, Any]], Evaluator]] = field(default_factory=dict)
@@ -92,11 +97,15 @@ class Game:
     """What n-tuple networks see, in games whose board fits one word."""
     sparse: SparseFeatures | None = None
     """What networks with a sparse first layer see."""
+    grid: GridFeatures | None = None
+    """What convolutional networks see, in games on a grid."""
     ais: Mapping[str, Callable[[Game, str, list[str]], Any]] = field(default_factory=dict)
     """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`.
 
     One that draws has its random numbers in `stream`; see `leafwise.envs.core.ais`.
     """
+    searches: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """Searches of this game alone: name -> (game, what values rows, name, **options) -> object with `name`, `choose(state)`."""
     candidates: tuple[str, ...] = ()
     """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
     symmetries: int = 1
@@ -120,6 +129,8 @@ class Game:
             if function in DEFAULTS
         }
         object.__setattr__(self, "rules", replace(self.rules, **own))
+        for function in self.rules.injected().values():
+            leafless(function)
 
     def variant(self, **options: Any) -> Game:
         """Returns this game with other options; raises ValueError for one that it does not have."""

@@ -97,6 +97,8 @@ class BestFirst:
         kept = [int(kind) for kind in tree.kept[: search.keep_worst(tree, 0, self._T)]] if is_removal(state) else None
         first = np.flatnonzero(tree.parent[1:n] == 0) + 1
         scores = {step(state, int(tree.path[k]), kept): int(tree.score[k]) for k in first}
+        if not scores:  # a doubling was begun that no card is worth: the filters leave nothing
+            scores = {(state.legal_names[0],): int(state.value(self.game.score("blend")))}
         best = max(scores, key=scores.__getitem__)
         spent = time.perf_counter() - start
         return Found(best, scores[best], scores, int(tree.counts[search.POPPED]), n - 1, spent)

@@ -15,9 +15,11 @@ import numpy as np
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.rules import Rules
 from leafwise.envs.starship import chance, features, hand, options, rules, scores, text
+from leafwise.envs.starship.builder import LookAhead
 from leafwise.envs.starship.check import Broken, check
 from leafwise.envs.starship.files import dump, load, read, ship_hash, write
 from leafwise.envs.starship.generator import Generator, generate
+from leafwise.envs.starship.maps import GRID
 from leafwise.envs.starship.presets import CLASSIC, CRUISER, PRESETS, SCOUT, STAGES, Parameters, preset
 from leafwise.envs.starship.settings import from_toml, switched, to_toml
 from leafwise.envs.starship.ship import Door, PlacedPart, Ship
@@ -64,6 +66,8 @@ GAME = Game(
     search_depth=1,
     rewards={"dense": None, "terminal": rules.final_quality},
     ais={"hand": hand.named},
+    searches={"build": LookAhead},
+    grid=GRID,
     return_range=(0.0, 1.0),
     ids={"StarshipPlace": {}},
 )

@@ -41,6 +41,7 @@ GAME = Game(
     svg=lambda row, T: draw.draw(row, T).svg(),
     rgb=lambda row, T: draw.draw(row, T).rgb(),
     defaults=tables.DEFAULTS,
+    rule_options=("self_trap", "max_turns"),
     check=tables.check,
     scores=scores.SCORES,
     default_score="reach",

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from leafwise.experiments.friday.baselines import PLAN, Entry, share_interval, study, table
+from leafwise.experiments.friday.baselines import HEAD, PLAN, Entry, Outcome, figures, study, table
+from leafwise.training.arena import Evaluation
+from leafwise.training.elo import share_interval
 
 
 def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     study(tmp_path, 1, [Entry("random", 4)])
-    first = json.loads((tmp_path / "baselines.json").read_text())
-    assert "random level=1" in capsys.readouterr().out
+    first = json.loads((tmp_path / "baselines.json").read_text())["random level=1"]
+    assert (first["games"], first["wins"], sum(first["scores"].values()), sum(first["phases"])) == (4, 0, 4, 4)
+    assert "random level=1: won 0.00 %" in capsys.readouterr().out
     results = study(tmp_path, 1, [Entry("random", 6), Entry("fridai:states=2000", 1)])
-    games = results["random level=1"]["outcomes"]
-    assert len(games) == 6
-    assert json.loads(json.dumps(games[:4])) == first["random level=1"]["outcomes"], "played again"
-    assert table(results) == (tmp_path / "baselines.md").read_text()
+    assert capsys.readouterr().out.count("random level=1") == 2, "the first four games were played again"
+    both = results["random level=1"]
+    assert both["games"] == 6
+    assert Counter(first["scores"]) <= Counter(both["scores"])
+    assert first["moves"] < both["moves"]
+    assert (tmp_path / "baselines.md").read_text() == HEAD + table(results)
     assert table(results).count("\n") == 4
     assert study(tmp_path, 1, [Entry("random", 60)], seconds=1e-9)["random level=1"]["games"] == 6
     assert set(results) <= {entry.name for entry in PLAN}
+
+
+def test_figures_of_parts_are_those_of_the_whole() -> None:
+    outcomes = [Outcome(k % 3 == 0, 7 * k - 20, k % 4, 10 + k, 0.25) for k in range(9)]
+    whole, parts = figures(outcomes), figures(outcomes[4:], figures(outcomes[:4]))
+    assert json.loads(json.dumps(parts)) == json.loads(json.dumps(whole))
+    assert (whole["wins"], whole["moves"], whole["seconds"]) == (3, 126, 2.25)
+    assert (whole["score"], whole["reached"]) == (8.0, {"yellow": 6 / 9, "red": 4 / 9, "pirates": 2 / 9})
+    error = 1.96 * np.std([o.score for o in outcomes], ddof=1) / 3
+    assert (whole["score_ci_low"], whole["score_ci_high"]) == pytest.approx((8 - error, 8 + error))
 
 
 def test_share_interval() -> None:
@@ -29,3 +46,5 @@ def test_share_interval() -> None:
     assert (low, high) == pytest.approx((0.0215, 0.1118), abs=2e-4)
     assert share_interval(0, 10)[0] == 0.0
     assert share_interval(10, 10)[1] == pytest.approx(1.0)
+    lost = Evaluation("nobody", 1_000_000, np.zeros(10), np.zeros(10, dtype=np.int64), 100, 0.1)
+    assert lost.interval() == share_interval(0, 10)

@@ -41,7 +41,21 @@ def test_a_later_run_adds_to_the_results(tmp_path: Path, capsys: pytest.CaptureF
     assert "| `best:3` |" in capsys.readouterr().out
 
 
-def test_wrong_input_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page(tmp_path: Path) -> None:
+    words = ["--out", str(tmp_path / "results"), "--page", str(tmp_path / "page"), "--seeds", "3", "--diversity", "3"]
+    assert main([*words, "--builders", "hand", "best:3", "--pairs", "best:3 > hand"]) == 0
+    text = (tmp_path / "page" / "README.md").read_text()
+    assert "| `best:3` | `hand` | +" in text
+    assert "| builder, 3 ships | set score | mean distance |" in text
+    assert "python -m leafwise.experiments.starship.learned" in text
+    told = json.loads((tmp_path / "page" / "results.json").read_text())
+    assert told["best:3"]["gain"]["mean"] >= 0 == told["hand"]["gain"]["mean"]
+    assert (tmp_path / "page" / "gallery.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_wrong_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--seeds", "0"]) == 2
     assert main(["--seeds", "1", "--builders", "tug", "--out", "/dev/null/x"]) == 2
-    assert capsys.readouterr().err.count("\n") == 2
+    pairs = ["--pairs", "hand > tug", "--builders", "hand", "--out", str(tmp_path)]
+    assert main(["--seeds", "1", *pairs]) == 2
+    assert capsys.readouterr().err.count("\n") == 3

@@ -3,12 +3,14 @@
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 import pytest
 
 from games import dice
 from games.walks import positions
+from leafwise.envs.core.state import State
 from leafwise.envs.registry import game
-from leafwise.search import Search
+from leafwise.search import Search, table
 
 THREES, BOARD = game("threes"), game("trilobite", board="5x5", k=4)
 BARE: dict[str, Any] = {"table_mb": 0, "ordering": ()}
@@ -44,11 +46,50 @@ def test_a_width_limits_the_work_and_errs_little():
     assert errors[1] < errors[2] < errors[3] < 0.2
 
 
-def test_a_cutoff_means_the_same_with_pruning():
-    plain = Search(dice.GAME, dice.GAME.score(), 4, pruning=False, table_mb=0, cutoff=0.02)
-    pruning = Search(dice.GAME, dice.GAME.score(), 4, pruning=True, **BARE, cutoff=0.02)
+LIMITS: list[dict[str, Any]] = [{"cutoff": 0.02}, {"nodes": 200}]
+
+
+@pytest.mark.parametrize("limit", LIMITS, ids=str)
+def test_a_limit_means_the_same_with_pruning(limit):
+    plain = Search(dice.GAME, dice.GAME.score(), 4, pruning=False, table_mb=0, **limit)
+    pruning = Search(dice.GAME, dice.GAME.score(), 4, pruning=True, **BARE, **limit)
     for state in positions(dice.GAME, 100):
         assert pruning(state).values == pytest.approx(plain(state).values, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("limit", LIMITS, ids=str)
+def test_the_table_keeps_only_what_no_limit_has_touched(limit):
+    g = dice.GAME
+    search = Search(g, g.score(), 5, pruning=False, table_mb=1, whole_rows=True, **limit)
+    exact = {depth: Search(g, g.score(), depth, pruning=False, table_mb=0) for depth in range(2, 5)}
+    kept = 0
+    for state in positions(g, 40):
+        search(state)
+        generation = int(search._B.options.generation)
+        for e in np.flatnonzero(search._B.table[:, table.CHECK_WORD]):
+            data = int(search._B.table[e, table.DATA])
+            if data >> int(table.GENERATION_AT) & (table.GENERATIONS - 1) == generation:
+                at = State(g, search._B.rows[e])
+                sign = -1 if at.current_player == 1 else 1
+                value = sign * exact[data & int(table.DEPTH_MASK)](at).value
+                assert search._B.proven[e, table.LOW] == pytest.approx(value, abs=1e-12)
+                kept += 1
+    assert kept > 20
+
+
+def test_nodes_limit_the_work_and_err_little():
+    limits = (0, 1000, 100, 10, 1)
+    searches = [Search(dice.GAME, dice.GAME.score(), 5, pruning=False, table_mb=0, nodes=n) for n in limits]
+    states = positions(dice.GAME, 100)
+    results = [[search(state) for state in states] for search in searches]
+    for limit, found in zip(limits[1:], results[1:], strict=True):
+        assert limit
+        assert limit // 4 <= max(r.nodes for r in found) <= limit
+    errors = [fmean(abs(r.value - e.value) for r, e in zip(found, results[0], strict=True)) for found in results]
+    assert 0 < errors[1] < errors[2] < errors[3] < 0.2
+    some = Search(dice.GAME, dice.GAME.score(), 3, nodes=10**6)
+    exact = Search(dice.GAME, dice.GAME.score(), 3)
+    assert [some(state).values for state in states] == [exact(state).values for state in states]
 
 
 def test_a_cutoff_limits_the_work_and_errs_little():

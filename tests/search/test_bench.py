@@ -57,6 +57,10 @@ def test_a_search_says_what_it_expects():
     score = THREES.score("rows")
     with pytest.raises(ValueError, match=r"expected a width of at least 1, got 0"):
         Search(THREES, score, width=0)
+    with pytest.raises(ValueError, match=r"expected nodes of at least 0, got -1"):
+        Search(THREES, score, nodes=-1)
+    with pytest.raises(ValueError, match=r"expected a cutoff or nodes, got 0.1 and 5"):
+        Search(THREES, score, cutoff=0.1, nodes=5)
     with pytest.raises(ValueError, match=r"expected an ordering among table, values, killers, got 'luck'"):
         Search(THREES, score, ordering=("luck",))
     with pytest.raises(ValueError, match=r"expected table_mb of 0 to 65536, got -1"):
@@ -66,10 +70,11 @@ def test_a_search_says_what_it_expects():
 
 
 def test_a_player_s_text_holds_the_options():
-    found = player("search:lead,depth=4,pruning=1,table_mb=1,width=2", dice.GAME)
+    found = player("search:lead,depth=4,pruning=1,table_mb=1,width=2,nodes=500", dice.GAME)
     assert isinstance(found, SearchPlayer)
     settings = found.search.settings
     assert (settings.depth, settings.pruning, settings.table_mb, settings.width) == (4, True, 1.0, 2)
+    assert settings.nodes == 500
     assert found.choose(dice.GAME.new(900_001)) in dice.GAME.new(900_001).legal_actions
 
 

@@ -12,6 +12,7 @@ from games import dice, solitaire
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.registry import game
 from leafwise.search import Search, Stopped
+from leafwise.search.frames import COUNTS
 from leafwise.search.frontier import Frontier
 
 CASES = [
@@ -74,9 +75,10 @@ def test_an_evaluator_for_batches_only_is_searched_in_batches(batch):
         assert state.value(batched.evaluator) == state.value(evaluator)
 
 
+@pytest.mark.parametrize("limit", [{"cutoff": 0.05}, {"nodes": 40}], ids=str)
 @pytest.mark.parametrize("g", [dice.GAME, solitaire.GAME], ids=lambda g: g.name)
-def test_a_cutoff_leaves_out_the_same_nodes(g):
-    plain, batched = (Search(g, g.score(), 4, cutoff=0.05, pruning=False, batched=flag) for flag in (False, True))
+def test_a_limit_leaves_out_the_same_nodes(g, limit):
+    plain, batched = (Search(g, g.score(), 4, pruning=False, batched=flag, **limit) for flag in (False, True))
     exact = Search(g, g.score(), 4, pruning=False)
     fewer = 0
     for state in decisions_of(g):
@@ -91,7 +93,7 @@ def test_a_tree_that_is_too_large_is_taken_apart(g):
     T = g.tables(evaluator)
     whole, parts = Frontier(g, evaluator, T), Frontier(g, evaluator, T, rows=40, batch=7)
     for state in decisions_of(g):
-        counts = np.zeros((2, 4), dtype=np.int64)
+        counts = np.zeros((2, COUNTS), dtype=np.int64)
         (value, values), (same, others) = whole(state.row, 3, counts[0]), parts(state.row, 3, counts[1])
         assert [same, *others] == pytest.approx([value, *values], rel=1e-12)
         assert counts[0].tolist() == counts[1].tolist()
@@ -124,8 +126,10 @@ def test_what_needs_a_compiled_value_says_so():
     evaluator = batch_only(g.score(), in_numpy)
     with pytest.raises(ValueError, match="evaluator 'hope': expected a compiled value, got one for batches only"):
         Search(g, evaluator, 2, batched=False)
-    for options in ({"table_mb": 1}, {"pruning": True}, {"width": 2}, {"threads": 2}):
-        with pytest.raises(ValueError, match="expected batched without pruning, table_mb, width and more threads, got"):
+    for options in ({"table_mb": 1}, {"pruning": True}, {"width": 2}, {"threads": 2}, {"rare": 0.1}):
+        with pytest.raises(
+            ValueError, match="expected batched without pruning, table_mb, width, more threads and rare, got"
+        ):
             Search(g, evaluator, 2, **options)
     with pytest.raises(ValueError, match="evaluator 'none': expected a value, a batch or both, got none"):
         Evaluator("none", None)

@@ -10,7 +10,7 @@ from leafwise.envs.core.state import State
 from leafwise.envs.trap.course.grid import Cell, map_of
 from leafwise.envs.trap.tables import DIRECTIONS, MAX_SIZE, MIN_SIZE, MOST_TURNS
 
-PLAYER = "search:reach,candidates=near,star2=1"
+PLAYER = "search:learned,candidates=near+traps,rare=0.25"
 """The search that plays by default, but for its time."""
 MARKS = {0: ".", -1: "#", 1: "1", 2: "2"}
 
@@ -70,11 +70,11 @@ class PlayerAI:
         return row + down, column + right
 
     def getTrap(self, grid: Any) -> Cell:  # noqa: N802
-        """Returns the cell to throw at; some free cell if the move has already won."""
+        """Returns the cell to throw at; some cell without a player, free if there is one, if the move has already won."""
         state = self.state(grid, " throw")
         if state.is_terminal:
-            free = (map_of(grid) == 0).nonzero()
-            return int(free[0][0]), int(free[1][0])
+            row, column = max(zip(*(map_of(grid) <= 0).nonzero(), strict=True), key=lambda cell: map_of(grid)[cell])
+            return int(row), int(column)
         row, column = self.game.actions[self.player.choose(state)].split(",")
         return int(row), int(column)
 
@@ -83,7 +83,7 @@ class PlayerAI:
         if self.player_num is not None:
             return int(self.player_num)
         if self.pos is not None:
-            return int(map_of(grid)[self.pos])
+            return int(map_of(grid)[tuple(self.pos)])
         raise ValueError("trap: expected setPlayerNum(1 or 2) before the first call, got none")
 
     def place(self, grid: Any) -> Cell:

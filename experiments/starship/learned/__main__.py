@@ -1,6 +1,6 @@
 """Compares builders on the same hulls and requests; goes on where it was stopped.
 
-python -m leafwise.experiments.starship.learned --seeds 100 --builders hand best:16 search:hopeful
+python -m leafwise.experiments.starship.learned --seeds 100 --builders hand best:16 build:hopeful
 """
 
 from __future__ import annotations
@@ -11,37 +11,54 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.registry import game
+from leafwise.envs.starship.draw import gallery, png_bytes
 from leafwise.envs.starship.files import write_bytes
-from leafwise.envs.starship.quality import TERMS
-from leafwise.experiments.starship.learned.builders import builder, record
-from leafwise.training.arena import bootstrap_interval
+from leafwise.envs.starship.options import ship_at
+from leafwise.envs.starship.ship import Ship
+from leafwise.experiments.starship.learned.page import Records, curves, diversity, page, paired, summary, table
+from leafwise.training.builders import builder, record
+from leafwise.training.run import training_command
 
 SAVED_EVERY = 10
 """Ships after which the results so far are written."""
+PICTURED = 6
+"""Hulls in the gallery."""
 
 
 @dataclass(frozen=True)
 class Config:
     """What is compared; the first builder is the one the others are compared with."""
 
-    builders: tuple[str, ...] = ("hand", "random", "best:4", "best:16", "search:hopeful,depth=1")
-    """hand, best:N, random, rollout:N, or a player such as search:hopeful,depth=1."""
+    builders: tuple[str, ...] = (
+        "hand",
+        "random",
+        "best:16",
+        "best:64",
+        "build:hopeful,depth=1",
+        "build:learned,depth=1",
+    )
+    """hand, best:N, random, rollout:N, learned, or a player such as build:hopeful,depth=1."""
+    pairs: tuple[str, ...] = ()
+    """Further pairs that are compared, like "build:learned,depth=1 > best:64"."""
     preset: str = "scout"
     """scout, classic or cruiser."""
     seeds: int = 100
     """Hulls with their requests."""
     first_seed: int = 1_000_000
     """First of the seeds."""
+    diversity: int = 0
+    """Ships of the first and of the last builder whose diversity is measured (0: none)."""
+    curves: str = ""
+    """Run folder whose curves are drawn on the page."""
     out: Path = Path("runs/starship-builders")
     """Folder of the results: one file for each builder, to which a later run adds."""
+    page: Path | None = None
+    """Folder for the page, its figures as JSON and the pictures."""
 
 
-def measure(config: Config) -> dict[str, list[dict[str, Any]]]:
+def measure(config: Config) -> dict[str, Records]:
     """Returns the records of each builder, those that the folder has already included."""
     place, results = game("starship", preset=config.preset), {}
     wanted = range(config.first_seed, config.first_seed + config.seeds)
@@ -50,40 +67,46 @@ def measure(config: Config) -> dict[str, list[dict[str, Any]]]:
         path = config.out / f"{config.preset}-{''.join(c if c.isalnum() else '_' for c in name)}.json"
         done = {r["seed"]: r for r in json.loads(path.read_text())} if path.exists() else {}
         missing = [seed for seed in wanted if seed not in done]
-        build = builder(name, place)
         if missing:
+            build = builder(name, place)
             build(config.first_seed - 1)  # loads the machine code, which is no part of a ship's time
         for k, seed in enumerate(missing, start=1):
             done[seed] = record(build, seed)
             if k % SAVED_EVERY == 0 or k == len(missing):
-                write_bytes(json.dumps([done[s] for s in sorted(done)]).encode(), path)
+                rows: list[dict[str, Any]] = [done[s] for s in sorted(done)]
+                write_bytes(("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n").encode(), path)
         results[name] = [done[seed] for seed in wanted]
     return results
 
 
-def column(records: list[dict[str, Any]], name: str) -> NDArray[np.float64]:
-    """Returns one figure of all ships."""
-    return np.array([record[name] for record in records], dtype=float)
+def ships(config: Config, name: str, count: int) -> list[Ship]:
+    """Returns the ships that a builder makes of the first seeds."""
+    place = game("starship", preset=config.preset)
+    build = builder(name, place)
+    seeds = range(config.first_seed, config.first_seed + count)
+    return [ship_at(build(seed).row, place.tables(), seed) for seed in seeds]
 
 
-def table(results: dict[str, list[dict[str, Any]]]) -> str:
-    """Returns the comparison as a Markdown table: quality (0 if not valid), paired gain with 95 % interval, terms."""
-    names = list(results)
-    base = column(results[names[0]], "quality")
-    lines = [
-        "| builder | quality | gain over the first | valid | both valid | " + " | ".join(TERMS) + " | s/ship |",
-        "|---" * (6 + len(TERMS)) + "|",
-    ]
-    for name in names:
-        records = results[name]
-        quality, valid = column(records, "quality"), column(records, "valid") == 1
-        low, high = bootstrap_interval(quality - base)
-        both = valid & (column(results[names[0]], "valid") == 1)
-        gain = f"{(quality - base).mean():+.4f} [{low:+.4f}, {high:+.4f}]"
-        shared = f"{(quality - base)[both].mean():+.4f}" if both.any() else "-"
-        terms = " | ".join(f"{column(records, term)[valid].mean():.3f}" if valid.any() else "-" for term in TERMS)
-        row = [f"`{name}`", f"{quality.mean():.4f}", gain, f"{valid.mean():.3f}", shared, terms]
-        lines.append(f"| {' | '.join(row)} | {column(records, 'seconds').mean():.4f} |")
+def report(config: Config) -> str:
+    """Measures, writes the page if it is wanted, and returns what is printed."""
+    results = measure(config)
+    lines = [f"Preset {config.preset}, {config.seeds} seeds from {config.first_seed:,}:", "", *table(results)]
+    if config.pairs:
+        lines += ["", *paired(results, config.pairs)]
+    names = (config.builders[0], config.builders[-1])
+    sets: dict[str, list[Ship]] = {}
+    if config.diversity:
+        sets = {name: ships(config, name, config.diversity) for name in names}
+        lines += ["", *diversity(sets)]
+    if config.page:
+        config.page.mkdir(parents=True, exist_ok=True)
+        both = [ship for name in names for ship in (sets.get(name) or ships(config, name, PICTURED))[:PICTURED]]
+        write_bytes(png_bytes(gallery(both, PICTURED, 0.4)), config.page / "gallery.png")
+        if config.curves:
+            curves(Path(config.curves), config.page / "curves.png")
+        command = training_command("leafwise.experiments.starship.learned", config)
+        write_bytes(page(command, lines, names, bool(config.curves)).encode(), config.page / "README.md")
+        write_bytes((json.dumps(summary(results), indent=1) + "\n").encode(), config.page / "results.json")
     return "\n".join(lines)
 
 
@@ -94,11 +117,10 @@ def main(arguments: list[str]) -> int:
         print(f"error: expected at least one seed and one builder, got {config.seeds!r}", file=sys.stderr)
         return 2
     try:
-        text = table(measure(config))
+        print(report(config))
     except (ValueError, OSError) as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 2
-    print(f"{config.preset}, {config.seeds} seeds from {config.first_seed}\n\n{text}")
     return 0
 
 

@@ -34,11 +34,11 @@ class Config:
     leaf: str = ""
     """Leaf: a hand-made score, `learned`, rollout:n=20, a run folder or a model file (default: the game's score)."""
     depth: int = 0
-    """Decisions looked ahead (0: 3, for Starship 1, or with --seconds as many as there is time for)."""
+    """Decisions looked ahead (0: 3, for Friday 2, for Starship 1, or with --seconds as many as there is time for)."""
     seconds: float = 0.0
     """Seconds per position, after warm-up (0: no limit)."""
     options: str = ""
-    """More of the search's options, as in players: threads=2, batched=1, pruning=0, table_mb=64, width=5, cutoff=0.001."""
+    """More of the search's options, as in players: threads=2, batched=1, pruning=0, table_mb=64, width=5, nodes=2000."""
     file: str = ""
     """File of positions, one a line; - is standard input."""
     json: bool = False

@@ -49,7 +49,7 @@ class Config:
     leaf: str = ""
     """Leaf of the search that hints: a hand-made score, `learned`, a run folder or a model file."""
     depth: int = 0
-    """Depth of that search, in decisions (0: 3, for Starship 1, or with --seconds as many as there is time for)."""
+    """Depth of that search, in decisions (0: 3, for Friday 2, for Starship 1, or with --seconds as many as there is time for)."""
     seconds: float = 0.0
     """Seconds of that search per position (0: no limit)."""
 

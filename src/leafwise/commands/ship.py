@@ -79,6 +79,8 @@ class Gen(Common):
     """Text file of the hull ("." and space, a row a line), used instead of stage 1."""
     strict: bool = False
     """Fail if no attempt gives a valid ship."""
+    builder: str = "hand"
+    """Who places the parts: hand (the generator), best:N, learned, or a player such as build:hopeful,depth=1; one attempt."""
     save_config: Path | None = None
     """File for all parameters as TOML."""
 
@@ -140,7 +142,10 @@ def gen(arguments: list[str]) -> int:
     options = parse(Gen, "gen", arguments, Gen(parameters=base(arguments)))
     parameters = options.chosen()
     generator = Generator(parameters, hull=hull_lines(options.hull, parameters.grid) if options.hull else None)
-    ship = generator.ship(options.seed, strict=options.strict)
+    if options.builder == "hand":
+        ship = generator.ship(options.seed, strict=options.strict)
+    else:
+        ship = built(options, parameters)
     if options.json:
         write_bytes((dump(ship) + "\n").encode("ascii"), options.json)
     if options.save_config:
@@ -155,6 +160,21 @@ def gen(arguments: list[str]) -> int:
         f"{ship.parameters.preset} seed {ship.seed} attempt {ship.attempt}: {state}, {quality}, {ship_hash(ship)[:16]}"
     )
     return 0 if ship.valid else 1
+
+
+def built(options: Gen, parameters: Parameters) -> Ship:
+    """Returns the ship that a builder makes of the hull and requests of the seed's first attempt."""
+    from leafwise.envs.registry import game
+    from leafwise.envs.starship.report import measured, targets
+    from leafwise.envs.starship.ship import ship_of_row
+    from leafwise.training.builders import builder
+
+    if parameters != preset(parameters.preset) or options.hull or options.stages or options.strict:
+        raise ValueError("--builder should be given a preset as it is, without --hull, --stages and --strict")
+    place = game("starship", preset=parameters.preset)
+    rows = builder(options.builder, place)(options.seed).row[None].copy()
+    stats = dict(sorted({**measured(rows, place.tables().ship), **targets(rows)}.items()))
+    return ship_of_row(rows[0], parameters, options.seed, 0, stats)
 
 
 def draw_files(options: Gen, generator: Generator, ship: Ship) -> None:

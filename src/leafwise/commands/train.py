@@ -7,8 +7,10 @@ import importlib
 from leafwise.cli import fail, say
 from leafwise.envs.registry import game, games
 
-METHODS = {name: f"leafwise.training.{name}" for name in ("td", "selfplay", "dqn", "ppo")}
+METHODS = {name: f"leafwise.training.{name}" for name in ("td", "selfplay", "dqn", "ppo", "builds")}
 """Training methods and their modules."""
+OWN_METHODS = {"starship": "builds"}
+"""The method of games where it is not td, unless another is named."""
 USAGE = """usage: leafwise train GAME [--method METHOD] [OPTIONS]
 
 Trains a model and saves it in a run folder. Ctrl-C saves and ends; --resume goes on.
@@ -40,12 +42,13 @@ def with_variant(name: str, arguments: list[str]) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
-    method, rest = take_option(arguments, "--method", "td")
+    named = arguments[0] if arguments else ""
+    method, rest = take_option(arguments, "--method", OWN_METHODS.get(named, "td"))
     known = ", ".join(METHODS)
     if method not in METHODS:
         fail(f"expected --method among {known}, got {method!r}")
     if rest in (["-h"], ["--help"]) and "--method" not in arguments:
-        say(f"{USAGE}\nmethods: {known} (default: td)\ngames: {', '.join(games())}")
+        say(f"{USAGE}\nmethods: {known} (default: td; starship: builds)\ngames: {', '.join(games())}")
         return 0
     if rest and not rest[0].startswith("-"):
         if rest[0] not in games():

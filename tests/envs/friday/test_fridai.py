@@ -128,6 +128,17 @@ def test_a_pirate_that_can_be_beaten_is() -> None:
     assert set(SEARCH(state, Cards(3)).scores) == {("end",)}
 
 
+def test_a_doubling_that_is_worth_nothing_is_played_all_the_same() -> None:
+    """The only action was to use the card, and no card has a value above 0: the filters leave no target."""
+    state = GAME.parse(
+        "turn=target phase=pirates life=16 pirates=P2,P9 fought=P2 discard=S3,W3,W5,G1,D3 away=W1*2 "
+        "left=S5!,W3,W5!,F5! free=4 uses=4 ability=double acting=left:F5"
+    )
+    found = SEARCH(state, Cards(1))
+    assert (found.actions, found.generated) == (("card0",), 0)
+    assert found.score == state.value(GAME.score("blend"))
+
+
 def test_back_up_is_the_best_of_everything_below() -> None:
     """The value of a step is the highest static score among the leaves of its subtree, recomputed in plain Python."""
     state = GAME.parse(POSITIONS["yellow"])

@@ -1,4 +1,4 @@
-"""Builders by name, and what each makes of a seed's hull and requests."""
+"""Builders of ships by name, and what each makes of the hull and requests of a seed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ import numpy as np
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
+from leafwise.envs.starship.builder import LookAhead
 from leafwise.envs.starship.hand import HandBuilder, hand_made_ships, hand_rollout
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.report import measured
-from leafwise.search import Search
-from leafwise.search.players import Player, RandomPlayer, SearchPlayer, player
+from leafwise.models.files import leaf
+from leafwise.search.frontier import bound_values
+from leafwise.search.players import Player, RandomPlayer, player
 
 Build = Callable[[int], State]
 """seed -> the finished ship."""
@@ -25,8 +27,9 @@ Build = Callable[[int], State]
 def builder(text: str, game: Game) -> Build:
     """Returns the builder that a text names; raises ValueError for another.
 
-    `hand`, `best:16` (of so many hand-made ships), `random`, `rollout:4` (one decision ahead, each place worth the mean of
-    4 ships finished by hand), or any player of `leafwise eval`, such as `search:hopeful,depth=1`.
+    `hand`, `best:16` (of so many hand-made ships), `random`, `learned` (the search `build:learned`), `rollout:4` (one
+    decision ahead, each place worth the mean of 4 ships finished by hand), or any player of `leafwise eval`, such as
+    `build:hopeful,depth=1`.
     """
     if best := re.fullmatch(r"best:([1-9][0-9]{0,5})", text):
         return lambda seed: hand_made_ships(game, seed, int(best[1]))[1]
@@ -35,9 +38,9 @@ def builder(text: str, game: Game) -> Build:
     if text == "random":
         return lambda seed: play(game, RandomPlayer(seed), seed)
     if rollout := re.fullmatch(r"rollout:([1-9][0-9]{0,3})", text):
-        ahead: Player = SearchPlayer(Search(game, hand_rollout(game, int(rollout[1])), 1), text)
+        ahead: Player = LookAhead(game, bound_values(game, hand_rollout(game, int(rollout[1]))), text, depth=1)
     else:
-        ahead = player(text, game)
+        ahead = player("build:learned" if text == "learned" else text, game, leaf=leaf)
     return lambda seed: play(game, ahead, seed)
 
 

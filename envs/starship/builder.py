@@ -1,0 +1,143 @@
+"""Search over requests: what each place leads to, a few placements deep, the most promising ones only.
+
+At a decision the legal places are tried and what they make of the ship is valued in one batch. Of these, `width` are
+followed further: half of them the best by the stage's own strategy, the others the best by value, and two more at random;
+below them the same again. Where there are very many places, as for the first part of a ship, the best by the strategy are
+tried alone. A ship whose next request is not in sight is worth what the evaluator says of it: its number stands for the
+mean over the draws. Values are backed up as maxima.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.state import FIRST, State
+from leafwise.envs.starship.ahead import list_places, place_all, placeable
+from leafwise.envs.starship.tables import PHASE, Tables
+
+Values = Callable[[NDArray[np.uint16]], NDArray[np.float64]]
+"""rows [n, words] -> what they are worth [n]."""
+MOST_WIDTH, MOST_DEPTH = 1024, 8
+WIDTH = 8
+AT_RANDOM = 2
+"""Places that are followed besides."""
+TRIED_FIRST, TRIED_LAST = 16, 4
+"""Places that are tried at most, as multiples of the width: at the decision itself, and below it."""
+
+
+class Tried(NamedTuple):
+    """Places of a row, and what they lead to."""
+
+    places: NDArray[np.int64]
+    """[n], ascending."""
+    scores: NDArray[np.float64]
+    """[n]: what the stage's strategy gives."""
+    rows: NDArray[np.uint16]
+    """[n, words]"""
+    values: NDArray[np.float64]
+    """[n]"""
+
+
+class Children:
+    """What the places of one row lead to; serves one thread."""
+
+    def __init__(self, game: Game, values: Values) -> None:
+        self._T: Tables = game.tables().ship
+        self._S = game.rows(1 + TRIED_FIRST * WIDTH)
+        self._A, self._scores = np.zeros(game.max_actions, np.int64), np.zeros(game.max_actions)
+        self._values = values
+        self.leaves = 0
+        """Rows valued so far."""
+
+    def __call__(self, row: NDArray[np.uint16], most: int) -> Tried:
+        """Tries at most `most` places of a row, the best by the strategy; what it returns stands until the next call."""
+        self._S[0] = row
+        n = int(list_places(self._S, FIRST, self._A, self._scores, self._T))
+        if n > most:
+            order = np.random.default_rng(n).permutation(n)  # equal scores are chosen among at random
+            kept = np.sort(order[np.argsort(-self._scores[order], kind="stable")[:most]])
+            self._A[:most], self._scores[:most], n = self._A[kept], self._scores[kept], most
+        if 1 + n > len(self._S):
+            self._S = np.zeros((1 + n, self._S.shape[1]), np.uint16)
+            self._S[0] = row
+        place_all(self._S, FIRST, self._A, n, np.uint64(1), self._T)
+        rows = self._S[1 : 1 + n]
+        self.leaves += n
+        return Tried(self._A[:n], self._scores[:n], rows, self._values(rows))
+
+
+def followed(scores: NDArray[np.float64], values: NDArray[np.float64], width: int, seed: int) -> list[int]:
+    """Returns which of n places are followed: half of `width` the best by score, then by value, and two at random."""
+    n = len(values)
+    if n <= width + AT_RANDOM:
+        return list(range(n))
+    chosen = dict.fromkeys(np.lexsort((-values, -scores))[: width // 2].tolist())
+    for k in np.argsort(-values, kind="stable").tolist():
+        if len(chosen) >= width:
+            break
+        chosen[k] = None
+    rest = [k for k in range(n) if k not in chosen]
+    return [*chosen, *np.random.default_rng(seed).choice(rest, AT_RANDOM, replace=False).tolist()]
+
+
+class LookAhead:
+    """Places each request where the ships that may come of it are worth most."""
+
+    def __init__(
+        self, game: Game, values: Values, name: str, *, depth: int = 2, width: int = WIDTH, seconds: float | None = None
+    ) -> None:
+        """Depth in placements; with `seconds` a decision starts narrow and is widened, then deepened, until they are over.
+
+        Raises ValueError for a depth, width or time that no search can have.
+        """
+        for what, given, most in (("depth", depth, MOST_DEPTH), ("width", width, MOST_WIDTH)):
+            if isinstance(given, bool) or not isinstance(given, int) or not 1 <= given <= most:
+                raise ValueError(f"expected {what} of 1 to {most:,}, got {given!r}")
+        if seconds is not None and not seconds > 0:
+            raise ValueError(f"expected seconds above 0, got {seconds!r}")
+        self.name, self.depth, self.width, self.seconds = name, depth, width, seconds
+        self.children = Children(game, values)
+
+    def choose(self, state: State) -> int:
+        """Returns the id of the place to take."""
+        if state.is_terminal or state.is_chance:
+            raise ValueError(f"{self.name}: expected a decision, got {state}")
+        end = None if self.seconds is None else time.perf_counter() + self.seconds
+        if end is None:
+            return self._best(state.row, self.depth, self.width, None)
+        best, width, depth = self._best(state.row, 1, self.width, None), 2, 2
+        while time.perf_counter() < end and depth <= self.depth:
+            try:
+                best = self._best(state.row, depth, width, end)
+            except TimeoutError:
+                break
+            width, depth = (2 * width, depth) if width < self.width else (2, depth + 1)
+        return best
+
+    def _best(self, row: NDArray[np.uint16], depth: int, width: int, end: float | None) -> int:
+        places, scores, rows, values = self.children(row, TRIED_FIRST * width)
+        if depth == 1 or len(places) == 1:
+            return int(places[values.argmax()])
+        kept = followed(scores, values, width, int(row[PHASE]) + len(places))
+        kept_places = places[kept].tolist()
+        worth = [self._worth(r, v, depth - 1, width, end) for r, v in zip(rows[kept].copy(), values[kept], strict=True)]
+        return int(kept_places[int(np.argmax(worth))])
+
+    def _worth(self, row: NDArray[np.uint16], value: float, depth: int, width: int, end: float | None) -> float:
+        """Returns what a row is worth `depth` placements deep; raises TimeoutError once the time is over."""
+        if end is not None and time.perf_counter() > end:
+            raise TimeoutError
+        if not placeable(row[None], FIRST):
+            return float(value)
+        places, scores, rows, values = self.children(row, TRIED_LAST * width)
+        if depth == 1:
+            return float(values.max())
+        kept = followed(scores, values, width, int(row[PHASE]) + len(places))
+        pairs = zip(rows[kept].copy(), values[kept], strict=True)
+        return max(self._worth(r, v, depth - 1, width, end) for r, v in pairs)

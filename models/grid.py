@@ -1,0 +1,245 @@
+"""Small convolutional networks over a room's grid (`game.grid`), without torch at run time.
+
+A 3 by 3 convolution sees what stands on each cell (as one embedding for each code and neighbour) and the maps at the cell;
+a second, 1 by 1 one follows. What the cells say is summed, joined with the numbers beside the grid, and goes through a hidden layer
+to one value, which adds to what `see` counts from. All with ReLU; for games for one.
+
+Values come in two forms that agree to rounding: compiled (`Evaluator.value`) and torch for training
+(`leafwise.training.grid_module`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.game import Game
+from leafwise.envs.core.grid import GridFeatures
+from leafwise.envs.core.jit import specialise
+from leafwise.envs.core.rules import TERMINAL
+from leafwise.envs.core.stream import u64
+
+TAPS = 9
+"""Cells of the convolution: rows above, here, below; columns left, here, right."""
+CELLS_SUMMED = 100.0
+"""Sums over cells are divided by this."""
+TENSORS = ("embedding", "maps", "first_bias", "second", "second_bias", "hidden", "hidden_bias", "out", "out_bias")
+
+
+class GridWeights(NamedTuple):
+    """The evaluator's part of `T`; widths: a of the first, b of the second, h of the hidden layer."""
+
+    embedding: NDArray[np.float32]
+    """[9 * codes, a]: neighbour * codes + code."""
+    maps: NDArray[np.float32]
+    """[maps, a]"""
+    first_bias: NDArray[np.float32]
+    second: NDArray[np.float32]
+    """[a, b]"""
+    second_bias: NDArray[np.float32]
+    hidden: NDArray[np.float32]
+    """[b + numbers, h]"""
+    hidden_bias: NDArray[np.float32]
+    out: NDArray[np.float32]
+    """[h]"""
+    out_bias: NDArray[np.float32]
+    """[1]"""
+    seen_codes: NDArray[np.int64]
+    """Scratch: as `see` writes them, as are the next two."""
+    seen_maps: NDArray[np.float32]
+    seen_numbers: NDArray[np.float32]
+    first_out: NDArray[np.float32]
+    """Scratch: outputs of a layer, as are the next three."""
+    second_out: NDArray[np.float32]
+    summed: NDArray[np.float32]
+    hidden_out: NDArray[np.float32]
+
+
+SCRATCH = GridWeights._fields[len(TENSORS) :]
+ZERO = np.float32(0.0)
+
+
+def pool_cells(W, side):
+    """Sums over the cells what the two convolutions say, into the front of `summed`."""
+    x, y, total, codes = W.first_out, W.second_out, W.summed, W.seen_codes
+    kinds = W.embedding.shape[0] // 9
+    for c in range(y.shape[0]):
+        total[c] = ZERO
+    for row in range(side):
+        for column in range(side):
+            corner = row * (side + 2) + column
+            if codes[corner + side + 3] == 0:
+                continue
+            for c in range(x.shape[0]):
+                x[c] = W.first_bias[c]
+            for up in range(3):
+                at = corner + up * (side + 2)
+                e0 = W.embedding[u64((3 * up) * kinds + codes[at])]
+                e1 = W.embedding[u64((3 * up + 1) * kinds + codes[at + 1])]
+                e2 = W.embedding[u64((3 * up + 2) * kinds + codes[at + 2])]
+                for c in range(x.shape[0]):
+                    x[c] += e0[c] + e1[c] + e2[c]
+            here = W.seen_maps[row * side + column]
+            for m in range(W.maps.shape[0]):
+                weights, value = W.maps[m], here[m]
+                for c in range(x.shape[0]):
+                    x[c] += value * weights[c]
+            for c in range(y.shape[0]):
+                y[c] = W.second_bias[c]
+            for k in range(x.shape[0]):
+                value = x[k]
+                if value > ZERO:
+                    weights = W.second[k]
+                    for c in range(y.shape[0]):
+                        y[c] += value * weights[c]
+            for c in range(y.shape[0]):
+                total[c] += max(y[c], ZERO)
+    for c in range(y.shape[0]):
+        total[c] /= np.float32(CELLS_SUMMED)
+
+
+def grid_value(S, i, T):
+    """Returns the value of row i; at the end its return."""
+    if current_player(S, i, T) == TERMINAL:
+        return np.float64(returns(S, i, T))
+    W = T.leaf
+    base = see(S, i, W.seen_codes, W.seen_maps, W.seen_numbers, T)
+    pool_cells(W, np.int64(np.sqrt(np.float64(W.seen_maps.shape[0]))))
+    pooled, h = W.second.shape[1], W.hidden_out
+    for k in range(W.seen_numbers.shape[1]):
+        W.summed[pooled + k] = W.seen_numbers[0, k]
+    for c in range(h.shape[0]):
+        h[c] = W.hidden_bias[c]
+    for k in range(W.hidden.shape[0]):
+        value, weights = W.summed[k], W.hidden[k]
+        if value != ZERO:
+            for c in range(h.shape[0]):
+                h[c] += value * weights[c]
+    out = W.out_bias[0]
+    for c in range(h.shape[0]):
+        out += max(h[c], ZERO) * W.out[c]
+    return base + np.float64(out)
+
+
+def describe_grid(S, codes, maps, numbers, base, T):
+    """Writes what the network sees of each row: codes [n, cells], maps [n, side ** 2, maps], numbers, and what it adds to."""
+    W = T.leaf
+    for i in range(S.shape[0]):
+        base[i] = see(S, u64(i), W.seen_codes, W.seen_maps, W.seen_numbers, T)
+        for k in range(codes.shape[1]):
+            codes[i, k] = W.seen_codes[k]
+        for k in range(maps.shape[1]):
+            for m in range(maps.shape[2]):
+                maps[i, k, m] = W.seen_maps[k, m]
+        for k in range(numbers.shape[1]):
+            numbers[i, k] = W.seen_numbers[0, k]
+
+
+def features_of(game: Game) -> GridFeatures:
+    """Returns what convolutional networks see of a game; raises ValueError if the game says nothing of it."""
+    if game.grid is None:
+        raise ValueError(f"grid networks: expected a game with maps over a grid, got {game.name!r}")
+    return game.grid
+
+
+@functools.cache
+def _compiled(game: Game) -> SimpleNamespace:
+    scope: dict[str, Any] = {**game.rules.injected(), "see": features_of(game).see}
+    scope["pool_cells"] = specialise(pool_cells, game.name, scope, game.room)
+    value = specialise(grid_value, game.name, scope, game.room)
+    return SimpleNamespace(value=value, describe=specialise(describe_grid, game.name, scope, game.room))
+
+
+def compiled(game: Game) -> SimpleNamespace:
+    """Returns the compiled `value` and `describe` of networks for a game (the same for all its variants)."""
+    return _compiled(game.variant(**game.defaults))
+
+
+@dataclass(frozen=True)
+class GridNetwork:
+    """The weights of a network for one game."""
+
+    game: Game
+    weights: GridWeights
+
+    @staticmethod
+    def create(
+        game: Game, hidden: Sequence[int], *, tensors: dict[str, NDArray[np.float32]] | None = None
+    ) -> GridNetwork:
+        """Builds a network whose layers are `hidden` wide; without `tensors` it is all zero.
+
+        Raises ValueError for sizes or tensors that do not fit.
+        """
+        features = features_of(game)
+        if len(hidden) != 3 or not all(isinstance(h, int) and 1 <= h <= 1024 for h in hidden):
+            raise ValueError(f"grid networks: expected three layers of 1 to 1024, got {tuple(hidden)!r}")
+        a, b, h = hidden
+        shapes: dict[str, tuple[int, ...]] = {
+            "embedding": (TAPS * features.codes, a),
+            "maps": (features.maps, a),
+            "first_bias": (a,),
+            "second": (a, b),
+            "second_bias": (b,),
+            "hidden": (b + features.numbers, h),
+            "hidden_bias": (h,),
+            "out": (h,),
+            "out_bias": (1,),
+        }
+        if tensors is None:
+            tensors = {name: np.zeros(shape, dtype=np.float32) for name, shape in shapes.items()}
+        if set(tensors) != set(shapes):
+            raise ValueError(f"grid networks: expected tensors {sorted(shapes)}, got {sorted(tensors)}")
+        for name, shape in shapes.items():
+            got = tensors[name]
+            if got.shape != shape or got.dtype != np.float32 or not np.isfinite(got).all():
+                raise ValueError(
+                    f"grid networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
+                )
+        side = features.side(game.options)
+        return GridNetwork(
+            game,
+            GridWeights(
+                **{name: np.ascontiguousarray(tensors[name]) for name in TENSORS},
+                seen_codes=np.zeros((side + 2) ** 2, dtype=np.int64),
+                seen_maps=np.zeros((side**2, features.maps), dtype=np.float32),
+                seen_numbers=np.zeros((1, features.numbers), dtype=np.float32),
+                first_out=np.zeros(a, dtype=np.float32),
+                second_out=np.zeros(b, dtype=np.float32),
+                summed=np.zeros(b + features.numbers, dtype=np.float32),
+                hidden_out=np.zeros(h, dtype=np.float32),
+            ),
+        )
+
+    @property
+    def tensors(self) -> dict[str, NDArray[np.float32]]:
+        """What a model file holds."""
+        return {name: getattr(self.weights, name) for name in TENSORS}
+
+    @property
+    def hidden(self) -> tuple[int, ...]:
+        """Widths of the layers."""
+        W = self.weights
+        return W.embedding.shape[1], W.second.shape[1], len(W.out)
+
+    def describe(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[Any], ...]:
+        """Returns codes uint8 [n, (side + 2) ** 2], maps [n, side ** 2, maps], numbers [n, numbers] and base [n].
+
+        `T` is as of `evaluator`.
+        """
+        n, W = len(rows), self.weights
+        codes, maps = np.zeros((n, len(W.seen_codes)), dtype=np.uint8), np.zeros((n, *W.seen_maps.shape), np.float32)
+        numbers, base = np.zeros((n, W.seen_numbers.shape[1]), dtype=np.float32), np.zeros(n, dtype=np.float32)
+        compiled(self.game).describe(np.ascontiguousarray(rows), codes, maps, numbers, base, T)
+        return codes, maps, numbers, base
+
+    def evaluator(self, name: str) -> Evaluator:
+        """Returns the network as a leaf evaluator."""
+        stage = features_of(self.game).stage
+        return Evaluator(name, compiled(self.game).value, self.weights, stage, scratch=SCRATCH, slow=True)

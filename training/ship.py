@@ -91,7 +91,7 @@ def card(path: Path) -> str:
         "",
         f"- command: `{told['command']}`",
         f"- commit: {told['commit']}",
-        f"- {told['steps']:,} steps (see the method's page) in {told['seconds']:,.0f} s of processor time, {told['hardware']}",
+        f"- {told['steps']:,} steps (see the method's page) in {told['seconds']:,.0f} s on {told['hardware']}",
         "- no solver's label was learned from; the network was chosen by matches against earlier ones",
         "",
     ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,41 @@ from numpy.typing import NDArray
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
-from leafwise.models.files import write_atomically
+from leafwise.models.files import model_path, write_atomically
 from leafwise.search.engine import Search
 from leafwise.training.arena import FINAL_SEED, bootstrap_interval, elo_difference
 from leafwise.training.oracle import Judged, random_positions
+
+
+class Page:
+    """Results of a study by part, written as soon as they are known.
+
+    What stands there is not worked out again as long as the command and the model files are the same.
+    """
+
+    def __init__(self, path: Path, command: str, models: Sequence[str] = ()) -> None:
+        self.path = path
+        digests = {model: hashlib.sha256(model_path(model).read_bytes()).hexdigest()[:16] for model in models}
+        self.about = {"command": command, "models": digests}
+        self.results: dict[str, Any] = {}
+        if path.exists():
+            old = json.loads(path.read_text(encoding="utf-8"))
+            if self.about.items() <= old.items():
+                self.results = old["results"]
+
+    def part(self, name: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Returns a part's results, worked out now if they are not known."""
+        if name not in self.results:
+            self.results[name] = work()
+            write_atomically(self.path, (json.dumps({**self.about, "results": self.results}, indent=1) + "\n").encode())
+            print(name, self.results[name], flush=True)
+        found: dict[str, Any] = self.results[name]
+        return found
+
+    def write(self, lines: Sequence[str]) -> None:
+        """Writes the page itself, which ends with the command."""
+        text = "\n".join([*lines, "Written by", "", f"    {self.about['command']}", ""])
+        write_atomically(self.path.with_suffix(".md"), text.encode())
 
 
 def compare_choices(judged: Judged, learned: Evaluator, hand_made: Evaluator, depth: int) -> dict[str, Any]:
@@ -120,9 +152,3 @@ MATCH_HEAD = [
     "| search | games | won / drawn / lost | share of the points (95 %) | Elo | ms per move, learned / hand-made |",
     "|---|---|---|---|---|---|",
 ]
-
-
-def write(folder: Path, results: dict[str, Any], lines: list[str]) -> None:
-    """Writes learned.json and learned.md."""
-    write_atomically(folder / "learned.json", (json.dumps(results, indent=1) + "\n").encode())
-    write_atomically(folder / "learned.md", ("\n".join(lines) + "\n").encode())

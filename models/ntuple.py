@@ -272,7 +272,7 @@ class NTupleNetwork:
         """Returns a stage's tables, as views: by the cells of each tuple, and by the name of each small table."""
         sizes = self.shape.sizes(self.game)
         starts = np.cumsum([stage * sum(sizes), *sizes])
-        names = [*self.shape.tuples, *features(self.game).extra_sizes]
+        names: list[tuple[int, ...] | str] = [*self.shape.tuples, *features(self.game).extra_sizes]
         return {
             name: self.weights.table[start : start + size]
             for name, start, size in zip(names, starts[:-1], sizes, strict=True)

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
-from leafwise.envs.core.jit import specialise
+from leafwise.envs.core.jit import dense, specialise, sum_rows
 from leafwise.envs.core.rules import TERMINAL
 from leafwise.envs.core.sparse import SparseFeatures
 from leafwise.envs.core.stream import u64
@@ -37,8 +37,7 @@ CHUNK = 2048
 """Rows that the NumPy form values at a time."""
 
 BLOCK = 4
-"""Hidden layers are a multiple of this, and features are filled up to one."""
-NONE = np.float32(0.0)
+"""Hidden layers are a multiple of this."""
 
 SEES = ("features", "observation")
 MOST_VALUES = 255
@@ -83,36 +82,15 @@ def observed(S, i, F, T):
 def outputs(S, i, T):
     """Writes the outputs of every layer for row i to its row of `hidden`."""
     W = T.leaf
-    F, E = W.features, W.embedding
-    n = active(S, i, F, T)
-    while n % BLOCK:
-        F[n] = E.shape[0] - 1
-        n += 1
+    n = active(S, i, W.features, T)
     x = W.hidden[0]
-    for c in range(E.shape[1]):
-        x[c] = W.bias[c]
-    # four at a time: three times as fast as one by one
-    for k in range(0, n, BLOCK):
-        e0, e1, e2, e3 = E[u64(F[k])], E[u64(F[k + 1])], E[u64(F[k + 2])], E[u64(F[k + 3])]
-        for c in range(E.shape[1]):
-            x[c] += (e0[c] + e1[c]) + (e2[c] + e3[c])
+    sum_rows(x, W.bias, W.embedding, W.features, n)
     start = 0
     for layer in range(1, W.sizes.shape[0]):
         rows, columns = W.sizes[layer - 1], W.sizes[layer]
         y = W.hidden[layer]
-        biases = W.dense[start + rows * columns : start + rows * columns + columns]
-        for c in range(columns):
-            y[c] = biases[c]
-        for r in range(0, rows, BLOCK):
-            x0, x1, x2, x3 = max(x[r], NONE), max(x[r + 1], NONE), max(x[r + 2], NONE), max(x[r + 3], NONE)
-            w0 = W.dense[start : start + columns]
-            w1 = W.dense[start + columns : start + 2 * columns]
-            w2 = W.dense[start + 2 * columns : start + 3 * columns]
-            w3 = W.dense[start + 3 * columns : start + 4 * columns]
-            for c in range(columns):
-                y[c] += (x0 * w0[c] + x1 * w1[c]) + (x2 * w2[c] + x3 * w3[c])
-            start += BLOCK * columns
-        start += columns
+        dense(y, x, W.dense, start, rows, columns)
+        start += (rows + 1) * columns
         x = y
 
 
@@ -258,7 +236,7 @@ class SparseNetwork:
             scale=float(scale),
             first_of=cells,
             seen=np.zeros((1, len(cells)), dtype=kind),
-            features=np.zeros(features.most(game.options) + BLOCK - 1, dtype=np.int64),
+            features=np.zeros(features.most(game.options), dtype=np.int64),
             hidden=np.zeros((len(sizes), max(sizes)), dtype=np.float32),
             legal=np.zeros(game.max_actions, dtype=np.int64),
         )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
+from statistics import median
 from time import perf_counter
 from typing import Any
 
+from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
@@ -126,20 +128,23 @@ CLOCK = 0.2
 """Seconds in which the depth reached is measured."""
 
 
-def bench_clock(game: Game) -> dict[str, float]:
-    """Returns nodes per second and the mean depth reached in `CLOCK` seconds, for every hand-made score of the game.
+RARE = 0.25
+"""Outcomes of chance less probable than this are then valued at once."""
+
+
+def bench_clock(game: Game, leaves: Mapping[str, Evaluator]) -> dict[str, float]:
+    """Returns nodes per second of processor time and the median depth reached in `CLOCK` seconds of it, by leaf.
 
     The search considers the fewest actions that the game can name; positions are the start and three some turns later.
     """
     rates: dict[str, float] = {}
     positions = early_positions(game, 4)
-    for name in game.scores:
-        search = Search(
-            game, game.score(name), seconds=CLOCK, candidates=game.candidates[1], star2=True, all_values=False
-        )
+    for name, leaf in leaves.items():
+        options: dict[str, Any] = {"candidates": game.candidates[1], "rare": RARE, "all_values": False}
+        search = Search(game, leaf, seconds=CLOCK, clock="cpu", **options)
         found = [search(state) for state in positions]
-        rates[f"{name}/nodes/s"] = sum(r.nodes for r in found) / sum(r.seconds for r in found)
-        rates[f"{name}/depth in {CLOCK:g} s"] = sum(r.depth for r in found) / len(found)
+        rates[f"{name}/nodes/s"] = sum(r.nodes for r in found) / (CLOCK * len(found))
+        rates[f"{name}/median depth in {CLOCK:g} s"] = median(r.depth for r in found)
     return rates
 
 
@@ -190,7 +195,7 @@ def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
     rates |= {f"depth={depth}/{name}": rate for name, rate in found.items()}
     rates |= bench_threads(game, seconds)
     if game.candidates:
-        rates |= bench_clock(game)
+        rates |= bench_clock(game, {name: game.score(name) for name in game.scores})
     if game.name == "friday":
         from leafwise.envs.friday.bench import bench_fridai
 

@@ -174,6 +174,7 @@ class Search:
         self.game, self.evaluator, self.depth, self.seconds = game, evaluator, depth, seconds
         self._prunes = self.settings.prunes(game)
         self._T = game.tables(evaluator, candidates)
+        self._bare = self._T._replace(leaf=())  # what rules are compiled for
         self._frontier = None
         if self.settings.batched:
             least, toll = (ROUNDED / nodes, 1.0 / nodes) if nodes else (cutoff, 0.0)
@@ -359,14 +360,14 @@ class Search:
     def _considered(self) -> list[int]:
         """Returns the actions that the search considers at the root."""
         find = self.game.rules.candidates or self.game.rules.legal_actions
-        n = int(find(self._S, ROOT, self._B.A[0], self._T))
+        n = int(find(self._S, ROOT, self._B.A[0], self._bare))
         return [int(a) for a in self._B.A[0, :n]]
 
     def _action_value(self, state: State, a: int, depth: int, known: float) -> float:
         """Returns the value of a root action for the player who acts, or an upper bound of it that is at most `known`."""
         rules = self.game.rules
-        rules.apply_action(self._S, ROOT, a, TOP, self._T)
-        left = depth - int(rules.action_cost(self._S, ROOT, a, self._T))
+        rules.apply_action(self._S, ROOT, a, TOP, self._bare)
+        left = depth - int(rules.action_cost(self._S, ROOT, a, self._bare))
         if state.current_player == 1:
             return -self._value(TOP, TOP + np.uint64(1), left, upper=-known)
         return self._value(TOP, TOP + np.uint64(1), left, lower=known)

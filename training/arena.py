@@ -24,7 +24,7 @@ from leafwise.envs.core.stream import new_stream
 from leafwise.models.files import leaf
 from leafwise.search.players import Player, player
 from leafwise.training.duels import Maker, from_text, play_all
-from leafwise.training.elo import Unit, bootstrap_interval, elo_difference, rate
+from leafwise.training.elo import Unit, bootstrap_interval, elo_difference, rate, share_interval
 from leafwise.training.tournament import Played, Tournament, plan
 
 __all__ = ["FINAL_SEED", "Evaluation", "arena", "bootstrap_interval", "check", "elo_difference", "evaluate"]
@@ -67,7 +67,9 @@ class Evaluation:
         return self.scores if self.opponent is None else self.scores.reshape(-1, 2).mean(axis=1)
 
     def interval(self) -> tuple[float, float]:
-        """Returns the 95 % percentile bootstrap interval of the mean."""
+        """Returns the 95 % interval of the mean: percentile bootstrap, or Wilson's where every game is won (1) or not (0)."""
+        if self.opponent is None and np.isin(self.scores, (0.0, 1.0)).all():
+            return share_interval(int(self.scores.sum()), len(self.scores))
         return bootstrap_interval(self.by_seed)
 
     def elo(self) -> tuple[float, float]:

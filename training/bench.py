@@ -7,10 +7,10 @@ from functools import partial
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
-from leafwise.models.files import load_evaluator
+from leafwise.models.files import load_evaluator, model_path, shipped_name
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.search import Search
-from leafwise.search.bench import POSITIONS, best_time
+from leafwise.search.bench import POSITIONS, bench_clock, best_time
 from leafwise.training import td
 from leafwise.training.td_kernels import MOVES, kernels, new_trainer
 
@@ -27,6 +27,8 @@ WARM_UP = 2_000_000
 def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
     """Returns training moves a second by tuple set, measured for `seconds` each; {} for a game without cells."""
     rates: dict[str, float] = {}
+    if game.candidates and model_path(shipped_name(game)).exists():
+        rates |= bench_clock(game, {"learned": load_evaluator(game, shipped_name(game))})
     if game.cells is None:
         return rates
     if game == find_game("threes"):

@@ -24,26 +24,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.game import Game
-from leafwise.models.files import save_network
-from leafwise.models.sparse import SparseNetwork
-from leafwise.training.ladder import Ladder, named, prefixed
-from leafwise.training.loop import check_ranges, find_variant, provenance, run_learner, run_path
-from leafwise.training.oracle import SELECTION_SEED, judge_of
-from leafwise.training.run import RunFolder, hardware, need_train_extra, run_main
+from leafwise.training.climber import Climber, Options
+from leafwise.training.ladder import named, prefixed
+from leafwise.training.loop import run_learner
+from leafwise.training.run import need_train_extra, run_main
 from leafwise.training.selfplay_kernels import GAMES, PLIES, kernels, new_table
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Options):
     """Options of `leafwise train GAME --method dqn`."""
 
-    game: str = "trilobite"
-    """Game to learn; one whose observation is made of small whole numbers."""
-    variant: str = ""
-    """Options of the game, like board=7x6,k=4."""
-    run: str = ""
-    """Run folder (default: runs/GAME-dqn-SEED)."""
     steps: int = 2_000_000
     """Length of the run, in decisions played."""
     envs: int = 256
@@ -76,49 +67,34 @@ class Config:
     """Outputs of the layers between observation and action values, multiples of 4."""
     interval: int = 102_400
     """Decisions between two log entries, and between two evaluations."""
-    match_pairs: int = 500
-    """Most pairs of games in a match against the best network; games played, in games for one."""
-    judged: int = 200
-    """Positions judged by the exact solver, where there is one; 0: none."""
-    judged_plies: tuple[int, int] = (4, 12)
-    """Least and most random actions before a judged position."""
-    seed: int = 1
-    """Key of the run's random streams, below 900,000."""
-    checkpoint_seconds: float = 30.0
-    """Seconds between two checkpoints, at least."""
-    resume: bool = False
-    """Go on with the run in the folder, with the same options."""
 
 
 RANGES: dict[str, tuple[float, float]] = {
     "steps": (1, 1e12), "envs": (1, 1e5), "replay": (100, 1e8), "batch": (1, 1e6), "every": (1, 1e6), "start": (0, 1e8),
     "target_every": (1, 1e6), "rate": (1e-9, 1), "final_rate": (1e-9, 1), "gamma": (0, 1), "scale": (1e-6, 1e9),
     "exploration": (0, 1), "final_exploration": (0, 1), "plies": (0, 200), "interval": (1, 1e9),
-    "match_pairs": (100, 1e5), "judged": (0, 1e5), "seed": (0, SELECTION_SEED - 1), "checkpoint_seconds": (0, 1e9),
 }  # fmt: skip
 
 
-class QLearner:
+class QLearner(Climber):
     """One run: networks, games, replay, files."""
 
-    unit = "decisions"
+    method, unit = "dqn", "decisions"
+    done = 0
 
     def __init__(self, config: Config) -> None:
         import torch
 
-        from leafwise.training.modules import fresh_module, one_thread
+        from leafwise.training.modules import fresh_module
 
-        check_ranges(config, RANGES)
-        one_thread()
-        self.config = config
-        self.game: Game = find_variant(config.game, config.variant)
+        super().__init__(config, RANGES)
         self.online, self.target = (
             fresh_module(self.game, config.hidden, config.seed, head="max", sees="observation", scale=config.scale)
             for _ in range(2)
         )
-        self.folder = RunFolder(run_path(config, "dqn"), config, resume=config.resume)
+        self.open_folder()
         self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.rate)
-        self.newest: SparseNetwork = self.online.export()
+        self.newest = self.online.export()
         evaluator = self.newest.evaluator("newest")
         self.kernels, self.T = kernels(self.game, evaluator), self.game.tables(evaluator)
         self.table = new_table(self.game, 1, 0)
@@ -130,17 +106,12 @@ class QLearner:
         self.actions = np.zeros(replay, dtype=np.int64)
         self.gains = np.zeros((replay, 2), dtype=np.float32)  # reward, and sign of what comes after it
         self.both = np.zeros((2 * config.batch, width), dtype=self.game.dtype)
-        self.done, self.batches, self.seconds = 0, 0, 0.0
-        self.ladder = Ladder(self.newest, pool=1, pairs=config.match_pairs, plies=config.plies)
-        self.judged = judge_of(self.game, config.judged, config.judged_plies)
-        if config.resume and (saved := self.folder.load_state()):
-            self.restore(*saved)
-        else:
-            self.keep_best()
+        self.batches = 0
+        self.begin(pool=1, plies=config.plies)
 
     @property
     def goal(self) -> int:
-        return self.config.steps
+        return int(self.config.steps)
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
@@ -154,33 +125,23 @@ class QLearner:
             getattr(self, name)[:] = tensors[name]
         for name in ("before", "after", "actions", "gains"):
             getattr(self, name)[:filled] = tensors[name]
-        self.done, self.batches, self.seconds = metadata["done"], metadata["batches"], metadata["seconds"]
+        self.done, self.batches = metadata["done"], metadata["batches"]
         self.newest = self.online.export()
-        self.ladder.restore(tensors, metadata["ladder"])
 
-    def save(self) -> None:
-        """Writes a checkpoint."""
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns what a checkpoint holds."""
         from leafwise.training.modules import optimizer_tensors, parameters
 
         tensors = prefixed("online", parameters(self.online)) | prefixed("target", parameters(self.target))
-        tensors |= prefixed("adam", optimizer_tensors(self.optimizer)) | self.ladder.tensors()
+        tensors |= prefixed("adam", optimizer_tensors(self.optimizer))
         tensors |= {name: getattr(self, name) for name in ("rows", "streams")}
         tensors |= {name: getattr(self, name)[: self.filled] for name in ("before", "after", "actions", "gains")}
-        metadata = {"done": self.done, "batches": self.batches, "seconds": self.seconds}
-        self.folder.save_state(tensors, metadata | {"ladder": self.ladder.metadata()})
+        return tensors, {"done": self.done, "batches": self.batches}
 
     @property
     def filled(self) -> int:
         """Decisions in the replay."""
         return min(self.done, self.config.replay)
-
-    def keep_best(self) -> None:
-        """Writes the best network to the model file."""
-        save_network(self.folder.model, self.ladder.best, self.description())
-
-    def description(self) -> dict[str, Any]:
-        """Returns what the model file says of how it was made."""
-        return provenance("leafwise.training.dqn", self.config, self.done, self.seconds, self.ladder.score)
 
     def share_of_run(self) -> float:
         """Returns how much of the run is over, 0 to 1."""
@@ -258,8 +219,8 @@ class QLearner:
             self.target.load_state_dict(self.online.state_dict())
         return float(loss.detach())
 
-    def step(self) -> dict[str, float]:
-        """Plays and learns for one interval, then asks whether the network is the best so far; returns what is logged."""
+    def advance(self) -> tuple[dict[str, float], int | None]:
+        """Plays and learns for one interval, after which a match is due."""
         config, start, before = self.config, time.perf_counter(), self.done
         self.table.counts[:] = 0
         losses: list[float] = []
@@ -275,17 +236,7 @@ class QLearner:
         if losses:
             logged["train/loss"] = float(np.mean(losses))
         self.newest = self.online.export()
-        found, better = self.ladder.challenge(self.newest, self.done // config.interval)
-        if better:
-            self.keep_best()
-        self.seconds += time.perf_counter() - start
-        if self.judged is not None:
-            found["eval/keeps_value"] = self.judged.share(self.newest.evaluator("newest"))
-        return logged | found
-
-    def results(self) -> dict[str, Any]:
-        """Returns what results.json says."""
-        return {**self.description(), "hardware": hardware()}
+        return logged, self.done // config.interval
 
 
 def train(config: Config) -> Path:

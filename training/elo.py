@@ -77,6 +77,14 @@ def bootstrap_interval(values: NDArray[np.float64], seed: int = 0, resamples: in
     return _interval(means)
 
 
+def share_interval(wins: int, games: int) -> tuple[float, float]:
+    """Returns the 95 % interval of a share (Wilson 1927)."""
+    z = 1.96
+    centre = (wins + z * z / 2) / (games + z * z)
+    half = z / (games + z * z) * math.sqrt(wins * (games - wins) / games + z * z / 4)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
 def fit(points: NDArray[np.float64], games: NDArray[np.float64]) -> NDArray[np.float64]:
     """Returns Elo ratings [..., n] of mean 0 from points[..., i, j] of i against j in games[..., i, j].
 

@@ -1,4 +1,4 @@
-"""What the torch learners have in common: the variant they play, the main loop, TensorBoard, checkpoints."""
+"""What the learners have in common: the variant they play, the main loop, TensorBoard, checkpoints."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.solution import Solver, exact_solver
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import below, new_stream
+from leafwise.models.sparse import BLOCK, SparseNetwork
 from leafwise.training.selfplay_kernels import kernels, new_table
 
 SELECTION_SEED = 900_000
@@ -64,28 +65,59 @@ def random_positions(game: Game, seed: int, plies: tuple[int, int]) -> Iterator[
             yield state
 
 
+def played_positions(game: Game, seed: int, plies: tuple[int, int], depth: int) -> Iterator[State]:
+    """Yields decisions of games, one from each, between two players who see `depth` decisions ahead and know nothing else.
+
+    They search with a leaf that is always 0 and break ties at random: they win or block what they see, and else move at
+    random. `game` has sparse features.
+    """
+    blank = SparseNetwork.create(game, (BLOCK,)).evaluator("blank")
+    run, T, table = kernels(game, blank), game.tables(blank), new_table(game, depth, seed)
+    stream, action = new_stream(seed), np.zeros(1, dtype=np.int64)
+    low, high = plies
+    while True:
+        state = game.start().settle(stream)
+        for _ in range(low + int(below(stream, high - low + 1))):
+            if not state.is_terminal:
+                run.choose_actions(table, state.row[None], depth, action, T)
+                state = state.play(int(action[0])).settle(stream)
+        if not state.is_terminal:
+            yield state
+
+
 def value_keeping(solver: Solver, state: State) -> NDArray[np.bool_]:
     """Returns which actions [A] keep the value of a decision."""
     solution = solver.solve(state)
     return np.array([solution.action_values.get(name) == solution.value for name in solver.game.actions])
 
 
-def judge_of(game: Game, n: int, plies: tuple[int, int]) -> Judged | None:
-    """Returns n critical positions that judge a run; None where none are asked for or the variant has no exact solver."""
-    if n == 0 or importlib.util.find_spec(f"{game.module}.solver") is None:
-        return None
+def has_solver(game: Game) -> bool:
+    """Whether the room has an exact solver, and it takes this variant."""
+    if importlib.util.find_spec(f"{game.module}.solver") is None:
+        return False
     try:
         exact_solver(game, TABLE_MB)
     except ValueError:
+        return False
+    return True
+
+
+def judge_of(game: Game, n: int, plies: tuple[int, int], depth: int = 0) -> Judged | None:
+    """Returns n critical positions that judge a run; None where none are asked for or the variant has no exact solver."""
+    if n == 0 or not has_solver(game):
         return None
-    return critical_positions(game, n, SELECTION_SEED, plies)
+    return critical_positions(game, n, SELECTION_SEED, plies, depth)
 
 
-def critical_positions(game: Game, n: int, seed: int, plies: tuple[int, int]) -> Judged:
-    """Returns n different random decisions in which some legal action, but not every one, loses value."""
+def critical_positions(game: Game, n: int, seed: int, plies: tuple[int, int], depth: int = 0) -> Judged:
+    """Returns n different decisions in which some legal action, but not every one, loses value.
+
+    They come after random actions, or with a `depth` out of games as `played_positions` tells.
+    """
     solver = exact_solver(game, TABLE_MB)
     found: dict[bytes, tuple[NDArray[Any], NDArray[np.bool_]]] = {}
-    for state in random_positions(game, seed, plies):
+    states = played_positions(game, seed, plies, depth) if depth else random_positions(game, seed, plies)
+    for state in states:
         if len(found) == n:
             break
         key = state.row.tobytes()

@@ -26,7 +26,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from leafwise.envs.core.commandline import parse
-from leafwise.models.files import load_tensors, save_tensors, write_atomically
+from leafwise.models.files import load_tensors, model_path, save_tensors, write_atomically
 
 CHECKPOINT_SHARE = 0.1
 """Checkpoints may take this share of the time; where they take longer, they come more seldom."""
@@ -54,6 +54,12 @@ def commit() -> str:
         if answer.returncode == 0:
             return answer.stdout.strip()
     return f"leafwise {version('leafwise')}"
+
+
+def origin(source: str) -> dict[str, Any]:
+    """Returns how a model was made that a run starts from, and what that one started from."""
+    metadata = load_tensors(model_path(source))[1]
+    return {name: metadata[name] for name in ("steps", "seconds", "command", "commit", "start") if metadata.get(name)}
 
 
 def need_train_extra() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import combinations
 
@@ -53,8 +54,11 @@ class Rungs:
         for b, name in enumerate(self.names):
             found = self.games(n, b, lambda seed: newest, number)
             units += found
-            logged[f"eval/points_{name.replace(':', '_').replace(',', '_').replace('=', '')}"] = float(
-                np.mean([u.points for u in found]) / 2
-            )
+            logged[f"eval/points_{tag(name)}"] = float(np.mean([u.points for u in found]) / 2)
         elo, error = rate(n + 1, units, samples=SAMPLES).difference(n, 0)
         return {"eval/ladder_elo": elo, "eval/ladder_elo_error": error, **logged}
+
+
+def tag(name: str) -> str:
+    """Returns a player's name without the signs that TensorBoard changes."""
+    return re.sub("[^a-z0-9.+]+", "_", name.lower())

@@ -8,9 +8,9 @@ number of random actions, so that all kinds of positions are seen. What is learn
 
 Logged: `rollout/ep_len_mean` (decisions after the opening), `rollout/first_wins` (share), `time/fps` (positions a second),
 `train/loss`, `train/learning_rate`, `eval/score_mean` (points against the best, 0 to 1), `eval/elo` (of the newest network; the
-first has 0), `eval/best_elo`, with `--rungs` `eval/ladder_elo` (of the newest network among fixed players, the first of which has 0),
-`eval/ladder_elo_error` and `eval/points_NAME` (share of the points against each), `eval/keeps_value` (share of fixed random positions in which one-ply play keeps the value,
-by the exact solver, which judges but teaches nothing).
+first has 0), `eval/best_elo`, `eval/keeps_value` (share of fixed critical positions in which one-ply play keeps the value,
+by the exact solver, which judges but teaches nothing), with `--rungs` `eval/ladder_elo` (of the newest network among fixed
+players, the first of which has 0), `eval/ladder_elo_error` and `eval/points_NAME` (share of the points against each).
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.game import Game
 from leafwise.envs.core.stream import uniform
-from leafwise.models.files import load_sparse, model_path, save_network
+from leafwise.models.files import load_sparse, model_path
 from leafwise.models.sparse import BOUND, SparseNetwork
 from leafwise.search.engine import Search
-from leafwise.search.players import Player, SearchPlayer
-from leafwise.training.ladder import Ladder, named, prefixed
-from leafwise.training.loop import check_ranges, find_variant, provenance, run_learner, run_path
-from leafwise.training.oracle import SELECTION_SEED, judge_of
-from leafwise.training.run import RunFolder, hardware, need_train_extra, run_main
+from leafwise.search.players import SearchPlayer
+from leafwise.training.climber import Climber, Options
+from leafwise.training.ladder import named, prefixed
+from leafwise.training.loop import run_learner
+from leafwise.training.run import need_train_extra, origin, run_main
 from leafwise.training.rungs import Rungs
 from leafwise.training.selfplay_kernels import GAMES, PLIES, WON_BY_FIRST, forget, kernels, new_record, new_table
 
@@ -41,15 +40,9 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Options):
     """Options of `leafwise train GAME --method selfplay`."""
 
-    game: str = "trilobite"
-    """Game to learn; one for two players with sparse features."""
-    variant: str = ""
-    """Options of the game, like board=7x6,k=4."""
-    run: str = ""
-    """Run folder (default: runs/GAME-selfplay-SEED)."""
     iterations: int = 60
     """Length of the run, in iterations."""
     positions: int = 50_000
@@ -100,71 +93,52 @@ class Config:
     """Players of a fixed ladder, by name, that every network meets; the first has Elo 0."""
     rung_pairs: int = 25
     """Pairs of games against each of them."""
-    judged: int = 200
-    """Positions judged by the exact solver; 0: none."""
-    judged_plies: tuple[int, int] = (4, 12)
-    """Least and most random actions before a judged position."""
-    seed: int = 1
-    """Key of the run's random streams, below 900,000."""
-    checkpoint_seconds: float = 30.0
-    """Seconds between two checkpoints, at least."""
-    resume: bool = False
-    """Go on with the run in the folder, with the same options."""
 
 
 RANGES: dict[str, tuple[float, float]] = {
     "iterations": (1, 1e6), "positions": (100, 1e8), "replay": (100, 1e8), "passes": (0.01, 1000), "batch": (1, 1e6),
     "rate": (1e-9, 1), "final_rate": (1e-9, 1), "depth": (1, 8), "rare": (0, 1), "guided": (1, 1e6),
-    "guide_depth": (0, 8), "match_depth": (1, 8), "rung_pairs": (1, 10_000), "decay": (0, 1), "epsilon": (0, 1), "plies": (0, 200),
-    "earlier": (0, 1), "pool": (1, 100), "match_pairs": (100, 1e6), "judged": (0, 1e5), "seed": (0, SELECTION_SEED - 1),
-    "checkpoint_seconds": (0, 1e9),
+    "guide_depth": (0, 8), "match_depth": (1, 8), "rung_pairs": (1, 10_000), "decay": (0, 1), "epsilon": (0, 1),
+    "plies": (0, 200), "earlier": (0, 1), "pool": (1, 100),
 }  # fmt: skip
 
 
-class SelfPlay:
+class SelfPlay(Climber):
     """One run: networks, replay, files."""
 
-    unit = "iterations"
+    method, unit = "selfplay", "iterations"
+    done = 0
 
     def __init__(self, config: Config) -> None:
-        from leafwise.training.modules import one_thread
 
-        check_ranges(config, RANGES)
-        one_thread()
-        self.config = config
-        self.game: Game = find_variant(config.game, config.variant)
+        super().__init__(config, RANGES)
         if self.game.players != 2:
             raise ValueError(f"selfplay: expected a game for two players, got {self.game.name!r}")
         self.module = self.fresh()
+        self.start = origin(config.start) if config.start else {}
         guide = self.game.score(config.guide) if config.guide else None
         self.guide_T = self.game.tables(guide, config.guide_candidates or config.candidates or None) if guide else None
         self.newest = self.module.export()
         self.tables(self.newest)  # raises ValueError for candidates that there are not
-        rungs = Rungs(self.game, config.rungs, config.rung_pairs) if config.rungs else None
-        self.folder = RunFolder(run_path(config, "selfplay"), config, resume=config.resume)
+        self.rungs = Rungs(self.game, config.rungs, config.rung_pairs) if config.rungs else None
+        self.open_folder()
         leaf, deepest = self.newest.evaluator("newest"), max(config.depth, config.guide_depth)
         self.table = new_table(self.game, deepest, config.seed, leaf, config.rare)
         self.guide_table = new_table(self.game, deepest, config.seed, guide, config.rare)._replace(R=self.table.R)
         self.record = new_record(self.game, config.positions + 2000)
         self.rows = self.game.rows(config.replay)
         self.targets = np.zeros(config.replay)
-        self.filled, self.next, self.done, self.seconds = 0, 0, 0, 0.0
+        self.filled, self.next = 0, 0
         self.kernels = kernels(self.game, leaf)
         self.guide_kernels = kernels(self.game, guide) if guide else None
-        self.ladder = Ladder(
-            self.newest, pool=config.pool, pairs=config.match_pairs, plies=config.plies, depth=config.match_depth,
-            rare=config.rare, candidates=config.candidates or None,
+        self.begin(
+            pool=config.pool, plies=config.plies, depth=config.match_depth, rare=config.rare,
+            candidates=config.candidates or None,
         )  # fmt: skip
-        self.rungs = rungs
-        self.judged = judge_of(self.game, config.judged, config.judged_plies)
-        if config.resume and (saved := self.folder.load_state()):
-            self.restore(*saved)
-        else:
-            self.keep_best()
 
     @property
     def goal(self) -> int:
-        return self.config.iterations
+        return int(self.config.iterations)
 
     def fresh(self) -> SparseModule:
         """Returns the module that training starts from."""
@@ -182,30 +156,20 @@ class SelfPlay:
         from leafwise.training.modules import SparseModule
 
         self.filled, self.next, self.done = metadata["filled"], metadata["next"], metadata["done"]
-        self.seconds = metadata["seconds"]
         self.rows[: self.filled], self.targets[: self.filled] = tensors["rows"], tensors["targets"]
         self.table.R[:] = tensors["stream"]
         self.newest = self.newest.with_tensors(named(tensors, "newest"))
-        self.ladder.restore(tensors, metadata["ladder"])
         self.module = SparseModule(self.newest)
 
-    def save(self) -> None:
-        """Writes a checkpoint."""
-        tensors = prefixed("newest", self.newest.tensors) | self.ladder.tensors()
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns what a checkpoint holds."""
+        tensors = prefixed("newest", self.newest.tensors)
         tensors |= {"rows": self.rows[: self.filled], "targets": self.targets[: self.filled], "stream": self.table.R}
-        metadata = {
-            "filled": self.filled, "next": self.next, "done": self.done, "seconds": self.seconds,
-            "ladder": self.ladder.metadata(),
-        }  # fmt: skip
-        self.folder.save_state(tensors, metadata)
-
-    def keep_best(self) -> None:
-        """Writes the best network to the model file."""
-        save_network(self.folder.model, self.ladder.best, self.description())
+        return tensors, {"filled": self.filled, "next": self.next, "done": self.done}
 
     def description(self) -> dict[str, Any]:
         """Returns what the model file says of how it was made."""
-        return provenance("leafwise.training.selfplay", self.config, self.done, self.seconds, self.ladder.score)
+        return super().description() | {"start": self.start}
 
     def tables(self, network: SparseNetwork) -> Any:
         """Returns `T` with a network's weights."""
@@ -267,33 +231,20 @@ class SelfPlay:
         self.newest = self.module.export()
         return {"train/loss": loss, "train/learning_rate": rate}
 
-    def step(self) -> dict[str, float]:
-        """Plays, learns, plays matches: one iteration; returns what is logged."""
-        start = time.perf_counter()
+    def advance(self) -> tuple[dict[str, float], int | None]:
+        """Plays and learns: one iteration, after which a match is due."""
         logged = self.play() | self.learn()
         self.done += 1
-        challenge, better = self.ladder.challenge(self.newest, self.done)
-        logged |= challenge
-        if better:
-            self.keep_best()
-        self.seconds += time.perf_counter() - start
-        if self.rungs is not None:
-            logged |= self.rungs.place(self.player(), self.done)
-        if self.judged is not None:
-            logged["eval/keeps_value"] = self.judged.share(self.newest.evaluator("newest"))
-        return logged
+        return logged, self.done
 
-    def player(self) -> Player:
-        """Returns the newest network as a player at the depth of matches."""
-        config = self.config
-        candidates = config.candidates or None
-        leaf = self.newest.evaluator("newest")
-        search = Search(self.game, leaf, config.match_depth, all_values=False, rare=config.rare, candidates=candidates)
-        return SearchPlayer(search, "newest")
-
-    def results(self) -> dict[str, Any]:
-        """Returns what results.json says."""
-        return {**self.description(), "elo": self.ladder.best_elo, "hardware": hardware()}
+    def place(self) -> dict[str, float]:
+        """Returns the newest network's place on the fixed ladder, at the depth of matches."""
+        if self.rungs is None:
+            return {}
+        config, leaf = self.config, self.newest.evaluator("newest")
+        options: dict[str, Any] = {"rare": config.rare, "candidates": config.candidates or None}
+        search = Search(self.game, leaf, config.match_depth, all_values=False, **options)
+        return self.rungs.place(SearchPlayer(search, "newest"), self.done)
 
 
 def train(config: Config) -> Path:

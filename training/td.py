@@ -21,27 +21,26 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
-from leafwise.models.files import load_network, load_tensors, model_path, save_network
+from leafwise.models.files import load_network, model_path, save_network
 from leafwise.models.ntuple import NTupleNetwork, Shape, features, parse_tuples
 from leafwise.models.packing import restored
 from leafwise.training.games import SELECTION_SEED, play_games
-from leafwise.training.loop import check_ranges
+from leafwise.training.loop import check_ranges, run_learner
 from leafwise.training.run import (
-    Interruption,
     RunFolder,
     commit,
     hardware,
     need_train_extra,
+    origin,
     run_main,
     training_command,
 )
@@ -155,12 +154,6 @@ def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
     return network
 
 
-def origin(source: str) -> dict[str, Any]:
-    """Returns how a model was made that a run starts from, and what that one started from."""
-    metadata = load_tensors(model_path(source))[1]
-    return {name: metadata[name] for name in ("steps", "seconds", "command", "commit", "start") if metadata.get(name)}
-
-
 def rate_at(config: Config, moves: int) -> float:
     """Returns the learning rate after a number of moves."""
     done = moves / config.moves
@@ -172,6 +165,8 @@ def rate_at(config: Config, moves: int) -> float:
 class Learner:
     """One TD run: network, games, files."""
 
+    unit = "moves"
+
     def __init__(self, config: Config) -> None:
         check(config)
         self.config = config
@@ -181,8 +176,8 @@ class Learner:
         if config.average:
             self.kept = NTupleNetwork.create(self.game, self.network.shape, self.network.weights.table.copy())
         self.start = origin(config.start) if config.start else {}
-        self.path = Path(config.run or f"runs/{config.game}-td-{config.seed}")
-        self.folder = RunFolder(self.path, config, resume=config.resume)
+        path = Path(config.run or f"runs/{config.game}-td-{config.seed}")
+        self.folder = RunFolder(path, config, resume=config.resume)
         depth, size = max(1, config.target_depth), len(self.network.weights.table) if config.coherence else 1
         self.coherence = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
         keys = [config.seed + (k << 32) for k in range(config.actors)]  # far from those of other runs and evaluations
@@ -224,13 +219,17 @@ class Learner:
         return np.sum([actor.counts for actor in self.actors], axis=0)
 
     @property
-    def moves(self) -> int:
+    def done(self) -> int:
         """Moves played so far."""
         return int(self.counted()[MOVES])
 
-    def step(self) -> None:
+    @property
+    def goal(self) -> int:
+        return self.config.moves
+
+    def play(self) -> None:
         """Plays and learns for one log interval."""
-        rate = rate_at(self.config, self.moves) / self.network.active
+        rate = rate_at(self.config, self.done) / self.network.active
         options = (self.config.interval // len(self.actors) + 1, rate, self.config.decay, self.config.restart, self.T)
         threads = [
             threading.Thread(target=self.kernels.td_games, args=(actor, *options), daemon=True)
@@ -254,20 +253,20 @@ class Learner:
         n = self.config.evaluate_games
         played = play_games(self.kept, 1, SELECTION_SEED, n)
         low, high = played.interval()
-        result = {"score_mean": float(played.scores.mean()), "score_ci_low": low, "score_ci_high": high}
-        if result["score_mean"] > self.best:
-            self.best = result["score_mean"]
+        mean = float(played.scores.mean())
+        if mean > self.best:
+            self.best = mean
             self.score = {
-                "mean": result["score_mean"], "ci_low": low, "ci_high": high, "games": n, "player": "greedy",
+                "mean": mean, "ci_low": low, "ci_high": high, "games": n, "player": "greedy",
                 "seeds": f"{SELECTION_SEED} to {SELECTION_SEED + n - 1}",
             }  # fmt: skip
             save_network(self.folder.model, self.kept, self.description())
-        return result
+        return {"eval/score_mean": mean, "eval/score_ci_low": low, "eval/score_ci_high": high}
 
     def description(self) -> dict[str, Any]:
         """Returns what the model file says of how it was made."""
         return {
-            "steps": self.moves,
+            "steps": self.done,
             "seconds": round(self.seconds, 1),
             "command": training_command("leafwise.training.td", self.config),
             "commit": commit(),
@@ -275,37 +274,11 @@ class Learner:
             "start": self.start,
         }
 
-    def run(self) -> Path:
-        """Trains to the end of the run, or until Ctrl-C or SIGTERM; returns the run folder."""
-        from torch.utils.tensorboard import SummaryWriter
-
-        writer = SummaryWriter(str(self.path), purge_step=self.moves if self.config.resume else None)
-        settings = "\n".join(f"| {k} | {v} |" for k, v in asdict(self.config).items())
-        writer.add_text("hyper-parameters", f"| option | value |\n|---|---|\n{settings}")
-        columns = (
-            TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"),
-            TextColumn("{task.fields[speed]}"), TimeRemainingColumn(), TextColumn("left"),
-        )  # fmt: skip
-        with Interruption() as stop, Progress(*columns) as progress:
-            task = progress.add_task(f"td {self.config.game}", total=self.config.moves, completed=self.moves, speed="")
-            while self.moves < self.config.moves and not stop.requested:
-                speed = self.logged_step(writer)
-                if self.entries % self.config.evaluate_every == 0 or self.moves >= self.config.moves:
-                    for name, number in self.evaluate().items():
-                        writer.add_scalar(f"eval/{name}", number, self.moves)
-                if self.folder.checkpoint_due(self.config.checkpoint_seconds):
-                    self.save()
-                best = f"best {self.best:,.0f}" if np.isfinite(self.best) else ""
-                progress.update(task, completed=self.moves, speed=f"{speed:,.0f} moves/s {best}")
-        writer.close()
-        self.finish()
-        return self.path
-
-    def logged_step(self, writer: Any) -> float:
-        """Learns for one interval and logs it; returns moves a second."""
+    def step(self) -> dict[str, float]:
+        """Learns for one interval, and now and then evaluates; returns what is logged."""
         before = self.counted()
         start = time.perf_counter()
-        self.step()
+        self.play()
         spent = time.perf_counter() - start
         self.seconds += spent
         self.entries += 1
@@ -313,31 +286,27 @@ class Learner:
             self.take_average()
         played = self.counted() - before
         sums = np.sum([actor.sums for actor in self.actors], axis=0)
-        speed = played[MOVES] / spent
+        logged = {"train/rate": rate_at(self.config, self.done), "time/fps": played[MOVES] / spent}
         if played[FRESH_GAMES]:
-            writer.add_scalar("rollout/ep_rew_mean", sums[0] / played[FRESH_GAMES], self.moves)
+            logged["rollout/ep_rew_mean"] = sums[0] / played[FRESH_GAMES]
         if played[MOVES]:
-            writer.add_scalar("train/error", np.sqrt(sums[1] / played[MOVES]), self.moves)
-        writer.add_scalar("train/rate", rate_at(self.config, self.moves), self.moves)
-        writer.add_scalar("time/fps", speed, self.moves)
+            logged["train/error"] = float(np.sqrt(sums[1] / played[MOVES]))
         for actor in self.actors:
             actor.sums[:] = 0
-        return float(speed)
+        if self.entries % self.config.evaluate_every == 0 or self.done >= self.goal:
+            logged |= self.evaluate()
+        return logged
 
-    def finish(self) -> None:
-        """Saves the state, and the results of a run that is over."""
-        self.save()
-        if self.moves < self.config.moves:
-            print(f"stopped after {self.moves:,} moves; go on with --run {self.path} --resume and the same options")
-            return
+    def results(self) -> dict[str, Any]:
+        """Returns what results.json says."""
         games = int(self.counted()[GAMES])
-        self.folder.save_results({**self.description(), "trajectories": games, "hardware": hardware(len(self.actors))})
+        return {**self.description(), "trajectories": games, "hardware": hardware(len(self.actors))}
 
 
 def train(config: Config) -> Path:
     """Trains an n-tuple network and returns its run folder; raises ValueError for options that do not fit."""
     need_train_extra()
-    return Learner(config).run()
+    return run_learner(Learner(config), f"td {config.game}")
 
 
 def main(arguments: list[str] | None = None) -> int:

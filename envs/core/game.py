@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.cells import CellFeatures
 from leafwise.envs.core.evaluator import Evaluator, with_own
 from leafwise.envs.core.grid import GridFeatures
-from leafwise.envs.core.jit import specialise
+from leafwise.envs.core.jit import leafless, specialise
 from leafwise.envs.core.rules import DEFAULTS, Rules
 from leafwise.envs.core.sparse import SparseFeatures
 
@@ -129,6 +129,8 @@ class Game:
             if function in DEFAULTS
         }
         object.__setattr__(self, "rules", replace(self.rules, **own))
+        for function in self.rules.injected().values():
+            leafless(function)
 
     def variant(self, **options: Any) -> Game:
         """Returns this game with other options; raises ValueError for one that it does not have."""

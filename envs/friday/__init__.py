@@ -2,7 +2,20 @@
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.rules import Rules
-from leafwise.envs.friday import candidates, chance, draw, features, fridai, layout, parse, rules, scores, tables, text
+from leafwise.envs.friday import (
+    candidates,
+    chance,
+    draw,
+    features,
+    fridai,
+    layout,
+    parse,
+    rules,
+    scores,
+    sparse,
+    tables,
+    text,
+)
 
 GAME = Game(
     name="friday",
@@ -42,8 +55,9 @@ GAME = Game(
     defaults=tables.DEFAULTS,
     check=tables.check,
     scores=scores.SCORES,
-    default_score="blend",
+    default_score="pirates",
     rewards={"score": scores.score_reward, "shaped": scores.shaped_reward},
+    sparse=sparse.SPARSE,
     candidates=candidates.CANDIDATES,
     ais={"fridai": fridai.named},
     return_range=(0.0, 1.0),

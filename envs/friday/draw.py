@@ -12,6 +12,7 @@ from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, HAZARDS, NAMES, PHASES, PIRATES
 from leafwise.envs.friday.fight import free_cards, hazard_value, pirate_value, total
 from leafwise.envs.friday.piles import next_cards
+from leafwise.envs.friday.scores import final_score
 from leafwise.envs.friday.tables import Tables
 from leafwise.envs.friday.text import (
     ABILITY_NAMES,
@@ -37,6 +38,7 @@ QUESTIONS = {
     "won": "won",
     "lost": "lost",
 }
+ORDER = ("first", "second")
 WIDTH, HEIGHT = 760, 560
 INK, PAPER, FAINT = "#22313f", "#f4efe3", "#8a8f94"
 PHASE_COLOURS = ("#4f9d69", "#a87a00", "#c0392b", "#2c3e50")
@@ -95,6 +97,16 @@ def pirate_line(place: int, row: NDArray[Any], T: Tables) -> str:
     return f"P{number}: value {value}, {free} free{words}{state}"
 
 
+def sides(row: NDArray[Any], T: Tables) -> tuple[list[str], list[str]]:
+    """Returns the pirates and the hazards revealed in words, with the actions that choose between them."""
+    pirates = [f"pirate {pirate_line(place, row, T)}" for place in range(len(pirates_of(row)))]
+    hazards = [f"hazard {hazard_line(kind, row)}" for kind in revealed(row)]
+    if turn_of(row) == "choose":
+        choices = pirates if phase_of(row) == 3 else hazards
+        choices[:] = [f"{order}: {words}" for order, words in zip(ORDER, choices, strict=False)]
+    return pirates, hazards
+
+
 def chances(row: NDArray[Any], T: Tables) -> list[tuple[int, float]]:
     """Returns what the next card of the stack may be: (kind, probability), the likeliest first; [] if it is empty."""
     cards = cards_in(next_cards(row[None], ROW, T)) if row[at.STACK] else {}
@@ -126,7 +138,8 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
     top, bottom = sequence_in(known >> int(at.TOP_AT)), sequence_in(known & int(at.QUEUE_MASK))
     life = field(status, at.LIFE_AT, at.M5)
     lines = [f"life {life}/{int(T.max_life)}   phase {PHASES[phase_of(row)]}"]
-    lines += [f"pirate {pirate_line(place, row, T)}" for place in range(len(pirates_of(row)))]
+    pirates, hazards_here = sides(row, T)
+    lines += pirates
     for name, cards in (
         ("stack", cards_in(row[at.STACK])),
         ("discard", cards_in(row[at.DISCARD])),
@@ -140,7 +153,7 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
         lines.append(
             "known          " + "; ".join(f"{where} {' '.join(NAMES[k] for k in ks)}" for where, ks in places if ks)
         )
-    lines += [f"hazard {hazard_line(kind, row)}" for kind in revealed(row)]
+    lines += hazards_here
     if is_fight(row):
         rows = row[None]
         made, free = field(row[at.FIGHT], at.FREE_AT, at.M7), int(free_cards(rows, ROW, T))
@@ -156,6 +169,8 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
     lines += [f"  {place:>2}  looked at {NAMES[kind]:<4} {card_words(kind)}" for place, kind in enumerate(looked)]
     if turn == "remove":
         lines.append(f"removal points {field(row[at.FIGHT], at.POINTS_AT, at.M5)}")
+    if turn in ("won", "lost"):
+        lines.append(f"final score {int(final_score(row[None], ROW, T))}")
     next_card = chances(row, T)
     if next_card:
         shown = "  ".join(f"{NAMES[kind]} {100 * p:.0f}%" for kind, p in next_card[:10])
@@ -163,24 +178,25 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
     return "\n".join([*lines, QUESTIONS.get(turn, f"chance: {turn}")])
 
 
-def card_box(canvas: Canvas, x: float, y: float, kind: int, used: int, by: str) -> None:
-    """Draws a card on the table."""
+def card_box(canvas: Canvas, x: float, y: float, slot: int, kind: int, used: int, by: str) -> None:
+    """Draws the card in a slot of the table."""
     card = CARDS[kind]
     fill = "#d9c2c2" if kind >= FIRST_AGING else "#ffffff"
     canvas.box(x, y, CARD_WIDTH, CARD_HEIGHT, fill="#d7d7d7" if used else fill, edge="#d9a514" if by else INK, radius=5)
     canvas.text(x + 14, y + 14, str(card.value), size=17, colour="#c0392b" if card.value < 0 else INK)
-    canvas.text(x + CARD_WIDTH - 5, y + 12, NAMES[kind] + (" x2" if by else ""), size=10, colour=FAINT, anchor="end")
+    name = f"{slot}: {NAMES[kind]}" + " x2" * bool(by)
+    canvas.text(x + CARD_WIDTH - 5, y + 12, name, size=10, colour=FAINT, anchor="end")
     canvas.text(x + CARD_WIDTH / 2, y + 31, card.title, size=10)
     canvas.text(x + CARD_WIDTH / 2, y + 44, card.words, size=8, colour=FAINT)
 
 
-def side_of_table(canvas: Canvas, y: float, name: str, cards: list[tuple[int, int, str]]) -> None:
-    """Draws one side of the table in two lines."""
+def side_of_table(canvas: Canvas, y: float, name: str, cards: list[tuple[int, int, int, str]]) -> None:
+    """Draws one side of the table in two lines; a card is (slot, kind, used, doubled by)."""
     more = f" (+{len(cards) - SHOWN})" if len(cards) > SHOWN else ""
     canvas.text(16, y, name + more, size=13, colour=FAINT, anchor="start")
-    for k, (kind, used, by) in enumerate(cards[:SHOWN]):
+    for k, (slot, kind, used, by) in enumerate(cards[:SHOWN]):
         place = k % PER_ROW, k // PER_ROW
-        card_box(canvas, 16 + place[0] * (CARD_WIDTH + 7), y + 12 + place[1] * (CARD_HEIGHT + 6), kind, used, by)
+        card_box(canvas, 16 + place[0] * (CARD_WIDTH + 7), y + 12 + place[1] * (CARD_HEIGHT + 6), slot, kind, used, by)
 
 
 def draw(row: NDArray[Any], T: Tables) -> Canvas:
@@ -192,7 +208,7 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
     canvas.text(16, 20, f"Friday, {PHASES[phase]}", size=18, colour="#ffffff", anchor="start")
     canvas.text(WIDTH - 16, 20, f"life {life} of {int(T.max_life)}", size=18, colour="#ffffff", anchor="end")
     for k in range(int(T.max_life)):
-        canvas.disc(200 + 16 * k, 20, 5, fill="#e74c3c" if k < life else "#3b3b3b")
+        canvas.disc(200 + 16 * k, 20, 5, fill="#ffffff" if k < life else "#3b3b3b")
     hazards, shift = int(row[at.HAZARDS]), int(at.HAZARD_SHIFT)
     piles = (
         ("stack", cards_in(row[at.STACK])),
@@ -213,22 +229,20 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
         canvas.box(650, y, max(2, 60 * p), 12, fill="#7fb3d5")
         canvas.text(WIDTH - 16, y + 7, f"{100 * p:.0f} %", size=11, anchor="end")
     top = 128
-    for place in range(len(pirates_of(row))):
-        canvas.text(16, top, f"pirate {pirate_line(place, row, T)}", size=13, anchor="start")
-        top += 20
-    for kind in revealed(row):
-        canvas.text(
-            16, top, f"hazard {hazard_line(kind, row)}", size=13, colour=PHASE_COLOURS[min(phase, 2)], anchor="start"
-        )
+    pirates, revealed_here = sides(row, T)
+    for words, colour in [(p, INK) for p in pirates] + [(h, PHASE_COLOURS[min(phase, 2)]) for h in revealed_here]:
+        canvas.text(16, top, words, size=13, colour=colour, anchor="start")
         top += 20
     if is_fight(row):
         made, free = field(row[at.FIGHT], at.FREE_AT, at.M7), int(free_cards(rows, ROW, T))
         words = (
             f"total {int(total(rows, ROW, T))} against {int(hazard_value(rows, ROW, T))}, free cards {made} of {free}"
         )
+        if row[at.DOWN]:
+            words += f", face down: {pile_text(cards_in(row[at.DOWN]))}"
         canvas.text(16, 214, words, size=16, anchor="start")
     for side, name in enumerate(("left", "right")):
-        here = [(kind, used, by) for kind, s, used, by in table_cards(row) if s == side]
+        here = [(slot, kind, used, by) for slot, (kind, s, used, by) in enumerate(table_cards(row)) if s == side]
         side_of_table(canvas, 240 + 140 * side, name, here)
     looked = sequence_in(field(row[at.FIGHT], at.LOOKED_AT, at.M18))
     acting = acting_card(row)

@@ -71,21 +71,21 @@ def mean_rating(S, i, T):
     return -(-thousandfold // count) if thousandfold < 0 else thousandfold // count
 
 
-@jit
+@jit(bare=True)
 def life_score(S, i, T):
     if mode(S, i) == WON:
         return WIN / LIFE_WEIGHT
     return np.float64(life_left(S, i))
 
 
-@jit
+@jit(bare=True)
 def deck_score(S, i, T):
     if mode(S, i) >= WON:
         return 10_000.0 if mode(S, i) == WON else -10_000.0
     return np.float64(mean_rating(S, i, T))
 
 
-@jit
+@jit(bare=True)
 def blend_score(S, i, T):
     if mode(S, i) == WON:
         return WIN
@@ -103,7 +103,7 @@ def beaten_value(S, i, T):
     return 198 - open_value
 
 
-@jit
+@jit(bare=True)
 def trade_score(S, i, T):
     if mode(S, i) >= WON:
         return 1000.0 if mode(S, i) == WON else -1000.0
@@ -129,7 +129,7 @@ def shortfall(S, i, number, strength, T):
     return 2.0 * cards if number == u64(COSTLY) else cards
 
 
-@jit
+@jit(bare=True)
 def pirates_score(S, i, T):
     if mode(S, i) >= WON:
         return 1000.0 if mode(S, i) == WON else -1000.0

@@ -42,10 +42,11 @@ def row_of(low, high, start, size):
 def open_around(cell, low, high, T):
     """Returns the number of moves to free cells, and the free cells around all of them."""
     summed = ZERO
-    for direction in range(8):
-        to = T.step[cell, direction]
-        if to >= 0 and (T.bit[to, 0] & low) | (T.bit[to, 1] & high):
-            summed += count_bits(T.near[to, 0] & low) + count_bits(T.near[to, 1] & high)
+    for direction in range(8):  # without branches: they could not be foreseen
+        step = T.step[cell, direction]
+        to = u64(max(step, 0))
+        is_open = u64((step >= 0) & ((T.bit[to, 0] & low) | (T.bit[to, 1] & high) != ZERO))
+        summed += is_open * (count_bits(T.near[to, 0] & low) + count_bits(T.near[to, 1] & high))
     moves = count_bits(T.near[cell, 0] & low) + count_bits(T.near[cell, 1] & high)
     return np.int64(moves), np.int64(summed)
 
@@ -66,10 +67,10 @@ def active(S, i, F, T):
         y, x = cell // T.size, u64(cell % T.size)
         for down in range(WINDOW):
             row = y + down - 2
-            pattern = ROW_MASK
-            if 0 <= row < T.size:
-                bits = row_of(low, high, u64(row) * size, size)
-                pattern = (((bits << TWO) | WALL | (WALL << (size + TWO))) >> x) & ROW_MASK
+            inside = (row >= 0) & (row < T.size)
+            bits = row_of(low, high, u64(row if inside else 0) * size, size)
+            pattern = (((bits << TWO) | WALL | (WALL << (size + TWO))) >> x) & ROW_MASK
+            pattern = pattern if inside else ROW_MASK
             F[n] = first + ((k * WINDOW + down) << WINDOW) + np.int64(pattern)
             n += 1
     first += WINDOWS

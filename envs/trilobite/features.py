@@ -1,4 +1,4 @@
-"""What learners see of Trilobite: observations, the patterns on its lines, and the mirror image."""
+"""What learners see of Trilobite: observations, the patterns on its lines, its threats, and the mirror image."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from leafwise.envs.core.bits import count_bits
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.sparse import SparseFeatures
 from leafwise.envs.core.stream import u64
-from leafwise.envs.trilobite.rules import ONE, ZERO, mover
-from leafwise.envs.trilobite.tables import board_size, feature_lines
+from leafwise.envs.trilobite.rules import ONE, THREE, ZERO, mover, threats
+from leafwise.envs.trilobite.tables import board_size, feature_tables
 
 
 def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
@@ -57,8 +57,10 @@ def transform_action(a, k, T):
 
 @jit(inline=True)
 def active(S, i, F, T):
-    """The pattern on every line, in base 3 (1 player 0's chip, 2 player 1's); the number of chips; the player to move.
+    """The pattern on every row and diagonal, in base 3 (1 player 0's chip, 2 player 1's); where, in the empty part of every
+    column, a chip of either player would complete k in a row; the number of chips; the player to move.
 
+    Such cells and their heights decide who is forced to play under one at the end (the odd and even threats of Connect Four).
     Of a board and its mirror image the lesser is seen, so both have the same features.
     """
     first, second = S[i, 0], S[i, 1]
@@ -73,29 +75,45 @@ def active(S, i, F, T):
         while chips:
             bit = count_bits((chips - ONE) & ~chips)
             chips &= chips - ONE
-            for k in range(4):
+            for k in range(3):
                 F[u64(T.lines_on[bit, k, 0])] += T.lines_on[bit, k, 1] << player
+    start = T.line_features[n]
+    filled = first | second
+    empty = T.board & ~filled
+    wins, losses = threats(first, empty, T), threats(second, empty, T)
+    column = (ONE << (T.stride - ONE)) - ONE
+    for c in range(T.width):
+        height = count_bits(filled & column)
+        left = T.stride - ONE - height
+        pattern = ((wins & column) >> height) | ((losses & column) >> height) << left
+        F[n + c] = start + np.int64(((ONE << (left + left)) - ONE) // THREE + pattern)
+        start += T.column_features
+        filled, wins, losses = filled >> T.stride, wins >> T.stride, losses >> T.stride
+    n += T.width
     number = np.int64(count_bits(first | second))
-    F[n] = T.line_features[n] + number
-    F[n + 1] = T.line_features[n] + T.width * T.height + 1 + (number & 1)
+    F[n] = start + number
+    F[n + 1] = start + T.width * T.height + 1 + (number & 1)
     return n + 2
-
-
-def line_features(options: Mapping[str, Any]) -> np.typing.NDArray[np.int64]:
-    """Returns the first feature of each line, and of what follows them."""
-    return feature_lines(*board_size(options["board"]), options["k"])["line_features"]
 
 
 def feature_count(options: Mapping[str, Any]) -> int:
     """Returns how many features there are."""
     width, height = board_size(options["board"])
-    return int(line_features(options)[-1]) + width * height + 3
+    found = feature_tables(width, height, options["k"])
+    return int(found["line_features"][-1]) + width * found["column_features"] + width * height + 3
+
+
+def most_features(options: Mapping[str, Any]) -> int:
+    """Returns how many features a position has."""
+    width, height = board_size(options["board"])
+    return len(feature_tables(width, height, options["k"])["line_features"]) - 1 + width + 2
 
 
 SPARSE = SparseFeatures(
     active=active,
     size=feature_count,
-    most=lambda options: len(line_features(options)) + 1,
+    most=most_features,
     view="first",  # who moves first owns the odd threats: the seats differ
     invariant=True,
+    version=2,
 )

@@ -36,9 +36,11 @@ class Tables(NamedTuple):
     bottom: np.uint64
     """The lowest cell of every column."""
     lines_on: NDArray[np.int64]
-    """Bit [64, 4, 2] -> the lines that features tell of (row, column, diagonals) on a cell, and the cell's power of 3."""
+    """Bit [64, 3, 2] -> the lines that features tell of (row, diagonals) on a cell, and the cell's power of 3."""
     line_features: NDArray[np.int64]
     """First feature of each line, [lines + 1]; the last entry is the first feature after them."""
+    column_features: int
+    """Features of each column: which of its empty cells would complete a line, for either player."""
     stop: NDArray[np.uint8]
     leaf: Any
 

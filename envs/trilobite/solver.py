@@ -138,6 +138,16 @@ class Solver:
         ab.score_rows(np.ascontiguousarray(rows), results, self.memory)
         return results
 
+    def value(self, state: State) -> int:
+        """Returns 1, 0 or -1 for the player to move, without asking how soon: sooner known than by `solve`."""
+        if state.is_terminal:
+            return _sign(self._finished(state))
+        own, filled = state.row[state.current_player], state.row[0] | state.row[1]
+        self._begin()
+        if ab.search(own, filled, 1, self.memory) >= 1:
+            return 1
+        return 0 if ab.search(own, filled, 0, self.memory) >= 0 else -1
+
     def known(self) -> dict[str, Any]:
         """Returns `bounds` of the score and `nodes`, of the search under way."""
         out = self.memory.out

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.trilobite.rules import Tables
 
@@ -50,14 +49,13 @@ def floor(width: int, height: int) -> int:
     return sum(1 << c * (height + 1) for c in range(width))
 
 
-def feature_lines(width: int, height: int, k: int) -> dict[str, NDArray[np.int64]]:
-    """Returns `Tables.lines_on` and `Tables.line_features`: every row and column, every diagonal of k cells or more."""
+def feature_tables(width: int, height: int, k: int) -> dict[str, Any]:
+    """Returns what `Tables` holds for the features: every row, every diagonal of k cells or more, and columns."""
     lines = [[(x, y) for x in range(width)] for y in range(height)]
-    lines += [[(x, y) for y in range(height)] for x in range(width)]
     for edge in range(1 - height, width):
         rising = [(edge + y, y) for y in range(height) if 0 <= edge + y < width]
         lines += [line for line in (rising, [(width - 1 - x, y) for x, y in rising]) if len(line) >= k]
-    lines_on = np.zeros((64, 4, 2), dtype=np.int64)  # an unused place adds 0 to line 0
+    lines_on = np.zeros((64, 3, 2), dtype=np.int64)  # an unused place adds 0 to line 0
     used = [0] * 64
     for number, line in enumerate(lines):
         for place, (x, y) in enumerate(line):
@@ -65,7 +63,11 @@ def feature_lines(width: int, height: int, k: int) -> dict[str, NDArray[np.int64
             lines_on[bit, used[bit]] = number, 3**place
             used[bit] += 1
     starts = np.cumsum([0, *(3 ** len(line) for line in lines)])
-    return {"lines_on": lines_on, "line_features": starts.astype(np.int64)}
+    return {
+        "lines_on": lines_on,
+        "line_features": starts.astype(np.int64),
+        "column_features": sum(4**empty for empty in range(height + 1)),
+    }
 
 
 def make_tables(options: Mapping[str, Any]) -> Tables:
@@ -79,7 +81,7 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
         stride=np.uint64(height + 1),
         board=np.uint64(bottom * ((1 << height) - 1)),
         bottom=np.uint64(bottom),
-        **feature_lines(width, height, options["k"]),
+        **feature_tables(width, height, options["k"]),
         stop=np.zeros(1, dtype=np.uint8),
         leaf=(),
     )

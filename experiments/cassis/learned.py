@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from leafwise.envs.core.solution import exact_solver
 from leafwise.envs.core.state import State
 from leafwise.envs.registry import game
 from leafwise.experiments.cassis.solved import MOVER, S28, enumerate_levels
-from leafwise.experiments.learned import MATCH_HEAD, match_row, openings, play_match, write
+from leafwise.experiments.learned import MATCH_HEAD, Page, match_row, openings, play_match
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
 from leafwise.training.oracle import TABLE_MB, Judged, value_keeping
@@ -44,7 +45,7 @@ class Config:
     """Games per depth at n = 8."""
     depths: tuple[int, ...] = (2, 4)
     """Depths at n = 8."""
-    folder: str = str(HERE)
+    folder: Path = HERE
     """Folder for learned.json and learned.md."""
 
 
@@ -80,36 +81,30 @@ def judge_all(judged: Judged, model: str) -> dict[str, Any]:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the study."""
     config = parse(Config, sys.argv[1:] if arguments is None else arguments, f"python -m {MODULE}")
-    judged = every_position(game("cassis"))
-    small = [judge_all(judged, model) for model in (config.small, *config.others, "")]
-    results: dict[str, Any] = {"n6": small, "n8": []}
+    models = [model for model in (config.small, *config.others, config.large) if model]
+    page = Page(config.folder / "learned.json", training_command(MODULE, config), models)
+    judged = cache(lambda: every_position(game("cassis")))
     lines = [
         "# Cassis: learned leaves", "", "## n = 6: every reachable position up to renaming, one-ply play", "",
         "Critical positions are those in which some action loses value.", "",
         "| leaf | keeps the value | of the critical ones |", "|---|---|---|",
     ]  # fmt: skip
-    for one in small:
+    for model in (config.small, *config.others, ""):
+        one = page.part(f"n = 6, {model or 'hand-made'}", lambda: judge_all(judged(), model))  # noqa: B023
         all_of_them, critical = (
             f"{one[a]} of {one[b]}" for a, b in (("kept", "positions"), ("kept_critical", "critical"))
         )
         lines.append(f"| {one['leaf']} | {all_of_them} | {critical} |")
-        print(lines[-1], flush=True)
     if config.large:
         eight = game("cassis", n=8)
         leaf, starts = load_evaluator(eight, config.large), openings(eight, config.games // 2, (4, 8))
-        lines += [
-            "",
-            "## n = 8: against the hand-made leaf `safe_edges`, from 4 to 8 random edges, both seats",
-            "",
-            *MATCH_HEAD,
-        ]
+        lines += ["", "## n = 8: against the hand-made leaf `safe_edges`, from 4 to 8 random edges, both seats", ""]
+        lines += MATCH_HEAD
         for depth in config.depths:
-            found = play_match(Search(eight, leaf, depth), Search(eight, eight.score(), depth), starts)
-            results["n8"].append({"depth": depth, **found})
+            own, hand_made = Search(eight, leaf, depth), Search(eight, eight.score(), depth)
+            found = page.part(f"n = 8, depth {depth}", lambda: play_match(own, hand_made, starts))  # noqa: B023
             lines.append(match_row(f"depth {depth}", found))
-            print(lines[-1], flush=True)
-    lines += ["", "Written by", "", f"    {training_command(MODULE, config)}"]
-    write(Path(config.folder), results, lines)
+    page.write([*lines, ""])
     return 0
 
 

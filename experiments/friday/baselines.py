@@ -32,6 +32,7 @@ from leafwise.envs.registry import game as find_game
 from leafwise.models.files import leaf
 from leafwise.search.players import player
 from leafwise.training.arena import BATCH, FINAL_SEED, run_batches
+from leafwise.training.elo import share_interval
 
 LEVELS = (1, 2, 3, 4)
 ROUNDS = (0.1, 0.4, 1.0)
@@ -123,14 +124,6 @@ def play_seed(game: Game, own: Any, seed: int) -> Outcome:
         state = settle(state.play(action))
     score = int(final_score(state._rows(), np.uint64(0), game.tables()))
     return Outcome(state.returns > 0, score, field(state.row[STATUS], PHASE_AT, M2), moves, spent)
-
-
-def share_interval(wins: int, games: int) -> tuple[float, float]:
-    """Returns the 95 % interval of a share (Wilson 1927)."""
-    z = 1.96
-    centre = (wins + z * z / 2) / (games + z * z)
-    half = z / (games + z * z) * sqrt(wins * (games - wins) / games + z * z / 4)
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def figures(outcomes: Sequence[Outcome], before: dict[str, Any] | None = None) -> dict[str, Any]:

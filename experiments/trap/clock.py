@@ -33,7 +33,7 @@ class Config:
     """Seconds that no turn should take."""
     busy: int = multiprocessing.cpu_count()
     """Processes that do nothing but count meanwhile."""
-    player: str = "search:reach,candidates=near,star2=1"
+    player: str = "search:learned,candidates=near+traps,rare=0.25"
     """The search, without its time."""
 
 

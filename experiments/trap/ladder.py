@@ -1,6 +1,6 @@
 """Which hand-made leaf plays Trap best: a round robin of searches that differ in nothing but the leaf.
 
-Searches have equal time, or with --depth equal depth, which a busy machine does not disturb.
+Searches have equal processor time, or with --depth equal depth.
 
 `python -m leafwise.experiments.trap.ladder` plays every pair on the same seeds from both seats and writes `ladder.json` after
 every pair; what stands there is not played again, so a stopped study goes on where it was. `ladder.md` is the table: Elo by
@@ -48,10 +48,14 @@ RESAMPLES = 500
 class Config:
     """Plays the round robin of the hand-made leaves of Trap and writes ladder.json and ladder.md."""
 
-    seconds: float = 0.01
-    """Seconds of a turn, half of it for the move and half for the throw."""
+    seconds: float = 0.005
+    """Seconds of processor time of a turn, half of it for the move and half for the throw."""
     depth: int = 0
     """Depth of the searches in decisions, two a turn, instead of a time (0: time)."""
+    rare: float = 0.25
+    """Outcomes of a throw less probable than this are valued at once."""
+    leaves: tuple[str, ...] = LEAVES
+    """Scores that meet."""
     games: int = 20
     """Games of a pair, each seed from both seats."""
     first_seed: int = 900_000
@@ -101,9 +105,10 @@ def table(results: dict[str, list[float]], config: dict[str, Any]) -> str:
     names = sorted({name for pair in results for name in pair.split()})
     rated = ratings(results, names)
     games = {name: 2 * sum(len(r) for pair, r in results.items() if name in pair.split()) for name in names}
-    effort = f"depth, {config['depth']}" if config["depth"] else f"time, {1000 * config['seconds']:g} ms a turn"
+    time = f"processor time, {1000 * config['seconds']:g} ms a turn"
+    effort = f"depth, {config['depth']}" if config["depth"] else time
     lines = [
-        f"Equal {effort}, candidates {config['candidates']}.",
+        f"Equal {effort}, candidates {config['candidates']}, outcomes less probable than {config['rare']:g} valued at once.",
         "",
         "| leaf | Elo | 95 % interval | games |",
         "|---|---:|---:|---:|",
@@ -114,7 +119,7 @@ def table(results: dict[str, list[float]], config: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def study(config: Config, leaves: tuple[str, ...] = LEAVES) -> dict[str, list[float]]:
+def study(config: Config) -> dict[str, list[float]]:
     """Plays the pairs that are missing; returns the mean return of the first per seed, by pair."""
     config.folder.mkdir(parents=True, exist_ok=True)
     path = config.folder / "ladder.json"
@@ -122,15 +127,16 @@ def study(config: Config, leaves: tuple[str, ...] = LEAVES) -> dict[str, list[fl
         "seconds": config.seconds,
         "depth": config.depth,
         "candidates": config.candidates,
+        "rare": config.rare,
         "first_seed": config.first_seed,
     }
     known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {**said, "pairs": {}}
-    if {name: known[name] for name in said} != said:
+    if {name: known.get(name) for name in said} != said:
         raise ValueError(f"{path}: expected results of {said}, got others; give another --folder")
     results: dict[str, list[float]] = known["pairs"]
-    effort = f"depth={config.depth}" if config.depth else f"seconds={config.seconds / 2}"
-    options = f"{effort},candidates={config.candidates},star2=1"
-    for a, b in combinations(leaves, 2):
+    effort = f"depth={config.depth}" if config.depth else f"seconds={config.seconds / 2},clock=cpu"
+    options = f"{effort},candidates={config.candidates},rare={config.rare}"
+    for a, b in combinations(config.leaves, 2):
         if f"{a} {b}" in results:
             continue
         players = [f"search:{name},{options}" for name in (a, b)]

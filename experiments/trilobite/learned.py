@@ -1,38 +1,43 @@
 """Measures the learned leaves of Trilobite against the hand-made one, judged by the exact solver.
 
-`python -m leafwise.experiments.trilobite.learned` writes `learned.json` and `learned.md` here. 3x3: every reachable board. 7x6:
-critical positions (some legal move loses value) after random moves, all of them and those in which nobody can win at once;
-games at equal depth and at equal time, each random opening from both seats. With `--solved-openings` only those openings
-count that the solver calls drawn or whose best reply is unique (early positions take it seconds to minutes each).
+`python -m leafwise.experiments.trilobite.learned` writes `learned.json` and `learned.md` here; stopped, it goes on where it
+was. 3x3: every reachable board. 7x6: critical positions (some legal move loses value), and games at equal depth and at equal
+time, each opening of `fair_openings` from both seats.
+
+Where critical positions come from matters. After random moves somebody can mostly win at once, which any search sees: there
+the hand-made leaf keeps the value nearly always, and no leaf can do much better. So they are also taken from games of two
+players who search four moves deep with a leaf that is always 0: they win and block what they see, and else move at random.
+Neither leaf has a part in them.
 """
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from functools import partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
-from leafwise.envs.core.solution import Solver, exact_solver
+from leafwise.envs.core.solution import exact_solver
 from leafwise.envs.core.state import State
 from leafwise.envs.registry import game
 from leafwise.experiments.learned import (
     MATCH_HEAD,
     SHARE_HEAD,
+    Page,
     compare_choices,
     is_quiet,
     match_row,
-    openings,
     play_match,
     share_row,
     subset,
-    write,
 )
+from leafwise.experiments.trilobite.fair_openings import FILE, LARGE, PLIES, read
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
 from leafwise.training.arena import FINAL_SEED
@@ -41,6 +46,13 @@ from leafwise.training.run import training_command
 
 HERE = Path(__file__).parent
 MODULE = "leafwise.experiments.trilobite.learned"
+SEEN = 4
+"""Moves that the players see ahead from whose games critical positions come."""
+KINDS = {
+    "played": f"from games of players who see {SEEN} moves ahead and know nothing else",
+    "random": "after random moves",
+    "random, quiet": "after random moves, and nobody can win at once",
+}
 
 
 @dataclass(frozen=True)
@@ -54,20 +66,18 @@ class Config:
     large: str = "trilobite7x6"
     """Model for 7x6; "" leaves 7x6 out."""
     positions: int = 1000
-    """Critical positions."""
+    """Critical positions of each kind."""
     plies: tuple[int, int] = (12, 30)
-    """Least and most random moves before a critical position."""
+    """Least and most moves before a critical position."""
     depths: tuple[int, ...] = (2, 4, 6)
     """Depths at which choices are judged and games are played."""
     games: int = 400
     """Games per depth, and at equal time."""
-    solved_openings: bool = False
-    """Take only openings that the solver calls drawn or whose best reply is unique."""
-    opening_plies: tuple[int, int] = (4, 8)
-    """Least and most random moves of an opening."""
+    openings: Path = FILE
+    """File of the openings; `fair_openings` writes it."""
     seconds: float = 0.01
     """Time per move at equal time."""
-    folder: str = str(HERE)
+    folder: Path = HERE
     """Folder for learned.json and learned.md."""
 
 
@@ -84,82 +94,75 @@ def every_board(trilobite: Game) -> Judged:
     return Judged(trilobite, np.array([s.row for s in seen]), np.array([value_keeping(solver, s) for s in seen]))
 
 
-def is_fair(solver: Solver, state: State) -> bool:
-    """Whether the solver calls a position drawn, or only one move keeps its value."""
-    solution = solver.solve(state)
-    return solution.value == 0 or list(solution.action_values.values()).count(solution.value or 0) == 1
+def judge_small(config: Config, page: Page) -> list[str]:
+    """Returns lines about 3x3."""
+    boards = cache(lambda: every_board(game("trilobite")))
 
+    def judged(model: str) -> dict[str, Any]:
+        leaf = load_evaluator(boards().game, model) if model else boards().game.score()
+        kept = int(boards().kept(boards().choices(leaf, 1)).sum())
+        return {"leaf": model or leaf.name, "positions": len(boards().rows), "kept": kept}
 
-def judge_small(config: Config) -> tuple[list[dict[str, Any]], list[str]]:
-    """Returns figures and lines about 3x3."""
-    judged = every_board(game("trilobite"))
     lines = ["## 3x3: every reachable unfinished board, one-ply play", "", "| leaf | keeps the value |", "|---|---|"]
-    found = []
     for model in (config.small, *config.others, ""):
-        leaf = load_evaluator(judged.game, model) if model else judged.game.score()
-        kept = int(judged.kept(judged.choices(leaf, 1)).sum())
-        found.append({"leaf": model or leaf.name, "positions": len(judged.rows), "kept": kept})
-        lines.append(f"| {model or leaf.name} | {kept} of {len(judged.rows)} |")
-        print(lines[-1], flush=True)
-    return found, [*lines, ""]
+        found = page.part(f"3x3, {model or 'hand-made'}", lambda: judged(model))  # noqa: B023
+        lines.append(f"| {found['leaf']} | {found['kept']} of {found['positions']} |")
+    return [*lines, ""]
 
 
-def judge_large(config: Config) -> tuple[dict[str, Any], list[str]]:
-    """Returns figures and lines about choices on 7x6."""
-    large = game("trilobite", board="7x6", k=4)
-    learned, hand_made = load_evaluator(large, config.large), large.score()
-    judged = critical_positions(large, config.positions, FINAL_SEED, config.plies)
-    quiet = subset(judged, np.array([is_quiet(State(large, row)) for row in judged.rows]))
+def judge_large(config: Config, page: Page, learned: Evaluator) -> list[str]:
+    """Returns lines about choices on 7x6."""
+    played = cache(lambda: critical_positions(LARGE, config.positions, FINAL_SEED, config.plies, SEEN))
+    random = cache(lambda: critical_positions(LARGE, config.positions, FINAL_SEED, config.plies))
+    quiet = cache(lambda: subset(random(), np.array([is_quiet(State(LARGE, row)) for row in random().rows])))
+    sources = dict(zip(KINDS, (played, random, quiet), strict=True))
     low, high = config.plies
-    lines = [f"## 7x6: critical positions after {low} to {high} random moves, share of choices that keep the value", ""]
-    lines += ["In quiet positions nobody can win at once.", "", *SHARE_HEAD]
-    found: dict[str, Any] = {"all": [], "quiet": []}
-    for kind, some in (("all", judged), ("quiet", quiet)):
+    lines = [f"## 7x6: critical positions after {low} to {high} moves, share of choices that keep the value", ""]
+    lines += [f"- {kind}: {what}" for kind, what in KINDS.items()] + ["", *SHARE_HEAD]
+    for kind, source in sources.items():
         for depth in (1, *config.depths):
-            found[kind].append(compare_choices(some, learned, hand_made, depth))
-            lines.append(share_row(kind, found[kind][-1]))
-            print(lines[-1], flush=True)
-    return found, [*lines, ""]
+            found = page.part(
+                f"7x6, {kind}, depth {depth}",
+                lambda: compare_choices(source(), learned, LARGE.score(), depth),  # noqa: B023
+            )
+            lines.append(share_row(kind, found))
+    return [*lines, ""]
 
 
-def play_large(config: Config) -> tuple[list[dict[str, Any]], list[str]]:
-    """Returns figures and lines about games on 7x6."""
-    large = game("trilobite", board="7x6", k=4)
-    learned, hand_made = load_evaluator(large, config.large), large.score()
-    fair = partial(is_fair, exact_solver(large, TABLE_MB)) if config.solved_openings else lambda state: True
-    starts = openings(large, config.games // 2, config.opening_plies, fair)
-    low, high = config.opening_plies
-    which = "solved" if config.solved_openings else "random"
+def play_large(config: Config, page: Page, learned: Evaluator) -> list[str]:
+    """Returns lines about games on 7x6; raises ValueError if there are too few openings."""
+    starts = read(config.openings)[1][: config.games // 2]
+    if len(starts) < config.games // 2:
+        raise ValueError(f"expected {config.games // 2} openings in {str(config.openings)!r}, got {len(starts)}")
+    low, high = PLIES
     lines = [
-        f"## 7x6: games against the hand-made leaf `lines` from {which} openings of {low} to {high} moves, both seats"
-    ]
-    lines += ["", *MATCH_HEAD]
-    found = []
+        "## 7x6: games against the hand-made leaf `lines`, both seats", "",
+        f"Openings of {low} to {high} random moves that are drawn, or in which one reply only keeps the value.", "",
+        *MATCH_HEAD,
+    ]  # fmt: skip
     searches: list[tuple[str, dict[str, Any]]] = [(f"depth {depth}", {"depth": depth}) for depth in config.depths]
     searches.append((f"{1000 * config.seconds:g} ms a move", {"seconds": config.seconds}))
     for kind, options in searches:
-        found.append(
-            {
-                "search": kind,
-                **play_match(Search(large, learned, **options), Search(large, hand_made, **options), starts),
-            }
-        )
-        lines.append(match_row(kind, found[-1]))
-        print(lines[-1], flush=True)
-    return found, [*lines, ""]
+        one, other = Search(LARGE, learned, **options), Search(LARGE, LARGE.score(), **options)
+        found = page.part(f"7x6, games, {kind}", lambda: play_match(one, other, starts))  # noqa: B023
+        lines.append(match_row(kind, found))
+    return [*lines, ""]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the study."""
     config = parse(Config, sys.argv[1:] if arguments is None else arguments, f"python -m {MODULE}")
-    small, lines = judge_small(config)
-    results: dict[str, Any] = {"board_3x3": small}
-    lines = ["# Trilobite: learned leaves", "", *lines]
-    if config.large:
-        results["choices_7x6"], more = judge_large(config)
-        results["games_7x6"], rest = play_large(config)
-        lines += more + rest
-    write(Path(config.folder), results, [*lines, "Written by", "", f"    {training_command(MODULE, config)}"])
+    try:
+        models = [model for model in (config.small, *config.others, config.large) if model]
+        page = Page(config.folder / "learned.json", training_command(MODULE, config), models)
+        lines = ["# Trilobite: learned leaves", "", *judge_small(config, page)]
+        if config.large:
+            learned = load_evaluator(LARGE, config.large)
+            lines += judge_large(config, page, learned) + play_large(config, page, learned)
+        page.write(lines)
+    except (OSError, ValueError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
     return 0
 
 

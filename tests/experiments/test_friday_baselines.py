@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leafwise.experiments.friday.baselines import HEAD, PLAN, Entry, Outcome, figures, share_interval, study, table
+from leafwise.experiments.friday.baselines import HEAD, PLAN, Entry, Outcome, figures, study, table
+from leafwise.training.arena import Evaluation
+from leafwise.training.elo import share_interval
 
 
 def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,3 +46,5 @@ def test_share_interval() -> None:
     assert (low, high) == pytest.approx((0.0215, 0.1118), abs=2e-4)
     assert share_interval(0, 10)[0] == 0.0
     assert share_interval(10, 10)[1] == pytest.approx(1.0)
+    lost = Evaluation("nobody", 1_000_000, np.zeros(10), np.zeros(10, dtype=np.int64), 100, 0.1)
+    assert lost.interval() == share_interval(0, 10)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import islice
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import leafwise
-from leafwise.experiments.learned import compare_choices, is_quiet, openings, play_match, subset
+from leafwise.envs.trilobite.solver import Solver
+from leafwise.experiments.learned import Page, compare_choices, is_quiet, openings, play_match, subset
+from leafwise.experiments.trilobite.fair_openings import FILE, is_fair, read
 from leafwise.experiments.trilobite.learned import every_board
-from leafwise.training.oracle import Judged, critical_positions
+from leafwise.training.oracle import Judged, critical_positions, played_positions
 
 GAME = leafwise.game("trilobite")
 
@@ -59,3 +64,50 @@ def test_quiet_positions() -> None:
     assert is_quiet(GAME.start())
     assert not is_quiet(GAME.start().play("1").play("2").play("1").play("2"))  # a win at once
     assert not is_quiet(GAME.start().play("1").play("2").play("1"))  # one reply only
+
+
+def test_players_who_see_to_the_end_keep_the_game_drawn() -> None:
+    """3x3 is a draw, so whatever they play is one; players who see two moves ahead err, but never pass over a win."""
+    solver = Solver(GAME, 4)
+    assert all(solver.value(s) == 0 for s in islice(played_positions(GAME, 5, (1, 8), 9), 40))
+    short = list(islice(played_positions(GAME, 5, (5, 8), 2), 200))
+    assert any(solver.value(s) for s in short)
+    assert len(set(short)) > 20
+
+
+def test_openings_are_fair_by_the_values_of_their_moves() -> None:
+    solver = Solver(GAME, 4)
+    for state in islice(played_positions(GAME, 6, (0, 7), 1), 150):
+        found = solver.solve(state)
+        values = list(found.action_values.values())
+        assert solver.value(state) == found.value
+        assert is_fair(solver, state) == (found.value == 0 or values.count(found.value) == 1), str(state)
+
+
+def test_the_fair_openings_of_connect_four() -> None:
+    tried, found = read(FILE)
+    assert len(set(found)) == len(found) < tried
+    solver = Solver(found[0].game, 16)
+    late = [state for state in found if str(state).count(".") == 34][:3]
+    assert all(is_fair(solver, state) for state in late)
+    assert all(34 <= str(state).count(".") <= 38 for state in found)
+
+
+def test_a_page_remembers_what_the_same_command_and_models_gave(tmp_path: Path) -> None:
+    path, model = tmp_path / "learned.json", tmp_path / "model"
+    model.write_text("one")
+    asked = []
+
+    def work() -> dict[str, int]:
+        asked.append(1)
+        return {"n": len(asked)}
+
+    assert Page(path, "study --n 1", [str(model)]).part("a", work) == {"n": 1}
+    page = Page(path, "study --n 1", [str(model)])
+    assert page.part("a", work) == {"n": 1}
+    page.write(["# Title", ""])
+    assert path.with_suffix(".md").read_text() == "# Title\n\nWritten by\n\n    study --n 1\n"
+    assert Page(path, "study --n 2", [str(model)]).part("a", work) == {"n": 2}
+    assert Page(path, "study --n 2", [str(model)]).part("a", work) == {"n": 2}
+    model.write_text("other")
+    assert Page(path, "study --n 2", [str(model)]).part("a", work) == {"n": 3}

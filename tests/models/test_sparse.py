@@ -180,7 +180,7 @@ def test_parts_of_cassis_by_brute_force() -> None:
 
 
 def test_line_patterns_of_trilobite() -> None:
-    """On 3x3: three rows from below, three columns, two diagonals, in base 3; then chips and the player to move."""
+    """On 3x3: three rows from below, two diagonals, in base 3; three columns; then chips and the player to move."""
     game = leafwise.game("trilobite")
     network = random_network(game)
     T = game.tables(network.evaluator("x"))
@@ -190,16 +190,60 @@ def test_line_patterns_of_trilobite() -> None:
         for move in moves:
             state = state.play(move)
         found = network.describe(state.row[None], T)[0][0].tolist()
-        return [f - 27 * k for k, f in enumerate(found[:8])] + [f - 27 * 8 for f in found[8:]]
+        lines, columns, rest = found[:5], found[5:8], found[8:]
+        starts = [*(27 * k for k in range(5)), *(135 + 85 * k for k in range(3)), 390, 390]
+        return [f - start for f, start in zip([*lines, *columns, *rest], starts, strict=True)]
 
-    assert features("") == [0] * 8 + [0, 10]
-    # player 0 in columns 1 and 3 of the floor, player 1 on column 1: seen as it is or mirrored, always the same way
+    # three empty cells begin at 1 + 4 + 16; two at 1 + 4
+    assert features("") == [0, 0, 0, 0, 0, 21, 21, 21, 0, 10]
+    # player 0 in columns 1 and 3 of the floor, player 1 on column 1: seen as it is or mirrored, always the same way;
+    # player 0 would complete the floor on the lowest cell of column 2
     one, mirrored = features("113"), features("331")
     assert one == mirrored
     assert one in (
-        [1 + 9, 2, 0, 1 + 6, 0, 1, 1, 1, 3, 11],
-        [1 + 9, 18, 0, 1, 0, 1 + 6, 1, 1, 3, 11],
+        [1 + 9, 2, 0, 1, 1, 1, 21 + 1, 5, 3, 11],
+        [1 + 9, 18, 0, 1, 1, 5, 21 + 1, 1, 3, 11],
     )
+
+
+@pytest.mark.parametrize("game", TRILOBITE, ids=repr)
+def test_columns_of_trilobite_by_brute_force(game: Game) -> None:
+    """Where in the empty part of each column a chip would complete a line, first player 0's, then player 1's."""
+    network = random_network(game)
+    T = game.tables(network.evaluator("x"))
+    width, height, k = T.width, T.height, int(T.k)
+    lines, each = len(T.line_features) - 1, sum(4**n for n in range(height + 1))
+    threats = 0
+    for state in random_states(game, 150):
+        cells = {
+            (x, y): 1 + player
+            for player in range(2)
+            for x in range(width)
+            for y in range(height)
+            if int(state.row[player]) >> (x * (height + 1) + y) & 1
+        }
+
+        def completes(cell: tuple[int, int], player: int, cells: dict[tuple[int, int], int]) -> bool:
+            for dx, dy in ((1, 0), (0, 1), (1, 1), (1, -1)):
+                for back in range(k):
+                    line = [(cell[0] + (n - back) * dx, cell[1] + (n - back) * dy) for n in range(k)]
+                    if all(c == cell or cells.get(c) == player for c in line):
+                        return True
+            return False
+
+        expected = []
+        for board in (cells, {(width - 1 - x, y): player for (x, y), player in cells.items()}):
+            found = []
+            for x in range(width):
+                empty = [(x, y) for y in range(height) if (x, y) not in board]
+                bits = [completes(cell, player, board) for player in (1, 2) for cell in empty]
+                found.append(sum(4**n for n in range(len(empty))) + sum(bit << n for n, bit in enumerate(bits)))
+                threats += any(bits)
+            expected.append(found)
+        features = network.describe(state.row[None], T)[0][0][lines : lines + width].tolist()
+        start = int(T.line_features[-1])
+        assert [f - start - each * x for x, f in enumerate(features)] in expected, str(state)
+    assert threats > 20
 
 
 def test_every_table_has_scratch_of_its_own() -> None:

@@ -48,7 +48,8 @@ def test_the_run_folder(run) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     results = json.loads((run / "results.json").read_text())
-    assert results["command"].startswith("python -m leafwise.training.selfplay --iterations 6 ")
+    assert results["command"].startswith("python -m leafwise.training.selfplay ")
+    assert " --iterations 6 " in results["command"]
     assert results["elo"] == results["score"]["elo"] > 0
     events = EventAccumulator(str(run))
     events.Reload()
@@ -69,6 +70,31 @@ def test_a_run_that_was_cut_ends_as_one_that_was_not(run, tmp_path) -> None:
     assert all(np.array_equal(one[name], other[name]) for name in one)
     states = [leafwise.models.files.load_tensors(p / "state.safetensors")[0] for p in (run, tmp_path / "cut")]
     assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0])
+
+
+def test_a_run_with_a_guide_a_ladder_and_a_start(run, tmp_path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    options = {**SMALL, "iterations": 2, "judged": 0, "match_pairs": 100}
+    guided = selfplay.Config(
+        run=str(tmp_path / "guided"), guide=GAME.default_score, guide_depth=2, rungs=("random", "greedy"), rung_pairs=20, **options
+    )  # fmt: skip
+    learner = selfplay.SelfPlay(guided)
+    played = learner.play()
+    assert played["rollout/ep_len_mean"] > 0
+    assert learner.table.counts.sum() == 0  # the guide played at a table of its own
+    path = selfplay.train(replace(guided, run=str(tmp_path / "whole")))
+    events = EventAccumulator(str(path))
+    events.Reload()
+    assert events.Scalars("eval/points_random")[-1].value > 0.5
+    assert [e.step for e in events.Scalars("eval/ladder_elo")] == [1, 2]
+    later = selfplay.Config(run=str(tmp_path / "later"), start=str(run), **options)
+    learner = selfplay.SelfPlay(later)
+    before = load_sparse(run / "model.safetensors", GAME).tensors
+    assert all(np.array_equal(before[name], learner.newest.tensors[name]) for name in before)
+    assert learner.description()["start"]["steps"] > 0
+    with pytest.raises(ValueError, match=r"^expected --hidden 16 8 as in --start, got others$"):
+        selfplay.SelfPlay(replace(later, run=str(tmp_path / "other"), hidden=(8, 8)))
 
 
 def test_swapping_the_players_of_a_match_negates_it() -> None:

@@ -384,3 +384,19 @@ def test_the_names_are_those_of_the_lists() -> None:
     assert sum(card.copies for card in CARDS) == 59
     assert GAME.parse(str(fight("W6", left="S2"))).row.tobytes() == fight("W5", left="S2").row.tobytes()
     assert KIND["G4"] not in {KIND[name] for name in cards(start(1), "aging")}
+
+
+def test_pictures_show_what_there_is_to_choose() -> None:
+    state = fight("F2", left="E5", right="W3!,C1^E7,E7!", down="S3", free=1, stack="S2*3,S4", top="S3")
+    svg = state.svg()
+    for words in ("0: E5", "1: W3", "face down: S3", "x2", "100 %", "free cards 1 of 3", "life 20 of 22"):
+        assert words in svg
+    assert "next card: S3 100%" in state.board()
+    choice = GAME.parse(f"turn=choose phase=green life=20 pirates=P1,P2 active=W1,C1 stack=S2 away=F2 {LEVEL_1}")
+    for picture in (choice.board(), choice.svg()):
+        assert "first: hazard W1" in picture
+        assert "second: hazard C1" in picture
+    last = GAME.parse(f"turn=choose phase=pirates life=9 pirates=P1,P2 stack=S2 {LEVEL_1}")
+    assert "second: pirate P2: value 20, 6 free" in last.board()
+    lost = play(fight("N1", life=2, left="S3,S2*3", free=4, hazards="W1*2"), "end")
+    assert "final score -8" in lost.board()  # 1 + 0 points of cards, -3 for each of three hazards

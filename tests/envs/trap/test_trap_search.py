@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from random import Random
 
+import numpy as np
 import pytest
 
 import leafwise
@@ -105,8 +106,107 @@ def test_the_search_plays_as_a_program_of_the_course_within_its_time() -> None:
     move = ai.getMove(grid)
     assert move in grid.get_neighbors((6, 3), only_available=True)
     target = ai.getTrap(grid.move(move, 2))
-    assert target in grid.get_neighbors((1, 3), only_available=True)
+    assert target not in {(1, 3), move}
     assert time.perf_counter() - started > 0.2  # it used its time
+
+
+class Bare:
+    """A board with nothing but `map`."""
+
+    def __init__(self, cells: list[str]) -> None:
+        codes = {".": 0, "#": -1, "1": 1, "2": 2}
+        self.map = np.array([[codes[mark] for mark in line] for line in cells], dtype=np.int8)
+
+
+class Shown:
+    """A board with nothing but `getMap()`, which returns lists of floats."""
+
+    def __init__(self, cells: list[str]) -> None:
+        self._cells = Bare(cells).map.astype(float).tolist()
+
+    def getMap(self) -> list[list[float]]:  # noqa: N802
+        return self._cells
+
+
+FULL = ["2##....", "###....", "##1####", "#######", "#######", "#######", "#######"]
+
+
+@pytest.fixture(scope="module")
+def learned() -> PlayerAI:
+    return PlayerAI(seconds=0.02)
+
+
+@pytest.mark.parametrize("board", [Bare, Shown])
+@pytest.mark.parametrize("number", [1, 2])
+def test_the_learned_player_answers_any_board(learned: PlayerAI, board: type, number: int) -> None:
+    assert learned.player.name == "search:learned,candidates=near+traps,rare=0.25,seconds=0.01"
+    learned.setPlayerNum(np.int64(number))  # type: ignore[arg-type]
+    rng = Random(number)
+    for traps in (0, 5, 20, 35):
+        cells = crowded(7, traps, rng).split("/")
+        own, other = (
+            next((y, line.index(mark)) for y, line in enumerate(cells) if mark in line)
+            for mark in (str(number), str(3 - number))
+        )
+        learned.setPosition(np.array(own))  # type: ignore[arg-type]
+        move = learned.getMove(board(cells))
+        around = [(own[0] + y, own[1] + x) for y in (-1, 0, 1) for x in (-1, 0, 1) if (y, x) != (0, 0)]
+        free = [c for c in around if min(c) >= 0 and max(c) < 7 and cells[c[0]][c[1]] == "."]
+        assert move in free if free else move == own
+        target = learned.getTrap(board(cells))
+        assert target not in {own, other}
+        assert 0 <= min(target) <= max(target) < 7
+        assert [type(k) for k in (*move, *target)] == [int] * 4
+
+
+def test_the_learned_player_throws_when_all_is_won(learned: PlayerAI) -> None:
+    learned.setPlayerNum(1)
+    y, x = learned.getTrap(Bare(FULL))
+    assert FULL[y][x] == "."  # the opponent is stuck: any cell will do
+    y, x = learned.getTrap(Bare([line.replace(".", "#") for line in FULL]))
+    assert FULL[y][x] in "#."
+    stuck = [line.replace("1", "#") for line in FULL[:6]] + ["...1..."]
+    move = learned.getMove(Bare(stuck))
+    assert move in {(6, 2), (6, 4)}
+
+
+def test_rare_outcomes_are_valued_at_once() -> None:
+    state = GAME.parse("...1.../......./..#..../.....#./......./......./...2... turn=3 throw")
+    at_once, shallow = (Search(GAME, GAME.score(), depth, rare=rare)(state) for depth, rare in ((2, 1.0), (1, 0.0)))
+    uncertain = [a for a in state.legal_actions if len(state.play(a).outcomes()) > 1]
+    assert len(uncertain) == 44
+    assert [at_once.values[a] for a in uncertain] == pytest.approx([shallow.values[a] for a in uncertain])
+    exact, none_rare = (Search(GAME, GAME.score(), 3, rare=rare)(state).values for rare in (0.0, 1e-9))
+    assert none_rare == pytest.approx(exact)
+    found = Search(GAME, GAME.score(), 3, rare=0.25, candidates="near")(state)
+    leaf = Search(GAME, GAME.score(), 2, rare=0.25, candidates="near")
+    for action, value in found.values.items():
+        expected = 0.0
+        for p, after in state.play(action).outcomes():
+            worth = leaf(after).value if p >= 0.25 else value_of(after)
+            expected -= p * worth  # after the throw the other player acts
+        assert value == pytest.approx(expected)
+
+
+def value_of(state: State) -> float:
+    """Returns the score of a position for the player who acts."""
+    T = GAME.tables(GAME.score())
+    return float(GAME.score().compiled(state.row[None], np.uint64(0), T))
+
+
+def test_the_processor_s_clock() -> None:
+    started = time.thread_time()
+    found = Search(GAME, GAME.score(), seconds=0.05, clock="cpu", candidates="near", rare=0.25)(GAME.start())
+    assert found.depth >= 2
+    assert found.seconds > 0.04
+    assert time.thread_time() - started < 0.5
+    for options, message in (
+        ({"clock": "sun"}, "^search: expected a clock among wall, cpu, got 'sun'$"),
+        ({"clock": "cpu", "threads": 2}, "expected the clock cpu with one thread"),
+        ({"rare": 2.0}, r"^search: expected rare in \[0, 1\], got 2.0$"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Search(GAME, GAME.score(), seconds=0.05, **options)  # type: ignore[arg-type]
 
 
 def test_it_beats_the_course_s_players() -> None:

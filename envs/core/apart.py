@@ -1,0 +1,173 @@
+"""Links compiled functions by name instead of copying the code of each into all its callers.
+
+Numba optimises a called function again, with all that it calls in turn, in every caller. A `Function` keeps its machine code
+to itself: callers jump to a symbol, whose name tells the sources, the function and the types of its arguments. A
+caller's cache file lists what it jumps to, and these functions are loaded (or compiled) before it is.
+
+A function that only compiled code calls needs no wrapper that takes Python's objects apart; for a large `T` that would be most
+of its code. It is compiled again, with one, when Python first calls it. Rules (`door`) have it at once.
+
+Rules do not look at the weights in `T.leaf`. Compiled callers hand them a `T` without, so that they are compiled once for all
+leaves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import llvmlite.binding as llvm
+from numba.core import cgutils, types
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.funcdesc import ExternalFunctionDescriptor
+from numba.core.registry import CPUDispatcher
+from numba.core.sigutils import normalize_signature
+from numba.extending import lower_cast
+
+PREFIX = "leafwise."
+"""How the symbols begin."""
+
+Ident = tuple[str, str, str]
+"""Cache folder, module and qualified name of a function."""
+
+_FUNCTIONS: dict[Ident, Function] = {}
+_KEPT: list[Any] = []
+"""Versions that may be jumped to, for as long as the process lives."""
+_SYMBOLS: dict[str, tuple[Ident, tuple[Any, ...]]] = {}
+"""Which function, for which types of arguments, stands behind each symbol of this process."""
+
+
+class _Reloading(CompileResultCacheImpl):
+    """Keeps beside the machine code what it jumps to."""
+
+    def reduce(self, cres: Any) -> Any:
+        functions = cres.library._final_module.functions
+        needed = [_SYMBOLS[f.name] for f in functions if f.is_declaration and f.name.startswith(PREFIX)]
+        return needed, super().reduce(cres)
+
+    def rebuild(self, target_context: Any, payload: Any) -> Any:
+        needed, own = payload
+        for ident, kinds in needed:
+            if ident not in _FUNCTIONS:
+                return None  # as if nothing had been found
+            _FUNCTIONS[ident].compile_inside(kinds)
+        return super().rebuild(target_context, own)
+
+
+def without_leaf(kind: Any) -> Any:
+    """Returns the type of `T` without the leaf's weights; other types as they are."""
+    if not isinstance(kind, types.NamedTuple) or "leaf" not in kind.fields:
+        return kind
+    parts = [types.Tuple(()) if field == "leaf" else part for field, part in zip(kind.fields, kind.types, strict=True)]
+    return types.BaseTuple.from_types(parts, kind.instance_class)
+
+
+@lower_cast(types.NamedTuple, types.NamedTuple)
+def _leave_out(context: Any, builder: Any, given: Any, wanted: Any, value: Any) -> Any:
+    """Turns a `T` into one without the leaf's weights."""
+    if wanted != without_leaf(given):
+        raise NotImplementedError(f"expected {given} or the same without leaf, got {wanted}")
+    parts = [
+        context.make_tuple(builder, kind, ()) if field == "leaf" else part
+        for field, kind, part in zip(wanted.fields, wanted.types, cgutils.unpack_tuple(builder, value), strict=True)
+    ]
+    return context.make_tuple(builder, wanted, parts)
+
+
+class _Cache(FunctionCache):
+    """The cached versions of a function, with and without a wrapper for Python."""
+
+    _impl_class = _Reloading
+    inside = False
+    """Whether the version asked for, or to be kept, needs no wrapper."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = super().load_overload(sig, target_context)
+        if found is None and self.inside:
+            self.inside = False  # one with a wrapper serves as well
+            found = super().load_overload(sig, target_context)
+            self.inside = True
+        return found
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        return *super()._index_key(sig, codegen), self.inside
+
+
+class Function(CPUDispatcher):  # type: ignore[misc]
+    """A function compiled by numba, its machine code kept in a folder."""
+
+    leafless = False
+    """Whether compiled callers hand over `T` without the leaf's weights."""
+    door = False
+    """Whether Python is sure to call it."""
+    _ident: Ident | None = None
+    _apart = False
+    _inside = False
+    """Whether it is a compiled caller that asks for a version."""
+    _wrapperless: set[tuple[Any, ...]] = set()  # noqa: RUF012
+
+    def keep(self, folder: str, *, apart: bool) -> None:
+        """Caches the machine code in the folder that numba is set to, `folder` its name; `apart`: callers jump to it."""
+        self._cache = _Cache(self.py_func)
+        self._ident, self._apart = (folder, self.py_func.__module__, self.py_func.__qualname__), apart
+        self._wrapperless = set()
+        _FUNCTIONS[self._ident] = self
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Answers a compiled caller which version to call."""
+        if self.leafless:
+            args = tuple(without_leaf(kind) for kind in args)
+        before, self._inside = self._inside, True
+        try:
+            return super().get_call_template(args, kws)
+        finally:
+            self._inside = before
+
+    @global_compiler_lock
+    def compile(self, sig: Any) -> Any:
+        """Compiles or loads a version, for Python unless a compiled caller asks, and returns its entry point."""
+        kinds, _ = normalize_signature(sig)
+        if kinds in self._wrapperless and not self._inside:
+            self._wrapperless.discard(kinds)
+            del self.overloads[kinds]
+        if kinds in self.overloads:
+            return self.overloads[kinds].entry_point
+        return self._compile(sig, inside=self._inside and not self.door)
+
+    def compile_inside(self, kinds: tuple[Any, ...]) -> None:
+        """Compiles or loads a version for compiled callers, unless there is one."""
+        before, self._inside = self._inside, True
+        try:
+            self.compile(kinds)
+        finally:
+            self._inside = before
+
+    def _compile(self, sig: Any, *, inside: bool) -> Any:
+        if self._ident is None:
+            return super().compile(sig)
+        options = self._compiler.targetoptions
+        before = options.get("no_cpython_wrapper", False), self._cache.inside, self._inside
+        options["no_cpython_wrapper"], self._cache.inside, self._inside = inside, inside, False
+        try:
+            return super().compile(sig)
+        finally:
+            options["no_cpython_wrapper"], self._cache.inside, self._inside = before
+
+    def add_overload(self, cres: Any) -> None:
+        """Adds a version for types of arguments; where it stays apart, callers compiled from now on jump to it."""
+        kinds, result = tuple(cres.fndesc.argtypes), cres.fndesc.restype
+        if cres.library.get_pointer_to_function(cres.fndesc.llvm_cpython_wrapper_name):
+            super().add_overload(cres)
+        else:
+            self.overloads[kinds] = cres
+            self._wrapperless.add(kinds)
+        if self._ident is None or not self._apart:
+            return
+        named = repr((self._ident, tuple(str(kind) for kind in kinds), str(result)))
+        symbol = PREFIX + hashlib.sha256(named.encode()).hexdigest()[:32]
+        llvm.add_symbol(symbol, cres.library.get_pointer_to_function(cres.fndesc.llvm_func_name))
+        _SYMBOLS[symbol] = self._ident, kinds
+        _KEPT.append(cres)
+        self.targetctx.remove_user_function(cres.entry_point)
+        self.targetctx.insert_user_function(cres.entry_point, ExternalFunctionDescriptor(symbol, result, kinds))

@@ -1,0 +1,198 @@
+"""Measures the shipped network of Trap against hand-made leaves and the course's players, on the final seeds.
+
+`python -m leafwise.experiments.trap.learned` plays the matches of every part that are missing and writes `learned.json`
+after every few games; what stands there is not played again, so a stopped study goes on where it was. `learned.md` is the
+table. Every seed is played from both seats. Times are processor time, so that a busy machine does not disturb them.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from leafwise.envs.core.commandline import parse
+from leafwise.envs.registry import game
+from leafwise.models.files import write_atomically
+from leafwise.training.arena import FINAL_SEED, bootstrap_interval, evaluate
+from leafwise.training.elo import Unit, rate
+from leafwise.training.run import training_command
+
+FOLDER = Path(__file__).resolve().parent
+MODULE = "leafwise.experiments.trap.learned"
+CHUNK = 20
+"""Games between two times that results are written."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Plays the matches of Trap's learned leaf and writes learned.json and learned.md."""
+
+    parts: tuple[str, ...] = ("depth", "time", "course", "patience", "chance")
+    """depth, time: against the best hand-made leaf at equal depth and time. course: against the course's players. patience: more
+    time against less. chance: what simpler chance costs."""
+    model: str = "learned"
+    """Leaf that is measured: the shipped model, a run folder or a file."""
+    rival: str = "reach"
+    """The best hand-made leaf, by the ladder."""
+    candidates: str = "near+traps"
+    """Throws that the searches consider."""
+    rare: float = 0.25
+    """Outcomes of a throw less probable than this are valued at once."""
+    depths: tuple[int, ...] = (4, 6)
+    """Depths in decisions, two a turn."""
+    seconds: tuple[float, ...] = (0.005, 0.05, 0.2)
+    """Seconds of a turn, half of it for the move and half for the throw."""
+    course_seconds: float = 0.05
+    """Seconds of a turn against the course's players, which have no clock."""
+    games: int = 400
+    """Games of a match at equal depth or time."""
+    other_games: int = 100
+    """Games of the other matches."""
+    first_seed: int = FINAL_SEED
+    """First seed."""
+    folder: Path = FOLDER
+    """Where the results are, and go."""
+
+
+class Match(NamedTuple):
+    """Two players, and how many games they play."""
+
+    title: str
+    player: str
+    opponent: str
+    games: int
+
+
+def search(config: Config, leaf: str, effort: str, rare: float | None = None) -> str:
+    """Returns the text of a search with a leaf."""
+    rare = config.rare if rare is None else rare
+    return f"search:{leaf},{effort},candidates={config.candidates},rare={rare:g}"
+
+
+def turn(seconds: float) -> str:
+    """Returns the options of a search that has so long for a turn."""
+    return f"seconds={seconds / 2:g},clock=cpu,table_mb=4"
+
+
+def matches(config: Config, part: str) -> Iterator[Match]:
+    """Yields the matches of a part; raises ValueError for a part that there is not."""
+    few = config.other_games
+    if part == "depth":
+        for depth in config.depths:
+            effort = f"depth={depth}"
+            players = [search(config, leaf, effort) for leaf in (config.model, config.rival)]
+            yield Match(f"depth {depth} ({depth / 2:g} turns), against `{config.rival}`", *players, config.games)
+    elif part == "time":
+        for seconds in config.seconds:
+            players = [search(config, leaf, turn(seconds)) for leaf in (config.model, config.rival)]
+            yield Match(f"{1000 * seconds:g} ms a turn, against `{config.rival}`", *players, config.games)
+    elif part == "course":
+        own = search(config, config.model, turn(config.course_seconds))
+        for name in ("is", "ais", "ocls"):
+            yield Match(
+                f"{1000 * config.course_seconds:g} ms a turn, against `course:{name}`", own, f"course:{name}", few
+            )
+    elif part == "patience":
+        less = search(config, config.model, turn(0.005))
+        for seconds in (0.01, 0.02, 0.05):
+            more = search(config, config.model, turn(seconds))
+            yield Match(f"{1000 * seconds:g} ms a turn, against itself with 5 ms", more, less, few)
+    elif part == "chance":
+        players = [search(config, config.model, turn(0.02), rare) for rare in (config.rare, 0.0)]
+        yield Match("20 ms a turn, rare landings valued at once, against all searched", *players, few)
+        for model in ("hit_miss", "full"):
+            yield Match(
+                f"`course:is` with chance `{model}`, against `p_only`", f"course:is,chance={model}", "course:is", few
+            )
+    else:
+        raise ValueError(f"expected parts among depth, time, course, patience, chance, got {part!r}")
+
+
+def figures(scores: list[float]) -> dict[str, float]:
+    """Returns share, interval and Elo from returns, two games a seed."""
+    points = (1 + np.array(scores).reshape(-1, 2).mean(axis=1)) / 2
+    low, high = bootstrap_interval(points)
+    elo, error = rate(2, [Unit(0, 1, 2 * float(p), 2) for p in points]).difference(0, 1)
+    return {"share": float(points.mean()), "ci_low": low, "ci_high": high, "elo": elo, "elo_error": error}
+
+
+def play(match: Match, known: dict[str, Any], first_seed: int) -> Iterator[dict[str, Any]]:
+    """Yields what is known of a match after every few games more, to its end."""
+    scores: list[float] = list(known.get("scores", []))
+    moves, spent = known.get("moves", 0), known.get("seconds", 0.0)
+    while len(scores) < match.games:
+        games = min(CHUNK, match.games - len(scores))
+        seed = first_seed + len(scores) // 2
+        found = evaluate(game("trap"), match.player, games, seed, opponent=match.opponent)
+        scores += found.scores.tolist()
+        moves += found.moves
+        spent += found.moves * found.seconds_per_move
+        told = {"player": match.player, "opponent": match.opponent, "scores": scores, "moves": moves, "seconds": spent}
+        yield {**told, **figures(scores)}
+
+
+def row(title: str, found: dict[str, Any]) -> str:
+    """Returns a line of the table."""
+    scores = np.array(found["scores"])
+    results = " / ".join(str(int((scores == result).sum())) for result in (1, 0, -1))
+    share = f"{found['share']:.1%} ({found['ci_low']:.1%} to {found['ci_high']:.1%})"
+    return f"| {title} | {len(scores)} | {results} | {share} | {found['elo']:+.0f} ± {found['elo_error']:.0f} |"
+
+
+def page(results: dict[str, Any], config: Config) -> str:
+    """Returns learned.md."""
+    lines = [
+        "# Trap: the learned leaf",
+        "",
+        f"Throws considered: {config.candidates}; landings less probable than {config.rare:g} are valued at once. Seeds from "
+        f"{config.first_seed:,} on, each from both seats. Times are processor time.",
+        "",
+        "| match | games | won / drawn / lost | share of the points (95 %) | Elo |",
+        "|---|---|---|---|---|",
+        *(row(title, found) for title, found in results.items()),
+        "",
+        "Written by",
+        "",
+        f"    {training_command(MODULE, config)}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def study(config: Config) -> dict[str, Any]:
+    """Plays what is missing; returns what is known of each match, by title."""
+    wanted = [match for part in config.parts for match in matches(config, part)]
+    config.folder.mkdir(parents=True, exist_ok=True)
+    path = config.folder / "learned.json"
+    results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for match in wanted:
+        known = results.get(match.title, {})
+        if known and (known["player"], known["opponent"]) != (match.player, match.opponent):
+            raise ValueError(f"{path}: expected {match.player} against {match.opponent}; give another --folder")
+        for found in play(match, known, config.first_seed):
+            results[match.title] = found
+            write_atomically(path, (json.dumps(results) + "\n").encode())
+            write_atomically(config.folder / "learned.md", page(results, config).encode())
+        print(row(match.title, results[match.title]), flush=True)
+    return results
+
+
+def main() -> int:
+    """Runs the command."""
+    config = parse(Config, sys.argv[1:], f"python -m {MODULE}")
+    try:
+        study(config)
+    except ValueError as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

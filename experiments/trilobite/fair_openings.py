@@ -1,0 +1,82 @@
+"""Finds openings of Connect Four from which either player can hold their own.
+
+`python -m leafwise.experiments.trilobite.fair_openings` writes `fair_openings.txt`: positions after 4 to 8 random moves, drawn
+from the final seed, that the solver calls drawn or in which only one reply keeps the value. Each is written as soon as it is
+found (some take the solver half a minute); the file begins with how many positions have been looked at, and a run that was
+stopped goes on behind them.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from rich.progress import track
+
+from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.state import State
+from leafwise.envs.registry import game
+from leafwise.envs.trilobite.solver import Solver
+from leafwise.models.files import write_atomically
+from leafwise.training.arena import FINAL_SEED
+from leafwise.training.oracle import TABLE_MB, random_positions
+
+MODULE = "leafwise.experiments.trilobite.fair_openings"
+LARGE = game("trilobite", board="7x6", k=4)
+PLIES = (4, 8)
+"""Least and most random moves of an opening."""
+FILE = Path(__file__).with_name("fair_openings.txt")
+
+
+@dataclass(frozen=True)
+class Config:
+    """Finds openings of Connect Four from which either player can hold their own."""
+
+    openings: int = 200
+    """How many."""
+    file: Path = FILE
+    """File to write, and to go on from if it is there."""
+
+
+def is_fair(solver: Solver, state: State) -> bool:
+    """Whether a position is drawn, or only one move keeps its value."""
+    value, keeping = solver.value(state), 0
+    if value == 0:
+        return True
+    for a in state.legal_actions:
+        keeping += solver.value(state.play(a)) == -value
+        if keeping > 1:
+            return False
+    return True
+
+
+def read(file: Path) -> tuple[int, list[State]]:
+    """Returns how many positions were looked at for a file, and the openings in it; none if it is not there."""
+    if not file.exists():
+        return 0, []
+    head, *lines = file.read_text(encoding="utf-8").splitlines()
+    return int(head.split()[0]), [LARGE.parse(line) for line in lines]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the search for openings."""
+    config = parse(Config, sys.argv[1:] if arguments is None else arguments, f"python -m {MODULE}")
+    solver = Solver(LARGE, TABLE_MB)
+    tried, found = read(config.file)
+    states = islice(random_positions(LARGE, FINAL_SEED, PLIES), tried, None)
+    for _ in track(range(len(found), config.openings), "fair openings"):
+        state = next(states)
+        tried += 1
+        while state in found or not is_fair(solver, state):
+            state = next(states)
+            tried += 1
+        found.append(state)
+        lines = [f"{tried} positions after {PLIES[0]} to {PLIES[1]} random moves, seed {FINAL_SEED}: the fair ones"]
+        write_atomically(config.file, "\n".join([*lines, *map(str, found), ""]).encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

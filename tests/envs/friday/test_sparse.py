@@ -1,0 +1,62 @@
+"""The features that networks see of Friday, against the text of positions."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from contract.cases import positions
+from leafwise.envs.core.state import State
+from leafwise.envs.friday import GAME
+from leafwise.envs.friday import sparse as see
+from leafwise.envs.friday.cards import KINDS, PHASES
+from leafwise.envs.friday.text import TURNS, Words
+
+PILES = {1: ("top", "stack", "bottom"), 2: ("discard",), 7: ("hazards",), 8: ("away",), 9: ("aging",)}
+
+
+def features(state: State) -> list[int]:
+    F = np.full(see.MOST, -1, dtype=np.int64)
+    n = int(see.active(state.row[None], np.uint64(0), F, state.game.tables()))
+    assert (F[n:] == -1).all()
+    assert len(set(F[:n].tolist())) + 4 >= n  # a kind may be doubled or looked at more than once
+    return F[:n].tolist()
+
+
+def pile(counts: Counter[int], number: int) -> set[int]:
+    return {see.PILE * number + see.COPIES * kind + n - 1 for kind, n in counts.items()}
+
+
+def test_each_group_says_what_it_should() -> None:
+    for state in positions(GAME):
+        words, found = Words(str(state)), set(features(state))
+        piles = {number: sum((words.cards(name) for name in names), Counter()) for number, names in PILES.items()}
+        for k in range(4):
+            side = words.table(("left", "right")[k // 2])
+            piles[3 + k] = Counter(kind for kind, used, _ in side if used == k % 2)
+        piles[0] = sum((piles[k] for k in (1, 2, 3, 4, 5, 6)), Counter())
+        expected = set().union(*(pile(counts, number) for number, counts in piles.items()))
+        assert {f for f in found if f < see.NEXT} == expected, str(state)
+        doubled = {see.TWICE + kind for side in ("left", "right") for kind, _, by in words.table(side) if by}
+        assert {f for f in found if see.TWICE <= f < see.SEEN} == doubled
+        assert {f - see.SEEN for f in found if see.SEEN <= f < see.LIFE} == set(words.sequence("look"))
+        now = PHASES.index(words.choice("phase"))
+        single = {see.LIFE + 32 * now + words.number("life"), see.MODE + TURNS.index(words.choice("turn"))}
+        single |= {see.POINTS + words.number("points"), see.LEFT_OVER + 31 * now + sum(piles[7].values())}
+        assert single <= found
+        hazards = {see.ACTIVE + KINDS * now + kind for kind in words.sequence("active")}
+        assert {f for f in found if see.ACTIVE <= f < see.LACK} == hazards
+        pirates, beaten = words.sequence("pirates"), words.sequence("beaten")
+        if len(pirates) == 2:
+            assert {f - see.BEAT for f in found if see.BEAT <= f < see.FOUGHT} == set(pirates) - set(beaten)
+            assert {f - see.FOUGHT for f in found if see.FOUGHT <= f < see.PAIR} == set(words.sequence("fought"))
+        fights = [line.split() for line in state.board().splitlines() if line.startswith("fight: total")]
+        lack = {f - see.LACK for f in found if see.LACK <= f < see.LEFT_OVER}
+        if fights:
+            made, free = map(int, fights[0][-1].split("/"))
+            short = max(-see.MARGIN, min(see.MARGIN, int(fights[0][4].rstrip(",")) - int(fights[0][2])))
+            assert lack == {see.FREE * (short + see.MARGIN) + max(0, min(see.FREE - 1, free - made))}
+        else:
+            assert not lack
+        assert max(found) < see.SIZE

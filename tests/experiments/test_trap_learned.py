@@ -1,0 +1,37 @@
+"""The study of Trap's learned leaf goes on where it was; the shipped network beats the hand-made leaf."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from leafwise.experiments.trap.curves import curves
+from leafwise.experiments.trap.learned import Config, figures, study
+
+
+def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = Config(parts=("depth",), depths=(4,), games=20, first_seed=920_000, folder=tmp_path)
+    first = study(config)["depth 4 (2 turns), against `reach`"]
+    assert first["share"] > 0.5
+    more = study(replace(config, games=40))["depth 4 (2 turns), against `reach`"]
+    assert more["scores"][:20] == first["scores"]
+    assert len(more["scores"]) == 40
+    assert "| depth 4 (2 turns), against `reach` | 40 |" in (tmp_path / "learned.md").read_text()
+    with pytest.raises(ValueError, match="give another --folder"):
+        study(replace(config, rare=0.1))
+    with pytest.raises(ValueError, match=r"^expected parts among depth, time, course, patience, chance, got 'width'$"):
+        study(replace(config, parts=("width",)))
+
+
+def test_figures_are_of_pairs() -> None:
+    found = figures([1.0, -1.0, 1.0, 1.0, 1.0, 0.0])
+    assert found["share"] == pytest.approx(0.75)
+    assert found["ci_low"] <= 0.75 <= found["ci_high"]
+    assert found["elo"] > 0
+
+
+def test_curves_want_a_run(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"^expected a run of self-play with events, got "):
+        curves(str(tmp_path))

@@ -30,7 +30,7 @@ class Page:
     def __init__(self, path: Path, command: str, models: Sequence[str] = ()) -> None:
         self.path = path
         digests = {model: hashlib.sha256(model_path(model).read_bytes()).hexdigest()[:16] for model in models}
-        self.about = {"command": command, "models": digests}
+        self.about: dict[str, Any] = {"command": command, "models": digests}
         self.results: dict[str, Any] = {}
         if path.exists():
             old = json.loads(path.read_text(encoding="utf-8"))

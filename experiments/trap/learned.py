@@ -85,12 +85,12 @@ def matches(config: Config, part: str) -> Iterator[Match]:
     if part == "depth":
         for depth in config.depths:
             effort = f"depth={depth}"
-            players = [search(config, leaf, effort) for leaf in (config.model, config.rival)]
-            yield Match(f"depth {depth} ({depth / 2:g} turns), against `{config.rival}`", *players, config.games)
+            own, other = (search(config, leaf, effort) for leaf in (config.model, config.rival))
+            yield Match(f"depth {depth} ({depth / 2:g} turns), against `{config.rival}`", own, other, config.games)
     elif part == "time":
         for seconds in config.seconds:
-            players = [search(config, leaf, turn(seconds)) for leaf in (config.model, config.rival)]
-            yield Match(f"{1000 * seconds:g} ms a turn, against `{config.rival}`", *players, config.games)
+            own, other = (search(config, leaf, turn(seconds)) for leaf in (config.model, config.rival))
+            yield Match(f"{1000 * seconds:g} ms a turn, against `{config.rival}`", own, other, config.games)
     elif part == "course":
         own = search(config, config.model, turn(config.course_seconds))
         for name in ("is", "ais", "ocls"):
@@ -103,8 +103,8 @@ def matches(config: Config, part: str) -> Iterator[Match]:
             more = search(config, config.model, turn(seconds))
             yield Match(f"{1000 * seconds:g} ms a turn, against itself with 5 ms", more, less, few)
     elif part == "chance":
-        players = [search(config, config.model, turn(0.02), rare) for rare in (config.rare, 0.0)]
-        yield Match("20 ms a turn, rare landings valued at once, against all searched", *players, few)
+        own, other = (search(config, config.model, turn(0.02), rare) for rare in (config.rare, 0.0))
+        yield Match("20 ms a turn, rare landings valued at once, against all searched", own, other, few)
         for model in ("hit_miss", "full"):
             yield Match(
                 f"`course:is` with chance `{model}`, against `p_only`", f"course:is,chance={model}", "course:is", few

@@ -103,7 +103,10 @@ def test_an_impossible_position_is_refused(shell: Shell, words: tuple[str, ...])
         (("--options", "threads=two"), "expected a number for threads, got 'two'"),
         (("--options", "threads=0"), "expected 1 to 256 threads, got 0"),
         (("--options", "batched=yes"), "expected 0 or 1 for batched, got 'yes'"),
-        (("--options", "batched=1,pruning=1"), "expected batched without pruning, table_mb, width, more threads and rare"),
+        (
+            ("--options", "batched=1,pruning=1"),
+            "expected batched without pruning, table_mb, width, more threads and rare",
+        ),
         (("--options", "depth=2"), "expected depth as --depth, got it in --options"),
         (("--leaf", "rollout:n=none"), "expected a whole number for n, got 'none'"),
         (("--leaf", "rollout:20"), "expected options among n, policy, seed, got '20'"),

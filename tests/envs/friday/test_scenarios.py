@@ -13,9 +13,7 @@ from leafwise.envs.friday.cards import AGING, CARDS, KIND, STARTING
 LEVEL_1 = "aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3"
 
 
-def fight(
-    active: str = "", *, phase: str = "green", life: int = 20, aging: str = LEVEL_1, game=GAME, **words: str | int
-) -> State:
+def fight(active: str = "", *, phase: str = "green", life=20, aging=LEVEL_1, game=GAME, **words: str | int) -> State:
     """Returns a fight against a hazard, or against P3 or the pirate in `fought`, with the other words as given."""
     given: dict[str, str | int] = {"turn": "fight", "phase": phase, "life": life, "free": 1, "active": active}
     given |= {"pirates": "P3,P9"} | words

@@ -206,7 +206,7 @@ def test_the_processor_s_clock() -> None:
         ({"rare": 2.0}, r"^search: expected rare in \[0, 1\], got 2.0$"),
     ):
         with pytest.raises(ValueError, match=message):
-            Search(GAME, GAME.score(), seconds=0.05, **options)  # type: ignore[arg-type]
+            Search(GAME, GAME.score(), seconds=0.05, **options)
 
 
 def test_it_beats_the_course_s_players() -> None:

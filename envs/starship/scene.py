@@ -189,7 +189,7 @@ def footer(ship: Ship, *, seed: bool = True) -> list[tuple[str, str]]:
     """Returns the two lines below a ship, with their colours."""
     s = ship.stats
     name = ship.parameters.preset + (f", seed {ship.seed}" if seed else "")
-    first = f"{name}   price {s['price']:,}   quality {s['quality']:.3f}"
+    first = f"quality {s['quality']:.3f}   {name}   price {s['price']:,}"
     second = f"thrust score {s['thrust_score']}   firepower {s['firepower']}   seats {s['seats']}"
     if ship.reasons:
         return [(first, INK), ("not valid: " + ", ".join(sorted(ship.reasons, key=REASON_NAMES.index)), ALARM)]

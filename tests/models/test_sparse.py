@@ -274,7 +274,7 @@ def test_it_serves_a_search(pruning: bool) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("kind", "tree", "expected kind 'ntuple or ntuple-packed or sparse', got 'tree'"),
+        ("kind", "tree", "expected kind 'ntuple or ntuple-packed or sparse or grid', got 'tree'"),
         ("options", {"n": 7}, "expected a model of variant"),
         ("feature_version", 0, "expected feature version 1, got 0"),
         ("hidden", [16], "expected finite float32"),

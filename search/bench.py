@@ -82,7 +82,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 """Options of `Search` that are measured; all but the cutoff and the width are exact."""
 APPROXIMATE = ("cutoff 0.001", "the same, one value, width 3")
 
-MOST_LEAVES = 1_000_000
+MOST_LEAVES = 200_000
 """Options are measured at the greatest depth whose plain search values fewer leaves."""
 
 
@@ -167,14 +167,17 @@ def early_positions(game: Game, n: int) -> list[State]:
 def bench_threads(game: Game, seconds: float = 0.5, at_least: float = 0.05, threads: int = 2) -> dict[str, float]:
     """Returns how many times as fast as one thread several threads search the start.
 
-    The depth is the first at which one thread takes `at_least` seconds, at most 12. Both are timed in turns, the best of
-    repeats each, so that the load of the machine meets both.
+    The depth is the first at which one thread takes `at_least` seconds; nothing is told of a game that takes less at depth 12.
+    Both are timed in turns, the best of repeats each, so that the load of the machine meets both.
     """
     state, depth = game.new(0), 1
     Search(game, game.score(), depth, nodes=0)(state)  # loads the compiled code
-    while Search(game, game.score(), depth, nodes=0)(state).seconds < at_least and depth < 12:
+    while Search(game, game.score(), depth, nodes=0)(state).seconds < at_least:
         depth += 1
+        if depth > 12:
+            return {}
     searches = [Search(game, game.score(), depth, nodes=0, threads=n) for n in (1, threads)]
+    searches[1](state)  # loads what only threads call
     best = [float("inf")] * 2
     end = perf_counter() + seconds
     while perf_counter() < end or float("inf") in best:
@@ -188,9 +191,9 @@ def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
     For Threes as it is by default, `bench_threes` takes the place of the first.
     """
     standard = game == find_game("threes")
-    rates = bench_threes(seconds=seconds) if standard else bench_depths(game, seconds)
     state = game.parse(POSITIONS["s19"]) if standard else game.new(0)
     depth = measured_depth(game, state)
+    rates = bench_threes(seconds=seconds) if standard else bench_depths(game, seconds, min(depth, 3))
     found = bench_options(game, state, depth, seconds)
     rates |= {f"depth={depth}/{name}": rate for name, rate in found.items()}
     rates |= bench_threads(game, seconds)
@@ -203,11 +206,11 @@ def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
     return rates
 
 
-def bench_depths(game: Game, seconds: float) -> dict[str, float]:
-    """Returns leaves per second at the game's start, at depths 1 to 3."""
+def bench_depths(game: Game, seconds: float, deepest: int) -> dict[str, float]:
+    """Returns leaves per second at the game's start, at depth 1 and deeper."""
     rates = {}
     state = game.new(0)
-    for depth in (1, 2, 3):
+    for depth in range(1, deepest + 1):
         search = Search(game, game.score(), depth, nodes=0)
         leaves = search(state).leaves
         rates[f"{game.default_score}/start/depth={depth}"] = leaves / best_time(partial(search, state), seconds)

@@ -61,13 +61,19 @@ class Record(NamedTuple):
     """Scratch: whether an action was played that the search did not choose."""
 
 
-def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = None, rare: float = 0.0) -> Table:
+def new_table(
+    game: Game, depth: int, seed: int, evaluator: Evaluator | None = None, rare: float = 0.0, nodes: int = 0
+) -> Table:
     """Returns a table for searches up to `depth`, its stream keyed by `seed`.
 
-    In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `rare` is that of `Search`.
+    In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `rare` is that of `Search`, and so is
+    `nodes`, but the limit is that below each action.
     """
-    settings = Settings(depth, rare=rare, ordering=ORDERINGS, table_mb=TABLE_MB if game.players == 2 else 0.0)
+    remember = game.players == 2 or game.decisions_per_depth > 1
+    settings = Settings(depth, rare=rare, nodes=nodes, ordering=ORDERINGS, table_mb=TABLE_MB if remember else 0.0)
     options = settings.options(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
+    cutoff, toll = settings.share(0)
+    options = options._replace(cutoff=cutoff, toll=toll)
     (rows, buffers), (_, other) = (
         make_buffers(game, depth + 1, settings.entries(game), False, options) for _ in range(2)
     )
@@ -151,11 +157,12 @@ def open_game(G, plies, T):
             over = current_player(G.S, HERE, T) == TERMINAL
 
 
-def record_games(G, D, count, depth, plies, epsilon, share, decay, T, earlier):
+def record_games(G, D, count, depth, plies, epsilon, share, decay, own, T, earlier):
     """Plays whole games until `count` positions are recorded, or no room is left for another game; returns how many.
 
     In a `share` of the games one seat is played by `earlier`, whose positions are not recorded. A target is the lambda-return
     (lambda is `decay`) of the root values that follow, the last of which is the outcome; it ends where an action strayed.
+    With `own`, where none strayed, it is that of what the leaf says of the next positions themselves, without a search.
     """
     n = 0
     while n < count and not T.stop[0]:
@@ -178,6 +185,8 @@ def record_games(G, D, count, depth, plies, epsilon, share, decay, T, earlier):
                 n += 1
             apply_action(G.S, HERE, a, HERE, T)
             settle(G.S, G.R, T)
+            if own and player != other and not D.strayed[n - 1]:
+                D.values[n - 1] = leaf_value(G.S, HERE, T)
             player = current_player(G.S, HERE, T)
             G.counts[PLIES] += 1
         if player != TERMINAL:
@@ -276,16 +285,25 @@ def advance(G, rows, after, streams, actions, rewards, signs, plies, T):
         streams[i, 0], streams[i, 1] = G.R[0], G.R[1]
 
 
-def play_alone(G, keys, depth, scores, T):
-    """Plays a game per key in a game for one; writes the returns."""
+def play_alone(G, keys, depth, scores, values, ends, T):
+    """Plays a game per key in a game for one; writes the returns.
+
+    `values` [n] get what the leaf says of each decision, one game after another, as long as there is room; `ends` where a game's
+    values end.
+    """
+    n = 0
     for g in range(keys.shape[0]):
         G.R[0], G.R[1] = keys[g], np.uint64(0)
         open_game(G, 0, T)
         while current_player(G.S, HERE, T) != TERMINAL:
+            if n < values.shape[0]:
+                values[n] = leaf_value(G.S, HERE, T)
+                n += 1
             best_action(G, G.B, depth, T)
             apply_action(G.S, HERE, G.chosen[0], HERE, T)
             settle(G.S, G.R, T)
         scores[g] = returns(G.S, HERE, T)
+        ends[g] = n
 
 
 def kernels(game: Game, evaluator: Evaluator) -> SimpleNamespace:
@@ -293,12 +311,13 @@ def kernels(game: Game, evaluator: Evaluator) -> SimpleNamespace:
     fixed = "_".join(str(v) for v in constants(game, evaluator).values())
     found = compiled_search(game, evaluator)
     search = found.alpha_beta if game.players == 2 else found.depth_first
-    return _compiled(game.variant(**game.defaults), search, f"{game.name}_{evaluator.compiled.__qualname__}_{fixed}")
+    name = f"{game.name}_{evaluator.compiled.__qualname__}_{fixed}"
+    return _compiled(game.variant(**game.defaults), search, found.leaf_value, name)
 
 
 @functools.cache
-def _compiled(game: Game, search: Callable[..., Any], name: str) -> SimpleNamespace:
-    scope: dict[str, Any] = {**game.rules.injected(), "search": search}
+def _compiled(game: Game, search: Callable[..., Any], leaf_value: Callable[..., Any], name: str) -> SimpleNamespace:
+    scope: dict[str, Any] = {**game.rules.injected(), "search": search, "leaf_value": leaf_value}
     scope["considered"] = scope.get("candidates", scope["legal_actions"])
     if game.players == 1:
         scope["search"] = specialise(unpruned, name, {"depth_first": search}, game.room, inline=True)

@@ -53,6 +53,7 @@ GAME = Game(
     svg=lambda row, T: draw.draw(row, T).svg(),
     rgb=lambda row, T: draw.draw(row, T).rgb(),
     defaults=tables.DEFAULTS,
+    rule_options=tuple(tables.DEFAULTS),
     check=tables.check,
     scores=scores.SCORES,
     default_score="pirates",

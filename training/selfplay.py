@@ -88,6 +88,10 @@ class Config(Options):
     """Easier variants that the first iterations are played in instead."""
     eased: int = 2
     """Iterations played in those; over as many more they give way to the others one by one."""
+    credit: float = 0.0
+    """Share of how far a lost game got that counts as its outcome at the beginning, where wins are rare, in games for one."""
+    credited: int = 20
+    """Iterations over which that falls to 0."""
     start: str = ""
     """Model whose weights training starts from: a shipped model's name, a run folder or a file (default: random ones)."""
     decay: float = 0.7
@@ -115,7 +119,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "rate": (1e-9, 1), "final_rate": (1e-9, 1), "depth": (1, 8), "rare": (0, 1), "guided": (1, 1e6),
     "guide_depth": (0, 8), "match_depth": (1, 8), "rung_pairs": (1, 10_000), "decay": (0, 1), "epsilon": (0, 1),
     "plies": (0, 200), "earlier": (0, 1), "pool": (1, 100),
-    "nodes": (0, 1e9), "eased": (0, 1e6),
+    "nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1), "credited": (1, 1e6),
 }  # fmt: skip
 
 
@@ -246,8 +250,8 @@ class SelfPlay(Climber):
                 T, other = self.tables(self.newest, game), self.tables(earlier, game)
                 alone = (config.epsilon, 0.0 if self.solo else config.earlier, config.decay)
                 run, depth = self.kernels.record_games, config.depth
-            own = self.own and not guided
-            n = run(table, self.record, count, depth, config.plies, *alone, own, T, other)
+            own, credit = self.own and not guided, config.credit * max(0.0, 1 - self.done / max(config.credited, 1))
+            n = run(table, self.record, count, depth, config.plies, *alone, own, credit, T, other)
             places = (self.next + np.arange(n)) % config.replay
             self.rows[places], self.targets[places] = self.record.rows[:n], self.record.targets[:n]
             self.places[places] = place

@@ -34,6 +34,7 @@ GAME = Game(
         observe=features.observe,
         action_cost=rules.action_cost,
         candidates=candidates.candidates,
+        progress=scores.how_far,
     ),
     make_tables=tables.make_tables,
     width=layout.WIDTH,

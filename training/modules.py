@@ -43,7 +43,9 @@ class SparseModule(nn.Module):
         there = features != self.embedding.padding_idx
         ends = torch.cumsum(there.sum(dim=1), dim=0)
         starts = torch.cat([ends.new_zeros(1), ends[:-1]])
-        x = self.embedding(features[there], starts) + self.bias  # half the time of a sum over all, where many are padding
+        x = (
+            self.embedding(features[there], starts) + self.bias
+        )  # half the time of a sum over all, where many are padding
         for layer in self.linear_layers:
             x = layer(torch.relu(x))
         return x

@@ -76,7 +76,7 @@ def copy_row(S, i, j):
         S[j, w] = S[i, w]
 
 
-DEFAULTS = (unit_cost, no_chance_outcomes, no_sample, no_stage, row_hash, same_row, same_action)
+DEFAULTS = (unit_cost, no_chance_outcomes, no_sample, no_stage, no_progress, row_hash, same_row, same_action)
 """Plain functions; a `Game` compiles its own copies, so that nothing of a game gets into another's cache."""
 
 

@@ -227,9 +227,9 @@ def lines(found: dict[str, Any], config: Config) -> list[str]:
         "# Friday: what the trained network tells players",
         "",
         f"{found['games']} games at level {config.level} with seeds from {FIRST_SEED:,} on, a search of depth {config.depth} with",
-        f"the network at its leaves: {found['wins'] / found['games']:.1%} won ({low:.1%} to {high:.1%}). The network is asked about the",
-        f"{found['positions']:,} positions between their fights. It tells what wins with its own play; other play may want other",
-        "cards. One game, step by step: [insight_game.md](insight_game.md).",
+        f"the network at its leaves: {found['wins'] / found['games']:.1%} won ({low:.1%} to {high:.1%}).",
+        f"It is asked about the {found['positions']:,} positions between their fights. It tells what wins with its own",
+        "play; other play may want other cards. One game, step by step: [insight_game.md](insight_game.md).",
         "",
         "![Tables of this page as pictures](insight.png)",
         "",
@@ -255,13 +255,17 @@ def lines(found: dict[str, Any], config: Config) -> list[str]:
                 f"| {r['positions']:,} |"
             )
         text.append("")
-        best_of |= {now: r["gain"] for r in here if r["card"] == "S1"}
+        best_of[now] = next((r["gain"] for r in here if r["card"] == "S1"), 0.0)
     text += [
         "## What a life is worth",
         "",
-        "Points of percent that one more life adds, and how many removals of a distracted card (S1)",
+        "Points of percent that one more life adds, and how many removals of a distracted card",
     ]
-    text += ["that is in the same phase.", "", "| phase | life | chance grows by | in removals of S1 | positions |"]
+    text += [
+        "(S1) that is in the same phase.",
+        "",
+        "| phase | life | chance grows by | in removals of S1 | positions |",
+    ]
     text.append("|---|---:|---:|---:|---:|")
     for r in found["lives"]:
         price = best_of.get(r["phase"], 0.0)

@@ -102,7 +102,7 @@ class Plan(NamedTuple):
 
     def play(self, config: Config) -> dict[str, Any]:
         """Plays the games."""
-        amount = int(self.kind.strip("dephtms "))
+        amount = int("".join(filter(str.isdigit, self.kind)))
         if self.kind.startswith("depth"):
             return at_depth(self.name, config.model, self.level, amount, self.games, config.nodes)
         return at_clock(self.name, config.model, self.level, amount, self.games)

@@ -19,8 +19,8 @@ ROUNDED = 1 - 1e-9
 """What rounding leaves of a toll at least."""
 TABLE_MB = 16.0
 """Size of the table where it pays and nothing else is said: where pruning is on, or an action can cost no depth."""
-LEAF_ENTRIES = 1 << 12
-"""Most leaves that are remembered beside a table."""
+LEAF_ENTRIES, DEAR_LEAF_ENTRIES = 1 << 12, 1 << 14
+"""Most leaves that are remembered beside a table, of cheap and of dear ones."""
 CLOCKS = ("wall", "cpu")
 ORDERINGS = ("table", "values", "killers")
 TABLE_FROM = 2
@@ -134,13 +134,15 @@ class Settings:
         )
 
 
-def make_buffers(game: Game, depth: int, entries: int, whole_rows: bool, options: Options) -> tuple[Any, Buffers]:
-    """Returns the rows and the other memory of one search thread."""
+def make_buffers(
+    game: Game, depth: int, entries: int, whole_rows: bool, options: Options, dear: bool = False
+) -> tuple[Any, Buffers]:
+    """Returns the rows and the other memory of one search thread, whose leaves may be `dear`."""
     levels = depth * game.decisions_per_depth + 1
     n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
     frames = (levels + 1) * (1 + game.max_stages)
     table = np.zeros((entries, ENTRY_BYTES // 8), dtype=np.uint64)
-    leaves = np.zeros((min(entries, LEAF_ENTRIES), 2), dtype=np.uint64)
+    leaves = np.zeros((min(entries, DEAR_LEAF_ENTRIES if dear else LEAF_ENTRIES), 2), dtype=np.uint64)
     return game.rows(n), Buffers(
         P=np.zeros(n),
         A=np.zeros((frames, game.max_actions), dtype=np.int64),
@@ -150,6 +152,7 @@ def make_buffers(game: Game, depth: int, entries: int, whole_rows: bool, options
         between=np.zeros((n, 2)),
         killers=np.full((MAX_DEPTH + 1, 2), -1, dtype=np.int64),
         counts=np.zeros(COUNTS, dtype=np.int64),
+        deadline=np.zeros(2, dtype=np.int64),
         table=table,
         proven=table.view(np.float64),
         leaves=leaves,

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.clock import is_late
 from leafwise.envs.core.evaluator import Evaluator, nothing_to_fetch
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import specialise
@@ -152,7 +153,8 @@ def depth_first(S, B, i, top, depth, T):
 def arrive(S, B, f, row, top, left, reach, T):
     """Returns who acts at a row and its value: LEAF and the value, CHANCE with frame f opened, or a player.
 
-    Decisions less probable than the cutoff are leaves, and are counted. GIVEN_UP: the stop byte is set, or there are no rows left.
+    Decisions less probable than the cutoff are leaves, and are counted. GIVEN_UP: the stop byte is set, the time
+    is up, or there are no rows left.
     """
     player = current_player(S, row, T)
     if player == TERMINAL:
@@ -171,7 +173,7 @@ def arrive(S, B, f, row, top, left, reach, T):
         open_frame(B, f, top, top + n, left, row, top + n, AVERAGE, reach)
         return CHANCE, 0.0
     B.counts[NODES] += 1
-    if B.counts[NODES] & POLL == 0 and T.stop[0]:
+    if B.counts[NODES] & POLL == 0 and (T.stop[0] or is_late(B.deadline)):
         B.counts[FAILED] = STOPPED
     if B.counts[FAILED]:
         return GIVEN_UP, 0.0

@@ -63,6 +63,7 @@ class Search:
         threads: int = 1,
         clock: str = "wall",
         whole_rows: bool = False,
+        symmetric: bool = False,
     ) -> None:
         """Compiles the search, or finds it in the cache.
 
@@ -97,6 +98,9 @@ class Search:
                 an evaluator that has no compiled value).
             threads: share the root actions among so many threads, each with memory of its own (exact).
             clock: what `seconds` are, "wall" time or "cpu" time of the thread that searches, for measurements on a busy machine.
+            symmetric: positions that a symmetry of the board turns into each other share an entry of the table of a search that prunes
+                (exact for leaves that value them alike, as networks do not; off by default, since finding the common form costs
+                more than it saves).
             whole_rows: the table compares whole positions instead of trusting 93 bits of hashes; for tests.
 
         Raises ValueError for options out of range, or an evaluator of another game.
@@ -120,6 +124,7 @@ class Search:
             threads=threads,
             clock=clock,
             whole_rows=whole_rows,
+            symmetric=symmetric,
         )
         self.settings.check()
         if depth is None:

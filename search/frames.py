@@ -106,6 +106,8 @@ class Options(NamedTuple):
     """Outcomes less probable than this are valued at once, by the leaf (approximate; alpha-beta alone)."""
     width: int
     """Most actions searched at a decision with two or more decisions to go (approximate)."""
+    symmetric: bool
+    """Whether symmetric decisions share an entry of the table; alpha-beta alone."""
 
 
 @jit(inline=True)

@@ -51,6 +51,7 @@ class Settings:
     threads: int = 1
     clock: str = "wall"
     whole_rows: bool = False
+    symmetric: bool = False
 
     def check(self) -> None:
         """Raises ValueError for what no search can do."""
@@ -85,6 +86,8 @@ class Settings:
             raise ValueError(
                 f"search: expected batched without pruning, table_mb, width, more threads and rare, got {got}"
             )
+        if self.symmetric and self.whole_rows:
+            raise ValueError("search: expected symmetric or whole_rows, got both")
         for name in self.ordering:
             if name not in ORDERINGS:
                 raise ValueError(f"search: expected an ordering among {', '.join(ORDERINGS)}, got {name!r}")
@@ -131,6 +134,7 @@ class Settings:
             probe_from=PROBE_FROM if self.star2 else NEVER,
             rare=float(self.rare),
             width=self.width or NEVER,
+            symmetric=self.symmetric,
         )
 
 

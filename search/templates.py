@@ -19,7 +19,7 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL
 from leafwise.envs.core.stream import mix
-from leafwise.search.alpha_beta import alpha_beta, last_step, settle_rare
+from leafwise.search.alpha_beta import alpha_beta, last_step, settle_rare, write_canonical
 from leafwise.search.frames import (
     AVERAGE,
     BEST,
@@ -258,6 +258,8 @@ def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
         fetch = evaluator.fetch or specialise(nothing_to_fetch, name, {}, room, inline=True)
         scope = {**game.rules.injected(), "value": value, "fetch": fetch, **fixed}
         scope["legal_actions"] = scope.get("candidates", scope["legal_actions"])  # a search may consider fewer
+        scope["SYMMETRIES"] = game.symmetries
+        scope["write_canonical"] = specialise(write_canonical, f"{game.name}_{game.symmetries}", scope, game.room)
         for helper in (finished_value, is_leaf, leaf_value, seen_value, arrive, settle_rare, last_step):
             scope[helper.__name__] = specialise(helper, name, scope, room, inline=True)
         for template in (depth_first, alpha_beta, search_root):

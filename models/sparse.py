@@ -300,5 +300,6 @@ class SparseNetwork:
             low=-1.0 if two else None,
             high=1.0 if two else None,
             scratch=("seen", "features", "hidden", "legal"),
+            dear=True,
             batch=self.batch,
         )

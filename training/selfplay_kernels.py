@@ -69,7 +69,8 @@ def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = N
     settings = Settings(depth, rare=rare, ordering=ORDERINGS, table_mb=TABLE_MB if game.players == 2 else 0.0)
     options = settings.options(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
     (rows, buffers), (_, other) = (
-        make_buffers(game, depth + 1, settings.entries(game), False, options) for _ in range(2)
+        make_buffers(game, depth + 1, settings.entries(game), False, options, evaluator is not None and evaluator.dear)
+        for _ in range(2)
     )
     return Table(
         S=rows,

@@ -76,7 +76,8 @@ def new_table(
     cutoff, toll = settings.share(0)
     options = options._replace(cutoff=cutoff, toll=toll)
     (rows, buffers), (_, other) = (
-        make_buffers(game, depth + 1, settings.entries(game), False, options) for _ in range(2)
+        make_buffers(game, depth + 1, settings.entries(game), False, options, evaluator is not None and evaluator.dear)
+        for _ in range(2)
     )
     return Table(
         S=rows,

@@ -282,10 +282,10 @@ class Learner:
     def step(self) -> dict[str, float]:
         """Learns for one interval, and now and then evaluates; returns what is logged."""
         before = self.counted()
-        start = time.perf_counter()
+        start, begun = time.perf_counter(), time.process_time()
         self.play()
         spent = time.perf_counter() - start
-        self.seconds += spent
+        self.seconds += time.process_time() - begun  # of all actors
         self.entries += 1
         if self.config.average:
             self.take_average()

@@ -10,6 +10,8 @@ from leafwise.training.recipes import with_recipe
 
 METHODS = {name: f"leafwise.training.{name}" for name in ("td", "selfplay", "dqn", "ppo", "builds")}
 """Training methods and their modules."""
+OWN_MODULES = {("starship", "ppo"): "leafwise.training.placing"}
+"""Where a method of a game differs from that of the others."""
 OWN_METHODS = {"starship": "builds"}
 """The method of games where it is not td, unless another is named."""
 USAGE = """usage: leafwise train GAME [--method METHOD] [OPTIONS]
@@ -61,5 +63,5 @@ def main(arguments: list[str]) -> int:
             rest = ["--game", named, "--help"]
     elif "-h" not in rest and "--help" not in rest:
         fail(f"expected a game among {', '.join(games())}, got {rest[0] if rest else 'nothing'!r}")
-    status: int = importlib.import_module(METHODS[method]).main(rest)
+    status: int = importlib.import_module(OWN_MODULES.get((named, method), METHODS[method])).main(rest)
     return status

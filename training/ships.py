@@ -136,7 +136,11 @@ def compared(game: Game, rows: NDArray[np.uint16], bar: NDArray[np.float64]) -> 
     low, high = bootstrap_interval(quality)
     valid = quality > 0
     logged: dict[str, Any] = {"eval/score_mean": float(quality.mean()), "eval/score_ci_low": low}
-    logged |= {"eval/score_ci_high": high, "eval/gain": float((quality - bar).mean()), "eval/valid": float(valid.mean())}
+    logged |= {
+        "eval/score_ci_high": high,
+        "eval/gain": float((quality - bar).mean()),
+        "eval/valid": float(valid.mean()),
+    }
     if valid.any():
         logged |= {f"eval/{name}": float(x) for name, x in zip(TERMS, terms[valid].mean(axis=0), strict=True)}
     logged["ships"] = np.asarray(gallery([ship_at(row, game.tables()) for row in rows[:PICTURED]], 4, 0.4))

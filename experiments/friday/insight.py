@@ -191,18 +191,18 @@ def insight(config: Config) -> dict[str, Any]:
             "won": wins / max(len(here), 1), "ci_low": low, "ci_high": high, "reached": len(reached),
             "won_there": sum(g["won"] for g in reached) / max(len(reached), 1),
         })  # fmt: skip
-    won = [v for v, g in zip(told, games, strict=True) if g["won"]]
-    lost = [v for v, g in zip(told, games, strict=True) if not g["won"]]
+    winners = [v for v, g in zip(told, games, strict=True) if g["won"]]
+    losers = [v for v, g in zip(told, games, strict=True) if not g["won"]]
     return {
         "games": len(games),
-        "wins": len(won),
+        "wins": len(winners),
         "positions": len(between),
         "removals": removals(ask, between),
         "lives": lives(ask, between, int(game.tables().max_life)),
         "pirates": pirates,
         "pairs": [[None if np.isnan(x) else float(x) for x in row] for row in chances],
-        "course": {name: curve(v) for name, v in (("won", won), ("lost", lost)) if v},
-        "examples": [[round(float(x), 4) for x in v] for v in (*won[:3], *lost[:3])],
+        "course": {name: curve(v) for name, v in (("won", winners), ("lost", losers)) if v},
+        "examples": [[round(float(x), 4) for x in v] for v in (*winners[:3], *losers[:3])],
     }
 
 

@@ -185,7 +185,8 @@ def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> li
 
 def apart(results: dict[str, Any], names: tuple[str, ...], kind: str) -> str:
     """Says at which levels the learned leaf's interval lies above those of all others."""
-    yes, no = [], []
+    yes: list[str] = []
+    no: list[str] = []
     for level in LEVELS:
         own = results[f"{kind}, level {level}, learned"]
         best = max(results[f"{kind}, level {level}, {name}"]["ci_high"] for name in names if name != "learned")

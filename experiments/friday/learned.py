@@ -33,15 +33,15 @@ class Config:
 
     model: str = "friday"
     """Shipped model, run folder or file."""
-    games: tuple[int, int] = (2000, 500)
+    games: tuple[int, int] = (2000, 200)
     """Games a level at depth 1 and 2 of the learned leaf."""
-    pirates: tuple[int, int] = (2000, 500)
+    pirates: tuple[int, int] = (2000, 300)
     """The same of `pirates`, the only hand-made leaf that wins."""
     others: int = 500
     """The same of the others, at both depths."""
-    timed: tuple[int, int] = (200, 40)
+    timed: tuple[int, int] = (100, 20)
     """Games a level at 1 and at 10 ms a decision of the learned leaf."""
-    timed_by_hand: tuple[int, int] = (100, 40)
+    timed_by_hand: tuple[int, int] = (100, 20)
     """The same of the hand-made ones."""
     by_hand: bool = False
     """Play only the games of the hand-made leaves."""

@@ -43,7 +43,7 @@ class Config:
 
     model: str = "friday"
     """Shipped model, run folder or file."""
-    games: int = 300
+    games: int = 200
     """Games that it plays."""
     level: int = 1
     """Level."""

@@ -34,13 +34,13 @@ class Config:
 
     model: str = "friday"
     """Shipped model, run folder or file."""
-    games: tuple[int, int] = (2000, 200)
+    games: tuple[int, int] = (2000, 75)
     """Games a level at depth 1 and 2 of the learned leaf."""
     pirates: tuple[int, int] = (2000, 300)
     """The same of `pirates`, the only hand-made leaf that wins."""
     others: int = 500
     """The same of the others, at both depths."""
-    timed: tuple[int, int] = (100, 20)
+    timed: tuple[int, int] = (100, 10)
     """Games a level at 1 and at 10 ms a decision of the learned leaf."""
     timed_by_hand: tuple[int, int] = (100, 20)
     """The same of the hand-made ones."""
@@ -206,10 +206,18 @@ def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> li
                 f"Level {level}, {kind}, {found['games']:,} games: calibration error {found['calibration_error']:.3f}.",
                 "",
             ]
+    text += [f"All levels together, {kind}: {pooled(results, kind):.3f}." for kind in KINDS[:2]] + [""]
     found = results["depth 1, level 1, learned"]
     text += ["Level 1, depth 1:", "", "| decisions | mean chance told | won |", "|---|---|---|"]
     text += [f"| {t['decisions']:,} | {t['chance']:.3f} | {t['won']:.3f} |" for t in found["tenths"]]
     return [*text, ""]
+
+
+def pooled(results: dict[str, Any], kind: str) -> float:
+    """Returns the calibration error of the learned leaf over all levels."""
+    found = [results[f"{kind}, level {level}, learned"] for level in LEVELS]
+    error: float = together([{**f, "wins": 0, "decisions": 0} for f in found])["calibration_error"]
+    return error
 
 
 def apart(results: dict[str, Any], names: tuple[str, ...], kind: str) -> str:

@@ -1,0 +1,44 @@
+"""The study of Friday's learned leaf: figures of parts are those of the whole, a page says where intervals lie apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from leafwise.envs.friday import GAME
+from leafwise.experiments.friday.insight import in_words
+from leafwise.experiments.friday.learned import LEVELS, apart, together
+from leafwise.training.solo import calibration
+
+
+def test_figures_of_parts_are_those_of_the_whole() -> None:
+    rng = np.random.default_rng(1)
+    values = rng.random(400)
+    won = (rng.random(400) < values**2).astype(float)
+    parts = [
+        {"games": 2, "wins": w, "decisions": 100.0, "ms": ms, "tenths": calibration(values[here], won[here])[1]}
+        for w, ms, here in ((1, 1.0, slice(0, 200)), (2, 3.0, slice(200, 400)))
+    ]
+    found, (error, tenths) = together(parts), calibration(values, won)
+    assert (found["games"], found["mean"], found["ms"]) == (4, 0.75, 2.0)
+    assert found["calibration_error"] == pytest.approx(error)
+    assert [t["decisions"] for t in found["tenths"]] == [t["decisions"] for t in tenths]
+
+
+def test_it_tells_where_intervals_lie_apart() -> None:
+    results = {}
+    for level in LEVELS:
+        results[f"1 ms, level {level}, learned"] = {"ci_low": 0.1 * level}
+        results[f"1 ms, level {level}, pirates"] = {"ci_high": 0.25}
+    told = apart(results, ("learned", "pirates"), "1 ms")
+    assert told == "The learned leaf's interval lies above all others at level 3, 4, not at level 1, 2."
+
+
+def test_actions_in_words() -> None:
+    state = GAME.parse(
+        "turn=fight phase=green life=20 pirates=P1,P2 stack=S2*3,S4 aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3 active=E1 "
+        "left=S1,W8 free=2"
+    )
+    assert {in_words(state, GAME.actions[a]) for a in state.legal_actions} == {
+        "draw for life", "end the fight", "use W8 realization (0)"
+    }  # fmt: skip

@@ -47,25 +47,25 @@ def test_a_run_that_was_cut_ends_as_one_that_was_not(run: Path, tmp_path: Path) 
 
 
 def test_it_learns_where_reward_is_paid(tmp_path: Path) -> None:
-    """Where only places in the upper half of the grid pay, it places there more often than at first."""
+    """Where only places in the left half of the grid pay, it places there more often than at first."""
     import torch
 
     learner = Placing(
-        Config(run=str(tmp_path / "x"), **{**SMALL, "rate": 0.02, "epochs": 4, "entropy": 0.0, "gamma": 0.0})
+        Config(run=str(tmp_path / "x"), **{**SMALL, "rate": 0.01, "epochs": 4, "entropy": 0.0, "gamma": 0.0})
     )
     paid, venv = [], learner.model.env.venv.venv  # under the monitor and the scale
     wait = venv.step_wait
 
     def pay() -> Any:
         obs, _, dones, infos = wait()
-        reward = (np.asarray(venv._actions) // 24 % 24 < 12).astype(np.float32) / 10
+        reward = (np.asarray(venv._actions) % 24 < 12).astype(np.float32) / 10
         paid.append(reward.mean() * 10)
         return obs, reward, dones, infos
 
     venv.step_wait = pay
     torch.manual_seed(1)
     told = [learner.step() for _ in range(8)]
-    assert np.mean(paid[-96:]) > np.mean(paid[:64]) + 0.07
+    assert np.mean(paid[-96:]) > np.mean(paid[:64]) + 0.1
     assert {"train/value_loss", "train/entropy_loss", "time/fps", "rollout/ep_len_mean"} <= told[-1].keys()
 
 

@@ -22,7 +22,7 @@ from leafwise.search.players import Player, RandomPlayer, player
 
 NOISE = 0.005
 """Standard deviation of the noise, in quality, that makes one ship differ from the next."""
-LEARNED = "valid:4:build:learned"
+LEARNED = "valid:16:build:learned"
 
 Build = Callable[[int], State]
 """seed -> the finished ship."""
@@ -34,8 +34,8 @@ def builder(text: str, game: Game) -> Build:
     `hand`, `random`, `policy:RUN` (what `--method ppo` learned), `rollout:4` (one decision ahead, each place worth the mean
     of 4 ships finished by hand), or any player of `leafwise eval`, such as `build:hopeful,depth=1`. `best:16` is the best of
     so many hand-made ships, `best:4:build:learned` the best of so many that a search builds, each after the first with some
-    noise in its values: both may try all requests beforehand. `valid:4:build:learned` builds again in that way only while
-    the ship is not valid, as the generator does; `learned` is short for that.
+    noise in its values: both may try all requests beforehand. `valid:16:build:learned` builds again in that way only while
+    the ship is not valid, with more noise each time, as the generator does; `learned` is short for that.
     """
     if best := re.fullmatch(r"best:([1-9][0-9]{0,5})", text):
         return lambda seed: hand_made_ships(game, seed, int(best[1]))[1]
@@ -71,7 +71,7 @@ class Tries:
     def __call__(self, seed: int) -> State:
         best = None
         for k in range(self.most):
-            self.ahead.vary(NOISE if k else 0.0, seed + (k << 32))
+            self.ahead.vary(NOISE * k if self.until_valid else NOISE * min(k, 1), seed + (k << 32))
             state = play(self.game, self.ahead, seed)
             if best is None or state.returns > best.returns:
                 best = state

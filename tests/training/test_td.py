@@ -45,9 +45,9 @@ def test_it_learns_to_beat_the_hand_made_leaf(run):
 
 def test_compiled_games_equal_the_players_games(run):
     network = load_network(run / "model.safetensors", GAME)
-    for depth, seed in ((1, 20_000), (2, 20_003)):
-        played = play_games(network, depth, seed, 3, threads=2)
-        evaluation = evaluate(GAME, f'search:"{run}",depth={depth}', 3, seed)
+    for depth, seed, cutoff in ((1, 20_000, 0.0), (2, 20_003, 0.0), (2, 20_003, 0.02)):
+        played = play_games(network, depth, seed, 3, cutoff=cutoff, threads=2)
+        evaluation = evaluate(GAME, f'search:"{run}",depth={depth},cutoff={cutoff}', 3, seed)
         assert np.array_equal(evaluation.scores, played.scores)
         assert np.array_equal(evaluation.best_cells, played.ranks)
         assert evaluation.moves == played.moves

@@ -141,11 +141,11 @@ class Search:
             compiled = compiled_search(game, evaluator)
             self._plain = compiled.depth_first if not self._prunes and width is None and not rare else None
             self._windowed, self._root_search = compiled.alpha_beta, compiled.search_root
-        self._needs_alarm = self.settings.batched or evaluator.slow or not clocks.READABLE  # else the search reads the clock
+        self._needs_alarm = (
+            self.settings.batched or evaluator.slow or not clocks.READABLE
+        )  # else the search reads the clock
         options = self.settings.options(game, *bounds(game, evaluator))
-        self._S, self._B = make_buffers(
-            game, depth, self.settings.entries(game), whole_rows, options, evaluator.dear
-        )
+        self._S, self._B = make_buffers(game, depth, self.settings.entries(game), whole_rows, options, evaluator.dear)
         alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
         self._crew = [self] + [Search(game, evaluator, **alone) for _ in range(threads - 1)]
 

@@ -37,6 +37,11 @@ def builder(text: str, game: Game) -> Build:
         return lambda seed: play(game, HandBuilder(seed), seed)
     if text == "random":
         return lambda seed: play(game, RandomPlayer(seed), seed)
+    if policy := re.fullmatch(r"policy:(.+)", text):
+        from leafwise.training.placing import policy_builder
+
+        learned = policy_builder(game, policy[1])
+        return lambda seed: play(game, learned, seed)
     if rollout := re.fullmatch(r"rollout:([1-9][0-9]{0,3})", text):
         ahead: Player = LookAhead(game, bound_values(game, hand_rollout(game, int(rollout[1]))), text, depth=1)
     else:

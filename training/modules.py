@@ -40,7 +40,7 @@ class SparseModule(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """Returns the outputs [n, outputs] before tanh or scale, for int64 features [n, most] as `describe` gives them."""
-        there = features != self.embedding.padding_idx
+        there = features.ne(len(self.network.weights.embedding) - 1)
         ends = torch.cumsum(there.sum(dim=1), dim=0)
         starts = torch.cat([ends.new_zeros(1), ends[:-1]])
         x = (

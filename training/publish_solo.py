@@ -38,7 +38,7 @@ class Config:
     """Folder for the model and its card; the files take the name of the game's Gymnasium id."""
     variants: tuple[str, ...] = ("level=1", "level=2", "level=3", "level=4")
     """Variants that it plays."""
-    games: tuple[int, ...] = (2000, 300)
+    games: tuple[int, ...] = (300, 50)
     """Final games in each of them at search depth 1, 2."""
     nodes: int = 50
     """Most decisions that a search looks at below each action."""

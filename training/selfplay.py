@@ -232,25 +232,25 @@ class SelfPlay(Climber):
         """Records games of the newest network, some against an earlier best; returns what is logged."""
         config = self.config
         start, total = time.perf_counter(), 0
-        guided = self.guide_kernels is not None and self.done < config.guided
-        table = self.guide_table if guided else self.table
+        guide = self.guide_kernels if self.done < config.guided else None
+        table = self.guide_table if guide else self.table
         table.counts[:] = 0
         earlier = self.newest
-        if not guided and not self.solo:
+        if not guide and not self.solo:
             earlier = self.ladder.pool[int(uniform(self.table.R) * len(self.ladder.pool))]
         which = self.played()
         for place in which:
             forget(table)
             game, count = self.variants[place], -(-config.positions // len(which))
-            if guided:
+            if guide:
                 T = other = game.tables(self.guide, config.guide_candidates or config.candidates or None)
                 alone = (0.0, 0.0, 1.0) if self.solo else (config.epsilon, 0.0, config.decay)
-                run, depth = self.guide_kernels.record_games, config.guide_depth or config.depth
+                run, depth = guide.record_games, config.guide_depth or config.depth
             else:
                 T, other = self.tables(self.newest, game), self.tables(earlier, game)
                 alone = (config.epsilon, 0.0 if self.solo else config.earlier, config.decay)
                 run, depth = self.kernels.record_games, config.depth
-            own, credit = self.own and not guided, config.credit * max(0.0, 1 - self.done / max(config.credited, 1))
+            own, credit = self.own and not guide, config.credit * max(0.0, 1 - self.done / max(config.credited, 1))
             n = run(table, self.record, count, depth, config.plies, *alone, own, credit, T, other)
             places = (self.next + np.arange(n)) % config.replay
             self.rows[places], self.targets[places] = self.record.rows[:n], self.record.targets[:n]

@@ -191,18 +191,18 @@ def insight(config: Config) -> dict[str, Any]:
             "won": wins / max(len(here), 1), "ci_low": low, "ci_high": high, "reached": len(reached),
             "won_there": sum(g["won"] for g in reached) / max(len(reached), 1),
         })  # fmt: skip
-    won = [v for v, g in zip(told, games, strict=True) if g["won"]]
-    lost = [v for v, g in zip(told, games, strict=True) if not g["won"]]
+    winners = [v for v, g in zip(told, games, strict=True) if g["won"]]
+    losers = [v for v, g in zip(told, games, strict=True) if not g["won"]]
     return {
         "games": len(games),
-        "wins": len(won),
+        "wins": len(winners),
         "positions": len(between),
         "removals": removals(ask, between),
         "lives": lives(ask, between, int(game.tables().max_life)),
         "pirates": pirates,
         "pairs": [[None if np.isnan(x) else float(x) for x in row] for row in chances],
-        "course": {name: curve(v) for name, v in (("won", won), ("lost", lost)) if v},
-        "examples": [[round(float(x), 4) for x in v] for v in (*won[:3], *lost[:3])],
+        "course": {name: curve(v) for name, v in (("won", winners), ("lost", losers)) if v},
+        "examples": [[round(float(x), 4) for x in v] for v in (*winners[:3], *losers[:3])],
     }
 
 
@@ -227,9 +227,9 @@ def lines(found: dict[str, Any], config: Config) -> list[str]:
         "# Friday: what the trained network tells players",
         "",
         f"{found['games']} games at level {config.level} with seeds from {FIRST_SEED:,} on, a search of depth {config.depth} with",
-        f"the network at its leaves: {found['wins'] / found['games']:.1%} won ({low:.1%} to {high:.1%}). The network is asked about the",
-        f"{found['positions']:,} positions between their fights. It tells what wins with its own play; other play may want other",
-        "cards. One game, step by step: [insight_game.md](insight_game.md).",
+        f"the network at its leaves: {found['wins'] / found['games']:.1%} won ({low:.1%} to {high:.1%}).",
+        f"It is asked about the {found['positions']:,} positions between their fights. It tells what wins with its own",
+        "play; other play may want other cards. One game, step by step: [insight_game.md](insight_game.md).",
         "",
         "![Tables of this page as pictures](insight.png)",
         "",
@@ -255,13 +255,17 @@ def lines(found: dict[str, Any], config: Config) -> list[str]:
                 f"| {r['positions']:,} |"
             )
         text.append("")
-        best_of |= {now: r["gain"] for r in here if r["card"] == "S1"}
+        best_of[now] = next((r["gain"] for r in here if r["card"] == "S1"), 0.0)
     text += [
         "## What a life is worth",
         "",
-        "Points of percent that one more life adds, and how many removals of a distracted card (S1)",
+        "Points of percent that one more life adds, and how many removals of a distracted card",
     ]
-    text += ["that is in the same phase.", "", "| phase | life | chance grows by | in removals of S1 | positions |"]
+    text += [
+        "(S1) that is in the same phase.",
+        "",
+        "| phase | life | chance grows by | in removals of S1 | positions |",
+    ]
     text.append("|---|---:|---:|---:|---:|")
     for r in found["lives"]:
         price = best_of.get(r["phase"], 0.0)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.friday.scores import NAMES
@@ -22,8 +23,8 @@ from leafwise.training.elo import share_interval
 from leafwise.training.solo import calibration, play_solo
 
 LEVELS = (1, 2, 3, 4)
-CLOCKS = (1, 10)
-"""Milliseconds a decision."""
+KINDS = ("depth 1", "depth 2", "1 ms", "10 ms")
+"""Limits of a search."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +33,18 @@ class Config:
 
     model: str = "friday"
     """Shipped model, run folder or file."""
-    games: tuple[int, int] = (2000, 2000)
-    """Games a level at depth 1 and 2 of the learned leaf and of `pirates`."""
+    games: tuple[int, int] = (2000, 200)
+    """Games a level at depth 1 and 2 of the learned leaf."""
+    pirates: tuple[int, int] = (2000, 300)
+    """The same of `pirates`, the only hand-made leaf that wins."""
     others: int = 500
-    """Games a level of the other leaves, which hardly win, at equal depth."""
-    timed: tuple[int, int] = (200, 40)
-    """Games a level at 1 and at 10 ms a decision of the learned leaf and of `pirates`; the others play half as many."""
+    """The same of the others, at both depths."""
+    timed: tuple[int, int] = (100, 20)
+    """Games a level at 1 and at 10 ms a decision of the learned leaf."""
+    timed_by_hand: tuple[int, int] = (100, 20)
+    """The same of the hand-made ones."""
+    by_hand: bool = False
+    """Play only the games of the hand-made leaves."""
     nodes: int = 50
     """Most decisions that a search of given depth looks at below each action."""
     folder: Path = Path(__file__).resolve().parent
@@ -79,26 +86,68 @@ def at_clock(name: str, model: str, level: int, ms: int, games: int) -> dict[str
     return told(sum(o.won for o in outcomes), games, moves, seconds)
 
 
-def study(config: Config) -> None:
-    """Plays what is missing and writes the page."""
-    command = "python -m leafwise.experiments.friday.learned"
-    page = Page(config.folder / "learned.json", command, [config.model])
-    names = ("learned", "pirates", *(name for name in reversed(NAMES) if name != "pirates"))
-    strong = ("learned", "pirates")
-    for ms, games in zip(CLOCKS, config.timed, strict=True):
+class Plan(NamedTuple):
+    """Games of one leaf at one level under one limit."""
+
+    kind: str
+    """depth 1, depth 2, 1 ms or 10 ms."""
+    level: int
+    name: str
+    games: int
+
+    @property
+    def part(self) -> str:
+        """Its name among the results."""
+        return f"{self.kind}, level {self.level}, {self.name}, {self.games} games"
+
+    def play(self, config: Config) -> dict[str, Any]:
+        """Plays the games."""
+        amount = int("".join(filter(str.isdigit, self.kind)))
+        if self.kind.startswith("depth"):
+            return at_depth(self.name, config.model, self.level, amount, self.games, config.nodes)
+        return at_clock(self.name, config.model, self.level, amount, self.games)
+
+
+LEAVES = ("learned", "pirates", *(name for name in reversed(NAMES) if name != "pirates"))
+
+
+def plans(config: Config) -> list[Plan]:
+    """Returns everything that is played, the quickest first."""
+    found = []
+    for k, (kind, clock) in enumerate((("depth 1", "1 ms"), ("depth 2", "10 ms"))):
         for level in LEVELS:
-            for name in names:
-                n = games if name in strong else max(games // 2, 1)
-                page.part(f"{ms} ms, level {level}, {name}", lambda: at_clock(name, config.model, level, ms, n))  # noqa: B023
-    for depth, games in enumerate(config.games, start=1):
-        for level in LEVELS:
-            for name in names:
-                n = games if name in strong else config.others
-                page.part(
-                    f"depth {depth}, level {level}, {name}",
-                    lambda: at_depth(name, config.model, level, depth, n, config.nodes),  # noqa: B023
+            found += [
+                Plan(
+                    kind,
+                    level,
+                    n,
+                    config.games[k] if n == "learned" else config.pirates[k] if n == "pirates" else config.others,
                 )
-    page.write(lines(page.results, names, config))
+                for n in LEAVES
+            ]
+        for level in LEVELS:
+            found += [
+                Plan(clock, level, n, config.timed[k] if n == "learned" else config.timed_by_hand[k]) for n in LEAVES
+            ]
+    return found
+
+
+def study(config: Config) -> None:
+    """Plays what is missing and writes the page; games of hand-made leaves are kept apart, for they outlast a model."""
+    command = "python -m leafwise.experiments.friday.learned"
+    by_hand = Page(config.folder / "learned_by_hand.json", command)
+    todo = plans(config)
+    for plan in todo:
+        if plan.name != "learned":
+            by_hand.part(plan.part, partial(plan.play, config))
+    if config.by_hand:
+        return
+    page = Page(config.folder / "learned.json", command, [config.model])
+    for plan in todo:
+        if plan.name == "learned":
+            page.part(plan.part, partial(plan.play, config))
+    both = {**by_hand.results, **page.results}
+    page.write(lines({f"{p.kind}, level {p.level}, {p.name}": both[p.part] for p in todo}, LEAVES, config))
 
 
 def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> list[str]:
@@ -110,7 +159,7 @@ def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> li
         "the same for all. In depth a decision counts only if it reveals a card; there all searches look at no more than",
         f"{config.nodes} decisions below each action. Times are of the processor.",
     ]
-    for kind in ("depth 1", "depth 2", *(f"{ms} ms" for ms in CLOCKS)):
+    for kind in KINDS:
         what = f"at {kind}" if kind.startswith("depth") else f"with {kind} for every decision"
         text += ["", f"## Equal search: {what}", "", "| leaf | level 1 | level 2 | level 3 | level 4 | ms a decision |"]
         text += ["|---|---|---|---|---|---|"]
@@ -136,7 +185,8 @@ def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> li
 
 def apart(results: dict[str, Any], names: tuple[str, ...], kind: str) -> str:
     """Says at which levels the learned leaf's interval lies above those of all others."""
-    yes, no = [], []
+    yes: list[str] = []
+    no: list[str] = []
     for level in LEVELS:
         own = results[f"{kind}, level {level}, learned"]
         best = max(results[f"{kind}, level {level}, {name}"]["ci_high"] for name in names if name != "learned")

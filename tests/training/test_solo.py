@@ -32,7 +32,8 @@ def run(tmp_path_factory):
 
 def some_rows(game: leafwise.Game, n: int) -> Any:
     """Returns decisions of random games."""
-    rng, rows = np.random.default_rng(1), []
+    rng = np.random.default_rng(1)
+    rows: list[Any] = []
     for seed in range(n):
         state = game.new(seed)
         while not state.is_terminal and len(rows) < n:

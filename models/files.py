@@ -221,9 +221,13 @@ def game_of(source: str | os.PathLike[str]) -> Game:
 
 
 def shipped_name(game: Game) -> str:
-    """Returns the name of the model that ships for a game: its Gymnasium id in lower case (else the game's name)."""
+    """Returns the name of the model that ships for a game: its Gymnasium id in lower case (else the game's name).
+
+    Options that no model is tied to (`Game.rule_options`) count as their defaults.
+    """
+    free = {name: game.defaults[name] for name in game.rule_options}
     for short, options in game.ids.items():
-        if game.variant(**{**game.defaults, **options}) == game:
+        if game.variant(**{**game.defaults, **options, **free}) == game.variant(**free):
             return short.lower()
     return game.name
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.grid import GridFeatures
-from leafwise.envs.core.jit import specialise
+from leafwise.envs.core.jit import dense, specialise, sum_rows
 from leafwise.envs.core.rules import TERMINAL
 from leafwise.envs.core.stream import u64
 
@@ -55,53 +55,74 @@ class GridWeights(NamedTuple):
     """Scratch: as `see` writes them, as are the next two."""
     seen_maps: NDArray[np.float32]
     seen_numbers: NDArray[np.float32]
-    first_out: NDArray[np.float32]
+    maps_out: NDArray[np.float32]
     """Scratch: outputs of a layer, as are the next three."""
-    second_out: NDArray[np.float32]
+    first_out: NDArray[np.float32]
     summed: NDArray[np.float32]
     hidden_out: NDArray[np.float32]
+    taps: NDArray[np.int64]
+    """Scratch: the rows of `embedding` that a cell sees."""
+    last_codes: NDArray[np.int64]
+    """Scratch: `seen_codes` of the last position; then its maps."""
+    last_maps: NDArray[np.float32]
+    changed: NDArray[np.bool_]
+    """Scratch: which cells, the margin among them, may say something else than in the last position."""
+    cells_out: NDArray[np.float32]
+    """Scratch: outputs of the second convolution at each cell of the last position, before their ReLU."""
+    dense_maps: NDArray[np.float32]
+    """`maps` and `first_bias` one after another, as `jit.dense` takes them."""
+    dense_second: NDArray[np.float32]
+    """`second` and `second_bias`."""
 
 
-SCRATCH = GridWeights._fields[len(TENSORS) :]
+SCRATCH = GridWeights._fields[len(TENSORS) : -2]
 ZERO = np.float32(0.0)
 
 
+def mark_changes(W, side):
+    """Marks the cells that may say something else than in the last position, and keeps what there is to see now."""
+    codes, maps = W.seen_codes, W.seen_maps
+    for row in range(side):
+        for column in range(side):
+            at, here = (row + 1) * (side + 2) + column + 1, row * side + column
+            if codes[at] != W.last_codes[at]:
+                W.last_codes[at] = codes[at]
+                for near in range(at - side - 3, at - side):
+                    W.changed[near], W.changed[near + side + 2], W.changed[near + 2 * side + 4] = True, True, True
+            if codes[at] != 0:
+                for m in range(maps.shape[1]):
+                    if maps[here, m] != W.last_maps[here, m]:
+                        W.last_maps[here, m] = maps[here, m]
+                        W.changed[at] = True
+
+
 def pool_cells(W, side):
-    """Sums over the cells what the two convolutions say, into the front of `summed`."""
-    x, y, total, codes = W.first_out, W.second_out, W.summed, W.seen_codes
-    kinds = W.embedding.shape[0] // 9
-    for c in range(y.shape[0]):
+    """Sums over the cells what the two convolutions say, into the front of `summed`; only what changed is computed anew.
+
+    Positions that follow each other are most often children of one parent: few of their cells differ.
+    """
+    x, total, codes, kinds = W.first_out, W.summed, W.seen_codes, W.embedding.shape[0] // 9
+    n, a, b = W.maps.shape[0], W.first_bias.shape[0], W.second_bias.shape[0]
+    mark_changes(W, side)
+    for c in range(b):
         total[c] = ZERO
     for row in range(side):
         for column in range(side):
-            corner = row * (side + 2) + column
-            if codes[corner + side + 3] == 0:
+            at, here = (row + 1) * (side + 2) + column + 1, row * side + column
+            if codes[at] == 0:
                 continue
-            for c in range(x.shape[0]):
-                x[c] = W.first_bias[c]
-            for up in range(3):
-                at = corner + up * (side + 2)
-                e0 = W.embedding[u64((3 * up) * kinds + codes[at])]
-                e1 = W.embedding[u64((3 * up + 1) * kinds + codes[at + 1])]
-                e2 = W.embedding[u64((3 * up + 2) * kinds + codes[at + 2])]
-                for c in range(x.shape[0]):
-                    x[c] += e0[c] + e1[c] + e2[c]
-            here = W.seen_maps[row * side + column]
-            for m in range(W.maps.shape[0]):
-                weights, value = W.maps[m], here[m]
-                for c in range(x.shape[0]):
-                    x[c] += value * weights[c]
-            for c in range(y.shape[0]):
-                y[c] = W.second_bias[c]
-            for k in range(x.shape[0]):
-                value = x[k]
-                if value > ZERO:
-                    weights = W.second[k]
-                    for c in range(y.shape[0]):
-                        y[c] += value * weights[c]
-            for c in range(y.shape[0]):
+            y = W.cells_out[here]
+            if W.changed[at]:
+                for tap in range(9):
+                    near = at + (tap // 3 - 1) * (side + 2) + tap % 3 - 1
+                    W.taps[tap] = tap * kinds + codes[near]
+                dense(W.maps_out, W.seen_maps[here], W.dense_maps, 0, n, a)
+                sum_rows(x, W.maps_out, W.embedding, W.taps, 9)
+                dense(y, x, W.dense_second, 0, a, b)
+                W.changed[at] = False
+            for c in range(b):
                 total[c] += max(y[c], ZERO)
-    for c in range(y.shape[0]):
+    for c in range(b):
         total[c] /= np.float32(CELLS_SUMMED)
 
 
@@ -152,6 +173,7 @@ def features_of(game: Game) -> GridFeatures:
 @functools.cache
 def _compiled(game: Game) -> SimpleNamespace:
     scope: dict[str, Any] = {**game.rules.injected(), "see": features_of(game).see}
+    scope["mark_changes"] = specialise(mark_changes, game.name, scope, game.room)
     scope["pool_cells"] = specialise(pool_cells, game.name, scope, game.room)
     value = specialise(grid_value, game.name, scope, game.room)
     return SimpleNamespace(value=value, describe=specialise(describe_grid, game.name, scope, game.room))
@@ -178,8 +200,8 @@ class GridNetwork:
         Raises ValueError for sizes or tensors that do not fit.
         """
         features = features_of(game)
-        if len(hidden) != 3 or not all(isinstance(h, int) and 1 <= h <= 1024 for h in hidden):
-            raise ValueError(f"grid networks: expected three layers of 1 to 1024, got {tuple(hidden)!r}")
+        if len(hidden) != 3 or not all(isinstance(h, int) and 4 <= h <= 1024 and h % 4 == 0 for h in hidden):
+            raise ValueError(f"grid networks: expected three layers, multiples of 4 to 1024, got {tuple(hidden)!r}")
         a, b, h = hidden
         shapes: dict[str, tuple[int, ...]] = {
             "embedding": (TAPS * features.codes, a),
@@ -210,10 +232,17 @@ class GridNetwork:
                 seen_codes=np.zeros((side + 2) ** 2, dtype=np.int64),
                 seen_maps=np.zeros((side**2, features.maps), dtype=np.float32),
                 seen_numbers=np.zeros((1, features.numbers), dtype=np.float32),
+                maps_out=np.zeros(a, dtype=np.float32),
                 first_out=np.zeros(a, dtype=np.float32),
-                second_out=np.zeros(b, dtype=np.float32),
                 summed=np.zeros(b + features.numbers, dtype=np.float32),
                 hidden_out=np.zeros(h, dtype=np.float32),
+                taps=np.zeros(TAPS, dtype=np.int64),
+                last_codes=np.zeros((side + 2) ** 2, dtype=np.int64),
+                last_maps=np.zeros((side**2, features.maps), dtype=np.float32),
+                changed=np.zeros((side + 2) ** 2, dtype=np.bool_),
+                cells_out=np.zeros((side**2, b), dtype=np.float32),
+                dense_maps=np.concatenate([tensors["maps"].ravel(), tensors["first_bias"]]),
+                dense_second=np.concatenate([tensors["second"].ravel(), tensors["second_bias"]]),
             ),
         )
 

@@ -1,11 +1,12 @@
 """Learns what an unfinished ship will be worth, from ships built by hand and then by looking ahead with what is learned.
 
 A convolution over the grid and the numbers beside it (`leafwise.models.grid`) learns what quality may still come of a state.
-Its label is the best of `finishes` hand-made ships that the state is finished to, all on the requests that really follow:
-less noise than one outcome, and nearer to what a builder who looks ahead will make of it. First the states are those of
-hand-made ships with random places among them; from `by_hand` of the run on they are those of ships built with the network
-itself, one placement ahead, and one other place for each decision; a state of such a ship counts as that ship if it is
-better. Loss: Huber. Evaluation on the hulls and requests of seeds from 900,000 on.
+First the states are those of hand-made ships with random places among them, and a state counts as the best of `finishes`
+hand-made ships that it is finished to: less noise than one outcome. From `by_hand` of the run on they are those of ships
+built with the network itself, one placement ahead, now and then a place at random; a state counts as the lambda-return of
+the values seen and the quality reached, 0 if the ship is not valid, so that the network learns what leads there. (Sutton,
+"Learning to predict by the methods of temporal differences", 1988.) Loss: Huber. Evaluation on the hulls and requests of
+seeds from 900,000 on.
 
 Logged: `time/fps` (states learned from a second), `train/loss`, `train/quality` (mean quality of the ships built to learn
 from), `eval/score_mean` with its 95 % interval (quality of the network's ships, one placement ahead), `eval/gain` (over the
@@ -26,21 +27,17 @@ from numpy.typing import NDArray
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import FIRST
 from leafwise.envs.starship.builder import Children
-from leafwise.envs.starship.draw import gallery
-from leafwise.envs.starship.options import ship_at
-from leafwise.envs.starship.quality import TERMS, potential
+from leafwise.envs.starship.quality import potential
 from leafwise.models.files import save_network
 from leafwise.models.grid import GridNetwork
 from leafwise.search.frontier import bound_values
-from leafwise.training.arena import bootstrap_interval
 from leafwise.training.loop import check_ranges, find_variant, provenance, run_learner, run_path
 from leafwise.training.oracle import SELECTION_SEED
 from leafwise.training.run import RunFolder, hardware, need_train_extra, run_main
-from leafwise.training.ships import Built, Yard, joined
+from leafwise.training.ships import Built, Yard, compared, hand_made_bar, joined
 
 WARM_UP = 0.02
 """Share of the run over which the learning rate rises; it falls to a twentieth along a cosine after that."""
-PICTURED = 8
 
 
 @dataclass(frozen=True)
@@ -53,13 +50,13 @@ class Config:
     """Options of the game, like preset=classic."""
     run: str = ""
     """Run folder (default: runs/GAME-builds-SEED)."""
-    updates: int = 3000
+    updates: int = 8000
     """Length of the run, in batches learned from."""
-    batch: int = 128
+    batch: int = 256
     """States in a batch."""
     rate: float = 0.003
     """Highest learning rate (Adam)."""
-    by_hand: float = 0.35
+    by_hand: float = 0.15
     """Share of the run that learns from hand-made ships alone."""
     hand_ships: int = 2000
     """Hand-made ships to begin with."""
@@ -69,15 +66,19 @@ class Config:
     """Hand-made ships that a state is finished to; it counts as the best of them."""
     step: int = 50
     """Batches between two times that ships are built."""
-    ships: int = 16
+    ships: int = 48
     """Ships built with the network each time."""
-    memory: int = 40_000
+    explore: float = 0.08
+    """Chance of a random place instead of the network's."""
+    trace: float = 0.8
+    """Weight of what came of a state against the greatest value at its next decision (lambda)."""
+    memory: int = 60_000
     """States that are kept to learn from, the latest, once the network builds."""
-    hidden: tuple[int, int, int] = (8, 16, 32)
+    hidden: tuple[int, int, int] = (16, 16, 32)
     """Widths of the two convolutions and of the hidden layer after them."""
-    evaluate_every: int = 300
+    evaluate_every: int = 500
     """Batches between two evaluations."""
-    evaluated: int = 60
+    evaluated: int = 200
     """Seeds of an evaluation."""
     seed: int = 1
     """Key of the run's random streams, below 900,000."""
@@ -89,8 +90,8 @@ class Config:
 
 RANGES: dict[str, tuple[float, float]] = {
     "updates": (1, 1e9), "batch": (1, 1e6), "rate": (1e-9, 1), "by_hand": (0, 1), "hand_ships": (1, 1e7), "epsilon": (0, 1),
-    "finishes": (0, 1e4),
-    "step": (1, 1e6), "ships": (1, 1e5), "memory": (1, 1e7), "evaluate_every": (1, 1e9), "evaluated": (2, 1000),
+    "finishes": (0, 1e4), "explore": (0, 1), "trace": (0, 1), "step": (1, 1e6),
+    "ships": (1, 1e5), "memory": (1, 1e7), "evaluate_every": (1, 1e9), "evaluated": (2, 1000),
     "seed": (0, SELECTION_SEED - 1), "checkpoint_seconds": (0, 1e9),
 }  # fmt: skip
 
@@ -186,7 +187,7 @@ class Builds:
                 else [yard.by_hand(config.epsilon, config.finishes) for _ in range(config.hand_ships)]
             )
         children = Children(self.game, self.values())
-        return [yard.ahead(children, config.finishes) for _ in range(config.ships)]
+        return [yard.ahead(children, config.explore, config.trace) for _ in range(config.ships)]
 
     def values(self) -> Any:
         """Returns what values rows by the network as it is now."""
@@ -228,39 +229,22 @@ class Builds:
 
     def evaluate(self) -> dict[str, Any]:
         """Builds the ships of the selection seeds; keeps the network if they are the best so far; returns what is logged."""
-        values, T = self.values(), self.game.tables().ship
+        values = self.values()
         children = Children(self.game, values)
         if not len(self.bar):
-            self.bar = np.array([potential(y.by_hand(0.0).last, FIRST, T) for y in self.yards()])
-        ships = [yard.ahead(children) for yard in self.yards()]
-        quality, terms = np.zeros(len(ships)), np.zeros((len(ships), len(TERMS)))
-        for k, ship in enumerate(ships):
-            quality[k], terms[k] = potential(ship.last, FIRST, T), T.terms
+            self.bar = hand_made_bar(self.game, self.seeds)
+        ships = [Yard(self.game, seed).ahead(children) for seed in self.seeds]
         states = joined(ships)
         told = values(states.rows)
-        low, high = bootstrap_interval(quality)
-        valid = quality > 0
-        logged: dict[str, Any] = {
-            "eval/score_mean": float(quality.mean()),
-            "eval/score_ci_low": low,
-            "eval/score_ci_high": high,
-            "eval/gain": float((quality - self.bar).mean()),
-            "eval/valid": float(valid.mean()),
-            "eval/correlation": float(np.corrcoef(told, states.quality)[0, 1]),
-            "eval/absolute_error": float(np.abs(told - states.quality).mean()),
-        }
-        logged |= {f"eval/{name}": float(x) for name, x in zip(TERMS, terms[valid].mean(axis=0), strict=True)}
+        logged = compared(self.game, np.concatenate([ship.last for ship in ships]), self.seeds, self.bar)
+        logged["eval/correlation"] = float(np.corrcoef(told, states.quality)[0, 1])
+        logged["eval/absolute_error"] = float(np.abs(told - states.quality).mean())
         if logged["eval/score_mean"] > self.best.get("mean", -1.0):
-            self.best = {"mean": logged["eval/score_mean"], "ci_low": low, "ci_high": high, "gain": logged["eval/gain"]}
+            self.best = {"mean": logged["eval/score_mean"], "gain": logged["eval/gain"]}
+            self.best |= {"ci_low": logged["eval/score_ci_low"], "ci_high": logged["eval/score_ci_high"]}
             self.best |= {"games": len(ships), "first_seed": SELECTION_SEED}
             save_network(self.folder.model, self.module.export(), self.description())
-        pictured = [ship_at(ship.last[0], self.game.tables()) for ship in ships[:PICTURED]]
-        logged["ships"] = np.asarray(gallery(pictured, 4, 0.4))
         return logged
-
-    def yards(self) -> list[Yard]:
-        """Returns what builds the ship of each selection seed."""
-        return [Yard(self.game, seed) for seed in self.seeds]
 
     def description(self) -> dict[str, Any]:
         """Returns what the model file says of how it was made."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,16 @@ from leafwise.envs.core.state import FIRST
 from leafwise.envs.core.stream import new_stream
 from leafwise.envs.starship.ahead import draw_on, list_places, place_all
 from leafwise.envs.starship.builder import TRIED_FIRST, WIDTH, Children
-from leafwise.envs.starship.hand import finish_by_hand, hand_choice
-from leafwise.envs.starship.quality import potential
+from leafwise.envs.starship.draw import gallery
+from leafwise.envs.starship.hand import finish_by_hand, hand_choice, hand_made_ships
+from leafwise.envs.starship.options import ship_at
+from leafwise.envs.starship.quality import TERMS, potential
 from leafwise.envs.starship.tables import TURN
 from leafwise.envs.starship.turns import OVER
+from leafwise.training.arena import bootstrap_interval
+
+PICTURED = 8
+"""Ships in the picture of an evaluation."""
 
 
 class Built(NamedTuple):
@@ -63,29 +69,31 @@ class Yard:
             states.append(S[0].copy())
             worth.append(self._finished(S[0], finishes))
             draw_on(S, FIRST, self.stream, T)
-        return self._built(states, worth)
+        reached = potential(S, FIRST, T)
+        return self._built(states, [max(w, reached) for w in worth])
 
-    def ahead(self, children: Children, finishes: int = 0) -> Built:
-        """Returns a ship whose places are those of greatest value.
+    def ahead(self, children: Children, epsilon: float = 0.0, trace: float = 1.0) -> Built:
+        """Returns a ship whose places are those of greatest value, but with probability `epsilon` any that was tried.
 
-        With `finishes` one other place of each decision is among the states too, and a state counts as the best of so many
-        hand-made ships that it is finished to, and of this ship if it is a state of it.
+        A state counts as the lambda-return: the greatest value at the next decision, mixed with what that one came to, the
+        latter with weight `trace`; before a place at random it is the value alone. With 1 and 0 it is the quality reached.
         """
-        S, T, states, worth = self._S, self._T, [], []
-        others: list[NDArray[np.uint16]] = []
-        other_worth: list[float] = []
+        S, T, states = self._S, self._T, []
+        greatest, weights = [], []
         self._start()
         while S[0, TURN] != OVER:
-            places, _, rows, values = children(S[0], TRIED_FIRST * WIDTH)
-            self._A[0] = places[values.argmax()]
-            if finishes:
-                others.append(rows[self.rng.integers(len(rows))].copy())
-                other_worth.append(self._finished(others[-1], finishes))
+            places, _, _, values = children(S[0], TRIED_FIRST * WIDTH)
+            strays = self.rng.random() < epsilon
+            self._A[0] = self.rng.choice(places) if strays else places[values.argmax()]
+            greatest.append(float(values.max()))
+            weights.append(0.0 if strays else trace)
             self._place()
             states.append(S[0].copy())
-            worth.append(self._finished(S[0], finishes))
             draw_on(S, FIRST, self.stream, T)
-        return self._built(states, worth, others, other_worth)
+        worth = [potential(S, FIRST, T)]
+        for value, weight in zip(greatest[:0:-1], weights[:0:-1], strict=True):
+            worth.append((1 - weight) * value + weight * worth[-1])
+        return self._built(states, worth[::-1])
 
     def _start(self) -> None:
         self._S[0] = self.game.start().row
@@ -108,16 +116,33 @@ class Yard:
             best = max(best, finish_by_hand(self._rest, FIRST, self.stream.copy(), ties, self._T))
         return best
 
-    def _built(
-        self,
-        states: list[NDArray[np.uint16]],
-        worth: list[float],
-        others: Sequence[NDArray[np.uint16]] = (),
-        other_worth: Sequence[float] = (),
-    ) -> Built:
-        reached = potential(self._S, FIRST, self._T)
-        known = [(s, max(w, reached)) for s, w in zip(states, worth, strict=True)]
-        known += zip(others, other_worth, strict=True)
-        known = [(s, w) for s, w in known if s[TURN] != OVER]
+    def _built(self, states: list[NDArray[np.uint16]], worth: list[float]) -> Built:
+        known = [(s, w) for s, w in zip(states, worth, strict=True) if s[TURN] != OVER]
         rows = np.array([s for s, _ in known], dtype=np.uint16).reshape(-1, self._S.shape[1])
         return Built(rows, np.array([w for _, w in known], dtype=np.float32), self._S[:1].copy())
+
+
+def hand_made_bar(game: Game, seeds: Iterable[int]) -> NDArray[np.float64]:
+    """Returns the quality of the hand-made ship of each seed."""
+    return np.array([hand_made_ships(game, seed, 1)[0][0] for seed in seeds])
+
+
+def compared(game: Game, rows: NDArray[np.uint16], seeds: Sequence[int], bar: NDArray[np.float64]) -> dict[str, Any]:
+    """Returns what is logged of the finished ships [n, words] of n seeds: quality, gain over `bar` [n], terms, a picture."""
+    T = game.tables().ship
+    quality, terms = np.zeros(len(rows)), np.zeros((len(rows), len(TERMS)))
+    for k in range(len(rows)):
+        quality[k], terms[k] = potential(rows, np.uint64(k), T), T.terms
+    low, high = bootstrap_interval(quality)
+    valid = quality > 0
+    logged: dict[str, Any] = {"eval/score_mean": float(quality.mean()), "eval/score_ci_low": low}
+    logged |= {
+        "eval/score_ci_high": high,
+        "eval/gain": float((quality - bar).mean()),
+        "eval/valid": float(valid.mean()),
+    }
+    if valid.any():
+        logged |= {f"eval/{name}": float(x) for name, x in zip(TERMS, terms[valid].mean(axis=0), strict=True)}
+    pictured = [ship_at(row, game.tables(), seed) for row, seed in zip(rows[:PICTURED], seeds, strict=False)]
+    logged["ships"] = np.asarray(gallery(pictured, 4, 0.4))
+    return logged

@@ -22,7 +22,7 @@ class GridFeatures:
     codes: int
     """What a cell can be: codes are 0 to codes - 1."""
     maps: int
-    """Maps over the grid, numbers of about -1 to 1."""
+    """Maps over the grid, numbers of about 0 to 1, never below 0; a multiple of 4."""
     numbers: int
     """Numbers beside the grid, of about -1 to 1."""
     stage: str = "decision"

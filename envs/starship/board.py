@@ -99,21 +99,24 @@ def part_y(S, i, T, k):
 def load_planes(S, i, T):
     """Builds the planes HULL, FLOOR, EAST and SOUTH from row `i`."""
     B = T.B
-    for y in range(-1, MARGIN_ROWS - 1):
+    for row in range(MARGIN_ROWS):
+        if row == 0 or row > T.grid:
+            B[HULL, row], B[FLOOR, row], B[EAST, row], B[SOUTH, row] = ZERO, ZERO, ZERO, ZERO
+    for y in range(T.grid):
         hull, floor, east, south = ZERO, ZERO, ZERO, ZERO
-        if 0 <= y < T.grid:
-            for x in range(T.grid):
-                word = np.int64(S[i, HEADER + y * T.grid + x])
-                value = word & VALUE
-                if value != SPACE:
-                    hull |= bit(x)
-                if value == CORRIDOR:
-                    floor |= bit(x)
-                if value >= CORRIDOR:
-                    if (word & DOOR_EAST) != 0 or cell_value(S, i, T, x + 1, y) == value:
-                        east |= bit(x)
-                    if (word & DOOR_SOUTH) != 0 or cell_value(S, i, T, x, y + 1) == value:
-                        south |= bit(x)
+        for x in range(T.grid):
+            word = np.int64(S[i, HEADER + y * T.grid + x])
+            if word == SPACE:  # it never has a door
+                continue
+            value = word & VALUE
+            hull |= bit(x)
+            if value == CORRIDOR:
+                floor |= bit(x)
+            if value >= CORRIDOR:
+                if (word & DOOR_EAST) != 0 or cell_value(S, i, T, x + 1, y) == value:
+                    east |= bit(x)
+                if (word & DOOR_SOUTH) != 0 or cell_value(S, i, T, x, y + 1) == value:
+                    south |= bit(x)
         B[HULL, y + 1] = hull
         B[FLOOR, y + 1] = floor
         B[EAST, y + 1] = east

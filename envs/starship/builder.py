@@ -9,6 +9,7 @@ mean over the draws. Values are backed up as maxima.
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -27,7 +28,7 @@ MOST_WIDTH, MOST_DEPTH = 1024, 8
 WIDTH = 8
 AT_RANDOM = 2
 """Places that are followed besides."""
-TRIED_FIRST, TRIED_LAST = 16, 4
+TRIED_FIRST, TRIED_LAST = 8, 2
 """Places that are tried at most, as multiples of the width: at the decision itself, and below it."""
 
 
@@ -44,12 +45,16 @@ class Tried(NamedTuple):
     """[n]"""
 
 
+ROOM_FOR = 512
+"""Rows that are valued in one batch, at least."""
+
+
 class Children:
-    """What the places of one row lead to; serves one thread."""
+    """What the places of rows lead to; serves one thread."""
 
     def __init__(self, game: Game, values: Values) -> None:
         self._T: Tables = game.tables().ship
-        self._S = game.rows(1 + TRIED_FIRST * WIDTH)
+        self._S = game.rows(1 + ROOM_FOR)
         self._A, self._scores = np.zeros(game.max_actions, np.int64), np.zeros(game.max_actions)
         self._values = values
         self.leaves = 0
@@ -57,19 +62,63 @@ class Children:
 
     def __call__(self, row: NDArray[np.uint16], most: int) -> Tried:
         """Tries at most `most` places of a row, the best by the strategy; what it returns stands until the next call."""
+        n = self._grow(row, most, 1)
+        rows = self._S[1 : 1 + n]
+        return Tried(self._A[:n], self._scores[:n], rows, self._valued(rows))
+
+    def best(
+        self, rows: NDArray[np.uint16], values: NDArray[np.float64], most: int, end: float | None = None
+    ) -> NDArray[np.float64]:
+        """Returns what rows [n, words] are worth one placement later: the value of the best of at most `most` places.
+
+        A row whose next request is not in sight keeps its own of `values` [n]. Raises TimeoutError after `end`.
+        """
+        worth, open_rows, starts, top = values.copy(), [], [], 1
+        for k, row in enumerate(rows):
+            if end is not None and time.perf_counter() > end:
+                raise TimeoutError
+            if not placeable(row[None], FIRST):
+                continue
+            open_rows.append(k)
+            starts.append(top)
+            top += self._grow(row, most, top)
+            if top > ROOM_FOR or k == len(rows) - 1:
+                worth[open_rows] = np.maximum.reduceat(self._valued(self._S[1:top]), np.array(starts) - 1)
+                open_rows, starts, top = [], [], 1
+        if open_rows:
+            worth[open_rows] = np.maximum.reduceat(self._valued(self._S[1:top]), np.array(starts) - 1)
+        return worth
+
+    def _grow(self, row: NDArray[np.uint16], most: int, first: int) -> int:
+        """Writes what at most `most` places of a row lead to, from row `first` of the buffer on; returns how many."""
         self._S[0] = row
         n = int(list_places(self._S, FIRST, self._A, self._scores, self._T))
         if n > most:
-            order = np.random.default_rng(n).permutation(n)  # equal scores are chosen among at random
+            order = permutation(n)  # equal scores are chosen among at random
             kept = np.sort(order[np.argsort(-self._scores[order], kind="stable")[:most]])
             self._A[:most], self._scores[:most], n = self._A[kept], self._scores[kept], most
-        if 1 + n > len(self._S):
-            self._S = np.zeros((1 + n, self._S.shape[1]), np.uint16)
-            self._S[0] = row
-        place_all(self._S, FIRST, self._A, n, np.uint64(1), self._T)
-        rows = self._S[1 : 1 + n]
-        self.leaves += n
-        return Tried(self._A[:n], self._scores[:n], rows, self._values(rows))
+        if first + n > len(self._S):
+            self._S = np.concatenate([self._S, np.zeros((n + ROOM_FOR, self._S.shape[1]), np.uint16)])
+        place_all(self._S, FIRST, self._A, n, np.uint64(first), self._T)
+        return n
+
+    def _valued(self, rows: NDArray[np.uint16]) -> NDArray[np.float64]:
+        self.leaves += len(rows)
+        return self._values(rows)
+
+
+@functools.lru_cache(maxsize=4096)
+def permutation(n: int) -> NDArray[np.int64]:
+    """Returns 0 to n - 1 in an order that depends on n alone."""
+    order = np.random.default_rng(n).permutation(n)
+    order.setflags(write=False)
+    return order
+
+
+@functools.lru_cache(maxsize=4096)
+def some(n: int, seed: int) -> tuple[int, ...]:
+    """Returns the indices of AT_RANDOM of n things, the same for the same n and seed."""
+    return tuple(np.random.default_rng(seed).choice(n, AT_RANDOM, replace=False).tolist())
 
 
 def followed(scores: NDArray[np.float64], values: NDArray[np.float64], width: int, seed: int) -> list[int]:
@@ -83,7 +132,7 @@ def followed(scores: NDArray[np.float64], values: NDArray[np.float64], width: in
             break
         chosen[k] = None
     rest = [k for k in range(n) if k not in chosen]
-    return [*chosen, *np.random.default_rng(seed).choice(rest, AT_RANDOM, replace=False).tolist()]
+    return [*chosen, *(rest[k] for k in some(len(rest), seed))]
 
 
 class LookAhead:
@@ -103,6 +152,11 @@ class LookAhead:
             raise ValueError(f"expected seconds above 0, got {seconds!r}")
         self.name, self.depth, self.width, self.seconds = name, depth, width, seconds
         self.children = Children(game, values)
+        self.noise, self.rng = 0.0, np.random.default_rng(0)
+
+    def vary(self, noise: float, seed: int) -> None:
+        """Adds normal noise of this size to the values among which a decision falls: other ships, about as good."""
+        self.noise, self.rng = noise, np.random.default_rng(seed)
 
     def choose(self, state: State) -> int:
         """Returns the id of the place to take."""
@@ -117,27 +171,33 @@ class LookAhead:
                 best = self._best(state.row, depth, width, end)
             except TimeoutError:
                 break
-            width, depth = (2 * width, depth) if width < self.width else (2, depth + 1)
+            width, depth = (min(2 * width, self.width), depth) if width < self.width else (2, depth + 1)
         return best
 
     def _best(self, row: NDArray[np.uint16], depth: int, width: int, end: float | None) -> int:
         places, scores, rows, values = self.children(row, TRIED_FIRST * width)
         if depth == 1 or len(places) == 1:
-            return int(places[values.argmax()])
+            return int(places[self._greatest(values)])
         kept = followed(scores, values, width, int(row[PHASE]) + len(places))
-        kept_places = places[kept].tolist()
-        worth = [self._worth(r, v, depth - 1, width, end) for r, v in zip(rows[kept].copy(), values[kept], strict=True)]
-        return int(kept_places[int(np.argmax(worth))])
+        kept_places = places[kept]
+        worth = self._worth(rows[kept], values[kept], depth - 1, width, end)
+        return int(kept_places[self._greatest(worth)])
 
-    def _worth(self, row: NDArray[np.uint16], value: float, depth: int, width: int, end: float | None) -> float:
-        """Returns what a row is worth `depth` placements deep; raises TimeoutError once the time is over."""
-        if end is not None and time.perf_counter() > end:
-            raise TimeoutError
-        if not placeable(row[None], FIRST):
-            return float(value)
-        places, scores, rows, values = self.children(row, TRIED_LAST * width)
+    def _greatest(self, values: NDArray[np.float64]) -> int:
+        return int((values + self.noise * self.rng.standard_normal(len(values)) if self.noise else values).argmax())
+
+    def _worth(
+        self, rows: NDArray[np.uint16], values: NDArray[np.float64], depth: int, width: int, end: float | None
+    ) -> NDArray[np.float64]:
+        """Returns what rows are worth `depth` placements deep; raises TimeoutError once the time is over."""
         if depth == 1:
-            return float(values.max())
-        kept = followed(scores, values, width, int(row[PHASE]) + len(places))
-        pairs = zip(rows[kept].copy(), values[kept], strict=True)
-        return max(self._worth(r, v, depth - 1, width, end) for r, v in pairs)
+            return self.children.best(rows, values, TRIED_LAST * width, end)
+        worth = values.copy()
+        for k, row in enumerate(rows):
+            if end is not None and time.perf_counter() > end:
+                raise TimeoutError
+            if placeable(row[None], FIRST):
+                tried = self.children(row, TRIED_LAST * width)
+                kept = followed(tried.scores, tried.values, width, int(row[PHASE]) + len(tried.places))
+                worth[k] = self._worth(tried.rows[kept], tried.values[kept], depth - 1, width, end).max()
+        return worth

@@ -6,10 +6,12 @@ import numpy as np
 
 from leafwise.envs.core.jit import jit
 from leafwise.envs.starship.board import (
+    ONE,
     ZERO,
     bit,
     cell_value,
     load_planes,
+    lowest,
     part_kind,
     part_rotation,
     part_x,
@@ -49,7 +51,6 @@ from leafwise.envs.starship.tables import (
     FULL,
     HEADER,
     HULL,
-    MARGIN_ROWS,
     PARTS_PLACED,
     REASONS,
     SEEN,
@@ -89,11 +90,14 @@ def is_weapon(part):
 def hull_extent(T, box):
     """Writes left, top, right and bottom of the hull into `box`; left > right without a hull."""
     box[0], box[1], box[2], box[3] = T.grid, T.grid, -1, -1
+    columns = ZERO
     for y in range(T.grid):
-        for x in range(T.grid):
-            if T.B[HULL, y + 1] & bit(x) != ZERO:
-                box[0], box[1] = min(box[0], x), min(box[1], y)
-                box[2], box[3] = max(box[2], x), max(box[3], y)
+        if T.B[HULL, y + 1] != ZERO:
+            columns |= T.B[HULL, y + 1]
+            box[1], box[3] = min(box[1], y), y
+    for x in range(T.grid):
+        if columns & bit(x) != ZERO:
+            box[0], box[2] = min(box[0], x), x
 
 
 @jit
@@ -150,7 +154,7 @@ def cockpit_term(S, i, T):
 def start_from(S, i, T, a, b):
     """Sets plane SEEN to the cells of all parts of kinds `a` and `b`; returns whether there are any."""
     found = False
-    for row in range(MARGIN_ROWS):
+    for row in range(T.grid + 2):
         T.B[SEEN, row] = ZERO
     for k in range(np.int64(S[i, PARTS_PLACED])):
         part, r, y = part_kind(S, i, T, k), part_rotation(S, i, T, k), part_y(S, i, T, k)
@@ -177,7 +181,8 @@ def supplied_share(S, i, T, weapons):
     if not found:
         return 0.0
     for _ in range(SUPPLY_STEPS):
-        spread(T.B, 0, T.grid - 1)
+        if not spread(T.B, T.box[1], T.box[3]):
+            break
     consumers, supplied = 0, 0
     for k in range(np.int64(S[i, PARTS_PLACED])):
         part = part_kind(S, i, T, k)
@@ -194,12 +199,18 @@ def crew_term(S, i, T):
     if not start_from(S, i, T, QUARTERS, BUNK):
         return 0.0
     for step in range(CREW_STEPS):  # a station counts once for each step at which it is not yet reached
+        stations, away = 0, 0
         for k in range(np.int64(S[i, PARTS_PLACED])):
             part = part_kind(S, i, T, k)
             if part == COCKPIT or is_weapon(part):
-                stations += 1 if step == 0 else 0
-                total += 0 if reached(S, i, T, k) else 1
-        spread(T.B, 0, T.grid - 1)
+                stations += 1
+                away += 0 if reached(S, i, T, k) else 1
+        total += away
+        if away == 0:
+            break
+        if not spread(T.B, T.box[1], T.box[3]):
+            total += away * (CREW_STEPS - 1 - step)
+            break
     return 1.0 - total / (stations * CREW_STEPS) if stations > 0 else 0.0
 
 
@@ -223,17 +234,16 @@ def fire_term(S, i, T, full):
 @jit
 def skin_term(S, i, T):
     """Returns the share of hull cells beside SPACE that are armour, thruster or weapon."""
-    border, good = 0, 0
-    for y in range(T.grid):
-        for x in range(T.grid):
-            value = cell_value(S, i, T, x, y)
-            if value == SPACE:
-                continue
-            beside = cell_value(S, i, T, x, y - 1) == SPACE or cell_value(S, i, T, x + 1, y) == SPACE
-            if beside or cell_value(S, i, T, x, y + 1) == SPACE or cell_value(S, i, T, x - 1, y) == SPACE:
-                border += 1
-                part = part_kind(S, i, T, value - ROOM) if value >= ROOM else np.int64(COCKPIT)
-                good += 1 if value == ARMOUR or is_thruster(part) or is_weapon(part) else 0
+    B, border, good = T.B, 0, 0
+    for row in range(1, T.grid + 1):
+        hull = B[HULL, row]
+        left = hull & ~((hull << ONE) & (hull >> ONE) & B[HULL, row - 1] & B[HULL, row + 1])
+        while left != ZERO:
+            value = cell_value(S, i, T, lowest(left), row - 1)
+            left &= left - ONE
+            border += 1
+            part = part_kind(S, i, T, value - ROOM) if value >= ROOM else np.int64(COCKPIT)
+            good += 1 if value == ARMOUR or is_thruster(part) or is_weapon(part) else 0
     return good / border if border > 0 else 0.0
 
 

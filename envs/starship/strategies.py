@@ -9,7 +9,6 @@ import numpy as np
 
 from leafwise.envs.core.jit import jit
 from leafwise.envs.starship.board import (
-    cell_value,
     part_kind,
     part_rotation,
     part_x,
@@ -36,11 +35,13 @@ from leafwise.envs.starship.tables import (
     ALIGN,
     CENTRALIZED,
     FARTHEST,
+    HEADER,
     NEAR,
     PARTS_PLACED,
     PROTECTED,
     REACH,
     STRATEGY,
+    VALUE,
 )
 
 TOTAL, MOMENT_X, MOMENT_Y, COUNT, FIRST_NOTE = 0, 1, 2, 3, 4
@@ -52,7 +53,7 @@ def measure_mass(S, i, T):
     total, moment_x, moment_y = 0, 0, 0
     for y in range(T.grid):
         for x in range(T.grid):
-            value = cell_value(S, i, T, x, y)
+            value = np.int64(S[i, HEADER + y * T.grid + x]) & VALUE
             if value in (CORRIDOR, ARMOUR):
                 mass = CORRIDOR_MASS if value == CORRIDOR else ARMOUR_MASS
                 total += mass
@@ -74,9 +75,11 @@ def measure_distance(S, i, T):
     for y in range(G):
         for x in range(G):
             above, left = D[(y - 1) * G + x] if y > 0 else 0, D[y * G + x - 1] if x > 0 else 0
-            D[y * G + x] = 0 if cell_value(S, i, T, x, y) == SPACE else 1 + min(above, left)
+            D[y * G + x] = 0 if S[i, HEADER + y * G + x] == SPACE else 1 + min(above, left)
     for y in range(G - 1, -1, -1):
         for x in range(G - 1, -1, -1):
+            if D[y * G + x] == 0:
+                continue
             below, right = D[(y + 1) * G + x] if y < G - 1 else 0, D[y * G + x + 1] if x < G - 1 else 0
             D[y * G + x] = min(D[y * G + x], 1 + min(below, right))
 

@@ -73,6 +73,7 @@ KINDS = {
 
 MARGIN_ROWS = 66
 """Rows of a bit plane: row y of the grid is at y + 1, so that both neighbours of every row exist."""
+OUTLINE_MAPS = 8
 HULL, FLOOR, EAST, SOUTH, ANCHORS, SEEN, SPARE, OTHER = range(8)
 """Bit planes, bit x for column x: hull; corridor; one may walk from (x, y) east, south; three for scratch."""
 
@@ -104,6 +105,10 @@ class Tables(NamedTuple):
     """Stream of what is asked for; shape [2]."""
     place: NDArray[np.uint64]
     """Stream of where things go; shape [2]."""
+    outlined: NDArray[np.uint64]
+    """The plane HULL that `outline` is of; shape [MARGIN_ROWS]."""
+    outline: NDArray[np.float32]
+    """Maps that follow from the hull alone, see `maps`; shape [grid * grid, OUTLINE_MAPS]."""
     box: NDArray[np.int64]
     """The hull's left, top, right and bottom while terms are measured; shape [4]."""
     terms: NDArray[np.float64]
@@ -120,7 +125,7 @@ class GameTables(NamedTuple):
     """Weights of a leaf evaluator."""
 
 
-SCRATCH = ("B", "D", "notes", "request", "place", "box", "terms")
+SCRATCH = ("B", "D", "notes", "request", "place", "outlined", "outline", "box", "terms")
 """What compiled code scribbles on: each thread needs its own."""
 
 
@@ -141,6 +146,8 @@ def new_tables(parameters: Parameters) -> Tables:
         notes=np.zeros(4 + MOST_PARTS, dtype=np.int64),
         request=np.zeros(2, dtype=np.uint64),
         place=np.zeros(2, dtype=np.uint64),
+        outlined=np.zeros(MARGIN_ROWS, dtype=np.uint64),
+        outline=np.zeros((parameters.grid**2, OUTLINE_MAPS), dtype=np.float32),
         box=np.zeros(4, dtype=np.int64),
         terms=np.zeros(6),
     )

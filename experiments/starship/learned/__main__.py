@@ -39,7 +39,8 @@ class Config:
         "build:hopeful,depth=1",
         "build:learned,depth=1",
     )
-    """hand, best:N, random, rollout:N, learned, or a player such as build:hopeful,depth=1."""
+    """hand, best:N, random, rollout:N, learned, policy:RUN, or a player such as build:hopeful,depth=1, of which best:N:PLAYER and
+    valid:N:PLAYER build several."""
     pairs: tuple[str, ...] = ()
     """Further pairs that are compared, like "build:learned,depth=1 > best:64"."""
     preset: str = "scout"

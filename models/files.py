@@ -22,7 +22,7 @@ from leafwise.envs.registry import game as find_game
 from leafwise.models.grid import GridNetwork
 from leafwise.models.grid import features_of as grid_features
 from leafwise.models.ntuple import NTupleNetwork, Shape, features
-from leafwise.models.packing import pack, unpack
+from leafwise.models.packing import merged, pack, unpack
 from leafwise.models.sparse import SparseNetwork, features_of
 from leafwise.search.rollout import is_rollout, parse_rollout
 
@@ -200,14 +200,15 @@ def load_evaluator(game: Game, source: str | os.PathLike[str]) -> Evaluator:
     """
     path = model_path(source)
     written = path.stat().st_mtime_ns if path.exists() else 0
-    evaluator: Evaluator = _load_once(path, written, game).evaluator(str(source))
+    evaluator: Evaluator = _load_to_play(path, written, game).evaluator(str(source))
     return evaluator
 
 
 @functools.lru_cache(maxsize=2)
-def _load_once(path: Path, written: int, game: Game) -> Any:
+def _load_to_play(path: Path, written: int, game: Game) -> Any:
     """Reads a network, or remembers it: a large one takes a second or two, and every batch of games asks for it."""
-    return _load(path, game)
+    network = _load(path, game)
+    return merged(network) if isinstance(network, NTupleNetwork) else network
 
 
 def game_of(source: str | os.PathLike[str]) -> Game:
@@ -220,9 +221,13 @@ def game_of(source: str | os.PathLike[str]) -> Game:
 
 
 def shipped_name(game: Game) -> str:
-    """Returns the name of the model that ships for a game: its Gymnasium id in lower case (else the game's name)."""
+    """Returns the name of the model that ships for a game: its Gymnasium id in lower case (else the game's name).
+
+    Options that no model is tied to (`Game.rule_options`) count as their defaults.
+    """
+    free = {name: game.defaults[name] for name in game.rule_options}
     for short, options in game.ids.items():
-        if game.variant(**{**game.defaults, **options}) == game:
+        if game.variant(**{**game.defaults, **options, **free}) == game.variant(**free):
             return short.lower()
     return game.name
 

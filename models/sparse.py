@@ -3,8 +3,9 @@
 A network sees the room's own features (`game.sparse`), or the observation: one feature for each cell and value of it.
 The first layer is a sum over the few active features (what torch calls EmbeddingBag), as in Nasu, "Efficiently updatable
 neural-network-based evaluation functions for computer shogi" (2018). The other layers are dense, with ReLU between all. The
-head is one value, or one value per action of which the best legal one counts. In games for two the output goes through
-tanh; alone it is the return still to come, in units of `scale`.
+head is one value, or one value per action of which the best legal one counts; in a game for one whose return is 1 or 0 it may
+be the chance of a 1, by the logistic function. In games for two the output goes through tanh; else alone it is the return still
+to come, in units of `scale`.
 
 Values come in three forms that agree to rounding: compiled and inline (`Evaluator.value`), NumPy (`Evaluator.batch`), and torch
 for training (`leafwise.training.modules`).
@@ -42,7 +43,7 @@ BLOCK = 4
 SEES = ("features", "observation")
 MOST_VALUES = 255
 """Values that a cell of an observation may have, less one."""
-HEADS = ("value", "max")
+HEADS = ("value", "max", "chance")
 
 
 class SparseWeights(NamedTuple):
@@ -105,6 +106,8 @@ def sparse_value(S, i, T):
         best = np.float64(x[W.legal[0]])
         for k in range(1, n):
             best = max(best, np.float64(x[W.legal[k]]))
+    if HEAD_CHANCE:
+        return 1.0 / (1.0 + math.exp(-best))
     if PLAYERS == 1:
         return best * W.scale
     bounded = BOUND * math.tanh(best)
@@ -164,7 +167,8 @@ def _compiled(game: Game, head: str, sees: str) -> SimpleNamespace:
     scope: dict[str, Any] = {**game.rules.injected(), "active": found.active}
     if sees == "observation":
         scope["active"] = specialise(observed, name, scope, game.room, inline=True)
-    scope |= {"HEAD_MAX": head == "max", "FIRST_VIEW": found.view == "first", "PLAYERS": game.players}
+    scope |= {"HEAD_MAX": head == "max", "HEAD_CHANCE": head == "chance"}
+    scope |= {"FIRST_VIEW": found.view == "first", "PLAYERS": game.players}
     for template in (outputs, sparse_value, describe_rows):
         inline = template is not describe_rows
         scope[template.__name__] = specialise(template, name, scope, game.room, inline=inline)
@@ -202,6 +206,10 @@ class SparseNetwork:
         for what, given, known in (("head", head, HEADS), ("sees", sees, SEES)):
             if given not in known:
                 raise ValueError(f"sparse networks: expected {what} among {', '.join(known)}, got {given!r}")
+        if head == "chance" and (game.players, game.return_range) != (1, (0.0, 1.0)):
+            raise ValueError(
+                f"sparse networks: expected the head chance for a game that one wins or loses, got {game.name!r}"
+            )
         features = features_of(game, sees)
         if not 1 <= len(hidden) <= 4 or not all(
             isinstance(h, int) and 4 <= h <= 4096 and h % BLOCK == 0 for h in hidden
@@ -209,7 +217,7 @@ class SparseNetwork:
             raise ValueError(
                 f"sparse networks: expected 1 to 4 layers, multiples of 4 up to 4096, got {tuple(hidden)!r}"
             )
-        sizes = [*hidden, 1 if head == "value" else len(game.actions)]
+        sizes = [*hidden, len(game.actions) if head == "max" else 1]
         shapes = {
             "embedding": (features.size(game.options), sizes[0]),
             "bias": (sizes[0],),
@@ -285,20 +293,24 @@ class SparseNetwork:
             for weights, bias in self.layers():
                 x = np.maximum(x, 0) @ weights + bias
             best = (np.where(L, x, -np.inf).max(axis=1) if self.head == "max" else x[:, 0]).astype(np.float64)
-            values[chunk] = best * self.weights.scale if self.game.players == 1 else BOUND * np.tanh(best) * signs
+            if self.head == "chance":
+                values[chunk] = 1.0 / (1.0 + np.exp(-best))
+            else:
+                values[chunk] = best * self.weights.scale if self.game.players == 1 else BOUND * np.tanh(best) * signs
         return values
 
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as a leaf evaluator."""
-        two = self.game.players == 2
+        two, chance = self.game.players == 2, self.head == "chance"
         return Evaluator(
             name,
             compiled(self.game, self.head, self.sees).value,
             self.weights,
             features_of(self.game, self.sees).stage,
-            to_go=not two,
-            low=-1.0 if two else None,
-            high=1.0 if two else None,
+            to_go=not two and not chance,
+            low=-1.0 if two else 0.0 if chance else None,
+            high=1.0 if two or chance else None,
             scratch=("seen", "features", "hidden", "legal"),
+            dear=True,
             batch=self.batch,
         )

@@ -14,7 +14,7 @@ import numpy as np
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import jit
-from leafwise.envs.core.rules import CHANCE, TERMINAL
+from leafwise.envs.core.rules import CHANCE, TERMINAL, copy_row
 from leafwise.envs.core.stream import mix
 from leafwise.search.frames import (
     ALL,
@@ -89,7 +89,11 @@ def alpha_beta(S, B, i, top, depth, lower, upper, T):
                 lower = -np.inf
             h, check, move = ZERO, ZERO, MOVE_MASK
             if B.table.shape[0] > 1 and left >= B.options.table_from:
-                h, check = mix(key(S, row, T)), second_hash(S, row)
+                entry = row
+                if B.options.symmetric:
+                    entry = top
+                    write_canonical(S, row, top, T)
+                h, check = mix(key(S, entry, T)), second_hash(S, entry)
                 e = find_entry(S, B, row, h, check)
                 if e >= 0:
                     if B.options.table_move:
@@ -227,6 +231,18 @@ def alpha_beta(S, B, i, top, depth, lower, upper, T):
             value = best
             told = np.int64(kind)
             open_nodes -= 1
+
+
+def write_canonical(S, i, j, T):
+    """Writes the least of all rows symmetric to row i to row j, whose next row is scratch."""
+    copy_row(S, i, j)
+    for k in range(1, SYMMETRIES):
+        transform(S, i, k, j + ONE, T)
+        w = 0
+        while w < S.shape[1] - 1 and S[j + ONE, w] == S[j, w]:
+            w += 1
+        if S[j + ONE, w] < S[j, w]:
+            copy_row(S, j + ONE, j)
 
 
 def settle_rare(S, B, f, T):

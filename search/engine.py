@@ -6,18 +6,19 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from dataclasses import asdict
 
 import numpy as np
 
+from leafwise.envs.core import clock as clocks
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.search.alpha_beta import bounds
 from leafwise.search.background import Alarm, Background, share_out
-from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES
+from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier
+from leafwise.search.result import Result
 from leafwise.search.settings import MAX_DEPTH, ORDERINGS, ROUNDED, Settings, make_buffers
 from leafwise.search.table import GENERATIONS
 from leafwise.search.templates import compiled_search
@@ -25,58 +26,8 @@ from leafwise.search.templates import compiled_search
 ROUNDING = 1e-12
 """What the order of sums may change in a value, relative to the greater of 1 and its size."""
 ROOT, TOP = np.uint64(0), np.uint64(1)
-LISTENING_DEPTH = 4
-"""From this depth on a search may be long enough to press Ctrl-C; a thread that listens costs some 0.1 ms."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a search found. Values are for the player to move, in the evaluator's unit."""
-
-    action: int | None
-    """Id of the best action, the first of equals; None at a chance stage."""
-    value: float
-    values: dict[int, float]
-    """Value of every legal root action, by id."""
-    nodes: int
-    """Decisions searched, the root included."""
-    leaves: int
-    depth: int
-    seconds: float
-    bounds: frozenset[int]
-    """Ids of the root actions whose value is only an upper bound (`all_values=False`)."""
-    state: State = field(repr=False)
-    _follow: Callable[[State, int], Result] = field(repr=False, compare=False)
-
-    @property
-    def name(self) -> str | None:
-        """Name of the best action."""
-        return None if self.action is None else self.state.game.actions[self.action]
-
-    @property
-    def action_values(self) -> dict[str, float]:
-        """Value of every legal root action, by name."""
-        return {self.state.game.actions[a]: v for a, v in self.values.items()}
-
-    @cached_property
-    def line(self) -> tuple[str, ...]:
-        """The principal line: best actions, and what chance does most probably in between.
-
-        Searched when first asked for: every step after the first costs a search one shallower.
-        """
-        names: list[str] = []
-        state, step, depth = self.state, self, self.depth
-        while depth > 0 and step.action is not None:
-            names.append(state.game.actions[step.action])
-            cost = int(state.game.rules.action_cost(state._rows(), ROOT, step.action, state.game._shared_tables))
-            state, depth = state.play(step.action), depth - cost
-            while state.is_chance:
-                before, (_, state) = state, max(state.outcomes(), key=lambda outcome: outcome[0])
-                names.append(state.game.outcome_name(before.row, state.row, state.game._shared_tables))
-            if state.is_terminal or depth <= 0:
-                break
-            step = self._follow(state, depth)
-        return tuple(names)
+LISTENING_DEPTH, LISTENING_SECONDS = 4, 0.25
+"""From this depth or time on a search may be long enough to press Ctrl-C; a thread that listens costs some 0.1 ms."""
 
 
 class Stopped(Exception):
@@ -112,6 +63,7 @@ class Search:
         threads: int = 1,
         clock: str = "wall",
         whole_rows: bool = False,
+        symmetric: bool = False,
     ) -> None:
         """Compiles the search, or finds it in the cache.
 
@@ -120,7 +72,9 @@ class Search:
                 `seconds` no limit).
             seconds: wall time per search; the deepest complete depth counts, the first is always completed.
             all_values: True: every root action gets its exact value. False, faster where the search prunes: only the
-                best does, the value of another may be an upper bound (`Result.bounds`).
+                best does, the value of another may be an upper bound (`Result.bounds`); of a depth that time breaks off, the
+                actions searched by then count, and where one action is left, or the best has the most that there is to get,
+                nothing deeper is searched.
             pruning: alpha-beta at decisions, Star1 at chance nodes if the evaluator has bounds (exact; default: on in
                 games of two players).
             table_mb: size of the transposition table in MB (32 bytes a position, 0: none; exact; default: 16 with
@@ -144,6 +98,9 @@ class Search:
                 an evaluator that has no compiled value).
             threads: share the root actions among so many threads, each with memory of its own (exact).
             clock: what `seconds` are, "wall" time or "cpu" time of the thread that searches, for measurements on a busy machine.
+            symmetric: positions that a symmetry of the board turns into each other share an entry of the table, where the search
+                prunes (exact for leaves that value them alike, as networks do not; off by default, since finding the common
+                form costs more than it saves).
             whole_rows: the table compares whole positions instead of trusting 93 bits of hashes; for tests.
 
         Raises ValueError for options out of range, or an evaluator of another game.
@@ -167,6 +124,7 @@ class Search:
             threads=threads,
             clock=clock,
             whole_rows=whole_rows,
+            symmetric=symmetric,
         )
         self.settings.check()
         if depth is None:
@@ -183,8 +141,10 @@ class Search:
             compiled = compiled_search(game, evaluator)
             self._plain = compiled.depth_first if not self._prunes and width is None and not rare else None
             self._windowed, self._root_search = compiled.alpha_beta, compiled.search_root
+        reads_clock = clocks.READABLE and not self.settings.batched and not evaluator.slow
+        self._needs_alarm = not reads_clock
         options = self.settings.options(game, *bounds(game, evaluator))
-        self._S, self._B = make_buffers(game, depth, self.settings.entries(game), whole_rows, options)
+        self._S, self._B = make_buffers(game, depth, self.settings.entries(game), whole_rows, options, evaluator.dear)
         alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
         self._crew = [self] + [Search(game, evaluator, **alone) for _ in range(threads - 1)]
 
@@ -197,7 +157,7 @@ class Search:
         """Searches a position.
 
         Raises ValueError for a position of another game or a finished one, and Stopped if `stop` came before a first
-        depth was complete. Ctrl-C ends a search with `seconds` like `stop`; from any other it is raised.
+        depth was complete. Ctrl-C ends a search with a quarter `seconds` or more like `stop`; from any other it is raised.
         """
         if state.game != self.game:
             raise ValueError(f"search: expected a position of {self.game!r}, got one of {state.game!r}")
@@ -208,8 +168,8 @@ class Search:
         for search in self._crew:
             search._forget()
         slow = self.evaluator.slow or self.settings.batched or self.settings.threads > 1
-        quick = self.seconds is None and self.depth < LISTENING_DEPTH and not slow
-        if quick or threading.current_thread() is not threading.main_thread():
+        short = self.depth < LISTENING_DEPTH if self.seconds is None else self.seconds < LISTENING_SECONDS
+        if (short and not slow) or threading.current_thread() is not threading.main_thread():
             return self._deepen(state, start)
         return self._listening(lambda: self._deepen(state, start))
 
@@ -259,18 +219,32 @@ class Search:
                 found = self._root(state, depth, start, found)
             assert found is not None
             return found
-        begun = time.thread_time()
+        kind = self.settings.clock
+        left = self.seconds - (time.perf_counter() - start if kind == "wall" else 0.0)
+        alarm = Alarm(left, self.stop, kind) if self._needs_alarm else None
+        deadline = (0, 0) if alarm else clocks.after(left, kind)
         best = self._root(state, 1, start)
-        spent = time.perf_counter() - start if self.settings.clock == "wall" else time.thread_time() - begun
-        alarm = Alarm(self.seconds - spent, self.stop, self.settings.clock)
+        for search in self._crew:
+            search._B.deadline[:] = deadline
         try:
             for depth in range(2, self.depth + 1):
+                if self._settled(best) or self._B.counts[FAILED]:
+                    break
                 best = self._root(state, depth, start, best)
         except Stopped:
             pass
         finally:
-            alarm.cancel()
+            for search in self._crew:
+                search._B.deadline[:] = 0
+            if alarm:
+                alarm.cancel()
         return best
+
+    def _settled(self, best: Result) -> bool:
+        """Whether a deeper search could choose no better action (asked only if the others' values do not matter)."""
+        if self.settings.all_values or not best.values:
+            return False
+        return len(best.values) == 1 or best.value >= self._B.options.most - ROUNDING
 
     def _root(self, state: State, depth: int, start: float, before: Result | None = None) -> Result:
         """Searches one depth: every root action in turn, the best of the depth before first."""
@@ -289,7 +263,7 @@ class Search:
                 actions.sort(key=lambda a: -before.values[a])
             self._share(len(actions))
             if self._plain is None and self.settings.threads == 1:
-                values, upper_bounds = self._in_turn(actions, depth)
+                values, upper_bounds = self._in_turn(actions, depth, before)
             else:
                 values, upper_bounds = self._shared_out(state, actions, depth)
             value = max(values.values())
@@ -300,7 +274,7 @@ class Search:
             values=values,
             nodes=sum(int(search._B.counts[NODES]) for search in self._crew),
             leaves=sum(int(search._B.counts[LEAVES]) for search in self._crew),
-            depth=depth,
+            depth=before.depth if before and self._B.counts[FAILED] else depth,
             seconds=time.perf_counter() - start,
             bounds=upper_bounds,
             state=state,
@@ -323,13 +297,23 @@ class Search:
             return value, {}
         return sign * value, {a: sign * v for a, v in zip(self._considered(), children, strict=True)}
 
-    def _in_turn(self, actions: list[int], depth: int) -> tuple[dict[int, float], frozenset[int]]:
-        """Returns the values of root actions and which are only bounds, by one compiled call."""
+    def _in_turn(
+        self, actions: list[int], depth: int, before: Result | None
+    ) -> tuple[dict[int, float], frozenset[int]]:
+        """Returns the values of root actions and which are only bounds, by one compiled call.
+
+        Where the clock breaks it off, actions not searched by then keep the value of the depth before, at most the best.
+        """
         values, is_bound = np.zeros(len(actions)), np.zeros(len(actions), dtype=np.bool_)
         rounding = ROUNDING if self.game.max_stages else 0.0
         exact = self.settings.all_values or not self._prunes
-        self._root_search(self._S, self._B, np.array(actions), values, is_bound, depth, exact, rounding, self._T)
-        self._check(depth)
+        done = self._root_search(self._S, self._B, np.array(actions), values, is_bound, depth, exact, rounding, self._T)
+        if before is None or self.seconds is None or exact or not done or self._B.counts[FAILED] != STOPPED:
+            self._check(depth)
+        else:
+            best = values[:done][~is_bound[:done]].max()
+            values[done:] = [min(before.values[a], best) for a in actions[done:]]
+            is_bound[done:] = True
         found = sorted(zip(actions, values.tolist(), is_bound.tolist(), strict=True))
         return {a: value for a, value, _ in found}, frozenset(a for a, _, bound in found if bound)
 

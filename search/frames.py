@@ -21,7 +21,7 @@ COUNTS = 5
 STOPPED, NO_ROWS = 1, 2
 
 POLL = 63
-"""The stop byte is read at every decision whose number has these bits clear."""
+"""The stop byte and the clock are read at every decision whose number has these bits clear."""
 
 NEXT, END, DEPTH, ROW, FREE, KIND, HASH, CHECK = 0, 1, 2, 3, 4, 5, 6, 7
 """Columns of a frame: next child and end of children, depth left, row, first free row, player (or 2 for chance), and
@@ -63,6 +63,8 @@ class Buffers(NamedTuple):
     killers: NDArray[np.int64]
     """The last two actions that cut a decision, [depth left, 2]; alpha-beta alone."""
     counts: NDArray[np.int64]
+    deadline: NDArray[np.int64]
+    """When the search is to end, [2]: a clock's number and the nanoseconds on it (0: never)."""
     table: NDArray[np.uint64]
     """Transposition table, [entries, 4], a power of two of them; one entry is no table. Columns: `leafwise.search.table`."""
     proven: NDArray[np.float64]
@@ -104,6 +106,8 @@ class Options(NamedTuple):
     """Outcomes less probable than this are valued at once, by the leaf (approximate; alpha-beta alone)."""
     width: int
     """Most actions searched at a decision with two or more decisions to go (approximate)."""
+    symmetric: bool
+    """Whether symmetric decisions share an entry of the table; alpha-beta alone."""
 
 
 @jit(inline=True)

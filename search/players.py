@@ -39,6 +39,7 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "candidates": str,
     "pruning": switch,
     "star2": switch,
+    "symmetric": switch,
     "deepening": switch,
     "batched": switch,
     "threads": int,

@@ -19,8 +19,8 @@ ROUNDED = 1 - 1e-9
 """What rounding leaves of a toll at least."""
 TABLE_MB = 16.0
 """Size of the table where it pays and nothing else is said: where pruning is on, or an action can cost no depth."""
-LEAF_ENTRIES = 1 << 12
-"""Most leaves that are remembered beside a table."""
+LEAF_ENTRIES, DEAR_LEAF_ENTRIES = 1 << 12, 1 << 14
+"""Most leaves that are remembered beside a table, of cheap and of dear ones."""
 CLOCKS = ("wall", "cpu")
 ORDERINGS = ("table", "values", "killers")
 TABLE_FROM = 2
@@ -51,6 +51,7 @@ class Settings:
     threads: int = 1
     clock: str = "wall"
     whole_rows: bool = False
+    symmetric: bool = False
 
     def check(self) -> None:
         """Raises ValueError for what no search can do."""
@@ -85,6 +86,8 @@ class Settings:
             raise ValueError(
                 f"search: expected batched without pruning, table_mb, width, more threads and rare, got {got}"
             )
+        if self.symmetric and self.whole_rows:
+            raise ValueError("search: expected symmetric or whole_rows, got both")
         for name in self.ordering:
             if name not in ORDERINGS:
                 raise ValueError(f"search: expected an ordering among {', '.join(ORDERINGS)}, got {name!r}")
@@ -131,16 +134,19 @@ class Settings:
             probe_from=PROBE_FROM if self.star2 else NEVER,
             rare=float(self.rare),
             width=self.width or NEVER,
+            symmetric=self.symmetric,
         )
 
 
-def make_buffers(game: Game, depth: int, entries: int, whole_rows: bool, options: Options) -> tuple[Any, Buffers]:
-    """Returns the rows and the other memory of one search thread."""
+def make_buffers(
+    game: Game, depth: int, entries: int, whole_rows: bool, options: Options, dear: bool = False
+) -> tuple[Any, Buffers]:
+    """Returns the rows and the other memory of one search thread, whose leaves may be `dear`."""
     levels = depth * game.decisions_per_depth + 1
     n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
     frames = (levels + 1) * (1 + game.max_stages)
     table = np.zeros((entries, ENTRY_BYTES // 8), dtype=np.uint64)
-    leaves = np.zeros((min(entries, LEAF_ENTRIES), 2), dtype=np.uint64)
+    leaves = np.zeros((min(entries, DEAR_LEAF_ENTRIES if dear else LEAF_ENTRIES), 2), dtype=np.uint64)
     return game.rows(n), Buffers(
         P=np.zeros(n),
         A=np.zeros((frames, game.max_actions), dtype=np.int64),
@@ -150,6 +156,7 @@ def make_buffers(game: Game, depth: int, entries: int, whole_rows: bool, options
         between=np.zeros((n, 2)),
         killers=np.full((MAX_DEPTH + 1, 2), -1, dtype=np.int64),
         counts=np.zeros(COUNTS, dtype=np.int64),
+        deadline=np.zeros(2, dtype=np.int64),
         table=table,
         proven=table.view(np.float64),
         leaves=leaves,

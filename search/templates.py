@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.clock import is_late
 from leafwise.envs.core.evaluator import Evaluator, nothing_to_fetch
 from leafwise.envs.core.game import Game
 from leafwise.envs.core.jit import specialise
 from leafwise.envs.core.rules import CHANCE, TERMINAL
 from leafwise.envs.core.stream import mix
-from leafwise.search.alpha_beta import alpha_beta, last_step, settle_rare
+from leafwise.search.alpha_beta import alpha_beta, last_step, settle_rare, write_canonical
 from leafwise.search.frames import (
     AVERAGE,
     BEST,
@@ -152,7 +153,8 @@ def depth_first(S, B, i, top, depth, T):
 def arrive(S, B, f, row, top, left, reach, T):
     """Returns who acts at a row and its value: LEAF and the value, CHANCE with frame f opened, or a player.
 
-    Decisions less probable than the cutoff are leaves, and are counted. GIVEN_UP: the stop byte is set, or there are no rows left.
+    Decisions less probable than the cutoff are leaves, and are counted. GIVEN_UP: the stop byte is set, the time
+    is up, or there are no rows left.
     """
     player = current_player(S, row, T)
     if player == TERMINAL:
@@ -171,7 +173,7 @@ def arrive(S, B, f, row, top, left, reach, T):
         open_frame(B, f, top, top + n, left, row, top + n, AVERAGE, reach)
         return CHANCE, 0.0
     B.counts[NODES] += 1
-    if B.counts[NODES] & POLL == 0 and T.stop[0]:
+    if B.counts[NODES] & POLL == 0 and (T.stop[0] or is_late(B.deadline)):
         B.counts[FAILED] = STOPPED
     if B.counts[FAILED]:
         return GIVEN_UP, 0.0
@@ -256,6 +258,8 @@ def compiled_search(game: Game, evaluator: Evaluator) -> SimpleNamespace:
         fetch = evaluator.fetch or specialise(nothing_to_fetch, name, {}, room, inline=True)
         scope = {**game.rules.injected(), "value": value, "fetch": fetch, **fixed}
         scope["legal_actions"] = scope.get("candidates", scope["legal_actions"])  # a search may consider fewer
+        scope["SYMMETRIES"] = game.symmetries
+        scope["write_canonical"] = specialise(write_canonical, f"{game.name}_{game.symmetries}", scope, game.room)
         for helper in (finished_value, is_leaf, leaf_value, seen_value, arrive, settle_rare, last_step):
             scope[helper.__name__] = specialise(helper, name, scope, room, inline=True)
         for template in (depth_first, alpha_beta, search_root):

@@ -57,16 +57,20 @@ def play_games(
     first_seed: int,
     games: int,
     *,
+    cutoff: float = 0.0,
     threads: int = 1,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Games:
-    """Plays games with seeds from `first_seed` on; `progress` is told how many are done."""
+    """Plays games with seeds from `first_seed` on; `progress` is told how many are done.
+
+    Decisions less probable than `cutoff` are leaves of the search (0: exact).
+    """
     run, T = kernels(network, depth).greedy_games, network.game.tables(network.evaluator("games"))
     scores, ranks = np.zeros(games), np.zeros(games, dtype=np.int64)
     run(new_trainer(network.game, 0, depth), np.zeros(0, dtype=np.uint64), scores[:0], ranks[:0], T)  # compiles
 
     def play(begin: int) -> tuple[int, float]:
-        actor, end = new_trainer(network.game, 0, depth), min(begin + BATCH, games)
+        actor, end = new_trainer(network.game, 0, depth, cutoff=cutoff), min(begin + BATCH, games)
         keys = np.arange(first_seed + begin, first_seed + end, dtype=np.uint64)
         start = time.thread_time()
         run(actor, keys, scores[begin:end], ranks[begin:end], T)

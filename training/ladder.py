@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.game import Game
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.arena import bootstrap_interval, elo_difference
 from leafwise.training.oracle import SELECTION_SEED
 from leafwise.training.selfplay_kernels import kernels, new_table
 from leafwise.training.sequential import SequentialTest
+from leafwise.training.solo import calibration, play_solo
 
 SELECTION_SEEDS = 100_000
 """How many there are."""
@@ -44,14 +46,20 @@ class Ladder:
         plies: int,
         depth: int = 1,
         rare: float = 0.0,
+        nodes: int = 0,
         candidates: str | None = None,
+        variants: Mapping[str, Game] | None = None,
     ) -> None:
-        """Begins with one network; `depth`, `rare` and `candidates` are those of the searches in matches."""
+        """Begins with one network; `depth`, `rare`, `nodes` and `candidates` are those of the searches in matches.
+
+        A game for one is played in all `variants` (default: the network's), which are logged by their names.
+        """
         self.game = first.game
         self.best, self.best_elo = first, 0.0
         self.pool, self.most = [first], pool
         self.pairs, self.plies, self.depth = pairs, plies, depth
-        self.rare, self.candidates = rare, candidates
+        self.rare, self.nodes, self.candidates = rare, nodes, candidates
+        self.variants = variants or {"": self.game}
         self.score: dict[str, Any] = {}
 
     def challenge(self, newest: SparseNetwork, number: int) -> tuple[dict[str, float], bool]:
@@ -89,18 +97,24 @@ class Ladder:
 
     def compare_alone(self, newest: SparseNetwork) -> tuple[dict[str, float], bool]:
         """Plays games of one player with seeds that are always the same; the best is known by its mean."""
-        evaluator = newest.evaluator("newest")
-        scores = np.zeros(self.pairs)
-        keys = np.arange(SELECTION_SEED, SELECTION_SEED + self.pairs, dtype=np.uint64)
-        table = new_table(self.game, self.depth, 0)
-        kernels(self.game, evaluator).play_alone(table, keys, self.depth, scores, self.game.tables(evaluator))
+        evaluator, found, played = newest.evaluator("newest"), {}, []
+        for name, game in self.variants.items():
+            games = play_solo(game, evaluator, SELECTION_SEED, self.pairs, depth=self.depth, nodes=self.nodes)
+            played.append(games)
+            if len(self.variants) > 1:
+                found[f"eval/score_mean_{name}"] = float(games.scores.mean())
+        scores = np.concatenate([games.scores for games in played])
+        if newest.head == "chance":
+            values = np.concatenate([games.values for games in played])
+            found["eval/calibration_error"] = calibration(values, np.concatenate([g.outcomes() for g in played]))[0]
         low, high = bootstrap_interval(scores)
         mean = float(scores.mean())
         better = not self.score or mean > self.score["mean"]
         if better:
             self.best = newest
-            self.score = {"mean": mean, "ci_low": low, "ci_high": high, "games": self.pairs, "player": "greedy"}
-        return {"eval/score_mean": mean, "eval/score_ci_low": low, "eval/score_ci_high": high}, better
+            self.score = {"mean": mean, "ci_low": low, "ci_high": high, "games": len(scores), "player": "greedy"}
+            self.score |= {tag.removeprefix("eval/"): number for tag, number in found.items()}
+        return found | {"eval/score_mean": mean, "eval/score_ci_low": low, "eval/score_ci_high": high}, better
 
     def tensors(self) -> Tensors:
         """Returns what a checkpoint holds of the networks."""

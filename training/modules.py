@@ -40,7 +40,12 @@ class SparseModule(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """Returns the outputs [n, outputs] before tanh or scale, for int64 features [n, most] as `describe` gives them."""
-        x = self.embedding(features) + self.bias
+        there = features.ne(len(self.network.weights.embedding) - 1)
+        ends = torch.cumsum(there.sum(dim=1), dim=0)
+        starts = torch.cat([ends.new_zeros(1), ends[:-1]])
+        x = (
+            self.embedding(features[there], starts) + self.bias
+        )  # half the time of a sum over all, where many are padding
         for layer in self.linear_layers:
             x = layer(torch.relu(x))
         return x
@@ -86,17 +91,19 @@ def one_thread() -> None:
 def fit(
     module: SparseModule, sample: Callable[[], tuple[NDArray[np.int64], NDArray[np.float32]]], steps: int, rate: float
 ) -> float:
-    """Trains a value module of a game for two by Adam over one cycle of the learning rate; returns the mean loss.
+    """Trains a value module by Adam over one cycle of the learning rate; returns the mean loss.
 
-    `sample` returns features [n, most] and targets [n] in (-1, 1). The loss is the cross-entropy between target and tanh of
-    the output, both read as chances to win.
+    `sample` returns features [n, most] and targets [n], in (-1, 1) for a game for two and in [0, 1] for the head "chance". The
+    loss is the cross-entropy between target and the output's tanh or logistic function, both read as chances to win.
     """
+    chance = module.network.head == "chance"
     optimizer = torch.optim.Adam(module.parameters(), lr=rate)
     cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=rate, total_steps=max(steps, 2), pct_start=0.2)
     total = 0.0
     for _ in range(steps):
         features, targets = sample()
-        loss = loss_of(module(torch.from_numpy(features))[:, 0], torch.from_numpy(targets), solo=False)
+        outputs, wanted = module(torch.from_numpy(features))[:, 0], torch.from_numpy(targets)
+        loss = chance_loss(outputs, wanted) if chance else loss_of(outputs, wanted, solo=False)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
@@ -115,6 +122,11 @@ def loss_of(outputs: Tensor, targets: Tensor, solo: bool) -> Tensor:
     if solo:
         return nn.functional.smooth_l1_loss(outputs, targets)
     return nn.functional.binary_cross_entropy_with_logits(2 * outputs, targets.clamp(-1, 1) * 0.5 + 0.5)
+
+
+def chance_loss(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Returns the mean cross-entropy between chances in [0, 1] and the logistic function of outputs."""
+    return nn.functional.binary_cross_entropy_with_logits(outputs, targets)
 
 
 def parameters(module: nn.Module) -> dict[str, NDArray[Any]]:

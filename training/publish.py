@@ -20,7 +20,7 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import described, load_network, load_tensors, save_network, save_tensors, write_atomically
 from leafwise.models.ntuple import NTupleNetwork, features
-from leafwise.models.packing import pack, quantised
+from leafwise.models.packing import merged, pack, quantised
 from leafwise.training.arena import FINAL_SEED
 from leafwise.training.games import SELECTION_SEED, play_games
 from leafwise.training.run import hardware
@@ -89,7 +89,7 @@ def values_of(network: NTupleNetwork, rows: NDArray[np.uint64]) -> NDArray[np.fl
 
 def measured(network: NTupleNetwork, depth: int, games: int, threads: int) -> dict[str, Any]:
     """Returns the figures of a model on the final seeds."""
-    played = play_games(network, depth, FINAL_SEED, games, threads=threads)
+    played = play_games(merged(network), depth, FINAL_SEED, games, threads=threads)
     names = features(network.game).names
     reached = {f"reached_{names[rank]}": float((played.ranks >= rank).mean()) for rank in (13, 14, 15)}
     told = {"depth": depth, "first_seed": FINAL_SEED, **played.figures(), **reached}

@@ -31,6 +31,7 @@ GAMES, PLIES, WON_BY_FIRST = 0, 1, 2
 TIE = 1e-9
 """A search of another action has its window begin so far below the best value, so that values alike are seen to be."""
 TABLE_MB = 2.0
+STRAYED, PASSED = 1, 2
 NOBODY = 2
 """Seat of the earlier self in a game without one."""
 
@@ -58,18 +59,25 @@ class Record(NamedTuple):
     values: NDArray[np.float64]
     """Scratch: root value for player 0."""
     strayed: NDArray[np.int8]
-    """Scratch: whether an action was played that the search did not choose."""
+    """Scratch: STRAYED where an action was played that the search did not choose, PASSED where chance was to act."""
 
 
-def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = None, rare: float = 0.0) -> Table:
+def new_table(
+    game: Game, depth: int, seed: int, evaluator: Evaluator | None = None, rare: float = 0.0, nodes: int = 0
+) -> Table:
     """Returns a table for searches up to `depth`, its stream keyed by `seed`.
 
-    In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `rare` is that of `Search`.
+    In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `rare` is that of `Search`, and so is
+    `nodes`, but the limit is that below each action.
     """
-    settings = Settings(depth, rare=rare, ordering=ORDERINGS, table_mb=TABLE_MB if game.players == 2 else 0.0)
+    remember = game.players == 2 or game.decisions_per_depth > 1
+    settings = Settings(depth, rare=rare, nodes=nodes, ordering=ORDERINGS, table_mb=TABLE_MB if remember else 0.0)
     options = settings.options(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
+    cutoff, toll = settings.share(0)
+    options = options._replace(cutoff=cutoff, toll=toll)
     (rows, buffers), (_, other) = (
-        make_buffers(game, depth + 1, settings.entries(game), False, options) for _ in range(2)
+        make_buffers(game, depth + 1, settings.entries(game), False, options, evaluator is not None and evaluator.dear)
+        for _ in range(2)
     )
     return Table(
         S=rows,
@@ -99,6 +107,19 @@ def settle(S, R, T):
     """Draws every chance stage up to the next decision or end of row HERE."""
     while current_player(S, HERE, T) == CHANCE:
         sample_outcome(S, HERE, R, T)
+
+
+def draw_to_leaf(S, R, T):
+    """Draws chance stages up to the next row at which the leaf is asked."""
+    while current_player(S, HERE, T) == CHANCE and stage(S, HERE, T) != LEAF_STAGE:
+        sample_outcome(S, HERE, R, T)
+
+
+def keep_row(S, D, n, strayed):
+    """Records row HERE."""
+    for w in range(D.rows.shape[1]):
+        D.rows[n, w] = S[HERE, w]
+    D.strayed[n] = strayed
 
 
 def unpruned(S, B, i, top, depth, lower, upper, T):
@@ -151,11 +172,14 @@ def open_game(G, plies, T):
             over = current_player(G.S, HERE, T) == TERMINAL
 
 
-def record_games(G, D, count, depth, plies, epsilon, share, decay, T, earlier):
+def record_games(G, D, count, depth, plies, epsilon, share, decay, own, credit, T, earlier):
     """Plays whole games until `count` positions are recorded, or no room is left for another game; returns how many.
 
     In a `share` of the games one seat is played by `earlier`, whose positions are not recorded. A target is the lambda-return
     (lambda is `decay`) of the root values that follow, the last of which is the outcome; it ends where an action strayed.
+    The outcome of a game that was not won is the share `credit` of its `progress`, if that is more.
+    Where the leaf is asked at a stage of chance, that is a position too, worth what comes of it.
+    With `own`, where none strayed, it is that of what the leaf says of the next positions themselves, without a search.
     """
     n = 0
     while n < count and not T.stop[0]:
@@ -171,20 +195,26 @@ def record_games(G, D, count, depth, plies, epsilon, share, decay, T, earlier):
             if uniform(G.R) < epsilon:
                 a = random_action(G, T)
             if player != other:
-                for w in range(D.rows.shape[1]):
-                    D.rows[n, w] = G.S[HERE, w]
+                keep_row(G.S, D, n, STRAYED if a != G.chosen[0] else 0)
                 D.values[n] = value
-                D.strayed[n] = a != G.chosen[0]
                 n += 1
             apply_action(G.S, HERE, a, HERE, T)
+            draw_to_leaf(G.S, G.R, T)
+            if own and player != other and not D.strayed[n - 1]:
+                D.values[n - 1] = leaf_value(G.S, HERE, T)
+            if player != other and n < D.rows.shape[0] and current_player(G.S, HERE, T) == CHANCE:
+                keep_row(G.S, D, n, PASSED)
+                n += 1
             settle(G.S, G.R, T)
             player = current_player(G.S, HERE, T)
             G.counts[PLIES] += 1
         if player != TERMINAL:
             return first  # the record is full: the game is left out
         target = returns(G.S, HERE, T)
+        if credit > 0.0:
+            target = max(target, credit * progress(G.S, HERE, T))
         G.counts[GAMES] += 1
-        if target > 0:
+        if returns(G.S, HERE, T) > 0:
             G.counts[WON_BY_FIRST] += 1
         give_targets(D, first, n, target, decay, T)
     return n
@@ -195,9 +225,9 @@ def give_targets(D, first, last, outcome, decay, T):
     target = outcome
     for back in range(last - first):
         t = last - 1 - back
-        if D.strayed[t]:
+        if D.strayed[t] == STRAYED:
             target = D.values[t]
-        else:
+        elif D.strayed[t] != PASSED:
             target = (1.0 - decay) * D.values[t] + decay * target
         D.targets[t] = for_player_zero(target, current_player(D.rows, np.uint64(t), T))
 
@@ -276,16 +306,25 @@ def advance(G, rows, after, streams, actions, rewards, signs, plies, T):
         streams[i, 0], streams[i, 1] = G.R[0], G.R[1]
 
 
-def play_alone(G, keys, depth, scores, T):
-    """Plays a game per key in a game for one; writes the returns."""
+def play_alone(G, keys, depth, scores, values, ends, T):
+    """Plays a game per key in a game for one; writes the returns.
+
+    `values` [n] get what the leaf says of each decision, one game after another, as long as there is room; `ends` where a game's
+    values end.
+    """
+    n = 0
     for g in range(keys.shape[0]):
         G.R[0], G.R[1] = keys[g], np.uint64(0)
         open_game(G, 0, T)
         while current_player(G.S, HERE, T) != TERMINAL:
+            if n < values.shape[0]:
+                values[n] = leaf_value(G.S, HERE, T)
+                n += 1
             best_action(G, G.B, depth, T)
             apply_action(G.S, HERE, G.chosen[0], HERE, T)
             settle(G.S, G.R, T)
         scores[g] = returns(G.S, HERE, T)
+        ends[g] = n
 
 
 def kernels(game: Game, evaluator: Evaluator) -> SimpleNamespace:
@@ -293,16 +332,20 @@ def kernels(game: Game, evaluator: Evaluator) -> SimpleNamespace:
     fixed = "_".join(str(v) for v in constants(game, evaluator).values())
     found = compiled_search(game, evaluator)
     search = found.alpha_beta if game.players == 2 else found.depth_first
-    return _compiled(game.variant(**game.defaults), search, f"{game.name}_{evaluator.compiled.__qualname__}_{fixed}")
+    name = f"{game.name}_{evaluator.compiled.__qualname__}_{fixed}"
+    stage = game.stages.index(evaluator.stage)
+    return _compiled(game.variant(**game.defaults), search, found.leaf_value, stage, name)
 
 
 @functools.cache
-def _compiled(game: Game, search: Callable[..., Any], name: str) -> SimpleNamespace:
-    scope: dict[str, Any] = {**game.rules.injected(), "search": search}
+def _compiled(
+    game: Game, search: Callable[..., Any], leaf_value: Callable[..., Any], stage: int, name: str
+) -> SimpleNamespace:
+    scope: dict[str, Any] = {**game.rules.injected(), "search": search, "leaf_value": leaf_value, "LEAF_STAGE": stage}
     scope["considered"] = scope.get("candidates", scope["legal_actions"])
     if game.players == 1:
         scope["search"] = specialise(unpruned, name, {"depth_first": search}, game.room, inline=True)
-    for template in (settle, random_action, best_action, open_game, give_targets):
+    for template in (settle, draw_to_leaf, keep_row, random_action, best_action, open_game, give_targets):
         inline = template is not best_action
         scope[template.__name__] = specialise(template, name, scope, game.room, inline=inline)
     entries = (record_games, play_matches, play_alone, choose_actions, transform_rows, start_games, advance)

@@ -12,6 +12,8 @@ gradient descent for non-smooth optimization", ICML 2013), which takes away nois
 With `--actors 2` two threads play and learn over shared tables without locks (Niu et al., "Hogwild!", 2011): faster, but
 not reproducible bit by bit.
 
+A game without cells but with sparse features is learned by `leafwise.training.sparse_td` instead, which has options of its own.
+
 Logged: `rollout/ep_rew_mean` (fresh games of the last interval), `train/error` (root mean square, in potential),
 `train/rate`, `time/fps` (moves a second), `eval/score_mean`, `eval/score_ci_low`, `eval/score_ci_high` (greedy games with
 seeds from 900,000).
@@ -19,6 +21,8 @@ seeds from 900,000).
 
 from __future__ import annotations
 
+import itertools
+import sys
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -30,6 +34,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
+from leafwise.envs.registry import games
 from leafwise.models.files import load_network, model_path, save_network
 from leafwise.models.ntuple import NTupleNetwork, Shape, features, parse_tuples
 from leafwise.models.packing import restored
@@ -277,10 +282,10 @@ class Learner:
     def step(self) -> dict[str, float]:
         """Learns for one interval, and now and then evaluates; returns what is logged."""
         before = self.counted()
-        start = time.perf_counter()
+        start, begun = time.perf_counter(), time.process_time()
         self.play()
         spent = time.perf_counter() - start
-        self.seconds += spent
+        self.seconds += time.process_time() - begun  # of all actors
         self.entries += 1
         if self.config.average:
             self.take_average()
@@ -310,8 +315,14 @@ def train(config: Config) -> Path:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line."""
-    return run_main("td", Config, train, arguments)
+    """Runs the command line, for a game with sparse features that of `sparse_td`."""
+    words = sys.argv[1:] if arguments is None else arguments
+    named = next((after for flag, after in itertools.pairwise(words) if flag == "--game"), "threes")
+    if named in games() and find_game(named).cells is None and find_game(named).sparse is not None:
+        from leafwise.training import sparse_td
+
+        return sparse_td.main(words)
+    return run_main("td", Config, train, words)
 
 
 if __name__ == "__main__":

@@ -56,10 +56,14 @@ class Trainer(NamedTuple):
 
 
 def new_trainer(
-    game: Game, seed: int, depth: int = 1, coherence: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None
+    game: Game,
+    seed: int,
+    depth: int = 1,
+    coherence: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
+    cutoff: float = 0.0,
 ) -> Trainer:
-    """Returns an actor that is about to start its first game and plays `depth` decisions deep."""
-    S, B = make_buffers(game, depth, 1, False, Settings(depth=depth).options(game, -np.inf, np.inf))
+    """Returns an actor that is about to start its first game and plays `depth` decisions deep, with the search's `cutoff`."""
+    S, B = make_buffers(game, depth, 1, False, Settings(depth=depth, cutoff=cutoff).options(game, -np.inf, np.inf))
     errors, sizes = coherence or (np.zeros(1, dtype=np.float32), np.zeros(1, dtype=np.float32))
     return Trainer(
         S=S,

@@ -45,6 +45,11 @@ def no_stage(S, i, T):
     return 0
 
 
+def no_progress(S, i, T):
+    """Tells no lost game from another."""
+    return 0.0
+
+
 def row_hash(S, i, T):
     """Hashes every word of a row; equal situations are equal rows."""
     h = np.uint64(0x243F6A8885A308D3)
@@ -71,7 +76,7 @@ def copy_row(S, i, j):
         S[j, w] = S[i, w]
 
 
-DEFAULTS = (unit_cost, no_chance_outcomes, no_sample, no_stage, row_hash, same_row, same_action)
+DEFAULTS = (unit_cost, no_chance_outcomes, no_sample, no_stage, no_progress, row_hash, same_row, same_action)
 """Plain functions; a `Game` compiles its own copies, so that nothing of a game gets into another's cache."""
 
 
@@ -105,6 +110,8 @@ class Rules:
     """`(S, i, a, T)` -> 0 or 1: what the action counts in search depth."""
     candidates: Compiled | None = None
     """`(S, i, A, T)` -> n: the actions that a search considers, as `T.candidates` says, in A; None: always all legal ones."""
+    progress: Compiled = no_progress
+    """`(S, i, T)` -> how far a finished game got that was not won, 0 to 1: learners may give credit for it while wins are rare."""
     key: Compiled = row_hash
     """`(S, i, T)` -> uint64 hash of everything the future depends on."""
     transform: Compiled = same_row

@@ -10,7 +10,7 @@ import numpy as np
 
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.stream import u64
-from leafwise.envs.friday.cards import FIRST_AGING, FIRST_KNOWLEDGE, KINDS
+from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_KNOWLEDGE, KINDS
 from leafwise.envs.friday.fight import free_cards, hazard_value, lowerings, pirate_value, total
 from leafwise.envs.friday.layout import (
     ACTING_AT,
@@ -67,11 +67,18 @@ DOUBLES_END = SEQUENCES_END + 6
 PIRATES_END = DOUBLES_END + 20
 MODES_END = PIRATES_END + 13
 NUMBERS = 17
+MOST_RED = 198
+"""Red values of all hazards: what the tenth pirate may ask for; no deck scores as much."""
+BOUNDS = (
+    (0, 31), (0, 3), (0, MOST_RED), (-50, MOST_RED), (0, 70), (0, 127), (0, 64), (0, 3), (0, 10), (0, 3), (0, KINDS), (0, 6),
+    (0, 31), (0, KINDS), (0, MOST_RED), (0, MOST_RED), (0, 1),
+)  # fmt: skip
+"""Least and most of each of the numbers."""
 SIZE = MODES_END + NUMBERS
 
 
 def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
-    """Returns a Box float32 [356].
+    """Returns a Box float32 [356], every cell a whole number within bounds of its own.
 
     Counts by kind (in the order of `cards.CARDS`) of stack, discard, left, left used, right, right used; hazard stack and
     discard by knowledge card; aging pile. Then kinds + 1 (0: none): known cards at the bottom (7) and on top (3) of the stack,
@@ -79,7 +86,12 @@ def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
     (13). Then life, phase, hazard value, total, free cards, free draws made, abilities used, phases lowered, ability under
     way, its steps, its card, doubled cards, removal points, lowest kind to remove, both pirates' values, the acting card's side.
     """
-    return gym.spaces.Box(-100.0, 200.0, (SIZE,), dtype=np.float32)
+    low, high = np.zeros(SIZE, dtype=np.float32), np.ones(SIZE, dtype=np.float32)
+    high[:COUNTED] = np.tile([card.copies for card in CARDS], 6)
+    high[COUNTED:PILES_END] = 2
+    high[PILES_END:DOUBLES_END] = KINDS
+    low[MODES_END:], high[MODES_END:] = np.array(BOUNDS).T
+    return gym.spaces.Box(low, high, dtype=np.float32)
 
 
 @jit

@@ -16,10 +16,11 @@ from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.stream import u64
 from leafwise.envs.friday.cards import COSTLY, CROWD, HALF, REST
-from leafwise.envs.friday.fight import pirate_value, rest
+from leafwise.envs.friday.fight import hazard_value, pirate_value, rest, total
 from leafwise.envs.friday.layout import (
     BEATEN_AT,
     DEBT_AT,
+    FOUGHT_AT,
     HAZARD_AT,
     HAZARD_BITS,
     HAZARD_MASK,
@@ -30,6 +31,7 @@ from leafwise.envs.friday.layout import (
     M4,
     M6,
     ONE,
+    PHASE_AT,
     PIRATE_AT,
     RUIN,
     SECOND_HAZARD_AT,
@@ -179,6 +181,21 @@ def progress(S, i, T):
     pirates = np.int64((beaten & ONE) + (beaten >> ONE))
     alive = np.float64(life(S, i)) / np.float64(T.max_life)
     return np.float64(beaten_value(S, i, T)) / 198.0 + 0.5 * pirates + 0.2 * alive
+
+
+@jit
+def how_far(S, i, T):
+    """Returns how far a lost game got: a half for the hazards revealed, by phase, a quarter for a pirate, of the last by points."""
+    now = np.float64(get(S[i, STATUS], PHASE_AT, M2))
+    if now < 3.0:
+        left = count_of(digest((S[i, HAZARDS] & HAZARD_MASK) << HAZARD_SHIFT, T))
+        return (now + 1.0 - np.float64(left) / 30.0) / 6.0
+    beaten = get(S[i, STATUS], BEATEN_AT, M2)
+    points = 0.5 + 0.25 * np.float64((beaten & ONE) + (beaten >> ONE))
+    if get(S[i, STATUS], FOUGHT_AT, M2) == ZERO:
+        return points
+    asked = np.float64(max(hazard_value(S, i, T), 1))
+    return points + 0.25 * min(1.0, max(0.0, np.float64(total(S, i, T)) / asked))
 
 
 @jit

@@ -1,19 +1,28 @@
-"""What networks with a sparse first layer see of Friday: how many cards of each kind lie where, and the fight.
+"""What networks with a sparse first layer see of Friday: how many cards of each kind lie where, the fight, and sums over them.
 
 A feature says that a pile holds so many cards of a kind. Piles: all that Robinson has in play, stack, discard, the table (left,
 left used, right, right used), hazard stack, hazard discard, aging pile. Then the kinds of single cards: the next one if
-known, those doubled, those looked at. Life by phase; pirates to be beaten, fought, and both together; the step under way; the
-hazards revealed or fought by phase; what the total lacks by free cards left; hazards left by phase; the ability under way;
-removal points. How often abilities were used (`uses`), the order of cards known at the bottom and cards face down are left out.
+known, the other known ones on top and at the bottom, those doubled, those looked at. Life by phase; pirates to be beaten, fought,
+and both together; the step under way; the hazards revealed or fought by phase; what the total lacks by free cards left; hazards
+left by phase; the ability under way; removal points.
+
+Sums, in steps: mean value and mean rating of Robinson's cards by phase; how many they are; number and mean value of the stack;
+aging cards left by phase; what the total lacks when the free cards left bring the stack's mean each, and life less that; the
+cards that must be paid against the pirates to come if every card is the mean one, of the harder pirate, of both, and life less
+those; the red values of the hazards not beaten; the most life there can be, which with the aging pile tells the level.
+
+How often abilities were used (`uses`), the order of the cards known at the bottom and cards face down are left out.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from leafwise.envs.core.jit import jit
 from leafwise.envs.core.sparse import SparseFeatures
 from leafwise.envs.core.stream import u64
 from leafwise.envs.friday.cards import KINDS, PIRATES
-from leafwise.envs.friday.fight import free_cards, free_made, hazard_value, total
+from leafwise.envs.friday.fight import free_cards, free_made, hazard_value, rest, total
 from leafwise.envs.friday.layout import (
     BEATEN_AT,
     CARD_BITS,
@@ -54,8 +63,9 @@ from leafwise.envs.friday.layout import (
     mode,
     phase,
 )
-from leafwise.envs.friday.piles import copies_in, count_of, digest, in_play, looked
-from leafwise.envs.friday.tables import first_kind, mask_of
+from leafwise.envs.friday.piles import copies_in, count_of, digest, in_play, looked, rating_of, value_of
+from leafwise.envs.friday.scores import shortfall
+from leafwise.envs.friday.tables import RED, first_kind, mask_of
 
 COPIES = 8
 """Most cards of a kind."""
@@ -77,9 +87,25 @@ LACK = ACTIVE + 4 * KINDS
 LEFT_OVER = LACK + (2 * MARGIN + 1) * FREE
 ABILITY = LEFT_OVER + 4 * 31
 POINTS = ABILITY + 11
-SIZE = POINTS + 23
-MOST = 190
-"""At most 59 cards in play count twice, once by kind; 30 hazards, 11 aging cards, 10 + 23 of the rest."""
+LATER = POINTS + 32
+STRENGTH = 64
+"""Mean values and ratings are told apart in tenths, from -2 on."""
+VALUES = LATER + KINDS
+RATINGS = VALUES + 4 * STRENGTH
+CARDS = RATINGS + 4 * STRENGTH
+STACKED = CARDS + 64
+NEXT_VALUE = STACKED + 64
+AGES = NEXT_VALUE + STRENGTH
+EXPECTED = AGES + 4 * 12
+SPARE_NOW = EXPECTED + 2 * MARGIN + 1
+HARDER = SPARE_NOW + 64
+NEED = HARDER + 64
+SPARE = NEED + 64
+UNBEATEN = SPARE + 64
+MOST_LIFE = UNBEATEN + 64
+SIZE = MOST_LIFE + 32
+MOST = 216
+"""At most 59 cards in play count twice, once by kind; 30 hazards, 11 aging cards, 19 known, doubled or looked at, 28 others."""
 
 
 @jit
@@ -91,6 +117,47 @@ def see_pile(F, n, first, word, T):
         word &= ~mask_of(kind, T)
         n += 1
     return n
+
+
+@jit(inline=True)
+def step(first, number, most):
+    """Returns the feature of a whole number, at least 0 and below `most` or else the nearest that is."""
+    return first + max(0, min(most - 1, int(number)))
+
+
+@jit(inline=True)
+def mean_tenths(points, count):
+    """Returns a mean in tenths, counted from -2."""
+    return (10 * points) // max(count, 1) + 20
+
+
+@jit
+def see_sums(S, i, F, n, T):
+    """Writes what sums over cards say of the game to come; returns how many features there are then."""
+    now, alive = int(phase(S, i)), np.int64(life(S, i))
+    cards, stack = digest(in_play(S, i), T), digest(S[i, STACK], T)
+    F[n] = step(VALUES + STRENGTH * now, mean_tenths(value_of(cards), count_of(cards)), STRENGTH)
+    F[n + 1] = step(RATINGS + STRENGTH * now, mean_tenths(rating_of(cards), count_of(cards)), STRENGTH)
+    F[n + 2] = step(CARDS, count_of(cards), 64)
+    F[n + 3] = step(STACKED, count_of(stack), 64)
+    F[n + 4] = step(NEXT_VALUE, mean_tenths(value_of(stack), count_of(stack)), STRENGTH)
+    F[n + 5] = step(AGES + 12 * now, count_of(digest(aging_pile(S, i), T)), 12)
+    F[n + 6] = step(UNBEATEN, rest(S, i, RED, T) // 3, 64)
+    F[n + 7] = step(MOST_LIFE, T.max_life, 32)
+    n += 8
+    if get(S[i, STATUS], SECOND_PIRATE_AT, M4) == ZERO:
+        return n
+    beaten = get(S[i, STATUS], BEATEN_AT, M2)
+    strength = np.float64(rating_of(cards)) / np.float64(max(count_of(cards), 1))
+    harder, both = 0.0, 0.0
+    for k in range(2):
+        if beaten & (ONE << u64(k)) == ZERO:
+            lack = shortfall(S, i, get(S[i, STATUS], PIRATE_AT if k == 0 else SECOND_PIRATE_AT, M4), strength, T)
+            harder, both = max(harder, lack), both + lack
+    F[n] = step(HARDER, harder, 64)
+    F[n + 1] = step(NEED, both, 64)
+    F[n + 2] = step(SPARE, np.float64(alive) - both + 32.0, 64)
+    return n + 3
 
 
 @jit
@@ -108,6 +175,12 @@ def active(S, i, F, T):
     if card != ZERO:
         F[n] = NEXT + int(card) - 1
         n += 1
+    known = S[i, KNOWN] & ~(CARD_MASK << TOP_AT)
+    while known:
+        if known & CARD_MASK:
+            F[n] = LATER + int(known & CARD_MASK) - 1
+            n += 1
+        known >>= CARD_BITS
     cards = S[i, DOUBLED]
     while cards:
         F[n] = TWICE + int((cards & ENTRY_MASK) >> FOUR) - 1
@@ -147,8 +220,13 @@ def active(S, i, F, T):
         lack = max(-MARGIN, min(MARGIN, hazard_value(S, i, T) - total(S, i, T)))
         free = max(0, min(FREE - 1, free_cards(S, i, T) - free_made(S, i)))
         F[n] = LACK + FREE * (lack + MARGIN) + free
-        n += 1
-    return n
+        stack = digest(S[i, STACK], T)
+        brought = (value_of(stack) * max(0, free_cards(S, i, T) - free_made(S, i))) // max(count_of(stack), 1)
+        short = hazard_value(S, i, T) - total(S, i, T) - brought
+        F[n + 1] = step(EXPECTED, short + MARGIN, 2 * MARGIN + 1)
+        F[n + 2] = step(SPARE_NOW, np.int64(life(S, i)) - max(short, 0) + 32, 64)
+        n += 3
+    return see_sums(S, i, F, n, T)
 
 
 SPARSE = SparseFeatures(

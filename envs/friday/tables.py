@@ -37,6 +37,8 @@ DEFAULTS: dict[str, Any] = {name: choices[0] for name, choices in CHOICES.items(
 VALUE, ABILITY, AMOUNT, COST, RATING, IS_AGING, DOUBLER, LOWERER, FREE_CARDS, GREEN, YELLOW, RED = range(12)
 """Columns of `Tables.cards`; DOUBLER is the number in DOUBLERS or -1, LOWERER a bit or 0; the last four are the hazard half's."""
 
+MOST_LIFE = 31
+"""What a row has room for; with the booklet's tokens nobody has more than 22."""
 BIAS = 8
 """Added to each card's value and rating in digests, which makes them positive."""
 COUNT_AT, VALUE_AT, RATING_AT, HUNGER_AT, AGED_AT, SCARED_AT = 0, 8, 20, 32, 36, 41
@@ -74,10 +76,15 @@ def check(options: dict[str, Any]) -> dict[str, Any]:
     for name, choices in CHOICES.items():
         if not any(type(options[name]) is type(choice) and options[name] == choice for choice in choices):
             raise ValueError(f"friday: expected {name} among {', '.join(map(str, choices))}, got {options[name]!r}")
-    given, most = options["start_life"], 20 if options["level"] == 4 else 22
-    if type(given) is not int or not 0 <= given <= most:
-        raise ValueError(f"friday: expected start_life of 1 to {most}, or 0 for that of the level, got {given!r}")
+    given = options["start_life"]
+    if type(given) is not int or not 0 <= given <= MOST_LIFE:
+        raise ValueError(f"friday: expected start_life of 1 to {MOST_LIFE}, or 0 for that of the level, got {given!r}")
     return options
+
+
+def most_life(options: Mapping[str, Any]) -> int:
+    """Returns the most life there can be: that of the level, or the start life where it is more (an easier game)."""
+    return max(20 if options["level"] == 4 else 22, int(options["start_life"]))
 
 
 @jit(inline=True)
@@ -170,7 +177,6 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
         if kind < FIRST_AGING:
             groups[2, card.ability] |= mask
     level = options["level"]
-    most = 20 if level == 4 else 22
     bits[START_AT:] = [
         counts({KIND[card.name]: card.copies for card in STARTING}),
         counts({KIND[card.name]: card.copies for card in KNOWLEDGE}),
@@ -180,8 +186,8 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
     return Tables(
         numbers=np.concatenate([digest_table().ravel(), card_table().ravel(), pirates.ravel()]),
         bits=bits,
-        start_life=np.uint64(options["start_life"] or most - 2),
-        max_life=np.uint64(most),
+        start_life=np.uint64(options["start_life"] or most_life(options) - 2),
+        max_life=np.uint64(most_life(options)),
         first_aging=np.uint64(level > 1),
         scared_once=np.int64(options["scared_stacking"] == "one"),
         reshuffle_only=np.int64(options["empty_aging"] == "reshuffle_only"),

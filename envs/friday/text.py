@@ -31,7 +31,7 @@ TURNS = (
 """Names of the modes."""
 PLACES = ("left", "right", "look", "setup")
 ABILITY_NAMES = (*ABILITIES, "exchange-again")
-NUMBERS = {"life": 22, "debt": 63, "free": 99, "uses": 64, "steps": 2, "points": 22}
+NUMBERS = {"life": 31, "debt": 63, "free": 99, "uses": 64, "steps": 2, "points": 31}
 """Words that are numbers, and their most."""
 PILES = ("stack", "discard", "hazards", "away", "aging", "down")
 SEQUENCES = {

@@ -49,6 +49,11 @@ class Tables(NamedTuple):
     """[C, 2]: the neighbours of a cell."""
     step: NDArray[np.int64]
     """[C, 8]: the cell one step N, NE, E, SE, S, SW, W, NW; -1 off the board."""
+    place: NDArray[np.int64]
+    """[C, 2]: row and column of a cell."""
+    around: NDArray[np.uint8]
+    """[4 * 32 * 32]: open neighbours of open cells next to the middle of a window of 5 x 5, by what is blocked in two rows of it,
+    one below the other; summed over the four pairs of rows."""
     board: NDArray[np.uint64]
     """[2]: all cells."""
     accuracy: NDArray[np.float64]

@@ -22,7 +22,8 @@ WINDOW = 5
 WINDOWS = 2 * WINDOW << WINDOW
 MOVES, SUMS = 9 * 9, 8 * 8 + 1
 """Pairs of numbers of moves; values of a sum."""
-WALL, ROW_MASK = u64(3), u64(31)
+WALL, ROW_MASK, TWICE = u64(3), u64(31), u64(2 * WINDOW)
+THREE, SEVEN, NINE = u64(3), u64(7), u64(9)
 SIXTY_FOUR = u64(64)
 
 
@@ -39,16 +40,24 @@ def row_of(low, high, start, size):
 
 
 @jit(inline=True)
-def open_around(cell, low, high, T):
-    """Returns the number of moves to free cells, and the free cells around all of them."""
-    summed = ZERO
-    for direction in range(8):  # without branches: they could not be foreseen
-        step = T.step[cell, direction]
-        to = u64(max(step, 0))
-        is_open = u64((step >= 0) & ((T.bit[to, 0] & low) | (T.bit[to, 1] & high) != ZERO))
-        summed += is_open * (count_bits(T.near[to, 0] & low) + count_bits(T.near[to, 1] & high))
-    moves = count_bits(T.near[cell, 0] & low) + count_bits(T.near[cell, 1] & high)
-    return np.int64(moves), np.int64(summed)
+def window(F, n, first, cell, low, high, T):
+    """Writes what is blocked in the five rows around a cell, from F[n] on; returns the moves from it and their open cells."""
+    size = u64(T.size)
+    y, x = T.place[cell, 0], u64(T.place[cell, 1])
+    before, ring, opened = ZERO, ZERO, np.int64(0)
+    for down in range(WINDOW):
+        row = y + down - 2
+        inside = (row >= 0) & (row < T.size)
+        bits = row_of(low, high, u64(row if inside else 0) * size, size)
+        pattern = (((bits << TWO) | WALL | (WALL << (size + TWO))) >> x) & ROW_MASK
+        pattern = pattern if inside else ROW_MASK
+        F[n + down] = first + (down << WINDOW) + np.int64(pattern)
+        if down > 0:
+            opened += np.int64(T.around[(u64(down - 1) << TWICE) + (before << u64(WINDOW)) + pattern])
+        if down > 0 and down < WINDOW - 1:
+            ring = (ring << THREE) | ((pattern >> ONE) & SEVEN)
+        before = pattern
+    return np.int64(NINE - count_bits(ring)), opened
 
 
 @jit(inline=True)
@@ -62,17 +71,9 @@ def active(S, i, F, T):
     F[0] = throwing * T.cells + own
     F[1] = (2 + throwing) * T.cells + other
     n, first = 2, 4 * T.cells
-    for k in range(2):
-        cell = other if k else own
-        y, x = cell // T.size, u64(cell % T.size)
-        for down in range(WINDOW):
-            row = y + down - 2
-            inside = (row >= 0) & (row < T.size)
-            bits = row_of(low, high, u64(row if inside else 0) * size, size)
-            pattern = (((bits << TWO) | WALL | (WALL << (size + TWO))) >> x) & ROW_MASK
-            pattern = pattern if inside else ROW_MASK
-            F[n] = first + ((k * WINDOW + down) << WINDOW) + np.int64(pattern)
-            n += 1
+    own_moves, own_open = window(F, n, first, own, low, high, T)
+    other_moves, other_open = window(F, n + WINDOW, first + (WINDOW << WINDOW), other, low, high, T)
+    n += 2 * WINDOW
     first += WINDOWS
     for row in range(T.size):
         bits = row_of(S[i, 0], word & SECOND_TRAPS, u64(row) * size, size)
@@ -80,12 +81,9 @@ def active(S, i, F, T):
         n += 1
     first += T.size << T.size
     span = 2 * T.size - 1
-    apart = other // T.size - own // T.size + T.size - 1, other % T.size - own % T.size + T.size - 1
-    F[n] = first + apart[0] * span + apart[1]
+    down, right = T.place[other, 0] - T.place[own, 0], T.place[other, 1] - T.place[own, 1]
+    F[n] = first + (down + T.size - 1) * span + right + T.size - 1
     first += span * span
-    free_low, free_high = T.board[0] & ~low, T.board[1] & ~high
-    own_moves, own_open = open_around(own, free_low, free_high, T)
-    other_moves, other_open = open_around(other, free_low, free_high, T)
     F[n + 1] = first + throwing * MOVES + own_moves * 9 + other_moves
     first += 2 * MOVES
     F[n + 2] = first + own_open

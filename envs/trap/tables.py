@@ -93,6 +93,29 @@ def turned(image: list[int], step: NDArray[np.int64]) -> list[int]:
     return [around.index(image[cell]) for cell in step[middle]]
 
 
+def open_pairs() -> list[int]:
+    """Returns, for each two neighbouring rows of a window of 5 x 5 and all that can be blocked in them, a sum over the open cells.
+
+    Each cell next to the middle counts its open neighbours. Pairs within a row are counted with the row above it.
+    """
+    inner = [(row, column) for row in (1, 2, 3) for column in (1, 2, 3) if (row, column) != (2, 2)]
+    found = []
+    for row in range(4):
+        for above in range(32):
+            for below in range(32):
+                blocked = {row: above, row + 1: below}
+                here = [(r, c) for r in blocked for c in range(5) if not blocked[r] >> c & 1]
+                found.append(
+                    sum(
+                        abs(a[1] - b[1]) <= 1 and (a[0] != b[0] or (a[0] == row + 1 and a[1] != b[1]))
+                        for a in here
+                        if a in inner
+                        for b in here
+                    )
+                )
+    return found
+
+
 def make_tables(options: Mapping[str, Any]) -> Tables:
     """Returns the tables of one variant."""
     size = options["size"]
@@ -106,6 +129,8 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
         bit=np.array([bitboard([cell]) for cell in range(cells)], dtype=np.uint64),
         near=np.array([bitboard([c for c in to if c >= 0]) for to in step.tolist()], dtype=np.uint64),
         step=step,
+        place=np.stack([rows, columns], axis=1),
+        around=np.array(open_pairs(), dtype=np.uint8),
         board=np.array(bitboard(list(range(cells))), dtype=np.uint64),
         accuracy=np.array([[accuracy(max(1, int(d))) for d in line] for line in distance]),
         image=np.array(list(images(size)), dtype=np.int64),

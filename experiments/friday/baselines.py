@@ -65,7 +65,7 @@ PLAN: tuple[Entry, ...] = (
     *(Entry("random", 10_000, level) for level in LEVELS),
     *(Entry("greedy:blend", 10_000, level) for level in LEVELS),
     *(Entry(f"greedy:{score}", 1000, level) for score in NAMES if score != "blend" for level in LEVELS),
-    *(Entry(f"search:{score},depth=2,nodes=2000", 200, level) for score in NAMES for level in LEVELS),
+    *(Entry(f"search:{score},depth={d},nodes=2000", 200, level) for d in (1, 2) for score in NAMES for level in LEVELS),
     *(Entry("fridai:states=2000", 2000, level) for level in LEVELS),
     *(Entry("fridai:states=20000", 300, level) for level in (1, 4)),
     Entry("fridai:states=200000", 30),

@@ -1,19 +1,21 @@
 """What learning bought in Threes: the learned leaf against every hand-made one, and what made it good.
 
-`python -m leafwise.experiments.threes.learned` works through five parts, or those named by `--parts`: `time` and `depth`
-(the same search with each leaf, at equal time per move and at equal depth), `curves` and `ingredients` (short runs of
-`td`, each without one of its ingredients), `endings` (the last moves of games, played on by leaves that learned score or
-survival). Games have paired final seeds, from 1,000,000 on. Every figure is written to `learned.json` as soon as it is
-known, and what stands there is not worked out again, so a stopped study goes on where it was; `learned.md` and the
-plots are made of it.
+`python -m leafwise.experiments.threes.learned` works through its parts, or those named by `--parts`: `depth` and `time` (the
+same search with each leaf, at equal depth and at equal processor time per move), `methods` (short runs of `td`, `dqn` and
+`ppo`), `curves` and `ingredients` (short runs of `td`, each without one of its ingredients), `endings` (the last moves of
+games, played on by leaves that learned score or survival). Games have paired final seeds, from 1,000,000 on. Every figure is
+written to `learned.json` as soon as it is known, a player's after each tenth of its games, and what stands there, or in
+`baselines.json`, is not worked out again, so a stopped study goes on where it was; `learned.md` and the plots are made of it.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +25,25 @@ from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
 from leafwise.envs.registry import game
-from leafwise.experiments.threes.baselines import FOLDER, SCORES, figures, write
+from leafwise.experiments.threes.baselines import FOLDER, figures, played_before, write
 from leafwise.experiments.threes.learned_report import report
-from leafwise.models.files import leaf, load_network, model_path
+from leafwise.models.files import SPARSE, leaf, load_network, load_tensors, model_path
+from leafwise.models.packing import merged
 from leafwise.search.players import Player, player
-from leafwise.training import td
 from leafwise.training.arena import FINAL_SEED, Evaluation, evaluate
 from leafwise.training.games import play_games
 
 THREES = game("threes")
 GAMES_AT_TIME = {1: 300, 10: 100, 100: 20}
 """Games of each leaf by milliseconds a move."""
-GAMES_AT_DEPTH = {1: 1000, 2: 500, 3: 120, 4: 20, 5: 5}
+GAMES_AT_DEPTH = {1: (1000, 1000), 2: (500, 400), 3: (300, 120), 4: (60, 60), 5: (10, 30)}
+"""Games of the learned leaf and of each hand-made one by depth."""
+CUTOFFS = {3: 0.001, 4: 0.003, 5: 0.003}
+"""Decisions less probable than this are leaves, by depth; to depth 3 only with the learned leaf."""
+LEAVES = ("openness", "openness_wegner", "rows")
+"""Hand-made leaves."""
+CUTOFF_AT_TIME = 0.003
+"""The same for all leaves at equal time."""
 INGREDIENTS: dict[str, dict[str, Any]] = {
     "as shipped": {},
     "afterstate": {"valued": "afterstate", "small": "large"},
@@ -56,9 +65,27 @@ INGREDIENTS: dict[str, dict[str, Any]] = {
 }
 """Runs of `td` that differ from the first in one ingredient."""
 MIXED = "0123 4567 0145 1256 569a 012456 45689a 012345 456789"
+METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "td": (
+        "td",
+        "moves",
+        {"moves": 130_000_000, "tuples": MIXED, "interval": 5_000_000, "final_rate": 0.006, "hold": 0.35},
+    ),
+    "dqn": (
+        "dqn",
+        "steps",
+        {"steps": 24_000_000, "gamma": 0.99, "scale": 200.0, "plies": 0, "final_exploration": 0.01, "match_pairs": 200},
+    ),
+    "ppo": (
+        "ppo",
+        "steps",
+        {"steps": 10_000_000, "envs": 256, "rollout": 64, "gamma": 0.99, "scale": 200.0, "match_pairs": 200},
+    ),
+}
+"""Methods, the option that says how long a run is, and all its options."""
 FINISHERS = ("openness", "rows")
 """Hand-made leaves that play endings on."""
-PARTS = ("depth", "time", "curves", "ingredients", "endings")
+PARTS = ("depth", "time", "methods", "curves", "ingredients", "endings")
 
 
 @dataclass(frozen=True)
@@ -73,12 +100,22 @@ class Config:
     """The learned leaf: a shipped model's name, a run folder or a model file."""
     most_depth: int = 5
     """Greatest depth of the part depth."""
+    least_depth: int = 1
+    """Least depth of the part depth."""
+    leaves: tuple[str, ...] = ("learned", *LEAVES)
+    """Leaves of the parts depth and time."""
     times: tuple[int, ...] = tuple(GAMES_AT_TIME)
     """Milliseconds a move of the part time."""
     tuples: str = MIXED
     """Tuples of the runs of the parts curves, ingredients and endings."""
-    moves: int = 40_000_000
-    """Moves of each run of the parts curves and ingredients."""
+    moves: int = 20_000_000
+    """Moves of each run of the parts ingredients and endings."""
+    seeds: int = 2
+    """Runs of each ingredient."""
+    curve_moves: int = 160_000_000
+    """Moves of the longest run of the part curves; the others have a half, a quarter, ..."""
+    methods_share: float = 1.0
+    """Share of the length of each run of the part methods."""
     runs: str = "runs/threes-learned"
     """Folder of those runs."""
     processes: int = 1
@@ -106,94 +143,129 @@ class Study:
         return max(2, round(n * self.config.share))
 
     def find(self, part: str, name: str, games: int, work: Callable[[], dict[str, Any]]) -> None:
-        """Works a result out and writes it, unless it is known from so many games already."""
-        if self.results[part].get(name, {}).get("games", 0) >= games:
-            return
-        self.results[part][name] = work()
+        """Works a result out and keeps it, unless it is known from so many games already."""
+        if self.results[part].get(name, {}).get("games", 0) < games:
+            self.keep(part, name, work())
+
+    def keep(self, part: str, name: str, result: dict[str, Any]) -> None:
+        """Writes a result down."""
+        self.results[part][name] = result
         self.config.folder.mkdir(parents=True, exist_ok=True)
-        write(self.path, json.dumps(self.results, indent=1) + "\n")
-        print(f"{part}, {name}: {self.results[part][name]['mean']:,.0f}", flush=True)
+        write(self.path, json.dumps(self.results) + "\n")
+        print(f"{part}, {name}: {result['mean']:,.0f}, {result['games']} games", flush=True)
 
-    def evaluated(self, text: str, games: int) -> dict[str, Any]:
-        """Returns the figures of a named player."""
-        found = figures([evaluate(THREES, text, games, FINAL_SEED, processes=self.config.processes)])
-        del found["scores"]
-        return found
+    def play(self, part: str, name: str, games: int, play: Callable[[int, int], Evaluation]) -> None:
+        """Has the games of a player played that are missing, from a seed so many; keeps the figures after each tenth."""
+        known = self.results[part].get(name)
+        done = known["games"] if known else 0
+        parts = [played_before(name, known)] if known else []
+        while done < games:
+            more = min(max(2, games // 10), games - done)
+            parts.append(play(FINAL_SEED + done, more))
+            done += more
+            self.keep(part, name, figures(parts))
 
-    def played(self, model: str, depth: int, games: int) -> dict[str, Any]:
-        """Returns the same figures of an n-tuple network, from compiled games."""
-        network = load_network(model_path(model), THREES)
-        found = play_games(network, depth, FINAL_SEED, games, threads=self.config.processes)
-        evaluation = Evaluation(
-            model, FINAL_SEED, found.scores, found.ranks, found.moves, found.seconds / max(found.moves, 1)
-        )
-        told = figures([evaluation])
-        del told["scores"]
-        return told
+    def evaluated(self, text: str) -> Callable[[int, int], Evaluation]:
+        """Returns what plays games of a named player."""
+        return lambda seed, games: evaluate(THREES, text, games, seed, processes=self.config.processes)
+
+    def played(self, model: str, depth: int, cutoff: float = 0.0) -> Callable[[int, int], Evaluation]:
+        """Returns what plays games of an n-tuple network, compiled."""
+
+        def play(seed: int, games: int) -> Evaluation:
+            network = merged(load_network(model_path(model), THREES))
+            found = play_games(network, depth, seed, games, cutoff=cutoff, threads=self.config.processes)
+            return Evaluation(model, seed, found.scores, found.ranks, found.moves, found.seconds / max(found.moves, 1))
+
+        return play
 
     def depth(self) -> None:
         """Every leaf at equal depth."""
-        for depth in range(1, self.config.most_depth + 1):
-            games = self.games(GAMES_AT_DEPTH[depth])
-            self.find("depth", f"learned {depth}", games, lambda: self.played(self.config.model, depth, games))  # noqa: B023
-            for score in SCORES:
+        baselines = json.loads((FOLDER / "baselines.json").read_text(encoding="utf-8"))
+        for depth in range(self.config.least_depth, self.config.most_depth + 1):
+            own, each = (self.games(n) for n in GAMES_AT_DEPTH[depth])
+            cutoff = CUTOFFS.get(depth, 0.0)
+            if "learned" in self.config.leaves:
+                self.play("depth", f"learned {depth}", own, self.played(self.config.model, depth, cutoff))
+            for score in (name for name in LEAVES if name in self.config.leaves):
                 text = f"search:{score},depth={depth}"
-                self.find("depth", f"{score} {depth}", games, lambda: self.evaluated(text, games))  # noqa: B023
+                if baselines.get(text, {}).get("games", 0) >= each:
+                    self.find("depth", f"{score} {depth}", each, partial(baselines.get, text))
+                else:
+                    text += f",cutoff={cutoff}" * (depth > 3)
+                    self.play("depth", f"{score} {depth}", each, self.evaluated(text))
 
     def time(self) -> None:
         """Every leaf at equal time per move."""
         for ms in self.config.times:
             games = self.games(GAMES_AT_TIME[ms])
-            for name in ("learned", *SCORES):
+            for name in self.config.leaves:
                 source = f'"{self.config.model}"' if name == "learned" else name
-                text = f"search:{source},seconds={ms / 1000}"
-                self.find("time", f"{name} {ms}", games, lambda: self.evaluated(text, games))  # noqa: B023
+                text = f"search:{source},seconds={ms / 1000},clock=cpu,cutoff={CUTOFF_AT_TIME}"
+                self.play("time", f"{name} {ms}", games, self.evaluated(text))
 
-    def trained(self, name: str, moves: int, **options: Any) -> Path:
-        """Returns the folder of a finished run of `td`, trained now, or gone on with, if it is not."""
+    def trained(self, name: str, method: str = "td", **options: Any) -> Path:
+        """Returns the folder of a finished run, trained now, or gone on with, if it is not."""
         path = Path(self.config.runs) / name.replace(" ", "-")
-        config = td.Config(run=str(path), tuples=self.config.tuples, moves=moves, interval=max(1, moves // 20))
-        config = replace(config, **options, resume=(path / "config.json").exists())
+        module = importlib.import_module(f"leafwise.training.{method}")
         if not (path / "results.json").exists():
-            td.train(config)
+            config = module.Config(game="threes", run=str(path), **options)
+            module.train(replace(config, resume=(path / "config.json").exists()))
+        if not (path / "results.json").exists():
+            raise KeyboardInterrupt  # the run was stopped, and so is the study
         return path
+
+    def learned(self, name: str, moves: int, **options: Any) -> Path:
+        """Returns the folder of a finished run of `td`."""
+        options = {"tuples": self.config.tuples, "interval": max(1, moves // 20), **options}
+        return self.trained(name, moves=moves, **options)
+
+    def judge(self, part: str, name: str, depth: int, games: int, train: Callable[[], Path]) -> None:
+        """Finds what a run's model makes of a search of some depth, and what the run cost."""
+
+        def work() -> dict[str, Any]:
+            run = train()
+            sparse = (run / "model.safetensors").exists() and load_tensors(run / "model.safetensors")[1][
+                "kind"
+            ] == SPARSE
+            play = self.evaluated(f'search:"{run}",depth={depth}') if sparse else self.played(str(run), depth)
+            found = figures([play(FINAL_SEED, games)])
+            told = json.loads((run / "results.json").read_text(encoding="utf-8"))
+            kept = {name: value for name, value in found.items() if name not in ("scores", "best_cells")}
+            return kept | {"trained_moves": told["steps"], "trained_seconds": told["seconds"]}
+
+        self.find(part, f"{name} {depth}", games, work)
+
+    def methods(self) -> None:
+        """Runs of three methods that cost about the same processor time, at depth 1."""
+        for name, (method, length, options) in METHODS.items():
+            least = max(1, round(self.config.methods_share * options[length]))
+            run = partial(self.trained, f"methods-{name}", method, **{**options, length: least})
+            self.judge("methods", name, 1, self.games(500), run)
 
     def curves(self) -> None:
         """The score at depth 1 along runs of growing length, each annealed to its end."""
-        for k in range(4):
-            moves = self.config.moves >> (3 - k)
-            games = self.games(400)
-            path = str(Path(self.config.runs) / f"curve-{moves}")
-
-            def work() -> dict[str, Any]:
-                run = self.trained(f"curve-{moves}", moves)  # noqa: B023
-                return self.played(path, 1, games) | self.made(run)  # noqa: B023
-
-            self.find("curves", f"{moves} moves", games, work)
+        for k in range(5):
+            moves = self.config.curve_moves >> (4 - k)
+            run = partial(self.learned, f"curve-{moves}", moves)
+            self.judge("curves", f"{moves / 1e6:g} million moves", 1, self.games(500), run)
 
     def ingredients(self) -> None:
-        """Runs of equal length that differ in one ingredient, at depths 1 and 2."""
-        for name, options in INGREDIENTS.items():
-            for depth, most in ((1, 500), (2, 100)):
-                games = self.games(most)
-
-                def work() -> dict[str, Any]:
-                    run = self.trained(name, self.config.moves, **options)  # noqa: B023
-                    return self.played(str(run), depth, games) | self.made(run)  # noqa: B023
-
-                self.find("ingredients", f"{name} {depth}", games, work)
-
-    def made(self, run: Path) -> dict[str, Any]:
-        """Returns what a run cost."""
-        told = json.loads((run / "results.json").read_text(encoding="utf-8"))
-        return {"trained_moves": told["steps"], "trained_seconds": told["seconds"]}
+        """Runs of equal length that differ in one ingredient, at depths 1 and 2, each with a few seeds."""
+        for seed in range(1, self.config.seeds + 1):
+            for name, options in INGREDIENTS.items():
+                run = partial(
+                    self.learned, f"{name} {seed}", self.config.moves, **options, seed=seed, evaluate_every=20
+                )
+                for depth, games in ((1, 500), (2, 100)):
+                    self.judge("ingredients", f"{name}, seed {seed}", depth, self.games(games), run)
 
     def endings(self) -> None:
         """Positions 40 moves before the learned leaf's game ended, played to the end by each leaf at depth 2."""
         games = self.games(100)
         starts: list[State] = []
-        longevity = self.trained("survival as target", self.config.moves, target="survival")
-        models = {"score": str(self.trained("as shipped", self.config.moves)), "survival": str(longevity)}
+        targets = ("power", "score", "survival")
+        models = {name: str(self.learned(f"ending-{name}", self.config.moves, target=name)) for name in targets}
         for kind in (*models, *FINISHERS):
 
             def work() -> dict[str, Any]:

@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,13 +33,13 @@ CHUNK = 20
 class Config:
     """Plays the matches of Trap's learned leaf and writes learned.json and learned.md."""
 
-    parts: tuple[str, ...] = ("depth", "time", "course", "patience", "chance")
-    """depth, time: against a hand-made leaf at equal depth and time. course: against the course's players. patience: more
-    time against less. chance: what simpler chance costs."""
+    parts: tuple[str, ...] = ("depth", "time", "course", "options", "patience", "chance")
+    """depth, time: against hand-made leaves at equal depth and time. course: against the course's players. options: other
+    settings of the search against its own. patience: more time against less. chance: what simpler chance costs."""
     model: str = "learned"
     """Leaf that is measured: the shipped model, a run folder or a file."""
-    rival: str = "reach"
-    """Hand-made leaf that it meets."""
+    rivals: tuple[str, ...] = ("reach_open", "reach")
+    """Hand-made leaves that it meets, the best by the ladder."""
     candidates: str = "near+traps"
     """Throws that the searches consider."""
     rare: float = 0.25
@@ -68,10 +69,14 @@ class Match(NamedTuple):
     games: int
 
 
-def search(config: Config, leaf: str, effort: str, rare: float | None = None) -> str:
-    """Returns the text of a search with a leaf."""
-    rare = config.rare if rare is None else rare
-    return f"search:{leaf},{effort},candidates={config.candidates},rare={rare:g}"
+OTHERS = {"candidates": ("near", "all"), "width": ("8", "16"), "symmetric": ("1",)}
+"""Options of the search, and the values that are tried instead of its own."""
+
+
+def search(config: Config, leaf: str, effort: str, **changed: str) -> str:
+    """Returns the text of a search with a leaf, some of its options `changed`."""
+    options = {"candidates": config.candidates, "rare": f"{config.rare:g}", **changed}
+    return f"search:{leaf},{effort}," + ",".join(f"{name}={value}" for name, value in options.items())
 
 
 def turn(seconds: float) -> str:
@@ -83,34 +88,39 @@ def matches(config: Config, part: str) -> Iterator[Match]:
     """Yields the matches of a part; raises ValueError for a part that there is not."""
     few = config.other_games
     if part == "depth":
-        for depth in config.depths:
-            effort = f"depth={depth}"
-            own, other = (search(config, leaf, effort) for leaf in (config.model, config.rival))
-            yield Match(f"depth {depth} ({depth / 2:g} turns), against `{config.rival}`", own, other, config.games)
+        for depth, rival in product(config.depths, config.rivals):
+            own, other = (search(config, leaf, f"depth={depth}") for leaf in (config.model, rival))
+            yield Match(f"depth {depth} ({depth / 2:g} turns), against `{rival}`", own, other, config.games)
     elif part == "time":
-        for seconds in config.seconds:
-            own, other = (search(config, leaf, turn(seconds)) for leaf in (config.model, config.rival))
-            yield Match(f"{1000 * seconds:g} ms a turn, against `{config.rival}`", own, other, config.games)
+        for seconds, rival in product(config.seconds, config.rivals):
+            own, other = (search(config, leaf, turn(seconds)) for leaf in (config.model, rival))
+            yield Match(f"{1000 * seconds:g} ms a turn, against `{rival}`", own, other, config.games)
     elif part == "course":
         own = search(config, config.model, turn(config.course_seconds))
         for name in ("is", "ais", "ocls"):
             yield Match(
                 f"{1000 * config.course_seconds:g} ms a turn, against `course:{name}`", own, f"course:{name}", few
             )
+    elif part == "options":
+        own = search(config, config.model, turn(0.02))
+        for option, values in OTHERS.items():
+            for value in values:
+                other = search(config, config.model, turn(0.02), **{option: value})
+                yield Match(f"20 ms a turn, {option}={value}, against itself without", other, own, few)
     elif part == "patience":
         less = search(config, config.model, turn(0.005))
         for seconds in (0.01, 0.02, 0.05):
             more = search(config, config.model, turn(seconds))
             yield Match(f"{1000 * seconds:g} ms a turn, against itself with 5 ms", more, less, few)
     elif part == "chance":
-        own, other = (search(config, config.model, turn(0.02), rare) for rare in (config.rare, 0.0))
+        own, other = (search(config, config.model, turn(0.02), **changed) for changed in ({}, {"rare": "0"}))
         yield Match("20 ms a turn, rare landings valued at once, against all searched", own, other, few)
         for model in ("hit_miss", "full"):
             yield Match(
                 f"`course:is` with chance `{model}`, against `p_only`", f"course:is,chance={model}", "course:is", few
             )
     else:
-        raise ValueError(f"expected parts among depth, time, course, patience, chance, got {part!r}")
+        raise ValueError(f"expected parts among depth, time, course, options, patience, chance, got {part!r}")
 
 
 def figures(scores: list[float]) -> dict[str, float]:

@@ -32,7 +32,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
     "dice": [{"length": 5, "turns": 3}],
     "friday": [
         {"level": 3, "scared_stacking": "one", "double_needs_source": False},
-        {"empty_aging": "reshuffle_only", "destroy": "immediate", "start_life": 22},
+        {"empty_aging": "reshuffle_only", "destroy": "immediate", "start_life": 31},
     ],
     "solitaire": [{"copies": 1, "discards": 0}],
 }

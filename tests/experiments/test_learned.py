@@ -1,15 +1,30 @@
 """The study of learned leaves: each part on a small scale, and nothing is worked out twice."""
 
+import importlib
 import json
 from pathlib import Path
 
 import pytest
 
 from leafwise.experiments.threes import learned
-from leafwise.experiments.threes.learned import INGREDIENTS, Config, Study
+from leafwise.experiments.threes.learned import INGREDIENTS, METHODS, Config, Study
 from leafwise.training import td
 
-SMALL = ["--share", "0.005", "--model", "threes-small", "--most-depth", "1", "--times", "1", "--moves", "40000"]
+SMALL = [
+    "--leaves",
+    "learned",
+    "openness",
+    "--share",
+    "0.005",
+    "--model",
+    "threes-small",
+    "--most-depth",
+    "1",
+    "--times",
+    "1",
+    "--moves",
+    "40000",
+]
 
 
 @pytest.fixture(scope="module")
@@ -21,15 +36,15 @@ def words(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 def test_parts_are_worked_out_once(
     words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(learned, "SCORES", ("openness",))
+    monkeypatch.setattr(learned, "LEAVES", ("openness",))
     monkeypatch.setattr(learned, "FINISHERS", ("openness",))
-    monkeypatch.setattr(learned, "GAMES_AT_DEPTH", {1: 400})
+    monkeypatch.setattr(learned, "GAMES_AT_DEPTH", {1: (400, 1200)})
     folder = Path(words[words.index("--folder") + 1])
     assert learned.main([*words, "--parts", "depth", "time", "endings"]) == 0
     first = (folder / "learned.json").read_text()
     results = json.loads(first)
     assert results["depth"]["learned 1"]["mean"] > results["depth"]["openness 1"]["mean"]
-    assert set(results["endings"]) == {"score", "survival", "openness"}
+    assert set(results["endings"]) == {"power", "score", "survival", "openness"}
     assert results["endings"]["openness"]["moves"] > 0
     report = (folder / "learned.md").read_text()
     assert "## Equal time per move" in report
@@ -41,9 +56,34 @@ def test_parts_are_worked_out_once(
     assert (folder / "learned.json").read_text() == first
 
 
-def test_ingredients_are_options_of_td() -> None:
+def test_games_are_added_to_those_that_stand_there(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    folder = Path(words[words.index("--folder") + 1]) / "grown"
+    short = Study(Config(folder=folder, model="threes-small"))
+    short.play("depth", "learned 1", 3, short.played("threes-small", 1))
+    long = Study(Config(folder=folder, model="threes-small"))
+    long.play("depth", "learned 1", 7, long.played("threes-small", 1))
+    found = json.loads((folder / "learned.json").read_text())["depth"]["learned 1"]
+    whole = long.played("threes-small", 1)(1_000_000, 7)
+    assert found["scores"] == whole.scores.tolist()
+    assert found["moves"] == whole.moves
+    assert capsys.readouterr().out.splitlines()[0].endswith("2 games")
+
+
+def test_runs_are_judged_and_told(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learned, "INGREDIENTS", {"as shipped": {}, "TD(0)": {"decay": 0.0}})
+    assert learned.main([*words, "--parts", "curves", "ingredients", "--seeds", "1", "--curve-moves", "40000"]) == 0
+    report = (Path(words[words.index("--folder") + 1]) / "learned.md").read_text()
+    assert "| 0.04 million moves | " in report
+    assert "| TD(0) | 1 | " in report
+
+
+def test_options_of_runs_are_those_of_their_methods() -> None:
     for options in INGREDIENTS.values():
         td.check(td.Config(**options))
+    for method, length, options in METHODS.values():
+        module = importlib.import_module(f"leafwise.training.{method}")
+        assert length in options
+        module.Config(**options)
 
 
 def test_wrong_parts_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:

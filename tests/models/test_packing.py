@@ -9,7 +9,7 @@ from leafwise.envs.threes import GAME
 from leafwise.models import NTupleNetwork, load_network, save_network
 from leafwise.models.files import load_tensors, save_tensors
 from leafwise.models.ntuple import Shape, parse_tuples
-from leafwise.models.packing import quantised
+from leafwise.models.packing import merged, quantised
 from leafwise.search import Search
 
 TUPLES = parse_tuples("0123 569a 01245")
@@ -90,6 +90,25 @@ def test_compiled_values_equal_numpy_after_reloading(reloaded: NTupleNetwork) ->
     for k in range(3):
         total += scales[len(TUPLES) + k] * table[stage + starts[len(TUPLES) + k] + small[:, k].astype(np.int64)]
     assert np.allclose(compiled, total, rtol=1e-5, atol=1e-5)
+
+
+def test_merged_tables_are_worth_the_same() -> None:
+    """0123 and 1245 have the unit of 0 to 5's table and go into it, one cell by one; 569a is not within it."""
+    rng = np.random.default_rng(4)
+    shape = Shape(parse_tuples("0123 569a 4215 012345"), splits=(7,))
+    table = rng.integers(-9000, 9000, NTupleNetwork.create(GAME, shape).weights.table.shape, dtype=np.int16)
+    kinds = len(shape.sizes(GAME))
+    network = NTupleNetwork.create(GAME, shape, table, [STEP] * kinds)
+    fewer = merged(network)
+    assert fewer.shape.tuples == parse_tuples("569a 012345")
+    rows, (T, U) = searched_rows(300), (GAME.tables(n.evaluator("x")) for n in (network, fewer))
+    for k in range(len(rows)):
+        value = network.functions["ntuple_value"](rows, np.uint64(k), T)
+        assert fewer.functions["ntuple_value"](rows, np.uint64(k), U) == pytest.approx(value, rel=1e-6, abs=0.01)
+    full = NTupleNetwork.create(GAME, shape, table * 3, [STEP] * kinds)
+    assert merged(full).shape.tuples == shape.tuples  # the sums would not fit
+    others = NTupleNetwork.create(GAME, shape, table, [STEP, STEP, STEP, 2 * STEP] + [STEP] * (kinds - 4))
+    assert merged(others).shape.tuples == shape.tuples
 
 
 def test_a_search_asks_packed_networks_too(network: NTupleNetwork, reloaded: NTupleNetwork) -> None:

@@ -39,6 +39,7 @@ EXACT: dict[str, dict[str, Any]] = {
     "pruning, killers": {"pruning": True, "table_mb": 0, "ordering": ("killers",)},
     "pruning, everything": {"pruning": True, "table_mb": 0.001, "star2": True, "seconds": 1e6},
     "pruning, everything, whole rows": {"pruning": True, "table_mb": 0.001, "star2": True, "whole_rows": True},
+    "pruning, everything, symmetric": {"pruning": True, "table_mb": 0.001, "symmetric": True, "seconds": 1e6},
     "windows never passed on": {"pruning": False, "table_mb": 0.01, "width": 1000},
     "batched": {"batched": True},
     "as it comes": {},

@@ -138,7 +138,7 @@ def test_recorded_targets_of_won_positions_are_wins() -> None:
     network = random_network(4)
     T, D = GAME.tables(network.evaluator("x")), new_record(GAME, 600)
     run = kernels(GAME, network.evaluator("x")).record_games
-    n = run(new_table(GAME, 1, 5), D, 500, 1, 6, 0.0, 0.0, 0.0, T, T)
+    n = run(new_table(GAME, 1, 5), D, 500, 1, 6, 0.0, 0.0, 0.0, False, 0.0, T, T)
     assert n >= 500
     wins = 0
     for row, target in zip(D.rows[:n], D.targets[:n], strict=True):
@@ -175,7 +175,7 @@ def test_the_sequential_test_errs_as_seldom_as_it_says() -> None:
     [
         (["--iterations", "many"], "expected INT for --iterations, got 'many'"),
         (["--decay", "2"], "expected --decay of 0 to 1, got 2.0"),
-        (["--game", "threes"], "expected a game for two players, got 'threes'"),
+        (["--game", "threes"], "expected a game for two players, or one that is won or lost, got 'threes'"),
         (["--variant", "board=2x2"], "expected board as 3x3 to 8x7"),
         (["--variant", "k"], "expected --variant with options of trilobite like board=3x3, k=3, got 'k'"),
         (["--variant", "k=x"], "expected INT for k in --variant, got 'x'"),

@@ -26,7 +26,7 @@ class Twin(Worth):
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         self.options = options
-        self.most_life = 20 if options["level"] == 4 else 22
+        self.most_life = max(20 if options["level"] == 4 else 22, options["start_life"])
         self.aging_cards = 11 if options["level"] >= 3 else 10
 
     # who acts

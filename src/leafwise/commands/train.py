@@ -6,6 +6,7 @@ import importlib
 
 from leafwise.cli import fail, say
 from leafwise.envs.registry import game, games
+from leafwise.training.recipes import with_recipe
 
 METHODS = {name: f"leafwise.training.{name}" for name in ("td", "selfplay", "dqn", "ppo", "builds")}
 """Training methods and their modules."""
@@ -16,7 +17,7 @@ OWN_METHODS = {"starship": "builds"}
 USAGE = """usage: leafwise train GAME [--method METHOD] [OPTIONS]
 
 Trains a model and saves it in a run folder. Ctrl-C saves and ends; --resume goes on.
-`leafwise train GAME --method METHOD --help` shows a method's options.
+`leafwise train GAME --method METHOD --help` shows a method's options, and before them those that the game's recipe adds.
 """
 
 
@@ -55,7 +56,11 @@ def main(arguments: list[str]) -> int:
     if rest and not rest[0].startswith("-"):
         if rest[0] not in games():
             fail(f"expected a game among {', '.join(games())}, got {rest[0]!r}")
-        rest = ["--game", *with_variant(rest[0], rest)]
+        rest = with_recipe(rest[0], method, ["--game", *with_variant(rest[0], rest)])
+        if {"-h", "--help"} & set(rest):
+            added = " ".join(with_recipe(named, method, [])) or "none"
+            say(f"options of {named}'s recipe for {method}, where they are not given: {added}\n")
+            rest = ["--game", named, "--help"]
     elif "-h" not in rest and "--help" not in rest:
         fail(f"expected a game among {', '.join(games())}, got {rest[0] if rest else 'nothing'!r}")
     status: int = importlib.import_module(OWN_MODULES.get((named, method), METHODS[method])).main(rest)

@@ -201,3 +201,11 @@ def test_equal_situations_are_equal_rows(seed: int, variant: int) -> None:
     assert game.parse(" ".join(words)) == game.parse(naive.write(position)) == game.parse(text)
     assert str(game.parse(text)) == text
     assert NAMES[0] == "S1"
+
+
+def test_a_start_life_above_the_levels_most_is_the_most() -> None:
+    easy = GAME.variant(level=4, start_life=31)
+    assert "life 31/31" in easy.new(1).board()
+    assert "life 18/20" in GAME.variant(level=4).new(1).board()
+    with pytest.raises(ValueError, match="expected start_life of 1 to 31, or 0 for that of the level, got 32"):
+        GAME.variant(start_life=32)

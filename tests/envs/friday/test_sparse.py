@@ -10,7 +10,7 @@ from contract.cases import positions
 from leafwise.envs.core.state import State
 from leafwise.envs.friday import GAME
 from leafwise.envs.friday import sparse as see
-from leafwise.envs.friday.cards import KINDS, PHASES
+from leafwise.envs.friday.cards import CARDS, KINDS, PHASES
 from leafwise.envs.friday.text import TURNS, Words
 
 PILES = {1: ("top", "stack", "bottom"), 2: ("discard",), 7: ("hazards",), 8: ("away",), 9: ("aging",)}
@@ -20,7 +20,7 @@ def features(state: State) -> list[int]:
     F = np.full(see.MOST, -1, dtype=np.int64)
     n = int(see.active(state.row[None], np.uint64(0), F, state.game.tables()))
     assert (F[n:] == -1).all()
-    assert len(set(F[:n].tolist())) + 4 >= n  # a kind may be doubled or looked at more than once
+    assert len(set(F[:n].tolist())) + 6 >= n  # a kind may be doubled, looked at or known more than once
     return F[:n].tolist()
 
 
@@ -60,3 +60,15 @@ def test_each_group_says_what_it_should() -> None:
         else:
             assert not lack
         assert max(found) < see.SIZE
+        cards, stack = list(piles[0].elements()), list(piles[1].elements())
+        mean = 10 * sum(CARDS[kind].value for kind in cards) // max(len(cards), 1) + 20
+        sums = {see.VALUES + see.STRENGTH * now + mean, see.CARDS + len(cards), see.STACKED + len(stack)}
+        sums |= {see.AGES + 12 * now + sum(piles[9].values()), see.MOST_LIFE + 22}
+        assert sums <= found
+        later = set(words.sequence("top")[1:]) | set(words.sequence("bottom"))
+        assert {f - see.LATER for f in found if see.LATER <= f < see.VALUES} == later
+        if len(pirates) == 2:
+            spare = next(f for f in found if see.SPARE <= f < see.UNBEATEN) - see.SPARE - 32
+            hand_made = state.value(GAME.score("pirates"))
+            if not state.is_terminal and not words.sequence("look"):
+                assert spare == max(-32, min(31, int(hand_made + 32) - 32))

@@ -1,0 +1,63 @@
+"""What a search answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from leafwise.envs.core.state import State
+
+ROOT = np.uint64(0)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a search found. Values are for the player to move, in the evaluator's unit."""
+
+    action: int | None
+    """Id of the best action, the first of equals; None at a chance stage."""
+    value: float
+    values: dict[int, float]
+    """Value of every legal root action, by id."""
+    nodes: int
+    """Decisions searched, the root included."""
+    leaves: int
+    depth: int
+    seconds: float
+    bounds: frozenset[int]
+    """Ids of the root actions whose value is only an upper bound, or stood unasked when time was up (`all_values=False`)."""
+    state: State = field(repr=False)
+    _follow: Callable[[State, int], Result] = field(repr=False, compare=False)
+
+    @property
+    def name(self) -> str | None:
+        """Name of the best action."""
+        return None if self.action is None else self.state.game.actions[self.action]
+
+    @property
+    def action_values(self) -> dict[str, float]:
+        """Value of every legal root action, by name."""
+        return {self.state.game.actions[a]: v for a, v in self.values.items()}
+
+    @cached_property
+    def line(self) -> tuple[str, ...]:
+        """The principal line: best actions, and what chance does most probably in between.
+
+        Searched when first asked for: every step after the first costs a search one shallower.
+        """
+        names: list[str] = []
+        state, step, depth = self.state, self, self.depth
+        while depth > 0 and step.action is not None:
+            names.append(state.game.actions[step.action])
+            cost = int(state.game.rules.action_cost(state._rows(), ROOT, step.action, state.game._shared_tables))
+            state, depth = state.play(step.action), depth - cost
+            while state.is_chance:
+                before, (_, state) = state, max(state.outcomes(), key=lambda outcome: outcome[0])
+                names.append(state.game.outcome_name(before.row, state.row, state.game._shared_tables))
+            if state.is_terminal or depth <= 0:
+                break
+            step = self._follow(state, depth)
+        return tuple(names)

@@ -1,0 +1,74 @@
+"""A search ends itself when its time is up, and makes use of the depth that time breaks off."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from leafwise.envs.core import clock
+from leafwise.envs.registry import game
+from leafwise.search import Search
+
+TRAP = game("trap", size=4)
+BOARD = TRAP.parse("1#../..../#.../..#2 turn=0")
+needs_clock = pytest.mark.skipif(not clock.READABLE, reason="no clock that compiled code can read")
+
+
+@needs_clock
+@pytest.mark.parametrize(("kind", "twin"), [("wall", time.monotonic_ns), ("cpu", time.thread_time_ns)])
+def test_a_deadline_passes_when_its_time_is_over(kind, twin):
+    deadline = np.array(clock.after(0.02, kind))
+    start = twin()
+    early = clock.is_late(deadline)
+    assert not early or twin() - start > 15e6
+    while not clock.is_late(deadline):
+        assert twin() - start < 1e9
+    assert twin() - start > 15e6
+    assert not clock.is_late(np.zeros(2, dtype=np.int64))
+    assert clock.is_late(np.array(clock.after(-1.0, kind)))
+
+
+@needs_clock
+def test_the_time_of_the_thread_is_kept():
+    search = Search(TRAP, TRAP.score(), seconds=0.05, clock="cpu", candidates="near")
+    search(BOARD)
+    start = time.thread_time()
+    assert search(BOARD).depth > 4
+    assert 0.02 < time.thread_time() - start < 0.2
+    assert not search._B.deadline.any()
+
+
+def test_a_depth_that_time_breaks_off_counts_as_far_as_it_went(monkeypatch):
+    search = Search(TRAP, TRAP.score(), seconds=1e6, all_values=False)
+    before = search._root(BOARD, 3, 0.0)
+    best = before.action
+    actions = sorted(before.values, key=lambda a: -before.values[a])
+    better = actions[1]
+
+    def stopped_after_two(S, B, asked, values, is_bound, depth, exact, rounding, T):
+        assert asked.tolist() == actions
+        values[:2], is_bound[:2] = (-0.5, before.values[better] - 0.01), False
+        B.counts[3] = 1
+        return 2
+
+    monkeypatch.setattr(search, "_root_search", stopped_after_two)
+    search._clear()
+    found = search._root(BOARD, 4, 0.0, before)
+    assert (found.action, found.depth) == (better, 3)
+    assert found.action != best
+    assert found.value == found.values[better] == max(found.values.values())
+    assert found.bounds == set(actions[2:])
+
+
+def test_nothing_deeper_is_searched_when_it_could_change_nothing():
+    options: dict[str, Any] = {"seconds": 60.0, "all_values": False}
+    won = TRAP.parse("2#../#.1./..../.... turn=0 throw")
+    start = time.perf_counter()
+    found = Search(TRAP, TRAP.score(), **options)(won)
+    assert (found.name, found.value, found.depth) == ("1,1", 1.0, 1)
+    forced = TRAP.parse("1#../.#../..../...2 turn=0")
+    assert Search(TRAP, TRAP.score(), **options)(forced).depth == 1
+    assert time.perf_counter() - start < 30

@@ -1,0 +1,130 @@
+"""Publishes the model of a game for one that is won or lost: measures it on final seeds, writes the file and its card.
+
+python -m leafwise.training.publish_solo --run runs/friday-selfplay-1
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from leafwise.envs.core.commandline import parse
+from leafwise.models.files import (
+    game_of,
+    load_sparse,
+    load_tensors,
+    model_path,
+    save_network,
+    shipped_name,
+    write_atomically,
+)
+from leafwise.training.arena import FINAL_SEED
+from leafwise.training.elo import share_interval
+from leafwise.training.loop import find_variant
+from leafwise.training.run import hardware
+from leafwise.training.solo import calibration, play_solo
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of the publication."""
+
+    run: str
+    """Run folder (or model file) to publish."""
+    out: str = "models/weights"
+    """Folder for the model and its card; the files take the name of the game's Gymnasium id."""
+    variants: tuple[str, ...] = ("level=1", "level=2", "level=3", "level=4")
+    """Variants that it plays."""
+    games: tuple[int, ...] = (300, 50)
+    """Final games in each of them at search depth 1, 2."""
+    nodes: int = 50
+    """Most decisions that a search looks at below each action."""
+
+
+def publish(config: Config) -> Path:
+    """Measures and writes a model; returns its path. Raises ValueError if there is no such model to publish."""
+    source = model_path(config.run)
+    game = game_of(source)
+    network, told = load_sparse(source, game), load_tensors(source)[1]
+    if network.head != "chance":
+        raise ValueError(f"expected a model that says chances, got the head {network.head!r}")
+    leaf, score = network.evaluator("learned"), []
+    for depth, games in enumerate(config.games, start=1):
+        for text in config.variants:
+            played = play_solo(find_variant(game.name, text), leaf, FINAL_SEED, games, depth=depth, nodes=config.nodes)
+            wins = int(played.scores.sum())
+            low, high = share_interval(wins, games)
+            error = calibration(played.values, played.outcomes())[0]
+            score.append({
+                "variant": text, "depth": depth, "games": games, "mean": wins / games, "ci_low": low, "ci_high": high,
+                "calibration_error": error, "seconds_per_move": played.seconds / len(played.values),
+            })  # fmt: skip
+            print(f"{text}, depth {depth}: won {wins} of {games}, calibration error {error:.3f}", flush=True)
+    kept = {name: told[name] for name in ("steps", "seconds", "command", "commit")}
+    kept |= {"start": told.get("start", {}), "hardware": hardware(), "selected": told["score"]}
+    target = Path(config.out) / f"{shipped_name(game)}.safetensors"
+    save_network(target, network, {**kept, "nodes": config.nodes, "first_seed": FINAL_SEED, "score": score})
+    write_atomically(target.with_suffix(".md"), card(target).encode())
+    return target
+
+
+def starts(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yields how the model was made that a model's training started from, then that model's, and so on."""
+    while told := told.get("start") or {}:
+        yield dict(told)
+
+
+def card(path: Path) -> str:
+    """Returns the card of a published model, told by the file itself."""
+    told = load_tensors(path)[1]
+    lines = [
+        f"# {told['game']}: a shipped network that says the chance to win",
+        "",
+        f"A sparse first layer and dense ones after it, widths {', '.join(map(str, told['hidden']))}, "
+        f"{path.stat().st_size / 1e6:.2f} MB; one network for all variants below.",
+        f"`leafwise.load({path.stem!r})` loads it; `search:learned,depth=2` plays with it.",
+        "",
+        f"- command: `{told['command']}`",
+        f"- commit: {told['commit']}",
+        f"- {told['steps']:,} iterations in {told['seconds']:,.0f} s of processor time on {told['hardware']}",
+    ]
+    for s in starts(told):
+        lines.append(
+            f"- which starts from the model of `{s['command']}` ({s['steps']:,} iterations, {s['seconds']:,.0f} s)"
+        )
+    last = told["first_seed"] + max(s["games"] for s in told["score"]) - 1
+    lines += [
+        f"- chosen by {told['selected']['games']} games on selection seeds: won {told['selected']['mean']:.1%}",
+        "",
+        f"Fair play on the seeds {told['first_seed']:,} to at most {last:,}, which neither training nor selection used; 95 %",
+        f"intervals by Wilson; a search looks at no more than {told['nodes']} decisions below each action. Calibration error:",
+        "the mean distance between the chance that the network says at a decision and the share of games then won, by tenths.",
+        "",
+        "| variant | search depth | games | won | 95 % interval | calibration error | ms per decision |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {s['variant']} | {s['depth']} | {s['games']:,} | {s['mean']:.1%} | {s['ci_low']:.1%} to {s['ci_high']:.1%} "
+        f"| {s['calibration_error']:.3f} | {1000 * s['seconds_per_move']:.2g} |"
+        for s in told["score"]
+    ]  # fmt: skip
+    return "\n".join([*lines, "", "Written by", "", "    python -m leafwise.training.publish_solo --run RUN", ""])
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line."""
+    words = sys.argv[1:] if arguments is None else arguments
+    config = parse(Config, words, prog="python -m leafwise.training.publish_solo")
+    try:
+        print(publish(config))
+    except (ValueError, KeyError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -178,8 +178,8 @@ def page(results: dict[str, Any], config: Config) -> str:
         *(row(title, found) for title, found in results.items()),
         "",
         f"Written by `python -m {MODULE}`, which plays what is missing of each match; `--parts`, `--games` and `--other-games`",
-        "choose which and how long. [strength.png](strength.png) draws Elo against the time of a turn; how the network learned, first from",
-        "nothing and then from the best of that run, is in [curves.png](curves.png) and [continued.png](continued.png).",
+        "choose which and how long. [strength.png](strength.png) draws Elo against the time of a turn; how the network learned,",
+        "first from nothing and then from the best of that run, is in [curves.png](curves.png) and [continued.png](continued.png).",
         "",
     ]
     return "\n".join(lines)

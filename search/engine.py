@@ -219,11 +219,11 @@ class Search:
                 found = self._root(state, depth, start, found)
             assert found is not None
             return found
-        kind = self.settings.clock
-        left = self.seconds - (time.perf_counter() - start if kind == "wall" else 0.0)
+        kind, begun = self.settings.clock, time.thread_time()
+        best = self._root(state, 1, start)
+        left = self.seconds - (time.perf_counter() - start if kind == "wall" else time.thread_time() - begun)
         alarm = Alarm(left, self.stop, kind) if self._needs_alarm else None
         deadline = (0, 0) if alarm else clocks.after(left, kind)
-        best = self._root(state, 1, start)
         for search in self._crew:
             search._B.deadline[:] = deadline
         try:

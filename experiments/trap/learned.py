@@ -7,6 +7,7 @@ table. Every seed is played from both seats. Times are processor time, so that a
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -56,6 +57,8 @@ class Config:
     """Games of the other matches."""
     first_seed: int = FINAL_SEED
     """First seed."""
+    plot: bool = False
+    """Also draw strength.png, Elo against time, from what is known of `patience` (needs matplotlib)."""
     folder: Path = FOLDER
     """Where the results are, and go."""
 
@@ -73,10 +76,19 @@ OTHERS = {"candidates": ("near", "all"), "width": ("8", "16"), "symmetric": ("1"
 """Options of the search, and the values that are tried instead of its own."""
 
 
+MORE_SECONDS = (0.01, 0.02, 0.05)
+"""Seconds of a turn that meet 0.005."""
+
+
 def search(config: Config, leaf: str, effort: str, **changed: str) -> str:
     """Returns the text of a search with a leaf, some of its options `changed`."""
     options = {"candidates": config.candidates, "rare": f"{config.rare:g}", **changed}
     return f"search:{leaf},{effort}," + ",".join(f"{name}={value}" for name, value in options.items())
+
+
+def patient(seconds: float) -> str:
+    """Returns the title of a match of more time against less."""
+    return f"{1000 * seconds:g} ms a turn, against itself with 5 ms"
 
 
 def turn(seconds: float) -> str:
@@ -109,9 +121,8 @@ def matches(config: Config, part: str) -> Iterator[Match]:
                 yield Match(f"20 ms a turn, {option}={value}, against itself without", other, own, few)
     elif part == "patience":
         less = search(config, config.model, turn(0.005))
-        for seconds in (0.01, 0.02, 0.05):
-            more = search(config, config.model, turn(seconds))
-            yield Match(f"{1000 * seconds:g} ms a turn, against itself with 5 ms", more, less, few)
+        for seconds in MORE_SECONDS:
+            yield Match(patient(seconds), search(config, config.model, turn(seconds)), less, few)
     elif part == "chance":
         own, other = (search(config, config.model, turn(0.02), **changed) for changed in ({}, {"rare": "0"}))
         yield Match("20 ms a turn, rare landings valued at once, against all searched", own, other, few)
@@ -167,10 +178,33 @@ def page(results: dict[str, Any], config: Config) -> str:
         *(row(title, found) for title, found in results.items()),
         "",
         f"Written by `python -m {MODULE}`, which plays what is missing of each match; `--parts`, `--games` and `--other-games`",
-        "choose which and how long.",
+        "choose which and how long. [strength.png](strength.png) draws Elo against the time of a turn; how the network learned,",
+        "first from nothing and then from the best of that run, is in [curves.png](curves.png) and [continued.png](continued.png).",
         "",
     ]
     return "\n".join(lines)
+
+
+def plot(results: dict[str, Any], path: Path) -> None:
+    """Draws Elo against the time of a turn; raises ValueError if no match tells it."""
+    known = [(1000 * seconds, results[patient(seconds)]) for seconds in MORE_SECONDS if patient(seconds) in results]
+    if not known:
+        raise ValueError("expected matches of the part patience to draw, got none")
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
+    times, elo, errors = zip(*[(5.0, 0.0, 0.0), *((ms, m["elo"], m["elo_error"]) for ms, m in known)], strict=True)
+    axes.errorbar(times, elo, errors, marker="o", capsize=3)
+    axes.set(xscale="log", xlabel="milliseconds a turn", ylabel="Elo over itself with 5 ms a turn (95 %)")
+    axes.set_xticks(times, [f"{ms:g}" for ms in times])
+    axes.minorticks_off()
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=80)
+    pyplot.close(figure)
+    write_atomically(path, picture.getvalue())
 
 
 def study(config: Config) -> dict[str, Any]:
@@ -188,6 +222,8 @@ def study(config: Config) -> dict[str, Any]:
             write_atomically(path, (json.dumps(results) + "\n").encode())
             write_atomically(config.folder / "learned.md", page(results, config).encode())
         print(row(match.title, results[match.title]), flush=True)
+    if config.plot:
+        plot(results, config.folder / "strength.png")
     return results
 
 

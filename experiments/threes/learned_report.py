@@ -31,16 +31,15 @@ def split(name: str) -> tuple[str, int]:
 
 def score_table(results: dict[str, Any], unit: str) -> list[str]:
     """Returns the table of a part that compares leaves."""
-    lines = [
-        f"| {unit} | leaf | games | mean | 95 % interval | median | 3072 | 6144 | ms a move |",
-        "|---|---|" + "---:|" * 7,
-    ]
+    measured = unit == "depth"  # the other part is played by a clock of processor time, and measured by the wall's
+    head = f"| {unit} | leaf | games | mean | 95 % interval | median | 3072 | 6144 |"
+    lines = [head + " ms a move |" * measured, "|---|---|" + "---:|" * (6 + measured)]
     for name in sorted(results, key=lambda n: (split(n)[1], -results[n]["mean"])):
         r, (leaf, number) = results[name], split(name)
         shares = " | ".join(f"{100 * r['reached'][tile]:.0f} %" for tile in ("3072", "6144"))
         lines.append(
             f"| {number} | {leaf} | {r['games']} | {r['mean']:,.0f} | {r['ci_low']:,.0f} to {r['ci_high']:,.0f} "
-            f"| {r['median']:,.0f} | {shares} | {1000 * r['seconds_per_move']:.3g} |"
+            f"| {r['median']:,.0f} | {shares} |" + f" {1000 * r['seconds_per_move']:.3g} |" * measured
         )
     return lines
 
@@ -105,7 +104,8 @@ SECTIONS: dict[str, tuple[str, str, Callable[[dict[str, Any]], list[str]]]] = {
     ),
     "methods": (
         "Three ways to learn a leaf",
-        "Each run took about the same processor time (s), and its best model is the leaf of the search at depth 1.",
+        "Runs of about the same processor time (s), each method with the options of `METHODS`; each run's best model is the leaf "
+        "of the search at depth 1.",
         training_table,
     ),
     "curves": ("Longer runs", "Each is annealed to its end; depth 1.", training_table),
@@ -149,9 +149,9 @@ def plot(results: Results, path: Path) -> None:
     leaves: dict[str, list[tuple[float, float, float, float]]] = {}
     for part in ("depth", "time"):
         for name, r in results[part].items():
-            mean = r["mean"]
-            point = (1000 * r["seconds_per_move"], mean, mean - r["ci_low"], r["ci_high"] - mean)
-            leaves.setdefault(split(name)[0], []).append(point)
+            leaf, number = split(name)
+            ms, mean = number if part == "time" else 1000 * r["seconds_per_move"], r["mean"]
+            leaves.setdefault(leaf, []).append((ms, mean, mean - r["ci_low"], r["ci_high"] - mean))
     for leaf, points in leaves.items():
         x, y, low, high = zip(*sorted(points), strict=True)
         axes.errorbar(

@@ -146,24 +146,25 @@ def plot(results: Results, path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
-    leaves: dict[str, list[tuple[float, float, float, float]]] = {}
-    for part in ("depth", "time"):
-        for name, r in results[part].items():
-            leaf, number = split(name)
-            ms, mean = number if part == "time" else 1000 * r["seconds_per_move"], r["mean"]
-            leaves.setdefault(leaf, []).append((ms, mean, mean - r["ci_low"], r["ci_high"] - mean))
-    for leaf, points in leaves.items():
-        x, y, low, high = zip(*sorted(points), strict=True)
-        axes.errorbar(
-            x, y, yerr=(low, high), marker=".", capsize=2, label=leaf, linewidth=2 if leaf == "learned" else 1
-        )
+    colours: dict[str, Any] = {}
+    for part, style in (("depth", {"marker": ".", "linestyle": "-"}), ("time", {"marker": "s", "linestyle": ""})):
+        leaves: dict[str, list[tuple[float, ...]]] = {}
+        for name in sorted(results[part], key=split):
+            (leaf, number), r = split(name), results[part][name]
+            ms = number if part == "time" else 1000 * r["seconds_per_move"]
+            leaves.setdefault(leaf, []).append((ms, r["mean"], r["mean"] - r["ci_low"], r["ci_high"] - r["mean"]))
+        for leaf, points in leaves.items():
+            x, y, *errors = zip(*points, strict=True)
+            label = f"{leaf}, equal {part}"
+            drawn = axes.errorbar(x, y, yerr=errors, capsize=2, label=label, color=colours.get(leaf), **style)
+            colours[leaf] = drawn[0].get_color()
     for name, (ms, mean) in PUBLISHED.items():
         axes.plot(ms, mean, "k*", markersize=10)
-        axes.annotate(name, (ms, mean), xytext=(-4, 8), textcoords="offset points", ha="right", fontsize=7)
+        axes.annotate(name, (ms, mean), xytext=(6, 9), textcoords="offset points", ha="right", fontsize=7)
     for name, mean in PUBLISHED_SCORES.items():
         axes.axhline(mean, color="grey", linewidth=0.5, linestyle=":")
         axes.annotate(
-            name, (0.99, mean), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=6, color="grey"
+            name, (0.86, mean), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=6, color="grey"
         )
     axes.set(xscale="log", yscale="log", xlabel="ms per move, one core", ylabel="mean score, 95 % interval")
     axes.legend(fontsize=7)

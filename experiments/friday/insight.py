@@ -22,7 +22,8 @@ from leafwise.envs.core.game import Game
 from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
 from leafwise.envs.friday import layout as at
-from leafwise.envs.friday.cards import CARDS, KINDS, PHASES, PIRATES
+from leafwise.envs.friday.cards import CARDS, HAZARDS, KINDS, PHASES, PIRATES
+from leafwise.envs.friday.piles import kind_in, reference
 from leafwise.envs.friday.text import field
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.friday.plots import draw
@@ -43,7 +44,7 @@ class Config:
 
     model: str = "friday"
     """Shipped model, run folder or file."""
-    games: int = 300
+    games: int = 200
     """Games that it plays."""
     level: int = 1
     """Level."""
@@ -206,16 +207,42 @@ def insight(config: Config) -> dict[str, Any]:
     }
 
 
+def card_words(kind: int) -> str:
+    """Returns a card for people: its name, title and value."""
+    return f"{CARDS[kind].name} {CARDS[kind].title} ({CARDS[kind].value})"
+
+
+def in_words(state: State, name: str) -> str:
+    """Returns an action for people."""
+    row, game = state.row, state.game
+    here = int(field(row[at.STATUS], at.MODE_AT, at.M4))
+    if name in ("first", "second"):
+        if phase_of(row) == 3:
+            number = field(row[at.STATUS], at.PIRATE_AT if name == "first" else at.SECOND_PIRATE_AT, at.M4)
+            return f"fight pirate P{number}"
+        kind = int(field(row[at.STATUS], at.HAZARD_AT if name == "first" else at.SECOND_HAZARD_AT, at.M6)) - 1
+        return f"fight hazard {CARDS[kind].name[0]}: {HAZARDS[CARDS[kind].name[0]].title}, for {card_words(kind)}"
+    slot = name.removeprefix("use").removeprefix("card")
+    doing = {int(at.IN_FIGHT): "use", int(at.TARGET): "on", int(at.REMOVE): "remove"}
+    if slot.isdigit() and here in doing:
+        kind = int(kind_in(reference(state._rows(), np.uint64(0), np.uint64(int(slot)), game.tables())))
+        return f"{doing[here]} {card_words(kind)}"
+    if name == "end":
+        return "end the fight" if here == int(at.IN_FIGHT) else "no more"
+    return {"free": "draw free", "pay": "draw for life"}.get(name, name)
+
+
 def write_game(path: Path, states: Sequence[State], names: Sequence[str], told: NDArray[np.float64], seed: int) -> None:
     """Writes a game with the chance to win at every decision."""
-    text = [f"# A game of the trained network of Friday (seed {seed:,})", ""]
-    text += ["Before every decision: the chance to win that the network tells, and how the decision changes it.", ""]
-    text += ["| decision | phase | life | chance | action | where |", "|---:|---|---:|---:|---|---|"]
+    pirates = [int(field(states[0].row[at.STATUS], k, at.M4)) for k in (at.PIRATE_AT, at.SECOND_PIRATE_AT)]
+    text = [f"# A game of the trained network of Friday (seed {seed:,}, pirates P{pirates[0]} and P{pirates[1]})", ""]
+    text += ["The chance to win that the network tells before every decision, and the decision.", ""]
+    text += ["| decision | phase | life | chance | fight | decision taken |", "|---:|---|---:|---:|---|---|"]
     for k, (state, name) in enumerate(zip(states, names, strict=False)):
-        row, board = state.row, state.board().splitlines()
-        where = next((line for line in board if line.startswith(("fight: total", "choose", "remove"))), board[-1])
-        where = where.replace("|", "/")[:90]
-        text.append(f"| {k + 1} | {PHASES[phase_of(row)]} | {life_of(row)} | {told[k]:.1%} | {name} | {where} |")
+        fight = next((line for line in state.board().splitlines() if line.startswith("fight: total")), "")
+        cells = [f"{k + 1}", PHASES[phase_of(state.row)], f"{life_of(state.row)}", f"{told[k]:.1%}"]
+        cells += [fight.removeprefix("fight: "), in_words(state, name)]
+        text.append("| " + " | ".join(cells) + " |")
     text += ["", "Won." if states[-1].returns > 0 else "Lost.", ""]
     write_atomically(path, "\n".join(text).encode())
 
@@ -240,7 +267,7 @@ def lines(found: dict[str, Any], config: Config) -> list[str]:
         "phase, and the three that it would miss most.",
         "",
     ]
-    best_of: dict[str, float] = {}
+    best_of: dict[str, Any] = {}
     for now in PHASES[:3]:
         here = sorted((r for r in found["removals"] if r["phase"] == now), key=lambda r: -r["gain"])
         text += [
@@ -255,21 +282,19 @@ def lines(found: dict[str, Any], config: Config) -> list[str]:
                 f"| {r['positions']:,} |"
             )
         text.append("")
-        best_of[now] = next((r["gain"] for r in here if r["card"] == "S1"), 0.0)
+        best_of[now] = here[0]
     text += [
         "## What a life is worth",
         "",
-        "Points of percent that one more life adds, and how many removals of a distracted card",
-    ]
-    text += [
-        "(S1) that is in the same phase.",
+        "Points of percent that one more life adds, and how many lives then pay for the removal of the card that is best removed",
+        "in the same phase.",
         "",
-        "| phase | life | chance grows by | in removals of S1 | positions |",
+        "| phase | life | chance grows by | lives for the best removal | positions |",
+        "|---|---:|---:|---:|---:|",
     ]
-    text.append("|---|---:|---:|---:|---:|")
     for r in found["lives"]:
-        price = best_of.get(r["phase"], 0.0)
-        cards = f"{r['gain'] / price:.1f}" if price > 0 else "-"
+        best = best_of[r["phase"]]
+        cards = f"{best['gain'] / r['gain']:.1f} ({best['card']})" if r["gain"] > 0.2 else "-"
         text.append(f"| {r['phase']} | {r['life']} | {r['gain']:+.2f} | {cards} | {r['positions']:,} |")
     text += [
         "",

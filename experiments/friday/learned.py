@@ -7,10 +7,11 @@ and `learned.md` part by part; what stands there is not played again as long as 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.friday.scores import NAMES
@@ -20,7 +21,7 @@ from leafwise.experiments.learned import Page
 from leafwise.models.files import leaf
 from leafwise.training.arena import FINAL_SEED
 from leafwise.training.elo import share_interval
-from leafwise.training.solo import calibration, play_solo
+from leafwise.training.solo import BINS, calibration, play_solo
 
 LEVELS = (1, 2, 3, 4)
 KINDS = ("depth 1", "depth 2", "1 ms", "10 ms")
@@ -43,21 +44,19 @@ class Config:
     """Games a level at 1 and at 10 ms a decision of the learned leaf."""
     timed_by_hand: tuple[int, int] = (100, 20)
     """The same of the hand-made ones."""
-    by_hand: bool = False
-    """Play only the games of the hand-made leaves."""
+    only: Literal["", "learned", "by hand"] = ""
+    """Play only the games of these leaves; the page is written when there are some of each."""
     nodes: int = 50
     """Most decisions that a search of given depth looks at below each action."""
     folder: Path = Path(__file__).resolve().parent
     """Where the results are, and go."""
 
 
-def told(wins: int, games: int, moves: int, seconds: float) -> dict[str, Any]:
-    """Returns what is kept of games."""
-    low, high = share_interval(wins, games)
-    return {
-        "games": games, "wins": wins, "mean": wins / games, "ci_low": low, "ci_high": high,
-        "decisions": moves / games, "ms": 1000 * seconds / max(moves, 1),
-    }  # fmt: skip
+LEARNED_LIMITS = {1: "depth=1,nodes=200", 10: "seconds=0.008,clock=cpu"}
+"""What keeps the learned leaf within so many milliseconds a decision: a search reads the clock every 64 decisions, which with the
+network are more than a millisecond."""
+BLOCKS = {"depth 1": 250, "depth 2": 50, "1 ms": 20, "10 ms": 4}
+"""Games that are kept at a time."""
 
 
 def source(name: str, model: str) -> str:
@@ -65,25 +64,47 @@ def source(name: str, model: str) -> str:
     return model if name == "learned" else name
 
 
-def at_depth(name: str, model: str, level: int, depth: int, games: int, nodes: int) -> dict[str, Any]:
-    """Plays games with a search of given depth; where the leaf says chances, with its calibration."""
-    game = find_game("friday", level=level)
-    evaluator = leaf(game, source(name, model))
-    played = play_solo(game, evaluator, FINAL_SEED, games, depth=depth, nodes=nodes)
-    found = told(int(played.scores.sum()), games, len(played.values), played.seconds)
-    if evaluator.high == 1.0:
-        error, tenths = calibration(played.values, played.outcomes())
-        found |= {"calibration_error": error, "tenths": tenths}
-    return found
+def at_depth(name: str, model: str, level: int, depth: int, seeds: range, nodes: int) -> dict[str, Any]:
+    """Plays games with a search of given depth; where the leaf says chances, counts how often it was right, by tenths."""
+    evaluator = leaf(game := find_game("friday", level=level), source(name, model))
+    played = play_solo(game, evaluator, seeds[0], len(seeds), depth=depth, nodes=nodes)
+    ms = 1000 * played.seconds / max(len(played.values), 1)
+    found = {
+        "games": len(seeds),
+        "wins": int(played.scores.sum()),
+        "decisions": len(played.values) / len(seeds),
+        "ms": ms,
+    }
+    return found | ({"tenths": calibration(played.values, played.outcomes())[1]} if evaluator.high == 1.0 else {})
 
 
-def at_clock(name: str, model: str, level: int, ms: int, games: int) -> dict[str, Any]:
+def at_clock(name: str, model: str, level: int, ms: int, seeds: range) -> dict[str, Any]:
     """Plays games with so many milliseconds of processor time for every decision."""
-    game = find_game("friday", level=level)
-    text = f"search:{source(name, model)},seconds={ms / 1000},clock=cpu"
-    outcomes = play_seeds(game, text, range(FINAL_SEED, FINAL_SEED + games))
+    limit = LEARNED_LIMITS[ms] if name == "learned" else f"seconds={ms / 1000},clock=cpu"
+    text = f"search:{source(name, model)},{limit}"
+    outcomes = play_seeds(find_game("friday", level=level), text, seeds)
     moves, seconds = sum(o.moves for o in outcomes), sum(o.seconds for o in outcomes)
-    return told(sum(o.won for o in outcomes), games, moves, seconds)
+    wins = sum(o.won for o in outcomes)
+    return {"games": len(seeds), "wins": wins, "decisions": moves / len(seeds), "ms": 1000 * seconds / max(moves, 1)}
+
+
+def together(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Returns the figures of all games of some parts."""
+    games, wins = sum(p["games"] for p in parts), sum(p["wins"] for p in parts)
+    moves = [p["games"] * p["decisions"] for p in parts]
+    low, high = share_interval(wins, games)
+    found = {"games": games, "mean": wins / games, "ci_low": low, "ci_high": high}
+    found["ms"] = sum(n * p["ms"] for n, p in zip(moves, parts, strict=True)) / max(sum(moves), 1)
+    tenths = []
+    for k in range(BINS):
+        here = [t for p in parts for t in p.get("tenths", []) if min(int(t["chance"] * BINS), BINS - 1) == k]
+        if n := sum(t["decisions"] for t in here):
+            sums = {name: sum(t["decisions"] * t[name] for t in here) / n for name in ("chance", "won")}
+            tenths.append({"decisions": n, **sums})
+    if tenths:
+        error = sum(t["decisions"] * abs(t["chance"] - t["won"]) for t in tenths)
+        found |= {"tenths": tenths, "calibration_error": error / sum(t["decisions"] for t in tenths)}
+    return found
 
 
 class Plan(NamedTuple):
@@ -96,16 +117,24 @@ class Plan(NamedTuple):
     games: int
 
     @property
-    def part(self) -> str:
-        """Its name among the results."""
-        return f"{self.kind}, level {self.level}, {self.name}, {self.games} games"
+    def name_of(self) -> str:
+        """What the names of its parts begin with."""
+        return f"{self.kind}, level {self.level}, {self.name}, "
 
-    def play(self, config: Config) -> dict[str, Any]:
-        """Plays the games."""
+    def known(self, results: dict[str, Any]) -> list[dict[str, Any]]:
+        """Returns its games that are known."""
+        return [found for name, found in results.items() if name.startswith(self.name_of)]
+
+    def play(self, page: Page, config: Config) -> None:
+        """Plays the games that are missing."""
         amount = int("".join(filter(str.isdigit, self.kind)))
-        if self.kind.startswith("depth"):
-            return at_depth(self.name, config.model, self.level, amount, self.games, config.nodes)
-        return at_clock(self.name, config.model, self.level, amount, self.games)
+        while (done := sum(p["games"] for p in self.known(page.results))) < self.games:
+            seeds = range(FINAL_SEED + done, FINAL_SEED + min(done + BLOCKS[self.kind], self.games))
+            if self.kind.startswith("depth"):
+                work = partial(at_depth, self.name, config.model, self.level, amount, seeds, config.nodes)
+            else:
+                work = partial(at_clock, self.name, config.model, self.level, amount, seeds)
+            page.part(f"{self.name_of}from {done}", work)
 
 
 LEAVES = ("learned", "pirates", *(name for name in reversed(NAMES) if name != "pirates"))
@@ -136,18 +165,16 @@ def study(config: Config) -> None:
     """Plays what is missing and writes the page; games of hand-made leaves are kept apart, for they outlast a model."""
     command = "python -m leafwise.experiments.friday.learned"
     by_hand = Page(config.folder / "learned_by_hand.json", command)
+    page = Page(config.folder / "learned.json", command, [config.model])
     todo = plans(config)
     for plan in todo:
-        if plan.name != "learned":
-            by_hand.part(plan.part, partial(plan.play, config))
-    if config.by_hand:
-        return
-    page = Page(config.folder / "learned.json", command, [config.model])
-    for plan in todo:
-        if plan.name == "learned":
-            page.part(plan.part, partial(plan.play, config))
+        if config.only in ("", "learned" if plan.name == "learned" else "by hand"):
+            plan.play(page if plan.name == "learned" else by_hand, config)
     both = {**by_hand.results, **page.results}
-    page.write(lines({f"{p.kind}, level {p.level}, {p.name}": both[p.part] for p in todo}, LEAVES, config))
+    if all(plan.known(both) for plan in todo):
+        page.write(
+            lines({f"{p.kind}, level {p.level}, {p.name}": together(p.known(both)) for p in todo}, LEAVES, config)
+        )
 
 
 def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> list[str]:
@@ -157,7 +184,9 @@ def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> li
         "",
         "Share of games won, fair play, with its 95 % interval (Wilson) and the games played; seeds 1,000,000 and the following,",
         "the same for all. In depth a decision counts only if it reveals a card; there all searches look at no more than",
-        f"{config.nodes} decisions below each action. Times are of the processor.",
+        f"{config.nodes} decisions below each action. Times are of the processor. A search reads the clock every 64 decisions,",
+        "which with the network are more than a millisecond; so that it takes no more time than the others, it plays against",
+        *[f"{ms} ms with `search:learned,{limit}`." for ms, limit in LEARNED_LIMITS.items()],
     ]
     for kind in KINDS:
         what = f"at {kind}" if kind.startswith("depth") else f"with {kind} for every decision"

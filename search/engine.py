@@ -98,9 +98,9 @@ class Search:
                 an evaluator that has no compiled value).
             threads: share the root actions among so many threads, each with memory of its own (exact).
             clock: what `seconds` are, "wall" time or "cpu" time of the thread that searches, for measurements on a busy machine.
-            symmetric: positions that a symmetry of the board turns into each other share an entry of the table of a search that prunes
-                (exact for leaves that value them alike, as networks do not; off by default, since finding the common form costs
-                more than it saves).
+            symmetric: positions that a symmetry of the board turns into each other share an entry of the table, where the search
+                prunes (exact for leaves that value them alike, as networks do not; off by default, since finding the common
+                form costs more than it saves).
             whole_rows: the table compares whole positions instead of trusting 93 bits of hashes; for tests.
 
         Raises ValueError for options out of range, or an evaluator of another game.
@@ -141,9 +141,8 @@ class Search:
             compiled = compiled_search(game, evaluator)
             self._plain = compiled.depth_first if not self._prunes and width is None and not rare else None
             self._windowed, self._root_search = compiled.alpha_beta, compiled.search_root
-        self._needs_alarm = (
-            self.settings.batched or evaluator.slow or not clocks.READABLE
-        )  # else the search reads the clock
+        reads_clock = clocks.READABLE and not self.settings.batched and not evaluator.slow
+        self._needs_alarm = not reads_clock
         options = self.settings.options(game, *bounds(game, evaluator))
         self._S, self._B = make_buffers(game, depth, self.settings.entries(game), whole_rows, options, evaluator.dear)
         alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
@@ -220,11 +219,11 @@ class Search:
                 found = self._root(state, depth, start, found)
             assert found is not None
             return found
-        kind = self.settings.clock
-        left = self.seconds - (time.perf_counter() - start if kind == "wall" else 0.0)
+        kind, begun = self.settings.clock, time.thread_time()
+        best = self._root(state, 1, start)
+        left = self.seconds - (time.perf_counter() - start if kind == "wall" else time.thread_time() - begun)
         alarm = Alarm(left, self.stop, kind) if self._needs_alarm else None
         deadline = (0, 0) if alarm else clocks.after(left, kind)
-        best = self._root(state, 1, start)
         for search in self._crew:
             search._B.deadline[:] = deadline
         try:

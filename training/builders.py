@@ -20,6 +20,10 @@ from leafwise.models.files import leaf
 from leafwise.search.frontier import bound_values
 from leafwise.search.players import Player, RandomPlayer, player
 
+NOISE = 0.005
+"""Standard deviation of the noise, in quality, that makes one ship differ from the next."""
+LEARNED = "valid:16:build:learned"
+
 Build = Callable[[int], State]
 """seed -> the finished ship."""
 
@@ -27,12 +31,18 @@ Build = Callable[[int], State]
 def builder(text: str, game: Game) -> Build:
     """Returns the builder that a text names; raises ValueError for another.
 
-    `hand`, `best:16` (of so many hand-made ships), `random`, `learned` (the search `build:learned`), `rollout:4` (one
-    decision ahead, each place worth the mean of 4 ships finished by hand), or any player of `leafwise eval`, such as
-    `build:hopeful,depth=1`.
+    `hand`, `random`, `policy:RUN` (what `--method ppo` learned), `rollout:4` (one decision ahead, each place worth the mean
+    of 4 ships finished by hand), or any player of `leafwise eval`, such as `build:hopeful,depth=1`. `best:16` is the best of
+    so many hand-made ships, `best:4:build:learned` the best of so many that a search builds, each after the first with some
+    noise in its values: both may try all requests beforehand. `valid:16:build:learned` builds again in that way only while
+    the ship is not valid, with more noise each time, as the generator does; `learned` is short for that.
     """
     if best := re.fullmatch(r"best:([1-9][0-9]{0,5})", text):
         return lambda seed: hand_made_ships(game, seed, int(best[1]))[1]
+    if text == "learned":
+        text = LEARNED
+    if several := re.fullmatch(r"(best|valid):([1-9][0-9]{0,5}):(build:.+)", text):
+        return Tries(game, several[3], int(several[2]), until_valid=several[1] == "valid")
     if text == "hand":
         return lambda seed: play(game, HandBuilder(seed), seed)
     if text == "random":
@@ -45,8 +55,30 @@ def builder(text: str, game: Game) -> Build:
     if rollout := re.fullmatch(r"rollout:([1-9][0-9]{0,3})", text):
         ahead: Player = LookAhead(game, bound_values(game, hand_rollout(game, int(rollout[1]))), text, depth=1)
     else:
-        ahead = player("build:learned" if text == "learned" else text, game, leaf=leaf)
+        ahead = player(text, game, leaf=leaf)
     return lambda seed: play(game, ahead, seed)
+
+
+class Tries:
+    """Builds the ship of a seed several times by looking ahead; returns the best one."""
+
+    def __init__(self, game: Game, text: str, most: int, *, until_valid: bool) -> None:
+        """Builds `most` ships, or with `until_valid` only as many as it takes to have a valid one."""
+        ahead = player(text, game, leaf=leaf)
+        assert isinstance(ahead, LookAhead)
+        self.game, self.ahead, self.most, self.until_valid = game, ahead, most, until_valid
+
+    def __call__(self, seed: int) -> State:
+        best = None
+        for k in range(self.most):
+            self.ahead.vary(NOISE * k if self.until_valid else NOISE * min(k, 1), seed + (k << 32))
+            state = play(self.game, self.ahead, seed)
+            if best is None or state.returns > best.returns:
+                best = state
+            if self.until_valid and best.returns > 0:
+                break
+        assert best is not None
+        return best
 
 
 def play(game: Game, who: Player, seed: int) -> State:

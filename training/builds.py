@@ -236,7 +236,7 @@ class Builds:
         ships = [Yard(self.game, seed).ahead(children) for seed in self.seeds]
         states = joined(ships)
         told = values(states.rows)
-        logged = compared(self.game, np.concatenate([ship.last for ship in ships]), self.bar)
+        logged = compared(self.game, np.concatenate([ship.last for ship in ships]), self.seeds, self.bar)
         logged["eval/correlation"] = float(np.corrcoef(told, states.quality)[0, 1])
         logged["eval/absolute_error"] = float(np.abs(told - states.quality).mean())
         if logged["eval/score_mean"] > self.best.get("mean", -1.0):

@@ -168,7 +168,7 @@ class Placing:
             self.bar = hand_made_bar(self.game, seeds)
         tensors = chosen(self.model.policy)
         builder = PolicyBuilder(self.game, tensors, self.config.channels)
-        logged = compared(self.game, np.array([play(self.game, builder, seed).row for seed in seeds]), self.bar)
+        logged = compared(self.game, np.array([play(self.game, builder, seed).row for seed in seeds]), seeds, self.bar)
         if logged["eval/score_mean"] > self.best.get("mean", -1.0):
             self.best = {"mean": logged["eval/score_mean"], "gain": logged["eval/gain"]}
             self.best |= {"games": len(seeds), "first_seed": SELECTION_SEED}

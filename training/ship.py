@@ -92,6 +92,7 @@ def card(path: Path) -> str:
         f"- command: `{told['command']}`",
         f"- commit: {told['commit']}",
         f"- {told['steps']:,} steps (see the method's page) in {told['seconds']:,.0f} s on {told['hardware']}",
+        *started(told),
         "- no solver's label was learned from; the network was chosen by matches against earlier ones",
         "",
     ]
@@ -102,6 +103,15 @@ def card(path: Path) -> str:
         "    python -m leafwise.training.ship --run RUN",
     ]  # fmt: skip
     return "\n".join([*lines, ""])
+
+
+def started(told: dict[str, Any]) -> list[str]:
+    """Returns the lines of a card about the network that training started from, if it did from one."""
+    start = told.get("start")
+    if not start:
+        return []
+    steps, seconds = f"{start['steps']:,} steps", f"{start['seconds']:,.0f} s"
+    return [f"- it started from the network of `{start['command']}` (commit {start['commit']}, {steps} in {seconds})"]
 
 
 def judgement(game: Game, scores: list[dict[str, Any]]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,8 +127,8 @@ def hand_made_bar(game: Game, seeds: Iterable[int]) -> NDArray[np.float64]:
     return np.array([hand_made_ships(game, seed, 1)[0][0] for seed in seeds])
 
 
-def compared(game: Game, rows: NDArray[np.uint16], bar: NDArray[np.float64]) -> dict[str, Any]:
-    """Returns what is logged of finished ships [n, words]: quality, gain over `bar` [n], the six terms, a picture."""
+def compared(game: Game, rows: NDArray[np.uint16], seeds: Sequence[int], bar: NDArray[np.float64]) -> dict[str, Any]:
+    """Returns what is logged of the finished ships [n, words] of n seeds: quality, gain over `bar` [n], terms, a picture."""
     T = game.tables().ship
     quality, terms = np.zeros(len(rows)), np.zeros((len(rows), len(TERMS)))
     for k in range(len(rows)):
@@ -143,5 +143,6 @@ def compared(game: Game, rows: NDArray[np.uint16], bar: NDArray[np.float64]) -> 
     }
     if valid.any():
         logged |= {f"eval/{name}": float(x) for name, x in zip(TERMS, terms[valid].mean(axis=0), strict=True)}
-    logged["ships"] = np.asarray(gallery([ship_at(row, game.tables()) for row in rows[:PICTURED]], 4, 0.4))
+    pictured = [ship_at(row, game.tables(), seed) for row, seed in zip(rows[:PICTURED], seeds, strict=False)]
+    logged["ships"] = np.asarray(gallery(pictured, 4, 0.4))
     return logged

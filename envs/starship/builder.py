@@ -28,7 +28,7 @@ MOST_WIDTH, MOST_DEPTH = 1024, 8
 WIDTH = 8
 AT_RANDOM = 2
 """Places that are followed besides."""
-TRIED_FIRST, TRIED_LAST = 16, 4
+TRIED_FIRST, TRIED_LAST = 8, 2
 """Places that are tried at most, as multiples of the width: at the decision itself, and below it."""
 
 
@@ -152,6 +152,11 @@ class LookAhead:
             raise ValueError(f"expected seconds above 0, got {seconds!r}")
         self.name, self.depth, self.width, self.seconds = name, depth, width, seconds
         self.children = Children(game, values)
+        self.noise, self.rng = 0.0, np.random.default_rng(0)
+
+    def vary(self, noise: float, seed: int) -> None:
+        """Adds normal noise of this size to the values among which a decision falls: other ships, about as good."""
+        self.noise, self.rng = noise, np.random.default_rng(seed)
 
     def choose(self, state: State) -> int:
         """Returns the id of the place to take."""
@@ -166,17 +171,20 @@ class LookAhead:
                 best = self._best(state.row, depth, width, end)
             except TimeoutError:
                 break
-            width, depth = (2 * width, depth) if width < self.width else (2, depth + 1)
+            width, depth = (min(2 * width, self.width), depth) if width < self.width else (2, depth + 1)
         return best
 
     def _best(self, row: NDArray[np.uint16], depth: int, width: int, end: float | None) -> int:
         places, scores, rows, values = self.children(row, TRIED_FIRST * width)
         if depth == 1 or len(places) == 1:
-            return int(places[values.argmax()])
+            return int(places[self._greatest(values)])
         kept = followed(scores, values, width, int(row[PHASE]) + len(places))
         kept_places = places[kept]
         worth = self._worth(rows[kept], values[kept], depth - 1, width, end)
-        return int(kept_places[worth.argmax()])
+        return int(kept_places[self._greatest(worth)])
+
+    def _greatest(self, values: NDArray[np.float64]) -> int:
+        return int((values + self.noise * self.rng.standard_normal(len(values)) if self.noise else values).argmax())
 
     def _worth(
         self, rows: NDArray[np.uint16], values: NDArray[np.float64], depth: int, width: int, end: float | None

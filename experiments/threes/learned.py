@@ -74,12 +74,12 @@ METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "dqn": (
         "dqn",
         "steps",
-        {"steps": 5_600_000, "gamma": 0.99, "scale": 200.0, "plies": 0, "final_exploration": 0.01, "match_pairs": 200},
+        {"steps": 24_000_000, "gamma": 0.99, "scale": 200.0, "plies": 0, "final_exploration": 0.01, "match_pairs": 200},
     ),
     "ppo": (
         "ppo",
         "steps",
-        {"steps": 2_400_000, "envs": 256, "rollout": 64, "gamma": 0.99, "scale": 200.0, "match_pairs": 200},
+        {"steps": 10_000_000, "envs": 256, "rollout": 64, "gamma": 0.99, "scale": 200.0, "match_pairs": 200},
     ),
 }
 """Methods, the option that says how long a run is, and all its options."""
@@ -190,7 +190,7 @@ class Study:
             for score in (name for name in LEAVES if name in self.config.leaves):
                 text = f"search:{score},depth={depth}"
                 if baselines.get(text, {}).get("games", 0) >= each:
-                    self.results["depth"][f"{score} {depth}"] = baselines[text]
+                    self.find("depth", f"{score} {depth}", each, partial(baselines.get, text))
                 else:
                     text += f",cutoff={cutoff}" * (depth > 3)
                     self.play("depth", f"{score} {depth}", each, self.evaluated(text))

@@ -1,7 +1,7 @@
-"""Whether a search keeps its time on a busy machine: many turns of Trap, each timed from the question to the throw.
+"""Whether our player keeps its time on a busy machine: many turns of Trap, each timed from the question to the throw.
 
-`python -m leafwise.experiments.trap.clock` plays a search against itself while other processes keep every core busy, and
-prints the share of turns above the limit, the median and the longest, in milliseconds.
+`python -m leafwise.experiments.trap.clock` has the player with the course's interface play itself while other processes keep
+every core busy, and prints how many turns were above the limit, the median and the longest, in milliseconds.
 """
 
 from __future__ import annotations
@@ -15,26 +15,27 @@ from multiprocessing.synchronize import Event
 import numpy as np
 
 from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.state import State
 from leafwise.envs.core.stream import new_stream
-from leafwise.envs.registry import game
-from leafwise.models.files import leaf
-from leafwise.search.players import player
+from leafwise.envs.trap.course import PlayerAI, adapter
+from leafwise.envs.trap.course.grid import Grid
+from leafwise.envs.trap.tables import DIRECTIONS
+
+MARKS = {mark: value for value, mark in adapter.MARKS.items()}
 
 
 @dataclass(frozen=True)
 class Config:
-    """Times the turns of a search of Trap on a busy machine."""
+    """Times the turns of a player of Trap on a busy machine."""
 
     turns: int = 1000
     """Turns to time."""
     seconds: float = 0.2
-    """Seconds of a turn, half of it for the move and half for the throw."""
+    """Seconds of a turn, move and throw together."""
     limit: float = 0.25
     """Seconds that no turn should take."""
     busy: int = multiprocessing.cpu_count()
     """Processes that do nothing but count meanwhile."""
-    player: str = "search:learned,candidates=near+traps,rare=0.25"
-    """The search, without its time."""
 
 
 def count(stop: Event) -> None:
@@ -45,21 +46,33 @@ def count(stop: Event) -> None:
 
 def timed_turns(config: Config) -> list[float]:
     """Returns the seconds of each turn."""
-    trap = game("trap")
-    searcher = player(f"{config.player},seconds={config.seconds / 2}", trap, leaf=leaf)
-    searcher.choose(trap.start().play("S"))  # loads the compiled code
-    searcher.choose(trap.start())
-    stream, state, spent = new_stream(0), trap.start(), list[float]()
+    player = PlayerAI(seconds=config.seconds)
+    stream, state, spent = new_stream(0), player.game.start(), list[float]()
     while len(spent) < config.turns:
+        grid, number = grid_of(state), 1 + state.current_player
+        player.setPlayerNum(number)
+        here = grid.find(number)
         started = time.perf_counter()
-        after = state.play(searcher.choose(state))
-        if not after.is_terminal:
-            after = after.play(searcher.choose(after))
+        to = player.getMove(grid)
+        row, column = player.getTrap(grid.move(to, number))
         spent.append(time.perf_counter() - started)
-        state = after.settle(stream)
+        names = {step: name for name, step in DIRECTIONS.items()}
+        state = state.play(names[to[0] - here[0], to[1] - here[1]])
+        if not state.is_terminal:
+            state = state.play(f"{row},{column}").settle(stream)
         if state.is_terminal:
-            state = trap.start()
+            state = player.game.start()
     return spent
+
+
+def grid_of(state: State) -> Grid:
+    """Returns the board as the course's programs see it."""
+    lines = str(state).split()[0].split("/")
+    grid = Grid(len(lines))
+    for row, line in enumerate(lines):
+        for column, mark in enumerate(line):
+            grid.setCellValue((row, column), MARKS[mark])
+    return grid
 
 
 def main() -> int:

@@ -1,7 +1,7 @@
 """Draws how a run of self-play learned: Elo over earlier networks, loss, by iteration.
 
 `python -m leafwise.experiments.trap.curves --run runs/trap-selfplay-1` reads the run's TensorBoard events and writes
-`curves.json` and `curves.png` here (needs matplotlib and the `train` extra).
+`curves.json` and `curves.png` here (needs matplotlib and the `train` extra), or files of another --name.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ class Config:
 
     run: str
     """Run folder."""
+    name: str = "curves"
+    """Name of the files."""
     folder: Path = FOLDER
-    """Folder for curves.json and curves.png."""
+    """Folder for them."""
 
 
 def curves(run: str) -> dict[str, list[float]]:
@@ -53,7 +55,7 @@ def plot(found: dict[str, list[float]], path: Path) -> None:
     steps = range(1, 1 + len(found["eval/elo"]))
     left.plot(steps, found["eval/elo"], marker="o", label="newest network")
     left.step(steps, found["eval/best_elo"], where="post", label="best so far")
-    left.set(xlabel="iteration", ylabel="Elo; the untrained network has 0")
+    left.set(xlabel="iteration", ylabel="Elo; the network at the start has 0")
     left.legend()
     right.plot(steps, found["train/loss"], marker="o")
     right.set(xlabel="iteration", ylabel="loss")
@@ -71,8 +73,8 @@ def main() -> int:
     except ValueError as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 2
-    write_atomically(config.folder / "curves.json", (json.dumps(found) + "\n").encode())
-    plot(found, config.folder / "curves.png")
+    write_atomically(config.folder / f"{config.name}.json", (json.dumps(found) + "\n").encode())
+    plot(found, config.folder / f"{config.name}.png")
     return 0
 
 

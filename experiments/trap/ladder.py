@@ -1,6 +1,6 @@
-"""Which hand-made leaf plays Trap best: a round robin of searches that differ in nothing but the leaf.
+"""Which leaf plays Trap best: a round robin of searches that differ in nothing but the leaf, and of other players.
 
-Searches have equal processor time, or with --depth equal depth.
+Searches have equal processor time, or with --depth equal depth; the course's players look five ahead and have no clock.
 
 `python -m leafwise.experiments.trap.ladder` plays every pair on the same seeds from both seats and writes `ladder.json` after
 every pair; what stands there is not played again, so a stopped study goes on where it was. `ladder.md` is the table: Elo by
@@ -27,26 +27,24 @@ from leafwise.training.arena import evaluate
 
 FOLDER = Path(__file__).resolve().parent
 LEAVES = (
+    "learned",
+    "reach_open",
     "reach",
     "reach_safe",
-    "reach_safer",
-    "two_rings",
     "reach_near",
-    "reach_open",
-    "reach_keen",
+    "two_rings",
     "ocls",
-    "area",
     "is",
-    "ais_own",
-    "ais",
+    "course:is",
+    "random",
 )
-"""In the order in which pairs are played: those of the first leaf first."""
+"""In the order in which pairs are played: those of the first leaf first. Names that are players' stand for those."""
 RESAMPLES = 500
 
 
 @dataclass(frozen=True)
 class Config:
-    """Plays the round robin of the hand-made leaves of Trap and writes ladder.json and ladder.md."""
+    """Plays the round robin of leaves of Trap and writes ladder.json and ladder.md."""
 
     seconds: float = 0.005
     """Seconds of processor time of a turn, half of it for the move and half for the throw."""
@@ -55,12 +53,12 @@ class Config:
     rare: float = 0.25
     """Outcomes of a throw less probable than this are valued at once."""
     leaves: tuple[str, ...] = LEAVES
-    """Scores that meet."""
+    """Leaves that meet; or players, by name."""
     games: int = 20
     """Games of a pair, each seed from both seats."""
     first_seed: int = 900_000
     """First seed: this study selects a leaf."""
-    candidates: str = "near"
+    candidates: str = "near+traps"
     """Throws that the searches consider."""
     processes: int = 1
     """Processes that play at the same time."""
@@ -139,7 +137,7 @@ def study(config: Config) -> dict[str, list[float]]:
     for a, b in combinations(config.leaves, 2):
         if f"{a} {b}" in results:
             continue
-        players = [f"search:{name},{options}" for name in (a, b)]
+        players = [name if ":" in name or name == "random" else f"search:{name},{options}" for name in (a, b)]
         found = evaluate(
             game("trap"), players[0], config.games, config.first_seed, opponent=players[1], processes=config.processes
         )

@@ -7,10 +7,12 @@ table. Every seed is played from both seats. Times are processor time, so that a
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,13 +34,13 @@ CHUNK = 20
 class Config:
     """Plays the matches of Trap's learned leaf and writes learned.json and learned.md."""
 
-    parts: tuple[str, ...] = ("depth", "time", "course", "patience", "chance")
-    """depth, time: against a hand-made leaf at equal depth and time. course: against the course's players. patience: more
-    time against less. chance: what simpler chance costs."""
+    parts: tuple[str, ...] = ("depth", "time", "course", "options", "patience", "chance")
+    """depth, time: against hand-made leaves at equal depth and time. course: against the course's players. options: other
+    settings of the search against its own. patience: more time against less. chance: what simpler chance costs."""
     model: str = "learned"
     """Leaf that is measured: the shipped model, a run folder or a file."""
-    rival: str = "reach"
-    """Hand-made leaf that it meets."""
+    rivals: tuple[str, ...] = ("reach_open", "reach")
+    """Hand-made leaves that it meets, the best by the ladder."""
     candidates: str = "near+traps"
     """Throws that the searches consider."""
     rare: float = 0.25
@@ -55,6 +57,8 @@ class Config:
     """Games of the other matches."""
     first_seed: int = FINAL_SEED
     """First seed."""
+    plot: bool = False
+    """Also draw strength.png, Elo against time, from what is known of `patience` (needs matplotlib)."""
     folder: Path = FOLDER
     """Where the results are, and go."""
 
@@ -68,10 +72,23 @@ class Match(NamedTuple):
     games: int
 
 
-def search(config: Config, leaf: str, effort: str, rare: float | None = None) -> str:
-    """Returns the text of a search with a leaf."""
-    rare = config.rare if rare is None else rare
-    return f"search:{leaf},{effort},candidates={config.candidates},rare={rare:g}"
+OTHERS = {"candidates": ("near", "all"), "width": ("8", "16"), "symmetric": ("1",)}
+"""Options of the search, and the values that are tried instead of its own."""
+
+
+MORE_SECONDS = (0.01, 0.02, 0.05)
+"""Seconds of a turn that meet 0.005."""
+
+
+def search(config: Config, leaf: str, effort: str, **changed: str) -> str:
+    """Returns the text of a search with a leaf, some of its options `changed`."""
+    options = {"candidates": config.candidates, "rare": f"{config.rare:g}", **changed}
+    return f"search:{leaf},{effort}," + ",".join(f"{name}={value}" for name, value in options.items())
+
+
+def patient(seconds: float) -> str:
+    """Returns the title of a match of more time against less."""
+    return f"{1000 * seconds:g} ms a turn, against itself with 5 ms"
 
 
 def turn(seconds: float) -> str:
@@ -83,34 +100,38 @@ def matches(config: Config, part: str) -> Iterator[Match]:
     """Yields the matches of a part; raises ValueError for a part that there is not."""
     few = config.other_games
     if part == "depth":
-        for depth in config.depths:
-            effort = f"depth={depth}"
-            own, other = (search(config, leaf, effort) for leaf in (config.model, config.rival))
-            yield Match(f"depth {depth} ({depth / 2:g} turns), against `{config.rival}`", own, other, config.games)
+        for depth, rival in product(config.depths, config.rivals):
+            own, other = (search(config, leaf, f"depth={depth}") for leaf in (config.model, rival))
+            yield Match(f"depth {depth} ({depth / 2:g} turns), against `{rival}`", own, other, config.games)
     elif part == "time":
-        for seconds in config.seconds:
-            own, other = (search(config, leaf, turn(seconds)) for leaf in (config.model, config.rival))
-            yield Match(f"{1000 * seconds:g} ms a turn, against `{config.rival}`", own, other, config.games)
+        for seconds, rival in product(config.seconds, config.rivals):
+            own, other = (search(config, leaf, turn(seconds)) for leaf in (config.model, rival))
+            yield Match(f"{1000 * seconds:g} ms a turn, against `{rival}`", own, other, config.games)
     elif part == "course":
         own = search(config, config.model, turn(config.course_seconds))
         for name in ("is", "ais", "ocls"):
             yield Match(
                 f"{1000 * config.course_seconds:g} ms a turn, against `course:{name}`", own, f"course:{name}", few
             )
+    elif part == "options":
+        own = search(config, config.model, turn(0.02))
+        for option, values in OTHERS.items():
+            for value in values:
+                other = search(config, config.model, turn(0.02), **{option: value})
+                yield Match(f"20 ms a turn, {option}={value}, against itself without", other, own, few)
     elif part == "patience":
         less = search(config, config.model, turn(0.005))
-        for seconds in (0.01, 0.02, 0.05):
-            more = search(config, config.model, turn(seconds))
-            yield Match(f"{1000 * seconds:g} ms a turn, against itself with 5 ms", more, less, few)
+        for seconds in MORE_SECONDS:
+            yield Match(patient(seconds), search(config, config.model, turn(seconds)), less, few)
     elif part == "chance":
-        own, other = (search(config, config.model, turn(0.02), rare) for rare in (config.rare, 0.0))
+        own, other = (search(config, config.model, turn(0.02), **changed) for changed in ({}, {"rare": "0"}))
         yield Match("20 ms a turn, rare landings valued at once, against all searched", own, other, few)
         for model in ("hit_miss", "full"):
             yield Match(
                 f"`course:is` with chance `{model}`, against `p_only`", f"course:is,chance={model}", "course:is", few
             )
     else:
-        raise ValueError(f"expected parts among depth, time, course, patience, chance, got {part!r}")
+        raise ValueError(f"expected parts among depth, time, course, options, patience, chance, got {part!r}")
 
 
 def figures(scores: list[float]) -> dict[str, float]:
@@ -157,10 +178,33 @@ def page(results: dict[str, Any], config: Config) -> str:
         *(row(title, found) for title, found in results.items()),
         "",
         f"Written by `python -m {MODULE}`, which plays what is missing of each match; `--parts`, `--games` and `--other-games`",
-        "choose which and how long.",
+        "choose which and how long. [strength.png](strength.png) draws Elo against the time of a turn; how the network learned,",
+        "first from nothing and then from the best of that run, is in [curves.png](curves.png) and [continued.png](continued.png).",
         "",
     ]
     return "\n".join(lines)
+
+
+def plot(results: dict[str, Any], path: Path) -> None:
+    """Draws Elo against the time of a turn; raises ValueError if no match tells it."""
+    known = [(1000 * seconds, results[patient(seconds)]) for seconds in MORE_SECONDS if patient(seconds) in results]
+    if not known:
+        raise ValueError("expected matches of the part patience to draw, got none")
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
+    times, elo, errors = zip(*[(5.0, 0.0, 0.0), *((ms, m["elo"], m["elo_error"]) for ms, m in known)], strict=True)
+    axes.errorbar(times, elo, errors, marker="o", capsize=3)
+    axes.set(xscale="log", xlabel="milliseconds a turn", ylabel="Elo over itself with 5 ms a turn (95 %)")
+    axes.set_xticks(times, [f"{ms:g}" for ms in times])
+    axes.minorticks_off()
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png", dpi=80)
+    pyplot.close(figure)
+    write_atomically(path, picture.getvalue())
 
 
 def study(config: Config) -> dict[str, Any]:
@@ -178,6 +222,8 @@ def study(config: Config) -> dict[str, Any]:
             write_atomically(path, (json.dumps(results) + "\n").encode())
             write_atomically(config.folder / "learned.md", page(results, config).encode())
         print(row(match.title, results[match.title]), flush=True)
+    if config.plot:
+        plot(results, config.folder / "strength.png")
     return results
 
 

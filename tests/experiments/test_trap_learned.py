@@ -12,7 +12,7 @@ from leafwise.experiments.trap.learned import Config, figures, study
 
 
 def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config = Config(parts=("depth",), depths=(4,), games=20, first_seed=920_000, folder=tmp_path)
+    config = Config(parts=("depth",), rivals=("reach",), depths=(4,), games=20, first_seed=920_000, folder=tmp_path)
     first = study(config)["depth 4 (2 turns), against `reach`"]
     assert first["share"] > 0.5
     more = study(replace(config, games=40))["depth 4 (2 turns), against `reach`"]
@@ -21,7 +21,9 @@ def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFi
     assert "| depth 4 (2 turns), against `reach` | 40 |" in (tmp_path / "learned.md").read_text()
     with pytest.raises(ValueError, match="give another --folder"):
         study(replace(config, rare=0.1))
-    with pytest.raises(ValueError, match=r"^expected parts among depth, time, course, patience, chance, got 'width'$"):
+    with pytest.raises(
+        ValueError, match=r"^expected parts among depth, time, course, options, patience, chance, got 'width'$"
+    ):
         study(replace(config, parts=("width",)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def test_a_depth_that_time_breaks_off_counts_as_far_as_it_went(monkeypatch):
 
 
 def test_nothing_deeper_is_searched_when_it_could_change_nothing():
-    options = {"seconds": 60.0, "all_values": False}
+    options: dict[str, Any] = {"seconds": 60.0, "all_values": False}
     won = TRAP.parse("2#../#.1./..../.... turn=0 throw")
     start = time.perf_counter()
     found = Search(TRAP, TRAP.score(), **options)(won)

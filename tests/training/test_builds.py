@@ -11,7 +11,11 @@ import numpy as np
 import pytest
 
 from leafwise.commands.ship import main as ship_main
+from leafwise.envs.core.state import State
 from leafwise.envs.starship import GAME, check, read
+from leafwise.envs.starship.builder import TRIED_FIRST, WIDTH, Children
+from leafwise.envs.starship.tables import TURN
+from leafwise.envs.starship.turns import DECISION
 from leafwise.models.files import load_grid, load_tensors
 from leafwise.models.grid import GridNetwork
 from leafwise.search.frontier import bound_values
@@ -19,8 +23,8 @@ from leafwise.training.builders import builder, record
 from leafwise.training.builds import Builds, Config, train
 from leafwise.training.ships import Yard, joined
 
-SMALL: dict[str, Any] = {"updates": 160, "batch": 48, "step": 40, "hand_ships": 300, "by_hand": 0.75, "ships": 2}
-SMALL |= {"evaluated": 3, "evaluate_every": 80, "checkpoint_seconds": 0.0}
+SMALL: dict[str, Any] = {"updates": 160, "batch": 32, "step": 40, "hand_ships": 100, "finishes": 4, "by_hand": 0.75}
+SMALL |= {"ships": 2, "evaluated": 2, "evaluate_every": 160, "checkpoint_seconds": 0.0}
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +70,9 @@ def test_compiled_values_equal_those_of_torch(run: Path) -> None:
 
     network, yard = load_grid(run / "model.safetensors", GAME), Yard(GAME, 3)
     rows = joined([yard.by_hand(0.5) for _ in range(40)]).rows
-    values = bound_values(GAME, network.evaluator("learned"))(rows)
+    valued = bound_values(GAME, network.evaluator("learned"))
+    values, order = valued(rows), np.random.default_rng(1).permutation(len(rows))
+    np.testing.assert_array_equal(valued(rows[order]), values[order])  # whatever was valued before
     seen = network.describe(rows, GAME.tables(network.evaluator("learned")))
     with torch.no_grad():
         told = GridModule(network)(*map(torch.from_numpy, seen[:3])).numpy() + seen[3]
@@ -87,8 +93,38 @@ def test_a_ship_is_built_from_the_shell(run: Path, tmp_path: Path, capsys: pytes
     assert "--builder should be given a preset as it is" in capsys.readouterr().err
 
 
+def test_a_state_counts_as_its_lambda_return(run: Path) -> None:
+    values = bound_values(GAME, load_grid(run / "model.safetensors", GAME).evaluator("learned"))
+    children = Children(GAME, values)
+    whole, half, none = (Yard(GAME, 7).ahead(children, trace=trace) for trace in (1.0, 0.5, 0.0))
+    (reached,) = set(whole.quality.tolist())
+    assert reached == pytest.approx(State(GAME, whole.last[0]).returns)
+    mixed, worth = [], reached
+    for value in none.quality[::-1]:
+        worth = 0.5 * value + 0.5 * worth
+        mixed.append(worth)
+    np.testing.assert_allclose(half.quality, mixed[::-1], atol=1e-6)
+    known = [k for k, row in enumerate(none.rows) if row[TURN] == DECISION]  # else more is drawn first
+    assert len(known) > 1
+    for k in known:
+        greatest = children(none.rows[k], TRIED_FIRST * WIDTH).values.max()
+        assert none.quality[k] == pytest.approx(greatest, abs=1e-6)
+
+
+def test_of_several_ships_the_best_is_kept(run: Path) -> None:
+    text = f"build:'{run}',depth=1"
+    one, best = builder(text, GAME), builder(f"best:4:{text}", GAME)
+    again = builder(f"valid:4:{text}", GAME)
+    for seed in range(5000, 5006):
+        quality = one(seed).returns
+        assert best(seed).returns >= quality
+        assert again(seed).returns == quality or quality == 0
+    with pytest.raises(ValueError, match="expected a player like"):
+        builder("best:4:tug", GAME)
+
+
 def test_networks_that_do_not_fit() -> None:
-    with pytest.raises(ValueError, match=r"expected three layers of 1 to 1024, got \(8,\)"):
+    with pytest.raises(ValueError, match=r"expected three layers, multiples of 4 to 1024, got \(8,\)"):
         GridNetwork.create(GAME, (8,))
     tensors = GridNetwork.create(GAME, (4, 4, 4)).tensors
     with pytest.raises(ValueError, match="expected finite float32"):

@@ -158,7 +158,7 @@ def test_q_learning_alone(tmp_path) -> None:
     assert evaluator.batch(state.row[None], threes.tables(evaluator))[0] == pytest.approx(
         state.value(evaluator), abs=1e-3
     )
-    assert leafwise.Search(threes, evaluator, 1)(state).action in state.legal_actions
+    assert leafwise.Search(threes, evaluator, 1, batched=True)(state).action in state.legal_actions
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from leafwise.envs.threes import GAME
 from leafwise.models import load_network
 from leafwise.models.files import model_path
 from leafwise.training import publish, td
-from leafwise.training.arena import evaluate
+from leafwise.training.arena import FINAL_SEED, evaluate
 from leafwise.training.games import play_games
 
 SMALL: dict[str, Any] = {"moves": 400_000, "interval": 50_000, "evaluate_every": 2, "evaluate_games": 20}
@@ -45,9 +45,9 @@ def test_it_learns_to_beat_the_hand_made_leaf(run):
 
 def test_compiled_games_equal_the_players_games(run):
     network = load_network(run / "model.safetensors", GAME)
-    for depth, seed in ((1, 20_000), (2, 20_003)):
-        played = play_games(network, depth, seed, 3, threads=2)
-        evaluation = evaluate(GAME, f'search:"{run}",depth={depth}', 3, seed)
+    for depth, seed, cutoff in ((1, 20_000, 0.0), (2, 20_003, 0.0), (2, 20_003, 0.02)):
+        played = play_games(network, depth, seed, 3, cutoff=cutoff, threads=2)
+        evaluation = evaluate(GAME, f'search:"{run}",depth={depth},cutoff={cutoff}', 3, seed)
         assert np.array_equal(evaluation.scores, played.scores)
         assert np.array_equal(evaluation.best_cells, played.ranks)
         assert evaluation.moves == played.moves
@@ -70,13 +70,13 @@ def test_the_run_folder(run):
 
 
 def test_a_run_is_published(run, tmp_path, capsys):
-    words = ["--run", str(run), "--out", str(tmp_path), "--name", "x", "--games", "6", "2", "--loss-games", "6"]
+    words = ["--run", str(run), "--out", str(tmp_path), "--name", "x", "--games", "6", "--loss-games", "6"]
     assert publish.main(words) == 0
     network = load_network(tmp_path / "x.safetensors", GAME)
     assert network.packed
     card = (tmp_path / "x.md").read_text()
     assert "`leafwise.load('x')` loads it." in card
-    scores = evaluate(GAME, f'search:"{tmp_path / "x.safetensors"}",depth=1', 6).scores
+    scores = play_games(network, 1, FINAL_SEED, 6).scores
     assert f"| 1 | 6 | {scores.mean():,.0f} |" in card, "the file that was written is what was measured"
     assert publish.main([*words, "--largest-mb", "0.01"]) == 2
     assert "expected a file of at most 0.01 MB, got" in capsys.readouterr().err
@@ -97,12 +97,13 @@ def wait_for(path, process, seconds=120.0):
 
 
 VARIANTS: dict[str, list[str]] = {
-    "coherence": ["--coherence", "--rate", "1.0", "--final-rate", "0.1"],
-    "afterstate": ["--valued", "afterstate", "--small", "hint blank_merge", "--target", "survival", "--optimism", "20"],
-    "stages": ["--stages", "24 96", "--target", "score", "--decay", "0"],
-    "target depth": ["--target-depth", "1", "--decay", "0.2"],
-    "actors": ["--actors", "2"],
-}
+    "coherence, stages, score": ["--coherence", "--rate", "1.0", "--final-rate", "0.1", "--stages", "24 96", "--target", "score"],
+    "afterstate, survival, target depth": [
+        "--valued", "afterstate", "--small", "hint blank_merge", "--target", "survival", "--optimism", "20", "--target-depth", "1",
+    ],
+    "actors, TD(0)": ["--actors", "2", "--decay", "0"],
+}  # fmt: skip
+"""Ways of learning, a few at a time: each kind is compiled."""
 
 
 @pytest.mark.parametrize("name", VARIANTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from leafwise.envs import registry
@@ -12,6 +13,8 @@ from leafwise.envs.trap.tables import DIRECTIONS, MAX_SIZE, MIN_SIZE, MOST_TURNS
 
 PLAYER = "search:learned,candidates=near+traps,rare=0.25"
 """The search that plays by default, but for its time."""
+LEAST_SHARE = 0.1
+"""Of its time that a turn's throw has at least, where a busy machine has kept the move waiting."""
 MARKS = {0: ".", -1: "#", 1: "1", 2: "2"}
 
 
@@ -24,7 +27,8 @@ class PlayerAI:
 
     Args:
         player: A player by name, as everywhere (default: the best search of ours against the clock).
-        seconds: Time of a turn, move and throw together.
+        seconds: Time of a turn, move and throw together: half of it for the move, for the throw what is left. A player given by
+            name has what its name says for each.
         size: Cells on a side.
         self_trap: What happens to a player who traps himself, "deferred" or "immediate".
 
@@ -38,6 +42,8 @@ class PlayerAI:
         if not seconds > 0:
             raise ValueError(f"trap: expected seconds above 0, got {seconds!r}")
         self.player = registry.player(player or f"{PLAYER},seconds={seconds / 2}", self.game)
+        self.search: Any = getattr(self.player, "search", None) if player is None else None
+        self.seconds, self.spent = seconds, seconds / 2
         self.pos: Cell | None = None
         self.player_num: int | None = None
         start = self.game.start()
@@ -62,11 +68,15 @@ class PlayerAI:
 
     def getMove(self, grid: Any) -> Cell:  # noqa: N802
         """Returns the cell to move to; where we are if there is none."""
+        started = time.perf_counter()
         state = self.state(grid, "")
         row, column = self.place(grid)
         if state.is_terminal:
             return row, column
+        if self.search is not None:
+            self.search.seconds = self.seconds / 2
         down, right = DIRECTIONS[self.game.actions[self.player.choose(state)]]
+        self.spent = time.perf_counter() - started
         return row + down, column + right
 
     def getTrap(self, grid: Any) -> Cell:  # noqa: N802
@@ -75,6 +85,9 @@ class PlayerAI:
         if state.is_terminal:
             row, column = max(zip(*(map_of(grid) <= 0).nonzero(), strict=True), key=lambda cell: map_of(grid)[cell])
             return int(row), int(column)
+        if self.search is not None:
+            self.search.seconds = max(LEAST_SHARE * self.seconds, self.seconds - self.spent)
+            self.spent = self.seconds / 2  # of a throw asked without its move
         row, column = self.game.actions[self.player.choose(state)].split(",")
         return int(row), int(column)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,9 +39,14 @@ class Config:
         "build:hopeful,depth=1",
         "build:learned,depth=1",
     )
-    """hand, best:N, random, rollout:N, learned, or a player such as build:hopeful,depth=1."""
+    """hand, best:N, random, rollout:N, learned, policy:RUN, or a player such as build:hopeful,depth=1, of which best:N:PLAYER and
+    valid:N:PLAYER build several."""
     pairs: tuple[str, ...] = ()
     """Further pairs that are compared, like "build:learned,depth=1 > best:64"."""
+    few: tuple[str, ...] = ()
+    """Slower builders, compared with the first one on the first `few_seeds` seeds only."""
+    few_seeds: int = 100
+    """Seeds of those."""
     preset: str = "scout"
     """scout, classic or cruiser."""
     seeds: int = 100
@@ -93,6 +98,9 @@ def report(config: Config) -> str:
     lines = [f"Preset {config.preset}, {config.seeds} seeds from {config.first_seed:,}:", "", *table(results)]
     if config.pairs:
         lines += ["", *paired(results, config.pairs)]
+    if config.few:
+        some = replace(config, builders=(config.builders[0], *config.few), seeds=config.few_seeds)
+        lines += ["", f"The first {some.seeds} seeds:", "", *table(measure(some))]
     names = (config.builders[0], config.builders[-1])
     sets: dict[str, list[Ship]] = {}
     if config.diversity:

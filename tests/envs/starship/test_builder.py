@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import leafwise
 from leafwise.envs.core.state import State
@@ -85,6 +86,34 @@ def test_a_clock_is_kept() -> None:
     assert time.perf_counter() - started < 2.0
     only = LookAhead(GAME, VALUES, "no time", depth=8, seconds=1e-9)
     assert only.choose(state) == LookAhead(GAME, VALUES, "greedy", depth=1).choose(state)
+
+
+def test_given_time_it_widens_to_the_whole_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    state, tried = first_thruster(5), []
+    boxed = LookAhead(GAME, VALUES, "boxed", depth=3, width=6, seconds=600)
+    search = boxed._best
+
+    def spied(row: NDArray[np.uint16], depth: int, width: int, end: float | None) -> int:
+        tried.append((depth, width))
+        return search(row, depth, width, end)
+
+    monkeypatch.setattr(boxed, "_best", spied)
+    chosen = boxed.choose(state)
+    assert tried == [(1, 6), (2, 2), (2, 4), (2, 6), (3, 2), (3, 4), (3, 6)]
+    assert chosen == LookAhead(GAME, VALUES, "plain", depth=3, width=6).choose(state)
+
+
+def test_noise_makes_other_ships_and_0_the_same() -> None:
+    state, varied = first_thruster(5), LookAhead(GAME, VALUES, "varied", depth=1)
+    plain, found = varied.choose(state), set()
+    for seed in range(8):
+        varied.vary(0.05, seed)
+        found.add(varied.choose(state))
+        varied.vary(0.05, seed)
+        assert varied.choose(state) in found
+    assert len(found) > 1
+    varied.vary(0.0, 0)
+    assert varied.choose(state) == plain
 
 
 @pytest.mark.parametrize(

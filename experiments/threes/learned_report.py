@@ -147,7 +147,7 @@ def plot(results: Results, path: Path) -> None:
 
     figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
     colours: dict[str, Any] = {}
-    for part, style in (("depth", {"marker": ".", "linestyle": "-"}), ("time", {"marker": "s", "linestyle": ""})):
+    for part, style in (("depth", ".-"), ("time", "s")):
         leaves: dict[str, list[tuple[float, ...]]] = {}
         for name in sorted(results[part], key=split):
             (leaf, number), r = split(name), results[part][name]
@@ -156,7 +156,7 @@ def plot(results: Results, path: Path) -> None:
         for leaf, points in leaves.items():
             x, y, *errors = zip(*points, strict=True)
             label = f"{leaf}, equal {part}"
-            drawn = axes.errorbar(x, y, yerr=errors, capsize=2, label=label, color=colours.get(leaf), **style)
+            drawn = axes.errorbar(x, y, yerr=errors, fmt=style, capsize=2, label=label, color=colours.get(leaf))
             colours[leaf] = drawn[0].get_color()
     for name, (ms, mean) in PUBLISHED.items():
         axes.plot(ms, mean, "k*", markersize=10)

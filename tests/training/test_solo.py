@@ -21,7 +21,8 @@ GAME = leafwise.game("friday")
 SMALL: dict[str, Any] = {
     "game": "friday", "iterations": 3, "positions": 1500, "replay": 4000, "passes": 4.0, "batch": 256, "hidden": (8, 8),
     "plies": 0, "epsilon": 0.05, "nodes": 10, "guide": "pirates", "credit": 0.5, "credited": 3, "eased": 1,
-    "mix": ("level=1", "level=4"), "easy": ("level=1,start_life=31",), "match_pairs": 100, "checkpoint_seconds": 0.0,
+    "mix": ("level=1", "level=4"), "easy": ("level=1,start_life=31",), "match_pairs": 100, "match_every": 2,
+    "checkpoint_seconds": 0.0,
 }  # fmt: skip
 
 
@@ -49,6 +50,7 @@ def test_a_run_logs_every_level_and_a_cut_one_ends_as_it(run, tmp_path) -> None:
     events.Reload()
     tags = {"eval/score_mean_level1", "eval/score_mean_level4", "eval/calibration_error", "rollout/first_wins"}
     assert tags <= set(events.Tags()["scalars"])
+    assert [event.step for event in events.Scalars("eval/score_mean")] == [2, 3]  # every second, and the last
     losses = [event.value for event in events.Scalars("train/loss")]
     assert losses[-1] < losses[0]
     config = selfplay.Config(run=str(tmp_path / "cut"), **SMALL)

@@ -57,6 +57,8 @@ class Config(Options):
     """Positions recorded in an iteration."""
     replay: int = 400_000
     """Last positions that are learned from."""
+    recorded: int = 0
+    """Positions recorded before learning begins: few games teach a network that plays well (`--start`) more harm than good."""
     passes: float = 4.0
     """How often a new position is learned from in its iteration's training, on average over the replay."""
     batch: int = 2048
@@ -118,7 +120,7 @@ class Config(Options):
 
 
 RANGES: dict[str, tuple[float, float]] = {
-    "iterations": (1, 1e6), "positions": (100, 1e8), "replay": (100, 1e8), "passes": (0.01, 1000), "batch": (1, 1e6),
+    "iterations": (1, 1e6), "positions": (100, 1e8), "replay": (100, 1e8), "recorded": (0, 1e8), "passes": (0.01, 1000), "batch": (1, 1e6),
     "rate": (1e-9, 1), "final_rate": (1e-9, 1), "depth": (1, 8), "rare": (0, 1), "guided": (1, 1e6),
     "guide_depth": (0, 8), "match_every": (1, 1e6), "match_depth": (1, 8), "rung_pairs": (1, 10_000), "decay": (0, 1),
     "epsilon": (0, 1), "plies": (0, 200), "earlier": (0, 1), "pool": (1, 100),
@@ -312,7 +314,9 @@ class SelfPlay(Climber):
 
     def advance(self) -> tuple[dict[str, float], int | None]:
         """Plays and learns: one iteration, and says whether a match is due."""
-        logged = self.play() | self.learn()
+        logged = self.play()
+        if self.filled >= min(self.config.recorded, self.config.replay):
+            logged |= self.learn()
         self.done += 1
         due = self.done % self.config.match_every == 0 or self.done == self.goal
         return logged, self.done if due else None

@@ -120,8 +120,8 @@ class Config(Options):
 
 
 RANGES: dict[str, tuple[float, float]] = {
-    "iterations": (1, 1e6), "positions": (100, 1e8), "replay": (100, 1e8), "recorded": (0, 1e8), "passes": (0.01, 1000), "batch": (1, 1e6),
-    "rate": (1e-9, 1), "final_rate": (1e-9, 1), "depth": (1, 8), "rare": (0, 1), "guided": (1, 1e6),
+    "iterations": (1, 1e6), "positions": (100, 1e8), "replay": (100, 1e8), "recorded": (0, 1e8), "passes": (0.01, 1000),
+    "batch": (1, 1e6), "rate": (1e-9, 1), "final_rate": (1e-9, 1), "depth": (1, 8), "rare": (0, 1), "guided": (1, 1e6),
     "guide_depth": (0, 8), "match_every": (1, 1e6), "match_depth": (1, 8), "rung_pairs": (1, 10_000), "decay": (0, 1),
     "epsilon": (0, 1), "plies": (0, 200), "earlier": (0, 1), "pool": (1, 100),
     "nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1), "credited": (1, 1e6),

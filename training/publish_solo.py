@@ -26,13 +26,14 @@ from leafwise.models.files import (
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.arena import FINAL_SEED
 from leafwise.training.elo import share_interval
+from leafwise.training.ladder import named
 from leafwise.training.loop import find_variant
 from leafwise.training.oracle import SELECTION_SEED
-from leafwise.training.run import hardware
+from leafwise.training.run import hardware, training_command
 from leafwise.training.solo import calibration, play_solo, rescaled, scaling
 
-CALIBRATION_SEED = SELECTION_SEED + 50_000
-"""First seed of the games that set slope and offset; a run's own selection begins at the first of all."""
+CALIBRATION_SEED, REMATCH_SEED = SELECTION_SEED + 50_000, SELECTION_SEED + 70_000
+"""First seeds of the games that set slope and offset, and of a rematch; a run's own matches begin at the first of all."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Config:
     """Final games in each of them at search depth 1, 2."""
     nodes: int = 50
     """Most decisions that a search looks at below each action."""
+    rematch: int = 0
+    """Games of selection in each variant that a run's best and newest networks play, to publish the better (0: the best)."""
     calibrate: int = 0
     """Games of selection in each variant that slope and offset of the log odds it says are set by (0: it says what it learned)."""
 
@@ -60,6 +63,8 @@ def publish(config: Config) -> Path:
     network, told = load_sparse(source, game), load_tensors(source)[1]
     if network.head != "chance":
         raise ValueError(f"expected a model that says chances, got the head {network.head!r}")
+    if config.rematch:
+        network, told = rematch(source, network, told, config)
     scaled: dict[str, Any] = {}
     if config.calibrate:
         network, scaled = calibrated(network, config)
@@ -77,10 +82,33 @@ def publish(config: Config) -> Path:
             print(f"{text}, depth {depth}: won {wins} of {games}, calibration error {error:.3f}", flush=True)
     kept = {name: told[name] for name in ("steps", "seconds", "command", "commit")}
     kept |= {"start": told.get("start", {}), "hardware": hardware(), "selected": told["score"], "calibrated": scaled}
+    kept["publication"] = training_command("leafwise.training.publish_solo", config)
     target = Path(config.out) / f"{shipped_name(game)}.safetensors"
     save_network(target, network, {**kept, "nodes": config.nodes, "first_seed": FINAL_SEED, "score": score})
     write_atomically(target.with_suffix(".md"), card(target).encode())
     return target
+
+
+def rematch(
+    source: Path, best: SparseNetwork, told: dict[str, Any], config: Config
+) -> tuple[SparseNetwork, dict[str, Any]]:
+    """Plays a run's best and its newest network; returns the better one and what its file says.
+
+    Raises ValueError where the trainer's state is missing.
+    """
+    tensors, state = load_tensors(source.with_name("state.safetensors"))
+    newest = best.with_tensors(named(tensors, "newest"))
+    later = {**told, "steps": state["done"], "seconds": round(state["seconds"], 1)}
+    found = []
+    for network, what in ((best, told), (newest, later)):
+        leaf, wins = network.evaluator("learned"), 0
+        for text in config.variants:
+            game = find_variant(network.game.name, text)
+            wins += int(play_solo(game, leaf, REMATCH_SEED, config.rematch, nodes=config.nodes).scores.sum())
+        score = {"mean": wins / (config.rematch * len(config.variants)), "games": config.rematch * len(config.variants)}
+        found.append((network, {**what, "score": score}))
+        print(f"after {what['steps']:,} iterations: won {score['mean']:.1%} of {score['games']:,}", flush=True)
+    return max(found, key=lambda pair: pair[1]["score"]["mean"])
 
 
 def calibrated(network: SparseNetwork, config: Config) -> tuple[SparseNetwork, dict[str, Any]]:
@@ -125,7 +153,7 @@ def card(path: Path) -> str:
         ]
     last = told["first_seed"] + max(s["games"] for s in told["score"]) - 1
     lines += [
-        f"- chosen by {told['selected']['games']} games on selection seeds: won {told['selected']['mean']:.1%}",
+        f"- chosen by {told['selected']['games']:,} games on selection seeds: won {told['selected']['mean']:.1%}",
         "",
         f"Fair play on the seeds {told['first_seed']:,} to at most {last:,}, which neither training nor selection used; 95 %",
         f"intervals by Wilson; a search looks at no more than {told['nodes']} decisions below each action. Calibration error:",
@@ -139,10 +167,7 @@ def card(path: Path) -> str:
         f"| {s['calibration_error']:.3f} | {1000 * s['seconds_per_move']:.2g} |"
         for s in told["score"]
     ]  # fmt: skip
-    option = f" --calibrate {scaled['games']}" if scaled else ""
-    return "\n".join(
-        [*lines, "", "Written by", "", f"    python -m leafwise.training.publish_solo --run RUN{option}", ""]
-    )
+    return "\n".join([*lines, "", "Written by", "", f"    {told['publication']} --run RUN", ""])
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -10,9 +10,10 @@ import pytest
 
 import leafwise
 from leafwise.models import load_sparse
-from leafwise.models.files import load_tensors, model_path, save_network
+from leafwise.models.files import load_tensors, model_path, save_network, save_tensors
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training import publish_solo, selfplay, sparse_td, td
+from leafwise.training.ladder import prefixed
 from leafwise.training.recipes import with_recipe
 from leafwise.training.selfplay_kernels import PASSED, kernels, new_record, new_table
 from leafwise.training.solo import calibration, play_solo, rescaled, scaling
@@ -157,10 +158,15 @@ def test_a_publication_tells_what_it_measured(run, tmp_path) -> None:
     assert "| level=1 | 1 | 20 |" in path.with_suffix(".md").read_text()
 
 
+def told_of(run: Any) -> dict[str, Any]:
+    """Returns what a run's model file says of how it was made."""
+    told = load_tensors(run / "model.safetensors")[1]
+    return {name: told[name] for name in ("steps", "seconds", "command", "commit", "score")}
+
+
 def test_a_publication_may_set_the_scale_of_what_is_said(run, tmp_path) -> None:
-    shipped, told = load_sparse(model_path("friday"), GAME), load_tensors(run / "model.safetensors")[1]
-    kept = {name: told[name] for name in ("steps", "seconds", "command", "commit", "score")}
-    save_network(tmp_path / "model.safetensors", shipped, kept)
+    shipped = load_sparse(model_path("friday"), GAME)
+    save_network(tmp_path / "model.safetensors", shipped, told_of(run))
     words = [
         "--run",
         str(tmp_path),
@@ -180,4 +186,21 @@ def test_a_publication_may_set_the_scale_of_what_is_said(run, tmp_path) -> None:
     assert np.array_equal(load_sparse(tmp_path / "friday.safetensors", GAME).tensors["dense"], expected)
     page = (tmp_path / "friday.md").read_text()
     assert f"multiplied by {done['slope']:.3f}" in page
-    assert "--run RUN --calibrate 15" in page
+    assert (
+        f"python -m leafwise.training.publish_solo --out {tmp_path} --variants level=4 --games 5 --calibrate 15" in page
+    )
+
+
+def test_a_publication_may_play_the_best_and_the_newest_again(run, tmp_path) -> None:
+    shipped = load_sparse(model_path("friday"), GAME)
+    blank = shipped.with_tensors({name: np.zeros_like(tensor) for name, tensor in shipped.tensors.items()})
+    save_network(tmp_path / "model.safetensors", blank, told_of(run))
+    config = publish_solo.Config(
+        run=str(tmp_path), out=str(tmp_path), variants=("level=1",), games=(5,), nodes=10, rematch=8
+    )
+    with pytest.raises(ValueError, match=r"expected a model file, found nothing at .*state\.safetensors"):
+        publish_solo.publish(config)
+    save_tensors(tmp_path / "state.safetensors", prefixed("newest", shipped.tensors), {"done": 7, "seconds": 9.0})
+    written = load_tensors(publish_solo.publish(config))[1]
+    assert (written["steps"], written["seconds"], written["selected"]["games"]) == (7, 9.0, 8)
+    assert written["selected"]["mean"] > 0

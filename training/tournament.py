@@ -46,21 +46,26 @@ def random_opening(game: Game, plies: int, stream: Any) -> State:
 def openings(game: Game, count: int, plies: int, seed: int) -> list[State]:
     """Returns unfinished positions after `plies` random decisions, no two alike as long as new ones are found.
 
+    Each failure to find one halves the tries for those that follow.
+
     Raises ValueError if every game is over by then.
     """
     found: list[State] = []
     seen: set[State] = set()
+    attempts = ATTEMPTS if plies else 1
     for k in range(count):
         stream = new_stream(derived(seed + k, OPENING))
-        tried = (random_opening(game, plies, stream) for _ in range(ATTEMPTS if plies else 1))
         latest: State | None = None
-        for state in tried:
+        for tried in range(1, ATTEMPTS + 1):
+            state = random_opening(game, plies, stream)
             if not state.is_terminal:
                 latest = state
-                if state not in seen:
+                if state not in seen or tried >= attempts:
                     break
         if latest is None:
             raise ValueError(f"{game.name}: expected openings that leave something to play, got {plies} plies")
+        if latest in seen:
+            attempts = max(1, attempts // 2)
         found.append(latest)
         seen.add(latest)
     return found

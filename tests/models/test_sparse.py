@@ -111,7 +111,7 @@ def test_symmetric_positions_have_the_same_features_and_values(game: Game) -> No
     evaluator = network.evaluator("x")
     T = game.tables(evaluator)
     for state in random_states(game, 40):
-        images = [state.transformed(k) for k in range(game.symmetries)]
+        images = [state.transformed(k) for k in range(0, game.symmetries, max(1, game.symmetries // 500))]
         features, _, _ = network.describe(np.array([image.row for image in images]), T)
         assert {tuple(sorted(f)) for f in features.tolist()} == {tuple(sorted(features[0].tolist()))}
         values = [image.value(evaluator) for image in images]
@@ -127,13 +127,14 @@ def test_features_stay_in_their_range_and_tell_positions_apart(game: Game) -> No
     size = game.sparse.size(game.options)
     assert features.min() >= 0
     assert features.max() < size  # random games have no row that is filled up here: `most` are always active
-    twins: dict[tuple[int, ...], set[frozenset[bytes]]] = {}
+    twins: dict[tuple[int, ...], list[State]] = {}
     for state, f in zip(states, features.tolist(), strict=True):
-        orbit = frozenset(state.transformed(k).row.tobytes() for k in range(game.symmetries))
-        twins.setdefault(tuple(sorted(f)), set()).add(orbit)
-    if game.name == "trilobite":
-        assert all(len(orbits) == 1 for orbits in twins.values())
+        twins.setdefault(tuple(sorted(f)), []).append(state)
     assert len(twins) > 10
+    if game.name == "trilobite":
+        for alike in twins.values():
+            orbits = {frozenset(s.transformed(k).row.tobytes() for k in range(game.symmetries)) for s in alike}
+            assert len(orbits) == 1
 
 
 def test_parts_of_cassis_by_brute_force() -> None:

@@ -40,7 +40,7 @@ class Config:
     """The same of `pirates`, the only hand-made leaf that wins."""
     others: int = 500
     """The same of the others, at both depths."""
-    timed: tuple[int, int] = (200, 20)
+    timed: tuple[int, int] = (150, 20)
     """Games a level at 1 and at 10 ms a decision of the learned leaf."""
     timed_by_hand: tuple[int, int] = (100, 20)
     """The same of the hand-made ones."""

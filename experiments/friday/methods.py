@@ -1,4 +1,4 @@
-"""Friday learned in four ways for a minute or two: search-supervised values, plain TD, Q-learning, PPO.
+"""Friday learned in four ways for a minute or three: search-supervised values, plain TD, Q-learning, PPO.
 
 `python -m leafwise.experiments.friday.methods` trains each method at level 1 with its recipe (`leafwise train`) and
 plays final games one decision deep with what it learned; it writes `methods.json` and `methods.md` part by part. A run that was
@@ -29,7 +29,7 @@ LENGTHS = {
     "dqn": ("--steps", 500_000),
     "ppo": ("--steps", 350_000),
 }
-"""How long each method learns: one or two minutes of processor time."""
+"""How long each method learns: one to three minutes of processor time."""
 EASED = ("--eased", "4")
 """What self-play and TD are told besides: their recipes' easier games last longer than these runs."""
 LEVEL = 1
@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
     command = "python -m leafwise.experiments.friday.methods"
     page = Page(config.folder / "methods.json", command)
     lines = [
-        "# Friday: four ways to learn it, for a minute or two",
+        "# Friday: four ways to learn it, for a minute or three",
         "",
         f"Level {LEVEL}, one run each; then {config.games} games one decision deep on the seeds from {FINAL_SEED:,} on, fair",
         "play, with at most 50 decisions looked at below each action. Q-learning and PPO see the observation; the others the",

@@ -183,6 +183,11 @@ def page(results: dict[str, Any], config: Config) -> str:
         "[further.png](further.png). What ships is the best network of the last run's iteration 16; that of iteration 25 won more",
         "from it two turns deep, but fewer points from `reach_open` at 5 ms (64.8 % to 71.5 % of 400 games, seeds from 900,000).",
         "",
+        "![A game against `reach_open`, with the odds of each throw](game.gif)",
+        "",
+        "    leafwise record trap --player search:learned,seconds=0.1,candidates=near+traps,rare=0.25 \\",
+        "      --opponent search:reach_open,seconds=0.1,candidates=near+traps,rare=0.25 --seed 3 --chance --milliseconds 400",
+        "",
     ]
     return "\n".join(lines)
 

@@ -2,7 +2,8 @@
 
 `python -m leafwise.experiments.trap.learned` plays the matches of every part that are missing and writes `learned.json`
 after every few games; what stands there is not played again, so a stopped study goes on where it was. `learned.md` is the
-table. Every seed is played from both seats. Times are processor time, so that a busy machine does not disturb them.
+table, made when all are played; `--parts` without a part makes it of what is there. Every seed is played from both seats.
+Times are processor time, so that a busy machine does not disturb them.
 """
 
 from __future__ import annotations
@@ -183,6 +184,11 @@ def page(results: dict[str, Any], config: Config) -> str:
         "[further.png](further.png). What ships is the best network of the last run's iteration 16; that of iteration 25 won more",
         "from it two turns deep, but fewer points from `reach_open` at 5 ms (64.8 % to 71.5 % of 400 games, seeds from 900,000).",
         "",
+        "![A game against `reach_open`, with the odds of each throw](game.gif)",
+        "",
+        "    leafwise record trap --player search:learned,seconds=0.1,candidates=near+traps,rare=0.25 \\",
+        "      --opponent search:reach_open,seconds=0.1,candidates=near+traps,rare=0.25 --seed 3 --chance --milliseconds 400",
+        "",
     ]
     return "\n".join(lines)
 
@@ -222,8 +228,8 @@ def study(config: Config) -> dict[str, Any]:
         for found in play(match, known, config.first_seed):
             results[match.title] = found
             write_atomically(path, (json.dumps(results) + "\n").encode())
-            write_atomically(config.folder / "learned.md", page(results, config).encode())
         print(row(match.title, results[match.title]), flush=True)
+    write_atomically(config.folder / "learned.md", page(results, config).encode())
     if config.plot:
         plot(results, config.folder / "strength.png")
     return results

@@ -23,6 +23,8 @@ from leafwise.search.players import Player, RandomPlayer, player
 NOISE = 0.005
 """Standard deviation of the noise, in quality, that makes one ship differ from the next."""
 LEARNED = "valid:16:build:learned"
+AT_RANDOM = 64
+"""Most ships with places drawn at random that are tried where a search, however noisy, builds no valid one."""
 
 Build = Callable[[int], State]
 """seed -> the finished ship."""
@@ -35,7 +37,8 @@ def builder(text: str, game: Game) -> Build:
     of 4 ships finished by hand), or any player of `leafwise eval`, such as `build:hopeful,depth=1`. `best:16` is the best of
     so many hand-made ships, `best:4:build:learned` the best of so many that a search builds, each after the first with some
     noise in its values: both may try all requests beforehand. `valid:16:build:learned` builds again in that way only while
-    the ship is not valid, with more noise each time, as the generator does; `learned` is short for that.
+    the ship is not valid, with more noise each time, and where all 16 are not, draws places at random; `learned` is short
+    for that.
     """
     if best := re.fullmatch(r"best:([1-9][0-9]{0,5})", text):
         return lambda seed: hand_made_ships(game, seed, int(best[1]))[1]
@@ -76,8 +79,11 @@ class Tries:
             if best is None or state.returns > best.returns:
                 best = state
             if self.until_valid and best.returns > 0:
-                break
+                return best
         assert best is not None
+        if self.until_valid:
+            tries = (play(self.game, RandomPlayer(seed + (k << 32)), seed) for k in range(AT_RANDOM))
+            return next((state for state in tries if state.returns > 0), best)
         return best
 
 

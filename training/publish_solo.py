@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from leafwise.envs.core.commandline import parse
 from leafwise.models.files import (
     game_of,
@@ -21,11 +23,17 @@ from leafwise.models.files import (
     shipped_name,
     write_atomically,
 )
+from leafwise.models.sparse import SparseNetwork
 from leafwise.training.arena import FINAL_SEED
 from leafwise.training.elo import share_interval
+from leafwise.training.ladder import named
 from leafwise.training.loop import find_variant
-from leafwise.training.run import hardware
-from leafwise.training.solo import calibration, play_solo
+from leafwise.training.oracle import SELECTION_SEED
+from leafwise.training.run import hardware, training_command
+from leafwise.training.solo import calibration, play_solo, rescaled, scaling
+
+CALIBRATION_SEED, REMATCH_SEED = SELECTION_SEED + 50_000, SELECTION_SEED + 70_000
+"""First seeds of the games that set slope and offset, and of a rematch; a run's own matches begin at the first of all."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,10 @@ class Config:
     """Final games in each of them at search depth 1, 2."""
     nodes: int = 50
     """Most decisions that a search looks at below each action."""
+    rematch: int = 0
+    """Games of selection in each variant that a run's best and newest networks play, to publish the better (0: the best)."""
+    calibrate: int = 0
+    """Games of selection in each variant that slope and offset of the log odds it says are set by (0: it says what it learned)."""
 
 
 def publish(config: Config) -> Path:
@@ -51,6 +63,11 @@ def publish(config: Config) -> Path:
     network, told = load_sparse(source, game), load_tensors(source)[1]
     if network.head != "chance":
         raise ValueError(f"expected a model that says chances, got the head {network.head!r}")
+    if config.rematch:
+        network, told = rematch(source, network, told, config)
+    scaled: dict[str, Any] = {}
+    if config.calibrate:
+        network, scaled = calibrated(network, config)
     leaf, score = network.evaluator("learned"), []
     for depth, games in enumerate(config.games, start=1):
         for text in config.variants:
@@ -64,11 +81,45 @@ def publish(config: Config) -> Path:
             })  # fmt: skip
             print(f"{text}, depth {depth}: won {wins} of {games}, calibration error {error:.3f}", flush=True)
     kept = {name: told[name] for name in ("steps", "seconds", "command", "commit")}
-    kept |= {"start": told.get("start", {}), "hardware": hardware(), "selected": told["score"]}
+    kept |= {"start": told.get("start", {}), "hardware": hardware(), "selected": told["score"], "calibrated": scaled}
+    kept["publication"] = training_command("leafwise.training.publish_solo", config)
     target = Path(config.out) / f"{shipped_name(game)}.safetensors"
     save_network(target, network, {**kept, "nodes": config.nodes, "first_seed": FINAL_SEED, "score": score})
     write_atomically(target.with_suffix(".md"), card(target).encode())
     return target
+
+
+def rematch(
+    source: Path, best: SparseNetwork, told: dict[str, Any], config: Config
+) -> tuple[SparseNetwork, dict[str, Any]]:
+    """Plays a run's best and its newest network; returns the better one and what its file says.
+
+    Raises ValueError where the trainer's state is missing.
+    """
+    tensors, state = load_tensors(source.with_name("state.safetensors"))
+    newest = best.with_tensors(named(tensors, "newest"))
+    later = {**told, "steps": state["done"], "seconds": round(state["seconds"], 1)}
+    found = []
+    for network, what in ((best, told), (newest, later)):
+        leaf, wins = network.evaluator("learned"), 0
+        for text in config.variants:
+            game = find_variant(network.game.name, text)
+            wins += int(play_solo(game, leaf, REMATCH_SEED, config.rematch, nodes=config.nodes).scores.sum())
+        score = {"mean": wins / (config.rematch * len(config.variants)), "games": config.rematch * len(config.variants)}
+        found.append((network, {**what, "score": score}))
+        print(f"after {what['steps']:,} iterations: won {score['mean']:.1%} of {score['games']:,}", flush=True)
+    return max(found, key=lambda pair: pair[1]["score"]["mean"])
+
+
+def calibrated(network: SparseNetwork, config: Config) -> tuple[SparseNetwork, dict[str, Any]]:
+    """Returns a network whose chances fit its games of selection best, and how that was done."""
+    leaf = network.evaluator("learned")
+    variants = [find_variant(network.game.name, text) for text in config.variants]
+    played = [play_solo(game, leaf, CALIBRATION_SEED, config.calibrate, nodes=config.nodes) for game in variants]
+    slope, offset = scaling(np.concatenate([p.values for p in played]), np.concatenate([p.outcomes() for p in played]))
+    print(f"log odds times {slope:.3f} {offset:+.3f}", flush=True)
+    told = {"games": config.calibrate, "first_seed": CALIBRATION_SEED, "slope": slope, "offset": offset}
+    return rescaled(network, slope, offset), told
 
 
 def starts(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -95,9 +146,14 @@ def card(path: Path) -> str:
         lines.append(
             f"- which starts from the model of `{s['command']}` ({s['steps']:,} iterations, {s['seconds']:,.0f} s)"
         )
+    if scaled := told.get("calibrated"):
+        lines += [
+            f"- the log odds that it says were then multiplied by {scaled['slope']:.3f} and changed by {scaled['offset']:+.3f},",
+            f"  which fits {scaled['games']} games in each variant on selection seeds from {scaled['first_seed']:,} on best",
+        ]
     last = told["first_seed"] + max(s["games"] for s in told["score"]) - 1
     lines += [
-        f"- chosen by {told['selected']['games']} games on selection seeds: won {told['selected']['mean']:.1%}",
+        f"- chosen by {told['selected']['games']:,} games on selection seeds: won {told['selected']['mean']:.1%}",
         "",
         f"Fair play on the seeds {told['first_seed']:,} to at most {last:,}, which neither training nor selection used; 95 %",
         f"intervals by Wilson; a search looks at no more than {told['nodes']} decisions below each action. Calibration error:",
@@ -111,7 +167,7 @@ def card(path: Path) -> str:
         f"| {s['calibration_error']:.3f} | {1000 * s['seconds_per_move']:.2g} |"
         for s in told["score"]
     ]  # fmt: skip
-    return "\n".join([*lines, "", "Written by", "", "    python -m leafwise.training.publish_solo --run RUN", ""])
+    return "\n".join([*lines, "", "Written by", "", f"    {told['publication']} --run RUN", ""])
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -8,6 +8,7 @@ FROM_A_GUIDE: dict[str, str] = {
     "--guide": "pirates", "--guide-depth": "2", "--nodes": "50", "--positions": "150000", "--replay": "600000",
     "--passes": "2.5", "--batch": "1024", "--rate": "0.003", "--final-rate": "0.0003", "--plies": "0", "--epsilon": "0.01",
     "--decay": "0.95", "--eased": "20", "--credit": "0.5", "--credited": "60", "--iterations": "240", "--match-pairs": "100",
+    "--match-every": "5",
 }  # fmt: skip
 """Friday: nothing wins by chance, so the first games are the best hand-made score's, easy ones, and a loss has its degrees."""
 

@@ -1,10 +1,11 @@
 """Self-play with search-supervised values: a network learns what a shallow search with itself says of its own games.
 
-Each iteration plays games with the newest network (some against an earlier self), learns from the last positions, and plays
-matches against the best network so far, which it replaces only if a sequential test says that it is better. The target of a
-position is the lambda-return of the root values of depth-1 or -2 searches along the game and of its outcome, as in
-Veness et al., "Bootstrapping from game tree search" (NIPS 2009), and Baxter et al., TDLeaf (2000). Games begin with a random
-number of random actions, so that all kinds of positions are seen. What is learned is the value for the player who acts.
+Each iteration plays games with the newest network (some against an earlier self) and learns from the last positions; after
+every `--match-every` of them the newest meets the best so far, which it replaces only if a sequential test says that it is
+better. The target of a position is the lambda-return of the root values of depth-1 or -2 searches along the game and of its
+outcome, as in Veness et al., "Bootstrapping from game tree search" (NIPS 2009), and Baxter et al., TDLeaf (2000). Games begin
+with a random number of random actions, so that all kinds of positions are seen. What is learned is the value for the player who
+acts.
 
 A game for one that is won or lost is learned alike, as the chance to win: the network plays alone, in all variants of `--mix`,
 and is the best if it wins the largest share of the same games. A guide's games teach their outcomes alone there, for its score
@@ -56,6 +57,8 @@ class Config(Options):
     """Positions recorded in an iteration."""
     replay: int = 400_000
     """Last positions that are learned from."""
+    recorded: int = 0
+    """Positions recorded before learning begins: few games teach a network that plays well (`--start`) more harm than good."""
     passes: float = 4.0
     """How often a new position is learned from in its iteration's training, on average over the replay."""
     batch: int = 2048
@@ -106,6 +109,8 @@ class Config(Options):
     """Earlier best networks that are kept as opponents."""
     match_pairs: int = 2000
     """Most pairs of games in a match against the best network."""
+    match_every: int = 1
+    """Iterations from one match against the best network to the next; the last iteration has one too."""
     match_depth: int = 1
     """Depth of the searches in matches and on the ladder."""
     rungs: tuple[str, ...] = ()
@@ -115,10 +120,10 @@ class Config(Options):
 
 
 RANGES: dict[str, tuple[float, float]] = {
-    "iterations": (1, 1e6), "positions": (100, 1e8), "replay": (100, 1e8), "passes": (0.01, 1000), "batch": (1, 1e6),
-    "rate": (1e-9, 1), "final_rate": (1e-9, 1), "depth": (1, 8), "rare": (0, 1), "guided": (1, 1e6),
-    "guide_depth": (0, 8), "match_depth": (1, 8), "rung_pairs": (1, 10_000), "decay": (0, 1), "epsilon": (0, 1),
-    "plies": (0, 200), "earlier": (0, 1), "pool": (1, 100),
+    "iterations": (1, 1e6), "positions": (100, 1e8), "replay": (100, 1e8), "recorded": (0, 1e8), "passes": (0.01, 1000),
+    "batch": (1, 1e6), "rate": (1e-9, 1), "final_rate": (1e-9, 1), "depth": (1, 8), "rare": (0, 1), "guided": (1, 1e6),
+    "guide_depth": (0, 8), "match_every": (1, 1e6), "match_depth": (1, 8), "rung_pairs": (1, 10_000), "decay": (0, 1),
+    "epsilon": (0, 1), "plies": (0, 200), "earlier": (0, 1), "pool": (1, 100),
     "nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1), "credited": (1, 1e6),
 }  # fmt: skip
 
@@ -308,10 +313,13 @@ class SelfPlay(Climber):
         return {"train/loss": loss, "train/learning_rate": rate}
 
     def advance(self) -> tuple[dict[str, float], int | None]:
-        """Plays and learns: one iteration, after which a match is due."""
-        logged = self.play() | self.learn()
+        """Plays and learns: one iteration, and says whether a match is due."""
+        logged = self.play()
+        if self.filled >= min(self.config.recorded, self.config.replay):
+            logged |= self.learn()
         self.done += 1
-        return logged, self.done
+        due = self.done % self.config.match_every == 0 or self.done == self.goal
+        return logged, self.done if due else None
 
     def place(self) -> dict[str, float]:
         """Returns the newest network's place on the fixed ladder, at the depth of matches."""

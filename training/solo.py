@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.evaluator import Evaluator
 from leafwise.envs.core.game import Game
+from leafwise.models.sparse import SparseNetwork
 from leafwise.training.selfplay_kernels import forget, kernels, new_table
 
 ROOM = 1000
 """Decisions of a game for which there is room, on average."""
 BINS = 10
+NEWTON_STEPS = 20
 BATCH = 50
 """Games played before the clock is read."""
 
@@ -78,3 +80,27 @@ def calibration(values: NDArray[np.float64], outcomes: NDArray[np.float64]) -> t
             error += float(here.mean()) * abs(chance - share)
             told.append({"decisions": int(here.sum()), "chance": chance, "won": share})
     return error, told
+
+
+def scaling(values: NDArray[np.float64], outcomes: NDArray[np.float64]) -> tuple[float, float]:
+    """Returns the slope and the offset of the log odds that make chances in (0, 1) fit outcomes of 0 and 1 best.
+
+    That is Platt scaling by Newton's method (Platt, "Probabilistic outputs for support vector machines", 1999). Raises
+    ValueError where all outcomes are the same.
+    """
+    if not 0 < outcomes.mean() < 1:
+        raise ValueError(f"calibration: expected games won and games lost, got a share of {outcomes.mean():g} won")
+    chances = np.clip(values, 1e-9, 1 - 1e-9)
+    X, w = np.stack([np.log(chances / (1 - chances)), np.ones(len(values))], axis=1), np.array([1.0, 0.0])
+    for _ in range(NEWTON_STEPS):
+        p = 1 / (1 + np.exp(-(X @ w)))
+        w += np.linalg.solve((X * (p * (1 - p))[:, None]).T @ X, X.T @ (outcomes - p))
+    return float(w[0]), float(w[1])
+
+
+def rescaled(network: SparseNetwork, slope: float, offset: float) -> SparseNetwork:
+    """Returns a network whose chances have log odds times `slope` plus `offset`; its shape is the same."""
+    dense, last = network.tensors["dense"].copy(), network.hidden[-1] + 1
+    dense[-last:] *= np.float32(slope)
+    dense[-1] += np.float32(offset)
+    return network.with_tensors({**network.tensors, "dense": dense})

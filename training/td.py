@@ -161,7 +161,7 @@ def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
 
 def rate_at(config: Config, moves: int) -> float:
     """Returns the learning rate after a number of moves."""
-    done = moves / config.moves
+    done = min(moves / config.moves, 1.0)  # the last trajectory may end after the last move
     if done <= config.hold:
         return config.rate
     return config.rate * (config.final_rate / config.rate) ** ((done - config.hold) / (1 - config.hold))

@@ -123,6 +123,12 @@ def test_of_several_ships_the_best_is_kept(run: Path) -> None:
         builder("best:4:tug", GAME)
 
 
+def test_where_no_search_builds_a_valid_ship_chance_does() -> None:
+    seed = 905_412  # of 1,500 seeds from 905,000 on one of the 30 for which the search builds none
+    assert builder("build:learned", GAME)(seed).returns == 0.0
+    assert builder("valid:1:build:learned", GAME)(seed).returns > 0.0
+
+
 def test_networks_that_do_not_fit() -> None:
     with pytest.raises(ValueError, match=r"expected three layers, multiples of 4 to 1024, got \(8,\)"):
         GridNetwork.create(GAME, (8,))

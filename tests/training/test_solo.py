@@ -10,18 +10,20 @@ import pytest
 
 import leafwise
 from leafwise.models import load_sparse
-from leafwise.models.files import load_tensors
+from leafwise.models.files import load_tensors, model_path, save_network, save_tensors
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training import publish_solo, selfplay, sparse_td, td
+from leafwise.training.ladder import prefixed
 from leafwise.training.recipes import with_recipe
 from leafwise.training.selfplay_kernels import PASSED, kernels, new_record, new_table
-from leafwise.training.solo import calibration, play_solo
+from leafwise.training.solo import calibration, play_solo, rescaled, scaling
 
 GAME = leafwise.game("friday")
 SMALL: dict[str, Any] = {
     "game": "friday", "iterations": 3, "positions": 1500, "replay": 4000, "passes": 4.0, "batch": 256, "hidden": (8, 8),
     "plies": 0, "epsilon": 0.05, "nodes": 10, "guide": "pirates", "credit": 0.5, "credited": 3, "eased": 1,
-    "mix": ("level=1", "level=4"), "easy": ("level=1,start_life=31",), "match_pairs": 100, "checkpoint_seconds": 0.0,
+    "mix": ("level=1", "level=4"), "easy": ("level=1,start_life=31",), "match_pairs": 100, "match_every": 2,
+    "checkpoint_seconds": 0.0,
 }  # fmt: skip
 
 
@@ -49,6 +51,7 @@ def test_a_run_logs_every_level_and_a_cut_one_ends_as_it(run, tmp_path) -> None:
     events.Reload()
     tags = {"eval/score_mean_level1", "eval/score_mean_level4", "eval/calibration_error", "rollout/first_wins"}
     assert tags <= set(events.Tags()["scalars"])
+    assert [event.step for event in events.Scalars("eval/score_mean")] == [2, 3]  # every second, and the last
     losses = [event.value for event in events.Scalars("train/loss")]
     assert losses[-1] < losses[0]
     config = selfplay.Config(run=str(tmp_path / "cut"), **SMALL)
@@ -123,6 +126,27 @@ def test_calibration_is_the_mean_distance_by_tenths() -> None:
     assert calibration(np.array([1.0, 0.0]), np.array([1.0, 0.0]))[0] == 0.0
 
 
+def test_scaling_finds_the_slope_and_offset_of_log_odds() -> None:
+    rng = np.random.default_rng(1)
+    odds = rng.normal(0.3, 2.0, 40_000)
+    outcomes = (rng.random(len(odds)) < 1 / (1 + np.exp(-(1.5 * odds - 0.4)))).astype(float)
+    told = 1 / (1 + np.exp(-odds))
+    slope, offset = scaling(told, outcomes)
+    assert (slope, offset) == pytest.approx((1.5, -0.4), abs=0.06)
+    assert calibration(told, outcomes)[0] > 0.05
+    assert calibration(1 / (1 + np.exp(-(slope * odds + offset))), outcomes)[0] < 0.01
+    with pytest.raises(ValueError, match=r"^calibration: expected games won and games lost, got a share of 0 won$"):
+        scaling(told, np.zeros(len(told)))
+
+
+def test_a_rescaled_network_says_so(run) -> None:
+    network, rows = load_sparse(run / "model.safetensors", GAME), some_rows(GAME, 40)
+    before, after = (
+        net.batch(rows, GAME.tables(net.evaluator("x"))) for net in (network, rescaled(network, 1.5, -0.4))
+    )
+    assert np.log(after / (1 - after)) == pytest.approx(1.5 * np.log(before / (1 - before)) - 0.4, abs=1e-5)
+
+
 def test_a_publication_tells_what_it_measured(run, tmp_path) -> None:
     config = publish_solo.Config(run=str(run), out=str(tmp_path), variants=("level=1",), games=(20,), nodes=10)
     path = publish_solo.publish(config)
@@ -132,3 +156,51 @@ def test_a_publication_tells_what_it_measured(run, tmp_path) -> None:
     assert told["mean"] == played.scores.mean()
     assert played.ends[-1] == len(played.values) == len(played.outcomes())
     assert "| level=1 | 1 | 20 |" in path.with_suffix(".md").read_text()
+
+
+def told_of(run: Any) -> dict[str, Any]:
+    """Returns what a run's model file says of how it was made."""
+    told = load_tensors(run / "model.safetensors")[1]
+    return {name: told[name] for name in ("steps", "seconds", "command", "commit", "score")}
+
+
+def test_a_publication_may_set_the_scale_of_what_is_said(run, tmp_path) -> None:
+    shipped = load_sparse(model_path("friday"), GAME)
+    save_network(tmp_path / "model.safetensors", shipped, told_of(run))
+    words = [
+        "--run",
+        str(tmp_path),
+        "--out",
+        str(tmp_path),
+        "--variants",
+        "level=4",
+        "--games",
+        "5",
+        "--calibrate",
+        "15",
+    ]
+    assert publish_solo.main(words) == 0
+    done = load_tensors(tmp_path / "friday.safetensors")[1]["calibrated"]
+    expected = rescaled(shipped, done["slope"], done["offset"]).tensors["dense"]
+    assert done["slope"] > 0
+    assert np.array_equal(load_sparse(tmp_path / "friday.safetensors", GAME).tensors["dense"], expected)
+    page = (tmp_path / "friday.md").read_text()
+    assert f"multiplied by {done['slope']:.3f}" in page
+    assert (
+        f"python -m leafwise.training.publish_solo --out {tmp_path} --variants level=4 --games 5 --calibrate 15" in page
+    )
+
+
+def test_a_publication_may_play_the_best_and_the_newest_again(run, tmp_path) -> None:
+    shipped = load_sparse(model_path("friday"), GAME)
+    blank = shipped.with_tensors({name: np.zeros_like(tensor) for name, tensor in shipped.tensors.items()})
+    save_network(tmp_path / "model.safetensors", blank, told_of(run))
+    config = publish_solo.Config(
+        run=str(tmp_path), out=str(tmp_path), variants=("level=1",), games=(5,), nodes=10, rematch=8
+    )
+    with pytest.raises(ValueError, match=r"expected a model file, found nothing at .*state\.safetensors"):
+        publish_solo.publish(config)
+    save_tensors(tmp_path / "state.safetensors", prefixed("newest", shipped.tensors), {"done": 7, "seconds": 9.0})
+    written = load_tensors(publish_solo.publish(config))[1]
+    assert (written["steps"], written["seconds"], written["selected"]["games"]) == (7, 9.0, 8)
+    assert written["selected"]["mean"] > 0

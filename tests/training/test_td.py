@@ -116,6 +116,12 @@ def test_every_way_of_learning_learns(name, tmp_path):
     load_network(path / "model.safetensors", GAME)
 
 
+@pytest.mark.parametrize(("hold", "last"), [(1.0, 0.25), (0.5, 0.01), (0.0, 0.01)])
+def test_the_rate_ends_where_it_should_though_a_trajectory_overshoots(hold, last):
+    config = td.Config(moves=100, rate=0.25, final_rate=0.01, hold=hold)
+    assert [td.rate_at(config, moves) for moves in (0, 100, 130)] == pytest.approx([0.25, last, last])
+
+
 def test_a_deep_target_learns_on_from_a_model(run, tmp_path):
     path = tmp_path / "deep"
     words = ["--run", str(path), "--start", str(run), "--target-depth", "2", "--moves", "3000", "--interval", "1500"]

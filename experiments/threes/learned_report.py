@@ -163,9 +163,9 @@ def plot(results: Results, path: Path) -> None:
         axes.annotate(name, (ms, mean), xytext=(6, 9), textcoords="offset points", ha="right", fontsize=7)
     for name, mean in PUBLISHED_SCORES.items():
         axes.axhline(mean, color="grey", linewidth=0.5, linestyle=":")
-        right = 0.86 if name.startswith("hand") else 0.66
+        side = "bottom" if name.startswith("hand") else "top"
         axes.annotate(
-            name, (right, mean), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=6, color="grey"
+            name, (0.86, mean), xycoords=("axes fraction", "data"), ha="right", va=side, fontsize=6, color="grey"
         )
     axes.set(xscale="log", yscale="log", xlabel="ms per move, one core", ylabel="mean score, 95 % interval")
     axes.legend(fontsize=7)

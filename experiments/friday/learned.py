@@ -34,13 +34,13 @@ class Config:
 
     model: str = "friday"
     """Shipped model, run folder or file."""
-    games: tuple[int, int] = (2000, 150)
+    games: tuple[int, int] = (2000, 400)
     """Games a level at depth 1 and 2 of the learned leaf."""
     pirates: tuple[int, int] = (2000, 300)
     """The same of `pirates`, the only hand-made leaf that wins."""
     others: int = 500
     """The same of the others, at both depths."""
-    timed: tuple[int, int] = (150, 20)
+    timed: tuple[int, int] = (300, 40)
     """Games a level at 1 and at 10 ms a decision of the learned leaf."""
     timed_by_hand: tuple[int, int] = (100, 20)
     """The same of the hand-made ones."""

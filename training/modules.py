@@ -98,7 +98,8 @@ def fit(
     """
     chance = module.network.head == "chance"
     optimizer = torch.optim.Adam(module.parameters(), lr=rate)
-    cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=rate, total_steps=max(steps, 2), pct_start=0.2)
+    length = max(steps, 6)  # torch divides by zero where a fifth of the cycle is one step
+    cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=rate, total_steps=length, pct_start=0.2)
     total = 0.0
     for _ in range(steps):
         features, targets = sample()

@@ -14,6 +14,7 @@ from leafwise.envs.core.jit import specialise
 from leafwise.models import load_sparse
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training import selfplay, selfplay_kernels
+from leafwise.training.modules import SparseModule, fit
 from leafwise.training.oracle import critical_positions
 from leafwise.training.selfplay_kernels import kernels, new_record, new_table
 from leafwise.training.sequential import SequentialTest, expected_share
@@ -204,3 +205,13 @@ def test_the_front_door_passes_the_games_options_on(capsys, tmp_path, monkeypatc
     assert "expected --iterations of 1" in capsys.readouterr().err
     assert main(["cassis", "--n", "9", "--method", "selfplay"]) == 2
     assert "expected n in 3..8, got 9" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("steps", range(1, 9))
+def test_an_iteration_may_be_of_any_few_steps(steps: int) -> None:
+    game = leafwise.game("cassis")
+    module = SparseModule(SparseNetwork.create(game, (8, 8)))
+    assert game.sparse is not None
+    features = np.zeros((4, game.sparse.most(game.options)), dtype=np.int64)
+    loss = fit(module, lambda: (features, np.zeros(4, dtype=np.float32)), steps, 0.01)
+    assert loss == pytest.approx(np.log(2), abs=0.05)

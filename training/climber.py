@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +50,7 @@ RANGES: dict[str, tuple[float, float]] = {
 }  # fmt: skip
 
 
-class Climber:
+class Climber(ABC):
     """A run of one method, step by step: it learns, and now and then its newest network challenges the best so far.
 
     A method says how to `advance`, what its `state` is and how to `restore` it, and calls `begin` when it is ready.
@@ -94,26 +95,26 @@ class Climber:
             self.keep_best()
 
     @property
+    @abstractmethod
     def done(self) -> int:
         """Steps taken, in `unit`."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def goal(self) -> int:
         """Steps in all."""
-        raise NotImplementedError
 
+    @abstractmethod
     def advance(self) -> tuple[dict[str, float], int | None]:
         """Learns for a while, up to a new `newest` if a match is due; returns what is logged, and the match's number or None."""
-        raise NotImplementedError
 
+    @abstractmethod
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the method's own state out of a checkpoint."""
-        raise NotImplementedError
 
+    @abstractmethod
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Returns the method's own state, as `restore` takes it."""
-        raise NotImplementedError
 
     def save(self) -> None:
         """Writes a checkpoint."""

@@ -5,14 +5,12 @@ python -m leafwise.training.launch --run runs/starship-builds-1
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.starship.builder import LookAhead
 from leafwise.envs.starship.hand import HandBuilder
 from leafwise.models.files import (
@@ -27,7 +25,7 @@ from leafwise.models.files import (
 from leafwise.search.frontier import bound_values
 from leafwise.training.arena import FINAL_SEED, bootstrap_interval
 from leafwise.training.builders import play, record
-from leafwise.training.run import hardware
+from leafwise.training.run import hardware, publish_main
 
 
 @dataclass(frozen=True)
@@ -109,13 +107,7 @@ def card(path: Path) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line."""
-    config = parse(Config, sys.argv[1:] if arguments is None else arguments, prog="python -m leafwise.training.launch")
-    try:
-        print(launch(config))
-    except (ValueError, KeyError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    return 0
+    return publish_main("leafwise.training.launch", Config, launch, arguments)
 
 
 if __name__ == "__main__":

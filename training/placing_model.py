@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from leafwise.envs.core.vector import GameVectorEnv
 from leafwise.training.ppo_model import ScaledRewards, Told
-from leafwise.training.sb3 import Sb3VecEnv
+from leafwise.training.sb3 import Sb3VecEnv, hyperparameters
 
 ROTATIONS, SPREAD = 4, 2
 
@@ -78,14 +78,7 @@ def make_model(envs: GameVectorEnv, config: Any) -> tuple[Any, Told]:
     model = MaskablePPO(
         "MultiInputPolicy",
         ScaledRewards(VecMonitor(Sb3VecEnv(envs)), config.scale),
-        learning_rate=config.rate,
-        n_steps=config.rollout,
-        batch_size=config.batch,
-        n_epochs=config.epochs,
-        gamma=config.gamma,
-        gae_lambda=config.gae_lambda,
-        ent_coef=config.entropy,
-        seed=config.seed,
+        **hyperparameters(config),
         device="cuda" if torch.cuda.is_available() else "cpu",
         policy_kwargs={
             "features_extractor_class": GridExtractor,

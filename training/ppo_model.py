@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from leafwise.envs.core.vector import GameVectorEnv
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.modules import SparseModule
-from leafwise.training.sb3 import Sb3VecEnv
+from leafwise.training.sb3 import Sb3VecEnv, hyperparameters
 
 
 class CellsExtractor(BaseFeaturesExtractor):
@@ -74,14 +74,7 @@ def make_model(envs: GameVectorEnv, network: SparseNetwork, config: Any) -> tupl
     model = MaskablePPO(
         "MlpPolicy",
         env,
-        learning_rate=config.rate,
-        n_steps=config.rollout,
-        batch_size=config.batch,
-        n_epochs=config.epochs,
-        gamma=config.gamma,
-        gae_lambda=config.gae_lambda,
-        ent_coef=config.entropy,
-        seed=config.seed,
+        **hyperparameters(config),
         device="cpu",
         policy_kwargs={
             "features_extractor_class": CellsExtractor,

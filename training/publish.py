@@ -5,7 +5,6 @@ python -m leafwise.training.publish --run runs/threes-td-1 --out models/weights
 
 from __future__ import annotations
 
-import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import described, load_network, load_tensors, save_network, save_tensors, write_atomically
@@ -23,7 +21,7 @@ from leafwise.models.ntuple import NTupleNetwork, features
 from leafwise.models.packing import merged, pack, quantised
 from leafwise.training.arena import FINAL_SEED
 from leafwise.training.games import SELECTION_SEED, play_games
-from leafwise.training.run import hardware
+from leafwise.training.run import hardware, publish_main
 from leafwise.training.td_kernels import kernels, new_trainer
 
 LOSS_SEED = SELECTION_SEED + 50_000
@@ -175,13 +173,7 @@ def starts(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line."""
-    config = parse(Config, sys.argv[1:] if arguments is None else arguments, prog="python -m leafwise.training.publish")
-    try:
-        print(publish(config))
-    except (ValueError, KeyError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    return 0
+    return publish_main("leafwise.training.publish", Config, publish, arguments)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ python -m leafwise.training.publish_solo --run runs/friday-selfplay-1
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.commandline import parse
 from leafwise.models.files import (
     game_of,
     load_sparse,
@@ -29,7 +27,7 @@ from leafwise.training.elo import share_interval
 from leafwise.training.ladder import named
 from leafwise.training.loop import find_variant
 from leafwise.training.oracle import SELECTION_SEED
-from leafwise.training.run import hardware, training_command
+from leafwise.training.run import hardware, publish_main, training_command
 from leafwise.training.solo import calibration, play_solo, rescaled, scaling
 
 CALIBRATION_SEED, REMATCH_SEED = SELECTION_SEED + 50_000, SELECTION_SEED + 70_000
@@ -172,14 +170,7 @@ def card(path: Path) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line."""
-    words = sys.argv[1:] if arguments is None else arguments
-    config = parse(Config, words, prog="python -m leafwise.training.publish_solo")
-    try:
-        print(publish(config))
-    except (ValueError, KeyError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    return 0
+    return publish_main("leafwise.training.publish_solo", Config, publish, arguments)
 
 
 if __name__ == "__main__":

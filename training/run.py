@@ -159,3 +159,14 @@ def run_main(method: str, config_class: type, train: Callable[[Any], Path], argu
         return 2
     print(f"run folder: {path}\nTensorBoard: tensorboard --logdir {path}")
     return 0
+
+
+def publish_main(module: str, config_class: type, publish: Callable[[Any], Path], arguments: list[str] | None) -> int:
+    """Parses the command line of a module that publishes a model and says where that is; wrong input is one line and status 2."""
+    config: Any = parse(config_class, sys.argv[1:] if arguments is None else arguments, prog=f"python -m {module}")
+    try:
+        print(publish(config))
+    except (ValueError, KeyError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
+    return 0

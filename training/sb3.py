@@ -89,3 +89,17 @@ class Sb3VecEnv(VecEnv):
     ) -> list[bool]:
         """Answers False for each environment asked: nothing is wrapped inside a batch."""
         return [False] * len(list(self._get_indices(indices)))
+
+
+def hyperparameters(config: Any) -> dict[str, Any]:
+    """Returns the options of a PPO by their names there."""
+    return {
+        "learning_rate": config.rate,
+        "n_steps": config.rollout,
+        "batch_size": config.batch,
+        "n_epochs": config.epochs,
+        "gamma": config.gamma,
+        "gae_lambda": config.gae_lambda,
+        "ent_coef": config.entropy,
+        "seed": config.seed,
+    }

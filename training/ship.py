@@ -7,12 +7,10 @@ python -m leafwise.training.ship --run runs/cassis-selfplay-1 --plies 1 13
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.game import Game
 from leafwise.models.files import (
     game_of,
@@ -25,7 +23,7 @@ from leafwise.models.files import (
 )
 from leafwise.training.arena import FINAL_SEED, bootstrap_interval
 from leafwise.training.oracle import critical_positions, has_solver
-from leafwise.training.run import hardware
+from leafwise.training.run import hardware, publish_main
 
 
 @dataclass(frozen=True)
@@ -142,13 +140,7 @@ def judgement(game: Game, scores: list[dict[str, Any]]) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line."""
-    config = parse(Config, sys.argv[1:] if arguments is None else arguments, prog="python -m leafwise.training.ship")
-    try:
-        print(ship(config))
-    except (ValueError, KeyError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    return 0
+    return publish_main("leafwise.training.ship", Config, ship, arguments)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leafwise.envs.core.aec import GameAECEnv
-    from leafwise.envs.core.game import Game
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.gym.aec import GameAECEnv
 
 
 def aec(game: str | Game, *, render_mode: str | None = None, illegal: str = "lose", **options: Any) -> GameAECEnv:
@@ -15,11 +15,11 @@ def aec(game: str | Game, *, render_mode: str | None = None, illegal: str = "los
     Raises ValueError for wrong input, and ImportError where PettingZoo (extra `multiagent`) is not installed.
     """
     try:
-        from leafwise.envs.core.aec import GameAECEnv
+        from leafwise.envs.core.gym.aec import GameAECEnv
     except ModuleNotFoundError as missing:
         if missing.name != "pettingzoo":
             raise
         raise ImportError("leafwise.envs.aec needs PettingZoo: pip install 'leafwise[multiagent]'") from None
-    from leafwise.envs.core.stepper import as_game
+    from leafwise.envs.core.gym.stepper import as_game
 
     return GameAECEnv(as_game(game, options), render_mode=render_mode, illegal=illegal)

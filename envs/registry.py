@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium as gym
 
 import leafwise.envs
-from leafwise.envs.core.game import Game
+from leafwise.envs.core.contract.game import Game
 
 NAMESPACE = "leafwise"
 _added: dict[str, Game] = {}
@@ -74,7 +74,7 @@ def _register(found: Game) -> None:
         if full not in gym.registry:
             gym.register(
                 id=full,
-                entry_point="leafwise.envs.core.env:GameEnv",
-                vector_entry_point="leafwise.envs.core.vector:GameVectorEnv",
+                entry_point="leafwise.envs.core.gym.env:GameEnv",
+                vector_entry_point="leafwise.envs.core.gym.vector:GameVectorEnv",
                 kwargs={"game": found.name, **options},
             )

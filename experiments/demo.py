@@ -18,8 +18,8 @@ from rich.table import Table
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import write_atomically
-from leafwise.training import td
-from leafwise.training.arena import FINAL_SEED, Evaluation, evaluate
+from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, evaluate
+from leafwise.training.methods import td
 
 
 @dataclass(frozen=True)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
 from leafwise.models.files import model_path, write_atomically
 from leafwise.search.engine import Search
-from leafwise.training.arena import FINAL_SEED, bootstrap_interval, elo_difference
-from leafwise.training.oracle import Judged, random_positions
+from leafwise.training.evaluation.agreement import Judged, random_positions
+from leafwise.training.evaluation.arena import FINAL_SEED, bootstrap_interval, elo_difference
 
 
 class Page:

@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.game import Game
+from leafwise.envs.core.contract.game import Game
 from leafwise.experiments.learned import Page
 from leafwise.models.files import load_evaluator, load_tensors, write_atomically
-from leafwise.training.arena import FINAL_SEED, arena, bootstrap_interval
-from leafwise.training.duels import from_text
-from leafwise.training.loop import find_variant
-from leafwise.training.oracle import critical_positions
-from leafwise.training.run import training_command
+from leafwise.training.evaluation.agreement import critical_positions
+from leafwise.training.evaluation.arena import FINAL_SEED, arena, bootstrap_interval
+from leafwise.training.evaluation.match_workers import from_text
+from leafwise.training.runs.folder import training_command
+from leafwise.training.runs.loop import find_variant
 
 HERE = Path(__file__).parent
 MODULE = "leafwise.experiments.methods"
@@ -96,7 +96,7 @@ def trained(game: Game, plan: Plan, method: str, share: float, folder: Path) -> 
     if not (path / "results.json").exists():
         length = "iterations" if "iterations" in plan.runs[method] else "steps"
         options = {**plan.runs[method], length: max(1, round(share * plan.runs[method][length]))}
-        module = importlib.import_module(f"leafwise.training.{method}")
+        module = importlib.import_module(f"leafwise.training.methods.{method}")
         config = module.Config(game=game.name, variant=plan.variant, run=str(path), **plan.judged, **options)
         module.train(replace(config, resume=(path / "config.json").exists()))
     if not (path / "results.json").exists():

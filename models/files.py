@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.models.grid import GridNetwork
 from leafwise.models.grid import features_of as grid_features

@@ -5,7 +5,7 @@ a second, 1 by 1 one follows. What the cells say is summed, joined with the numb
 to one value, which adds to what `see` counts from. All with ReLU; for games for one.
 
 Values come in two forms that agree to rounding: compiled (`Evaluator.value`) and torch for training
-(`leafwise.training.grid_module`).
+(`leafwise.training.networks.grid`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.grid import GridFeatures
-from leafwise.envs.core.jit import dense, specialise, sum_rows
-from leafwise.envs.core.rules import TERMINAL
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import dense, specialise, sum_rows
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.grid import GridFeatures
+from leafwise.envs.core.contract.rules import TERMINAL
+from leafwise.envs.core.contract.stream import u64
 
 TAPS = 9
 """Cells of the convolution: rows above, here, below; columns left, here, right."""

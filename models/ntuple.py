@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.cells import CellFeatures
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.jit import prefetch, specialise
-from leafwise.envs.core.rules import TERMINAL
+from leafwise.envs.core.compile.jit import prefetch, specialise
+from leafwise.envs.core.contract.cells import CellFeatures
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import TERMINAL
 
 LINE = np.uint64(0xFFFF)
 S16, S32, S48 = np.uint64(16), np.uint64(32), np.uint64(48)

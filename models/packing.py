@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.game import Game
+from leafwise.envs.core.contract.game import Game
 from leafwise.models.ntuple import NTupleNetwork, Shape, features
 
 LEVEL = 9

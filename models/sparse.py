@@ -8,7 +8,7 @@ be the chance of a 1, by the logistic function. In games for two the output goes
 to come, in units of `scale`.
 
 Values come in three forms that agree to rounding: compiled and inline (`Evaluator.value`), NumPy (`Evaluator.batch`), and torch
-for training (`leafwise.training.modules`).
+for training (`leafwise.training.networks.sparse`).
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.jit import dense, specialise, sum_rows
-from leafwise.envs.core.rules import TERMINAL
-from leafwise.envs.core.sparse import SparseFeatures
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import dense, specialise, sum_rows
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import TERMINAL
+from leafwise.envs.core.contract.sparse import SparseFeatures
+from leafwise.envs.core.contract.stream import u64
 
 BOUND = 0.9999
 """A value of a game for two is less than this, so that a game won is worth more than any that is not over."""

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.rules import CHANCE, TERMINAL, copy_row
-from leafwise.envs.core.stream import mix
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, copy_row
+from leafwise.envs.core.contract.stream import mix
 from leafwise.search.frames import (
     ALL,
     AVERAGE,

@@ -8,10 +8,10 @@ from statistics import median
 from time import perf_counter
 from typing import Any
 
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import State
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.registry import game as find_game
 from leafwise.search.engine import Search
 
@@ -41,7 +41,7 @@ def bench_threes(depths: tuple[int, ...] = (2, 3, 4, 5), seconds: float = 0.2) -
     Keys are `LEAF/BOARD/depth=D` and the same with ` time ratio` after them. Both searches value the same leaves; a
     difference raises ArithmeticError.
     """
-    from leafwise.search.scalar_threes import ScalarSearch
+    from leafwise.envs.threes.scalar_search import ScalarSearch
 
     game = find_game("threes")
     rates = {}

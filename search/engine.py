@@ -10,10 +10,10 @@ from dataclasses import asdict
 
 import numpy as np
 
-from leafwise.envs.core import clock as clocks
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import State
+from leafwise.envs.core.compile import clock as clocks
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
 from leafwise.search.alpha_beta import bounds
 from leafwise.search.background import Alarm, Background, share_out
 from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES, STOPPED

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.jit import jit
+from leafwise.envs.core.compile.jit import jit
 
 NODES, LEAVES, HITS, FAILED, CUTS = 0, 1, 2, 3, 4
 """What `Buffers.counts` counts: decisions searched, leaves valued, table hits; why the search failed, if it did; and decisions

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.jit import jit, specialise
-from leafwise.envs.core.rules import CHANCE, TERMINAL, Rules, copy_row, row_hash
+from leafwise.envs.core.compile.jit import jit, specialise
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Rules, copy_row, row_hash
 from leafwise.search.frames import COUNTS, FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.templates import EVALUATE, RETURNS, constants
 

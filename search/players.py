@@ -9,11 +9,11 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, cast
 
-from leafwise.envs.core.ais import named_ai, split
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import State
-from leafwise.envs.core.stream import below, new_stream
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.envs.core.play.named import named_ai, split
 from leafwise.search.engine import Search
 from leafwise.search.frontier import bound_values
 from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.state import State
 
 ROOT = np.uint64(0)
 

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.greedy import compiled_greedy, rows_needed
-from leafwise.envs.core.jit import specialise
-from leafwise.envs.core.rules import CHANCE, TERMINAL, Rules
-from leafwise.envs.core.stream import below, mix
+from leafwise.envs.core.compile.jit import specialise
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Rules
+from leafwise.envs.core.contract.stream import below, mix
+from leafwise.envs.core.play.greedy import compiled_greedy, rows_needed
 
 GAMES = 20
 """Games per value if nothing else is said."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.game import Game
+from leafwise.envs.core.contract.game import Game
 from leafwise.search.frames import COLUMNS, COUNTS, WORTHS, Buffers, Options
 from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
 

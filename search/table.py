@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import mix
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.stream import mix
 
 ENTRY_BYTES = 32
 CHECK_WORD, DATA, LOW, HIGH = 0, 1, 2, 3

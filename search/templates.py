@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.clock import is_late
-from leafwise.envs.core.evaluator import Evaluator, nothing_to_fetch
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.jit import specialise
-from leafwise.envs.core.rules import CHANCE, TERMINAL
-from leafwise.envs.core.stream import mix
+from leafwise.envs.core.compile.clock import is_late
+from leafwise.envs.core.compile.jit import specialise
+from leafwise.envs.core.contract.evaluator import Evaluator, nothing_to_fetch
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.contract.stream import mix
 from leafwise.search.alpha_beta import alpha_beta, last_step, settle_rare, write_canonical
 from leafwise.search.frames import (
     AVERAGE,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import time
 from functools import partial
 
-from leafwise.envs.core.game import Game
+from leafwise.envs.core.contract.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import load_evaluator, model_path, shipped_name
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.search import Search
 from leafwise.search.bench import POSITIONS, bench_clock, best_time
-from leafwise.training import td
-from leafwise.training.td_kernels import MOVES, kernels, new_trainer
+from leafwise.training.kernels.td import MOVES, kernels, new_trainer
+from leafwise.training.methods import td
 
 SETS = {
     "five_4_tuples": "0123 4567 0145 1256 569a",

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.game import Game
+from leafwise.envs.core.contract.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import described, load_network, load_tensors, save_network, save_tensors, write_atomically
 from leafwise.models.ntuple import NTupleNetwork, features
 from leafwise.models.packing import merged, pack, quantised
-from leafwise.training.arena import FINAL_SEED
-from leafwise.training.games import SELECTION_SEED, play_games
-from leafwise.training.run import hardware, publish_main
-from leafwise.training.td_kernels import kernels, new_trainer
+from leafwise.training.evaluation.arena import FINAL_SEED
+from leafwise.training.kernels.ntuple_games import SELECTION_SEED, play_games
+from leafwise.training.kernels.td import kernels, new_trainer
+from leafwise.training.runs.folder import hardware, publish_main
 
 LOSS_SEED = SELECTION_SEED + 50_000
 """First seed of the games that tell the loss by packing: not those that the model was the best in."""

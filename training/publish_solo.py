@@ -22,13 +22,13 @@ from leafwise.models.files import (
     write_atomically,
 )
 from leafwise.models.sparse import SparseNetwork
-from leafwise.training.arena import FINAL_SEED
-from leafwise.training.elo import share_interval
-from leafwise.training.ladder import named
-from leafwise.training.loop import find_variant
-from leafwise.training.oracle import SELECTION_SEED
-from leafwise.training.run import hardware, publish_main, training_command
-from leafwise.training.solo import calibration, play_solo, rescaled, scaling
+from leafwise.training.evaluation.agreement import SELECTION_SEED
+from leafwise.training.evaluation.arena import FINAL_SEED
+from leafwise.training.evaluation.elo import share_interval
+from leafwise.training.kernels.solo_games import calibration, play_solo, rescaled, scaling
+from leafwise.training.runs.folder import hardware, publish_main, training_command
+from leafwise.training.runs.gating import named
+from leafwise.training.runs.loop import find_variant
 
 CALIBRATION_SEED, REMATCH_SEED = SELECTION_SEED + 50_000, SELECTION_SEED + 70_000
 """First seeds of the games that set slope and offset, and of a rematch; a run's own matches begin at the first of all."""

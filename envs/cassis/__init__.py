@@ -1,9 +1,10 @@
 """Cassis: colour the edges between n points, whoever completes a triangle of their own loses. Rules: `rules`."""
 
-from leafwise.envs.cassis import dfs, draw, features, rules, scores, tables, text
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.rules import Rules
-from leafwise.envs.core.solution import solver_player
+from leafwise.envs.cassis import draw, features, rules, scores, tables, text
+from leafwise.envs.cassis.baselines import dfs
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Rules
+from leafwise.envs.core.play.solver import solver_player
 
 GAME = Game(
     name="cassis",

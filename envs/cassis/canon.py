@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from leafwise.envs.cassis.rules import LOST, ONE, ZERO, Tables
 from leafwise.envs.cassis.tables import MAX_POINTS
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.stream import u64
 
 S3, S24, S28, S51 = u64(3), u64(24), u64(28), u64(51)
 SEVEN = u64(7)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from leafwise.envs.cassis.rules import LOST, Tables
 from leafwise.envs.cassis.tables import edges
 from leafwise.envs.cassis.text import MARKS, colours
-from leafwise.envs.core.pictures import Canvas
+from leafwise.envs.core.pictures.canvas import Canvas
 
 SIDE, RADIUS, FOOT = 380, 140, 40
 INK, PAPER, FAINT = "#22313f", "#fafafa", "#d5dde5"

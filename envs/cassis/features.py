@@ -11,10 +11,10 @@ import numpy as np
 
 from leafwise.envs.cassis.rules import LOST, ONE, mover, spoiled
 from leafwise.envs.cassis.tables import PART, part_classes, part_count
-from leafwise.envs.core.bits import count_bits
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.sparse import SparseFeatures
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.sparse import SparseFeatures
+from leafwise.envs.core.contract.stream import u64
 
 FOUR, NIBBLE = u64(4), u64(15)
 NAMES = u64(0x76543210)

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.bits import count_bits
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.rules import TERMINAL
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.rules import TERMINAL
+from leafwise.envs.core.contract.stream import u64
 
 ZERO, ONE = u64(0), u64(1)
 LOST = u64(1 << 63)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.cassis.rules import mover, spoiled
-from leafwise.envs.core.bits import count_bits
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.jit import jit
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.evaluator import Evaluator
 
 
 @jit(inline=True)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from leafwise.envs.cassis.canon import Scratch, canonical
 from leafwise.envs.cassis.rules import ONE, ZERO, spoiled, spoiled_by
-from leafwise.envs.core.bits import count_bits
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.stream import u64
 
 MIN_TABLED = u64(12)
 """Positions with fewer safe edges, both players' together, are searched again rather than stored."""

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from leafwise.envs.cassis import search
 from leafwise.envs.cassis.canon import make_scratch
 from leafwise.envs.cassis.tables import MAX_EDGES, make_tables
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.solution import Solution, check_question
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.solver import Solution, check_question
 
 ENOUGH_BITS = {7: 17, 8: 23}
 """Points -> log2 of the entries beyond which a table brings nothing; 13 for fewer points."""
@@ -56,7 +56,7 @@ class Solver:
         self._reaches(0, int(self.tables.all), 0)  # loads the compiled code
 
     def solve(self, state: State, actions: str = "all") -> Solution:
-        """Solves a position; see `leafwise.envs.core.solution.Solver`. No "how soon" is defined: scores are None."""
+        """Solves a position; see `leafwise.envs.core.play.solver.Solver`. No "how soon" is defined: scores are None."""
         check_question(self.game, state, actions)
         started = time.perf_counter()
         names, out = self.game.actions, self.memory.out

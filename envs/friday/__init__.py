@@ -1,21 +1,9 @@
 """Friday, Robinson's fight against hazards, age and pirates (one player). Rules and rulings: `rules`; cards: `cards`."""
 
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.rules import Rules
-from leafwise.envs.friday import (
-    candidates,
-    chance,
-    draw,
-    features,
-    fridai,
-    layout,
-    parse,
-    rules,
-    scores,
-    sparse,
-    tables,
-    text,
-)
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Rules
+from leafwise.envs.friday import candidates, chance, draw, features, layout, parse, rules, scores, sparse, tables, text
+from leafwise.envs.friday.baselines import fridai
 
 GAME = Game(
     name="friday",

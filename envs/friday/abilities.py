@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday.cards import BELOW, COPY, DESTROY, DOUBLE, DRAW, EXCHANGE, LIFE, PHASE, SORT
 from leafwise.envs.friday.endings import go_on, lose
 from leafwise.envs.friday.layout import (

@@ -6,8 +6,8 @@ from multiprocessing import get_context
 from time import perf_counter, process_time
 from typing import NamedTuple
 
-from leafwise.envs.core.game import Game
-from leafwise.envs.friday.fridai import BestFirst, Cards
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.friday.baselines.fridai import BestFirst, Cards
 from leafwise.envs.registry import game as find_game
 
 POSITIONS = {

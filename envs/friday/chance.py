@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.bits import count_bits
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.rules import copy_row
-from leafwise.envs.core.stream import below, u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.rules import copy_row
+from leafwise.envs.core.contract.stream import below, u64
 from leafwise.envs.friday.abilities import receive
 from leafwise.envs.friday.layout import (
     AGING_AT,

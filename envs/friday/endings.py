@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday.fight import any_usable, can_end, can_pay, free_left, hazard_value, pirate, total
 from leafwise.envs.friday.layout import (
     BEATEN_AT,

@@ -8,8 +8,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_KNOWLEDGE, KINDS
 from leafwise.envs.friday.fight import free_cards, hazard_value, lowerings, pirate_value, total
 from leafwise.envs.friday.layout import (

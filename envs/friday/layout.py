@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.bits import count_bits
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_DIFFICULT, FIRST_KNOWLEDGE
 
 STACK, DISCARD, HAZARDS, LEFT, LEFT_USED, RIGHT, RIGHT_USED, DOWN, KNOWN, DOUBLED, STATUS, FIGHT = range(12)

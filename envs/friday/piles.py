@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday.layout import (
     ACTING_AT,
     ACTING_MASK,

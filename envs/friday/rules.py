@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.rules import CHANCE, TERMINAL, copy_row
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, copy_row
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday.abilities import aim, ask_for_card, draw_more, pick_looked, stop, use
 from leafwise.envs.friday.cards import COPY, DOUBLE, DRAW, EXCHANGE, SORT
 from leafwise.envs.friday.endings import clear_table, discard_hazard, end_hazard, end_pirate, end_turn, go_on, pay

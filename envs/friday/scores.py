@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday.cards import COSTLY, CROWD, HALF, REST
 from leafwise.envs.friday.fight import hazard_value, pirate_value, rest, total
 from leafwise.envs.friday.layout import (

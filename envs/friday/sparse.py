@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.sparse import SparseFeatures
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.sparse import SparseFeatures
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday.cards import KINDS, PIRATES
 from leafwise.envs.friday.fight import free_cards, free_made, hazard_value, rest, total
 from leafwise.envs.friday.layout import (

@@ -12,8 +12,8 @@ Building is a game too, `leafwise.game("starship")` and `leafwise/StarshipPlace-
 
 import numpy as np
 
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.rules import Rules
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Rules
 from leafwise.envs.starship import chance, features, hand, options, rules, scores, text
 from leafwise.envs.starship.builder import LookAhead
 from leafwise.envs.starship.check import Broken, check

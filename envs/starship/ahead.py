@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.rules import copy_row
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.rules import copy_row
 from leafwise.envs.starship.board import ONE, ZERO, contiguous, load_planes, lowest
 from leafwise.envs.starship.chance import draw_outcome
 from leafwise.envs.starship.legality import find_anchors

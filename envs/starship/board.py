@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
+from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, ROOM, SPACE
 from leafwise.envs.starship.tables import (
     DOOR_EAST,

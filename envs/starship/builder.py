@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import FIRST, State
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.starship.ahead import list_places, place_all, placeable
 from leafwise.envs.starship.tables import PHASE, Tables
 

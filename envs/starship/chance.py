@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.rules import copy_row
-from leafwise.envs.core.stream import GOLDEN, below, mix
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.rules import copy_row
+from leafwise.envs.core.contract.stream import GOLDEN, below, mix
 from leafwise.envs.starship.board import ZERO, load_planes, open_hull
 from leafwise.envs.starship.shape import draw_hull, fill_gaps
 from leafwise.envs.starship.stages import draw_entry, open_streams

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.rules import row_hash
-from leafwise.envs.core.state import FIRST, State
-from leafwise.envs.core.stream import mix, new_stream
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import row_hash
+from leafwise.envs.core.contract.state import FIRST, State
+from leafwise.envs.core.contract.stream import mix, new_stream
 from leafwise.envs.starship.board import ZERO, load_planes
 from leafwise.envs.starship.chance import draw_outcome
 from leafwise.envs.starship.quality import potential

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
+from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.starship.board import ONE, ZERO, contiguous, lowest
 from leafwise.envs.starship.catalogue import CLEAR
 from leafwise.envs.starship.tables import ANCHORS, FLOOR, HULL, OTHER, SPARE

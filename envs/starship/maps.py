@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.grid import GridFeatures
-from leafwise.envs.core.jit import jit
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.grid import GridFeatures
 from leafwise.envs.starship.board import (
     ONE,
     ZERO,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
+from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.starship.board import (
     ONE,
     ZERO,

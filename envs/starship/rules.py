@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.rules import CHANCE, TERMINAL, copy_row
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, copy_row
 from leafwise.envs.starship.quality import potential
 from leafwise.envs.starship.tables import TURN
 from leafwise.envs.starship.turns import DECISION, DRAW_HULL, DRAW_REQUEST, OVER, take_place, write_places

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.jit import jit
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.starship.quality import TERM_WEIGHTS, potential
 from leafwise.envs.starship.rules import returns
 from leafwise.envs.starship.tables import (

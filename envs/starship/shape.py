@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import below
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.stream import below
 from leafwise.envs.starship.board import ONE, ZERO, bit, lowest, popcount, span
 from leafwise.envs.starship.tables import (
     HIGH,

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import GOLDEN, below, mix
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.stream import GOLDEN, below, mix
 from leafwise.envs.starship.board import (
     ONE,
     ZERO,

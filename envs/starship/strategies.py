@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
+from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.starship.board import (
     part_kind,
     part_rotation,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.state import FIRST
+from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.starship.board import ZERO, contiguous, load_planes
 from leafwise.envs.starship.catalogue import CORRIDOR, DIRECTIONS, PARTS, SPACE
 from leafwise.envs.starship.chance import HULL_DIGITS, take

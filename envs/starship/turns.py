@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
+from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.starship.board import ONE, ZERO, contiguous, load_planes, lowest
 from leafwise.envs.starship.catalogue import CLEAR, COCKPIT, REACTOR, ROTATIONS
 from leafwise.envs.starship.legality import find_anchors

@@ -1,7 +1,7 @@
 """Threes!: slide tiles on a 4x4 board, merge equal ones, count the cards. Rules and rulings: `rules`."""
 
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.rules import Rules
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Rules
 from leafwise.envs.threes import baselines, chance, draw, features, rules, scores, tables, text
 
 GAME = Game(

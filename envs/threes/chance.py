@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import below, u64, uniform
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.stream import below, u64, uniform
 from leafwise.envs.threes.row import (
     DECK,
     DIRECTION,

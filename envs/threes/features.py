@@ -8,9 +8,9 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from leafwise.envs.core.cells import CellFeatures
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.cells import CellFeatures
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes.row import (
     DIRECTION,
     FIFTEEN,

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.stream import u64
 
 DECISION, ENTER, DRAW, SETUP = u64(0), u64(1), u64(2), u64(3)
 """Phases, which are also the indices of the game's stages."""

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.rules import CHANCE, TERMINAL
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes.row import (
     DECISION,
     DECK,

@@ -1,10 +1,10 @@
 """Trap: move, then throw a trap; who can no longer move has lost (two players, chance). Rules: `rules`."""
 
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.rules import Rules
-from leafwise.envs.core.solution import solver_player
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Rules
+from leafwise.envs.core.play.solver import solver_player
 from leafwise.envs.trap import draw, features, rules, scores, sparse, tables, text
-from leafwise.envs.trap.course import players
+from leafwise.envs.trap.baselines.course import players
 
 GAME = Game(
     name="trap",

@@ -8,8 +8,8 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trap.rules import CELL, LOW7, MOVE, ONE, PLAYER, SECOND_TRAPS, TARGET, cell_of, phase_of, turn_of
 
 POSITIONS = ~((LOW7 << PLAYER) | (LOW7 << (PLAYER + CELL)) | (LOW7 << TARGET) | SECOND_TRAPS)

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.rules import CHANCE, TERMINAL
-from leafwise.envs.core.stream import below, mix, u64, uniform
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.contract.stream import below, mix, u64, uniform
 
 ZERO, ONE, TWO = u64(0), u64(1), u64(2)
 PLAYER, PHASE, TARGET, TURN, END = u64(17), u64(31), u64(33), u64(40), u64(56)

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.bits import count_bits
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.rules import CHANCE
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.rules import CHANCE
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trap.rules import ONE, ZERO, blocked, cell_of, current_player, turn_of
 
 COUNTS = ("moves", "ocls", "two", "three", "area")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.solution import Solution, check_question
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.solver import Solution, check_question
 from leafwise.envs.trap import retrograde
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.text import cells
@@ -50,7 +50,7 @@ class Solver:
         retrograde.throw_value(0, 2, 1, self.memory)
 
     def solve(self, state: State, actions: str = "all") -> Solution:
-        """Solves a position; see `leafwise.envs.core.solution.Solver`. Scores are None."""
+        """Solves a position; see `leafwise.envs.core.play.solver.Solver`. Scores are None."""
         check_question(self.game, state, actions)
         if state.is_chance:
             raise ValueError(f"trap: expected a position in which a player acts, got {str(state)!r}")

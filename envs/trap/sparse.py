@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.bits import count_bits
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.sparse import SparseFeatures
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.sparse import SparseFeatures
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trap.rules import MOVE, ONE, SECOND_TRAPS, TWO, ZERO, blocked, cell_of, phase_of, turn_of
 
 WINDOW = 5

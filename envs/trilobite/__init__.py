@@ -1,9 +1,10 @@
 """Trilobite: drop chips into columns, k in a row win (Connect Four at 7x6 with k = 4). Rules: `rules`."""
 
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.rules import Rules
-from leafwise.envs.core.solution import solver_player
-from leafwise.envs.trilobite import draw, features, minimax, rules, scores, tables, text
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Rules
+from leafwise.envs.core.play.solver import solver_player
+from leafwise.envs.trilobite import draw, features, rules, scores, tables, text
+from leafwise.envs.trilobite.baselines import minimax
 
 GAME = Game(
     name="trilobite",

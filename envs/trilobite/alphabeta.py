@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.bits import count_bits
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trilobite.features import reversed_columns
 from leafwise.envs.trilobite.rules import FOUR, ONE, TWO, ZERO, landing_cells, threats
 

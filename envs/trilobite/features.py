@@ -8,10 +8,10 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 
-from leafwise.envs.core.bits import count_bits
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.sparse import SparseFeatures
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.sparse import SparseFeatures
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trilobite.rules import ONE, THREE, ZERO, mover, threats
 from leafwise.envs.trilobite.tables import board_size, feature_tables
 

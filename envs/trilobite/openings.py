@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import safe_open
 
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trilobite.alphabeta import BITS, SCATTER, remember
 
 FILE = Path(__file__).with_name("openings.safetensors")

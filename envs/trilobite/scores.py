@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.bits import count_bits
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trilobite.rules import ONE, TWO, ZERO, mover
 
 SCALE = 64.0

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.solution import Solution, check_question
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.solver import Solution, check_question
 from leafwise.envs.trilobite import alphabeta as ab
 from leafwise.envs.trilobite.openings import BOARD, read_openings, remember_all
 from leafwise.envs.trilobite.rules import Tables, has_line
@@ -71,7 +71,7 @@ class Solver:
         self.scores(game.rows(0))
 
     def solve(self, state: State, actions: str = "all") -> Solution:
-        """Solves a position; see `leafwise.envs.core.solution.Solver`."""
+        """Solves a position; see `leafwise.envs.core.play.solver.Solver`."""
         check_question(self.game, state, actions)
         started = time.perf_counter()
         M, names = self.memory, self.game.actions

@@ -16,16 +16,16 @@ import numpy as np
 
 from leafwise.envs.cassis.canon import make_scratch
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.solution import exact_solver
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
 from leafwise.experiments.cassis.solved import MOVER, S28, enumerate_levels
 from leafwise.experiments.learned import MATCH_HEAD, Page, match_row, openings, play_match
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
-from leafwise.training.oracle import TABLE_MB, Judged, value_keeping
-from leafwise.training.run import training_command
+from leafwise.training.evaluation.agreement import TABLE_MB, Judged, value_keeping
+from leafwise.training.runs.folder import training_command
 
 HERE = Path(__file__).parent
 MODULE = "leafwise.experiments.cassis.learned"

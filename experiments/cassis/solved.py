@@ -25,8 +25,8 @@ from leafwise.envs.cassis.rules import ONE, ZERO, Tables, spoiled
 from leafwise.envs.cassis.solver import Solver
 from leafwise.envs.cassis.tables import make_tables
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.stream import u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.registry import game
 from leafwise.models.files import write_atomically
 

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.friday.cards import PHASES
 from leafwise.envs.friday.layout import M2, PHASE_AT, STATUS
 from leafwise.envs.friday.scores import NAMES, final_score
@@ -31,8 +31,8 @@ from leafwise.envs.friday.text import field
 from leafwise.envs.registry import game as find_game
 from leafwise.models.files import leaf
 from leafwise.search.players import player
-from leafwise.training.arena import BATCH, FINAL_SEED, run_batches
-from leafwise.training.elo import share_interval
+from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, run_batches
+from leafwise.training.evaluation.elo import share_interval
 
 LEVELS = (1, 2, 3, 4)
 ROUNDS = (0.1, 0.4, 1.0)

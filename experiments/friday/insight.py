@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import State
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, HAZARDS, KINDS, PHASES, PIRATES
 from leafwise.envs.friday.piles import kind_in, reference
@@ -30,7 +30,7 @@ from leafwise.experiments.friday.plots import draw
 from leafwise.experiments.learned import Page
 from leafwise.models.files import leaf, write_atomically
 from leafwise.search.engine import Search
-from leafwise.training.elo import share_interval
+from leafwise.training.evaluation.elo import share_interval
 
 FIRST_SEED = 2_000_000
 FOLDER = Path(__file__).resolve().parent

@@ -18,10 +18,10 @@ from leafwise.envs.core.commandline import parse
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.learned import Page
 from leafwise.models.files import load_evaluator
-from leafwise.training.arena import FINAL_SEED
-from leafwise.training.elo import share_interval
-from leafwise.training.recipes import with_recipe
-from leafwise.training.solo import play_solo
+from leafwise.training.evaluation.arena import FINAL_SEED
+from leafwise.training.evaluation.elo import share_interval
+from leafwise.training.kernels.solo_games import play_solo
+from leafwise.training.runs.recipes import with_recipe
 
 LENGTHS = {
     "selfplay": ("--iterations", 12),
@@ -55,7 +55,10 @@ def learned(config: Config, method: str) -> dict[str, Any]:
     words = ["--game", "friday", "--variant", f"level={LEVEL}", "--run", str(path)]
     words += [length, str(max(1, round(config.share * most))), *(EASED if length == "--iterations" else ())]
     words = with_recipe("friday", method, words) + (["--resume"] if (path / "config.json").exists() else [])
-    if importlib.import_module(f"leafwise.training.{method}").main(words) or not (path / "results.json").exists():
+    if (
+        importlib.import_module(f"leafwise.training.methods.{method}").main(words)
+        or not (path / "results.json").exists()
+    ):
         raise KeyboardInterrupt  # the run was stopped, and so is the study
     told = json.loads((path / "results.json").read_text(encoding="utf-8"))
     game = find_game("friday", level=LEVEL)

@@ -18,7 +18,7 @@ import numpy as np
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.registry import game
-from leafwise.training.arena import FINAL_SEED, Evaluation, bootstrap_interval, evaluate
+from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, bootstrap_interval, evaluate
 
 GAMES_AT_DEPTH = {1: 1000, 2: 400, 3: 120}
 SCORES = ("openness", "openness_wegner", "rows", "rows_cli", "total_score", "empty_spaces")

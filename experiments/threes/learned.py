@@ -22,16 +22,16 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.state import State
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.registry import game
 from leafwise.experiments.threes.baselines import FOLDER, figures, played_before, write
 from leafwise.experiments.threes.learned_report import report
 from leafwise.models.files import SPARSE, leaf, load_network, load_tensors, model_path
 from leafwise.models.packing import merged
 from leafwise.search.players import Player, player
-from leafwise.training.arena import FINAL_SEED, Evaluation, evaluate
-from leafwise.training.games import play_games
+from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, evaluate
+from leafwise.training.kernels.ntuple_games import play_games
 
 THREES = game("threes")
 GAMES_AT_TIME = {1: 300, 10: 100, 100: 20}
@@ -207,7 +207,7 @@ class Study:
     def trained(self, name: str, method: str = "td", **options: Any) -> Path:
         """Returns the folder of a finished run, trained now, or gone on with, if it is not."""
         path = Path(self.config.runs) / name.replace(" ", "-")
-        module = importlib.import_module(f"leafwise.training.{method}")
+        module = importlib.import_module(f"leafwise.training.methods.{method}")
         if not (path / "results.json").exists():
             config = module.Config(game="threes", run=str(path), **options)
             module.train(replace(config, resume=(path / "config.json").exists()))

@@ -13,7 +13,7 @@ from pathlib import Path
 from PIL import Image
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.threes.draw import draw
 from leafwise.models.files import leaf, write_atomically

@@ -15,10 +15,10 @@ from multiprocessing.synchronize import Event
 import numpy as np
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.state import State
-from leafwise.envs.core.stream import new_stream
-from leafwise.envs.trap.course import PlayerAI, adapter
-from leafwise.envs.trap.course.grid import Grid
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.trap.baselines.course import PlayerAI, adapter
+from leafwise.envs.trap.baselines.course.grid import Grid
 from leafwise.envs.trap.tables import DIRECTIONS
 
 MARKS = {mark: value for value, mark in adapter.MARKS.items()}

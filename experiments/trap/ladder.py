@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.registry import game
 from leafwise.models.files import write_atomically
-from leafwise.training.arena import evaluate
+from leafwise.training.evaluation.arena import evaluate
 
 FOLDER = Path(__file__).resolve().parent
 LEAVES = (

@@ -22,8 +22,8 @@ import numpy as np
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.registry import game
 from leafwise.models.files import write_atomically
-from leafwise.training.arena import FINAL_SEED, bootstrap_interval, evaluate
-from leafwise.training.elo import Unit, rate
+from leafwise.training.evaluation.arena import FINAL_SEED, bootstrap_interval, evaluate
+from leafwise.training.evaluation.elo import Unit, rate
 
 FOLDER = Path(__file__).resolve().parent
 MODULE = "leafwise.experiments.trap.learned"

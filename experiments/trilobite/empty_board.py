@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.solution import Solution
+from leafwise.envs.core.play.solver import Solution
 from leafwise.envs.registry import game
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.models.files import write_atomically

@@ -16,12 +16,12 @@ from pathlib import Path
 from rich.progress import track
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.models.files import write_atomically
-from leafwise.training.arena import FINAL_SEED
-from leafwise.training.oracle import TABLE_MB, random_positions
+from leafwise.training.evaluation.agreement import TABLE_MB, random_positions
+from leafwise.training.evaluation.arena import FINAL_SEED
 
 MODULE = "leafwise.experiments.trilobite.fair_openings"
 LARGE = game("trilobite", board="7x6", k=4)

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.solution import exact_solver
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
 from leafwise.experiments.learned import (
     MATCH_HEAD,
@@ -40,9 +40,9 @@ from leafwise.experiments.learned import (
 from leafwise.experiments.trilobite.fair_openings import FILE, LARGE, PLIES, read
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
-from leafwise.training.arena import FINAL_SEED
-from leafwise.training.oracle import TABLE_MB, Judged, critical_positions, value_keeping
-from leafwise.training.run import training_command
+from leafwise.training.evaluation.agreement import TABLE_MB, Judged, critical_positions, value_keeping
+from leafwise.training.evaluation.arena import FINAL_SEED
+from leafwise.training.runs.folder import training_command
 
 HERE = Path(__file__).parent
 MODULE = "leafwise.experiments.trilobite.learned"

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game
 from leafwise.envs.trilobite import alphabeta as ab
 from leafwise.envs.trilobite.openings import BOARD, Openings, read_openings, remember_all

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 
 from leafwise import envs
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game, games, register_envs, register_game, set_player_maker
 from leafwise.models.files import game_of as _game_of
 from leafwise.models.files import leaf as _leaf

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from leafwise.cli import one_line_errors, patiently, say, value_lines
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.threes.text import RANKS, ranks
 from leafwise.search import Search
 

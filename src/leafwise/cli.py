@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, TypeVar
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.game import Game
+from leafwise.envs.core.contract.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.models.files import leaf

@@ -6,9 +6,9 @@ import threading
 
 from leafwise.cli import patiently, value_lines
 from leafwise.commands.solve import WORDS
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.solution import Solution, Solver, exact_solver
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.solver import Solution, Solver, exact_solver
 from leafwise.search import Search
 
 PATIENCE = 10.0

@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 
-from leafwise.envs.core.game import Game
+from leafwise.envs.core.contract.game import Game
 
 SCRIPT = """
 import json, time

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from games import dice, solitaire
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import State
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.registry import game, games
 
 T = TypeVar("T")

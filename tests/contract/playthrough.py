@@ -13,11 +13,11 @@ from zlib import crc32
 import numpy as np
 
 from contract.cases import CASES, some, some_symmetries, twin
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.observation import new_observations, reader
-from leafwise.envs.core.state import FIRST, State
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import FIRST, State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.gym.observation import new_observations, reader
 
 SEED = 900_000
 DETAILED = 30

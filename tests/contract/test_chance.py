@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from contract.cases import CASES, chance_of, positions, row_bytes, some
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import FIRST, SECOND, State
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import FIRST, SECOND, State
+from leafwise.envs.core.contract.stream import new_stream
 
 DRAWS = 2000
 

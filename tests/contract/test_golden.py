@@ -12,7 +12,7 @@ import pytest
 
 from contract.cases import GAMES
 from contract.playthrough import playthrough
-from leafwise.envs.core.game import Game
+from leafwise.envs.core.contract.game import Game
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from contract.cases import CASES, decisions_of, positions, some
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.observation import at, new_observations, reader
-from leafwise.envs.core.state import FIRST, SECOND, Deal, State
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import FIRST, SECOND, Deal, State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.gym.observation import at, new_observations, reader
 
 
 @pytest.mark.parametrize("game", CASES, ids=repr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from contract.cases import CASES, MOST_SYMMETRIES, positions, some_symmetries
-from leafwise.envs.core.game import Game
+from leafwise.envs.core.contract.game import Game
 
 
 @pytest.mark.parametrize("game", CASES, ids=repr)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import leafwise
 from contract.cases import CASES, positions
-from leafwise.envs.core.game import Game
+from leafwise.envs.core.contract.game import Game
 
 ODD = [
     "",

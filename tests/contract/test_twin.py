@@ -7,8 +7,8 @@ from collections import defaultdict
 import pytest
 
 from contract.cases import CASES, chance_of, decisions_of, positions, some, twin
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.rules import CHANCE, TERMINAL
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 
 PLAYERS = {0: "first", 1: "second", CHANCE: "chance", TERMINAL: "nobody"}
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from leafwise.experiments.friday.baselines import HEAD, PLAN, Entry, Outcome, figures, study, table
-from leafwise.training.arena import Evaluation
-from leafwise.training.elo import share_interval
+from leafwise.training.evaluation.arena import Evaluation
+from leafwise.training.evaluation.elo import share_interval
 
 
 def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from leafwise.experiments.threes import learned
 from leafwise.experiments.threes.learned import INGREDIENTS, METHODS, Config, Study
-from leafwise.training import td
+from leafwise.training.methods import td
 
 SMALL = [
     "--leaves",
@@ -81,7 +81,7 @@ def test_options_of_runs_are_those_of_their_methods() -> None:
     for options in INGREDIENTS.values():
         td.check(td.Config(**options))
     for method, length, options in METHODS.values():
-        module = importlib.import_module(f"leafwise.training.{method}")
+        module = importlib.import_module(f"leafwise.training.methods.{method}")
         assert length in options
         module.Config(**options)
 

@@ -13,7 +13,7 @@ from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.learned import Page, compare_choices, is_quiet, openings, play_match, subset
 from leafwise.experiments.trilobite.fair_openings import FILE, is_fair, read
 from leafwise.experiments.trilobite.learned import every_board
-from leafwise.training.oracle import Judged, critical_positions, played_positions
+from leafwise.training.evaluation.agreement import Judged, critical_positions, played_positions
 
 GAME = leafwise.game("trilobite")
 

@@ -17,12 +17,12 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.evaluator import Evaluator
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.jit import jit
-from leafwise.envs.core.pictures import Canvas
-from leafwise.envs.core.rules import CHANCE, TERMINAL, Rules
-from leafwise.envs.core.stream import below, u64
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Rules
+from leafwise.envs.core.contract.stream import below, u64
+from leafwise.envs.core.pictures.canvas import Canvas
 
 LEFT, RIGHT, HOLD, WILD = range(4)
 ACTIONS = ("left", "right", "hold", "wild")

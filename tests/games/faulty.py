@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NoReturn
 
-from leafwise.envs.core.forfeit import Forfeit
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.solution import FunctionPlayer
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.forfeit import Forfeit
+from leafwise.envs.core.play.solver import FunctionPlayer
 from leafwise.envs.trilobite import GAME as TRILOBITE
 
 LATE = 6

@@ -3,9 +3,9 @@
 from functools import cache
 from random import Random
 
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import State
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
 
 
 @cache

@@ -10,8 +10,8 @@ import pytest
 
 import leafwise
 from games import dice
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
 from leafwise.models import SparseNetwork, leaf, load_sparse, save_network
 from leafwise.models.files import load_tensors, save_tensors
 
@@ -62,7 +62,7 @@ def searched_rows(game: Game, n: int) -> np.ndarray[Any, Any]:
 )
 def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, head: str) -> None:
     torch = pytest.importorskip("torch")
-    from leafwise.training.modules import SparseModule
+    from leafwise.training.networks.sparse import SparseModule
 
     path = tmp_path / "model.safetensors"
     save_network(path, random_network(game, head=head), SAID)
@@ -85,7 +85,7 @@ def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, hea
 
 def test_what_is_trained_is_exported() -> None:
     torch = pytest.importorskip("torch")
-    from leafwise.training.modules import fresh_module
+    from leafwise.training.networks.sparse import fresh_module
 
     game = CASSIS[0]
     module = fresh_module(game, (8, 4), seed=3)

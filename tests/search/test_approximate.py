@@ -8,7 +8,7 @@ import pytest
 
 from games import dice
 from games.walks import positions
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game
 from leafwise.search import Search, table
 

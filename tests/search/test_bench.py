@@ -4,6 +4,7 @@ import pytest
 
 from games import dice
 from leafwise.envs.registry import game
+from leafwise.envs.threes.scalar_search import ScalarSearch
 from leafwise.search import Search, bench
 from leafwise.search.bench import (
     APPROXIMATE,
@@ -15,7 +16,6 @@ from leafwise.search.bench import (
     measured_depth,
 )
 from leafwise.search.players import SearchPlayer, player
-from leafwise.search.scalar_threes import ScalarSearch
 
 THREES = game("threes")
 

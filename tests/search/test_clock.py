@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafwise.envs.core import clock
+from leafwise.envs.core.compile import clock
 from leafwise.envs.registry import game
 from leafwise.search import Search
 

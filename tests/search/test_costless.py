@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from contract.cases import positions
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game
 from leafwise.search import Search
 

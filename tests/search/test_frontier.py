@@ -9,7 +9,7 @@ import torch
 
 from contract.cases import decisions_of
 from games import dice, solitaire
-from leafwise.envs.core.evaluator import Evaluator
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.registry import game
 from leafwise.search import Search, Stopped
 from leafwise.search.frames import COUNTS

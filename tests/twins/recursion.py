@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.jit import specialise
-from leafwise.envs.core.rules import CHANCE, TERMINAL
+from leafwise.envs.core.compile.jit import specialise
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 
 EVALUATE, RETURNS, TRIPLE = 0, 1, 2
 

@@ -18,8 +18,8 @@ from leafwise.envs.starship.files import write_bytes
 from leafwise.envs.starship.options import ship_at
 from leafwise.envs.starship.ship import Ship
 from leafwise.experiments.starship.learned.page import Records, curves, diversity, page, paired, summary, table
-from leafwise.training.builders import builder, record
-from leafwise.training.run import training_command
+from leafwise.training.runs.folder import training_command
+from leafwise.training.starship.builders import builder, record
 
 SAVED_EVERY = 10
 """Ships after which the results so far are written."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from leafwise.envs.starship.diversity import pairwise_distances, set_score
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.ship import Ship
-from leafwise.training.arena import bootstrap_interval
+from leafwise.training.evaluation.arena import bootstrap_interval
 
 Records = list[dict[str, Any]]
 

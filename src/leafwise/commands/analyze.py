@@ -11,8 +11,8 @@ from typing import Any
 import tyro
 
 from leafwise.cli import fail, make_search, one_line_errors, parse_with_game, patiently, print_json, say, value_lines
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
 from leafwise.search import Result, Search
 
 

@@ -12,8 +12,8 @@ import tyro
 
 from leafwise.cli import INTERRUPTED, one_line_errors, parse_with_game, print_json, say
 from leafwise.commands.eval import progress_bar
-from leafwise.training.arena import FINAL_SEED, ready, run
-from leafwise.training.tournament import Played, Tournament
+from leafwise.training.evaluation.arena import FINAL_SEED, ready, run
+from leafwise.training.evaluation.tournament import Played, Tournament
 
 REPORT = 60.0
 """Seconds between lines of progress where standard error is no terminal."""

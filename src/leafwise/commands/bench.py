@@ -12,7 +12,7 @@ from leafwise.cli import fail, one_line_errors, parse_with_game, patiently, prin
 
 PARTS = {
     "start": "leafwise.startup",
-    "envs": "leafwise.envs.core.bench",
+    "envs": "leafwise.envs.core.gym.bench",
     "search": "leafwise.search.bench",
     "training": "leafwise.training.bench",
 }

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from leafwise.cli import one_line_errors, parse_with_game, patiently, print_json, say
-from leafwise.envs.core.game import Game
-from leafwise.training.arena import FINAL_SEED, Evaluation, check, evaluate
+from leafwise.envs.core.contract.game import Game
+from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, check, evaluate
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import tyro
 
 from leafwise.cli import fail, parse, print_json, say
-from leafwise.envs.core.game import Game
+from leafwise.envs.core.contract.game import Game
 from leafwise.envs.registry import NAMESPACE, games
 from leafwise.envs.registry import game as find_game
 

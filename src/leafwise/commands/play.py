@@ -9,11 +9,11 @@ import tyro
 from numpy.typing import NDArray
 
 from leafwise.cli import fail, make_search, one_line_errors, parse_with_game, patiently, say
-from leafwise.envs.core.forfeit import Forfeit
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.solution import SolverPlayer
-from leafwise.envs.core.state import State
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.play.forfeit import Forfeit
+from leafwise.envs.core.play.solver import SolverPlayer
 from leafwise.hints import Hints
 from leafwise.models.files import leaf
 from leafwise.search.players import Player, SearchPlayer, player

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from leafwise.cli import one_line_errors, parse_with_game, patiently, say
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import State
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
 from leafwise.models.files import leaf, write_atomically
 from leafwise.search.players import Player, player
 

@@ -167,7 +167,7 @@ def built(options: Gen, parameters: Parameters) -> Ship:
     from leafwise.envs.registry import game
     from leafwise.envs.starship.report import measured, targets
     from leafwise.envs.starship.ship import ship_of_row
-    from leafwise.training.builders import builder
+    from leafwise.training.starship.builders import builder
 
     if parameters != preset(parameters.preset) or options.hull or options.stages or options.strict:
         raise ValueError("--builder should be given a preset as it is, without --hull, --stages and --strict")

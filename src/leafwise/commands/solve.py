@@ -15,9 +15,9 @@ import tyro
 from rich.console import Console
 
 from leafwise.cli import INTERRUPTED, fail, one_line_errors, parse_with_game, print_json, say
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.solution import Solution, Solver, exact_solver
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.solver import Solution, Solver, exact_solver
 
 WORDS: dict[float, str] = {1: "win", 0: "draw", -1: "loss"}
 PATIENCE = 1.0

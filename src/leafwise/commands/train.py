@@ -6,11 +6,13 @@ import importlib
 
 from leafwise.cli import fail, say
 from leafwise.envs.registry import game, games
-from leafwise.training.recipes import with_recipe
+from leafwise.training.runs.recipes import with_recipe
 
-METHODS = {name: f"leafwise.training.{name}" for name in ("td", "selfplay", "dqn", "ppo", "builds")}
+METHODS = {name: f"leafwise.training.methods.{name}" for name in ("td", "selfplay", "dqn", "ppo")} | {
+    "builds": "leafwise.training.starship.values"
+}
 """Training methods and their modules."""
-OWN_MODULES = {("starship", "ppo"): "leafwise.training.placing"}
+OWN_MODULES = {("starship", "ppo"): "leafwise.training.starship.placing"}
 """Where a method of a game differs from that of the others."""
 OWN_METHODS = {"starship": "builds"}
 """The method of games where it is not td, unless another is named."""

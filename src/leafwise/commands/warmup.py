@@ -10,10 +10,10 @@ from typing import Any
 import tyro
 
 from leafwise.cli import fail, parse, patiently, print_json, say
-from leafwise.envs.core.env import GameEnv
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.jit import DISABLED, cache_root
-from leafwise.envs.core.vector import GameVectorEnv
+from leafwise.envs.core.compile.jit import DISABLED, cache_root
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.gym.env import GameEnv
+from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.hints import solver_of
@@ -55,10 +55,10 @@ def step_single(game: Game) -> None:
 
 def learn(game: Game) -> None:
     """Trains a small n-tuple network for a few moves, and searches with it."""
-    from leafwise.training.games import play_games
-    from leafwise.training.td import Config as TdConfig
-    from leafwise.training.td import shape_of
-    from leafwise.training.td_kernels import kernels, new_trainer
+    from leafwise.training.kernels.ntuple_games import play_games
+    from leafwise.training.kernels.td import kernels, new_trainer
+    from leafwise.training.methods.td import Config as TdConfig
+    from leafwise.training.methods.td import shape_of
 
     config = TdConfig()
     network = NTupleNetwork.create(game, shape_of(config, game))

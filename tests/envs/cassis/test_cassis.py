@@ -6,7 +6,7 @@ import pytest
 
 import leafwise
 from leafwise.envs.cassis import GAME
-from leafwise.envs.cassis.dfs import DepthFirst
+from leafwise.envs.cassis.baselines.dfs import DepthFirst
 from leafwise.envs.cassis.tables import make_tables
 from leafwise.envs.cassis.text import parse_code, to_code
 

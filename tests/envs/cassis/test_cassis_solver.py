@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.cassis.dfs import DepthFirst
+from leafwise.envs.cassis.baselines.dfs import DepthFirst
 from leafwise.envs.cassis.solver import Solver
-from leafwise.envs.core.solution import Solution
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.solver import Solution
 from twins.cassis import Twin
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from leafwise.envs.core.state import State
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.friday import GAME
-from leafwise.envs.friday import best_first as tree
+from leafwise.envs.friday.baselines import best_first as tree
+from leafwise.envs.friday.baselines.fridai import BestFirst, Cards, Fridai
 from leafwise.envs.friday.bench import POSITIONS
-from leafwise.envs.friday.fridai import BestFirst, Cards, Fridai
 from leafwise.search.players import player
 
 SEARCH = BestFirst(GAME, 300)

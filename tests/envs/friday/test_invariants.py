@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leafwise.envs.core.env import GameEnv
-from leafwise.envs.core.state import State
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.friday import GAME
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_KNOWLEDGE, KIND, NAMES, VERY_STUPID

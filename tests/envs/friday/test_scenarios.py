@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from leafwise.envs.core.state import Deal, State
+from leafwise.envs.core.contract.state import Deal, State
 from leafwise.envs.friday import GAME
 from leafwise.envs.friday.cards import AGING, CARDS, KIND, STARTING
 

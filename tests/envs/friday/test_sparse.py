@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from contract.cases import positions
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.friday import GAME
 from leafwise.envs.friday import sparse as see
 from leafwise.envs.friday.cards import CARDS, KINDS, PHASES

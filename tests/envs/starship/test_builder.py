@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import leafwise
-from leafwise.envs.core.state import State
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.starship import GAME
 from leafwise.envs.starship.builder import AT_RANDOM, Children, LookAhead, followed
 from leafwise.envs.starship.tables import PHASE, STAGE_THRUSTERS, TURN

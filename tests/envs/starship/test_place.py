@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.core.env import GameEnv
-from leafwise.envs.core.stream import new_stream
-from leafwise.envs.core.vector import GameVectorEnv
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.gym.env import GameEnv
+from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.starship import GAME, Generator, dump
 from leafwise.envs.starship.features import CHANNELS
 from leafwise.envs.starship.hand import HandBuilder

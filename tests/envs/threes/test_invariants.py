@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.core.state import State
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
 
 THREES = leafwise.game("threes")
 

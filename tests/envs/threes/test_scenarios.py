@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import leafwise
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import Deal, State
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import Deal, State
 
 THREES = leafwise.game("threes")
 

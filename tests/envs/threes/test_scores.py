@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 import leafwise
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.state import State
 
 THREES = leafwise.game("threes")
 

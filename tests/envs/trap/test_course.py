@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.core.forfeit import Forfeit
-from leafwise.envs.core.state import State
-from leafwise.envs.core.stream import new_stream
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.trap import GAME
-from leafwise.envs.trap.course import PlayerAI
-from leafwise.envs.trap.course.grid import Grid
-from leafwise.envs.trap.course.guest import GuestPlayer
-from leafwise.envs.trap.course.players import RECIPES, CoursePlayer
-from leafwise.training.arena import play_game
+from leafwise.envs.trap.baselines.course import PlayerAI
+from leafwise.envs.trap.baselines.course.grid import Grid
+from leafwise.envs.trap.baselines.course.guest import GuestPlayer
+from leafwise.envs.trap.baselines.course.players import RECIPES, CoursePlayer
+from leafwise.training.evaluation.arena import play_game
 from twins.trap import Cell, Twin
 
 BIG = 1000.0

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.trap import GAME
 from leafwise.envs.trap.rules import is_stuck
 from leafwise.envs.trap.tables import DIRECTIONS, accuracy

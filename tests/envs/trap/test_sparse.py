@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from contract.cases import walk
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.trap import GAME
 from leafwise.envs.trap.sparse import MOVES, SUMS, WINDOWS
 from twins.trap import Twin

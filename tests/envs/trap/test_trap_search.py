@@ -10,10 +10,10 @@ import pytest
 
 import leafwise
 from leafwise import Search
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.trap import GAME
-from leafwise.envs.trap.course import PlayerAI
-from leafwise.envs.trap.course.grid import Grid
+from leafwise.envs.trap.baselines.course import PlayerAI
+from leafwise.envs.trap.baselines.course.grid import Grid
 from leafwise.envs.trap.solver import Solver
 from twins.trap import Twin
 
@@ -216,7 +216,7 @@ def test_the_processor_s_clock() -> None:
 
 
 def test_it_beats_the_course_s_players() -> None:
-    from leafwise.training.arena import evaluate
+    from leafwise.training.evaluation.arena import evaluate
 
     for rival in ("course:hard", "course:is"):
         found = evaluate(GAME, "search:reach,depth=4,candidates=near,star2=1", 16, 900_000, opponent=rival)

@@ -9,8 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 import leafwise
-from leafwise.envs.core.solution import SolverPlayer, exact_solver
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.solver import SolverPlayer, exact_solver
 from leafwise.envs.trap import GAME, retrograde
 from leafwise.envs.trap.solver import Solver
 

@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 import leafwise
-from leafwise.envs.core.solution import SolverPlayer
-from leafwise.envs.core.state import State
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.solver import SolverPlayer
 from leafwise.envs.trilobite import openings
 from leafwise.envs.trilobite.alphabeta import SCATTER, lookup
 from leafwise.envs.trilobite.solver import Solver

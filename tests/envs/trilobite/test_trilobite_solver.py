@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.core.game import Game
-from leafwise.envs.core.solution import Solution
-from leafwise.envs.core.state import State
-from leafwise.envs.core.stream import new_stream, next_u64
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream, next_u64
+from leafwise.envs.core.play.solver import Solution
 from leafwise.envs.trilobite import alphabeta
 from leafwise.envs.trilobite.solver import Solver
 from twins.trilobite import Twin

@@ -1,0 +1,1 @@
+"""The source's own solver, reproduced."""

@@ -1,0 +1,1 @@
+"""Compiles plain Python: the only room that knows numba and llvmlite."""

@@ -1,0 +1,87 @@
+"""What a leaf evaluator is: a number for a position, and an exact statement of what that number means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import jit
+
+Terminal = Literal["evaluate", "returns"] | tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    """Values a row for the player who acts next; at a chance stage it speaks for player 0.
+
+    (At a chance stage it need not be known who acts next, so there the view is fixed.)
+    """
+
+    name: str
+    value: Callable[..., Any] | None
+    """Compiled `(S, i, T)` -> float; its weights are `T.leaf`. None if there is only `batch`."""
+    weights: Any = ()
+    """A NamedTuple of arrays, put into `T.leaf`; () if there are none."""
+    stage: str = "decision"
+    """The stage at which it may be asked, a name in `game.stages`; where a line of play has none, a decision."""
+    to_go: bool = False
+    """True: the number is the return still to come, added to the leaf's `returns`. False: it replaces the return."""
+    terminal: Terminal = "returns"
+    """What a finished game is worth: asked like any leaf, the return, or (win, draw, loss) by the return's sign."""
+    low: float | None = None
+    high: float | None = None
+    """Bounds of the value, if it has any (Star pruning needs them)."""
+    scratch: tuple[str, ...] = ()
+    """Fields of `weights` that `value` writes to: every `T` gets arrays of its own for them; "tables.bag" is one's field."""
+    batch: Callable[[NDArray[Any], Any], NDArray[np.float64]] | None = None
+    """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
+    slow: bool = False
+    """True where one value takes far more than a microsecond: `value` then ends at once when `T.stop` is set."""
+    dear: bool = False
+    """True where one value takes longer than a look into some 100 kB: searches then remember more of them."""
+    fetch: Callable[..., Any] | None = None
+    """Compiled `(S, i, T)`: starts to load what `value` will read of large tables; called for neighbouring rows first."""
+    room: Path | None = None
+    """Where `value` was written, if not in the game's room; names the cache of searches that use it."""
+
+    def __post_init__(self) -> None:
+        if (self.low is None) != (self.high is None):
+            raise ValueError(f"evaluator {self.name!r}: expected both of low and high or none")
+        if self.value is None and self.batch is None:
+            raise ValueError(f"evaluator {self.name!r}: expected a value, a batch or both, got none")
+
+    @property
+    def compiled(self) -> Callable[..., Any]:
+        """The compiled `value`; raises ValueError if there is only `batch`."""
+        if self.value is None:
+            raise ValueError(f"evaluator {self.name!r}: expected a compiled value, got one for batches only")
+        return self.value
+
+    def own_weights(self) -> Any:
+        """Returns the weights, with scratch that nobody else uses."""
+        weights = self.weights
+        for name in self.scratch:
+            weights = with_own(weights, name)
+        return weights
+
+
+def with_own(fields: Any, path: str) -> Any:
+    """Returns a NamedTuple with a copy of one of its arrays; "tables.bag" is the array `bag` of its NamedTuple `tables`."""
+    name, _, inner = path.partition(".")
+    part = getattr(fields, name)
+    return fields._replace(**{name: with_own(part, inner) if inner else part.copy()})
+
+
+def nothing_to_fetch(S, i, T):
+    """The `fetch` of an evaluator whose tables stay in the cache."""
+
+
+@jit(inline=True)
+def for_player_zero(value, player):
+    """Turns a value for the player who acts into player 0's; at a chance stage it already is."""
+    return -value if player == 1 else value

@@ -1,0 +1,253 @@
+"""A game: its compiled rules bound to names, sizes, texts and pictures."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import leafless, specialise
+from leafwise.envs.core.contract.cells import CellFeatures
+from leafwise.envs.core.contract.evaluator import Evaluator, with_own
+from leafwise.envs.core.contract.grid import GridFeatures
+from leafwise.envs.core.contract.rules import DEFAULTS, Rules
+from leafwise.envs.core.contract.sparse import SparseFeatures
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.state import State
+
+Row = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Game:
+    """One game in one variant. A room's `GAME` holds the defaults; `variant(...)` gives the others.
+
+    What depends on the variant is a function of `options`, a mapping of JSON-able values.
+    """
+
+    name: str
+    """Lower-case name, the room's folder: `leafwise.game(name)`."""
+    title: str
+    """One line for people."""
+    module: str
+    """The room's module, whose attribute GAME this is (pass `__name__`)."""
+    players: int
+    """1 or 2; returns of two-player games are player 0's and zero-sum."""
+    rules: Rules
+    make_tables: Callable[[Mapping[str, Any]], Any]
+    """options -> the NamedTuple `T`, with at least `stop` (uint8 [1]) and `leaf` (weights, () by default)."""
+    width: int
+    """Words in a row; where there is `widths`, what that says of this variant."""
+    max_actions: int
+    max_outcomes: int
+    """Most successors that one chance stage can have."""
+    max_stages: int
+    """Most chance stages in a row between two decisions."""
+    action_names: Callable[[Mapping[str, Any]], tuple[str, ...]]
+    observation_space: Callable[[Mapping[str, Any]], gym.spaces.Box | gym.spaces.Dict]
+    text: Callable[[Row, Any], str]
+    """(row, T) -> one line of text that `parse` reads back."""
+    parse_row: Callable[[str, Any], Row]
+    """(text, T) -> row; raises ValueError in the game's words."""
+    svg: Callable[[Row, Any], str]
+    rgb: Callable[[Row, Any], NDArray[np.uint8]]
+    """(row, T) -> uint8 [height, width, 3]."""
+    outcome_name: Callable[[Row, Row, Any], str] = lambda before, after, T: ""
+    """(row before, row after one chance stage, T) -> what chance did, unique among the stage's outcomes."""
+    observation: type[Any] | None = None
+    """The NamedTuple of arrays that `rules.observe` writes to, its fields the keys of a Dict; None for a Box."""
+    widths: Callable[[Mapping[str, Any]], int] | None = None
+    """options -> words in a row, in games whose variants differ in it."""
+    scratch: tuple[str, ...] = ()
+    """Fields of `T` that compiled code writes to: every caller of `tables` gets its own; "ship.B" is one's field."""
+    board: Callable[[Row, Any], str] | None = None
+    """(row, T) -> several lines for a terminal; None: the one-line text."""
+    search_depth: int = 3
+    """Decisions that a search without a clock looks ahead unless it is told."""
+    search_nodes: int = 0
+    """Decisions that a search without a clock searches at most unless it is told; 0: no limit."""
+    decisions_per_depth: int = 1
+    """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
+    dtype: Any = np.uint64
+    stages: tuple[str, ...] = ("decision",)
+    """Names of the stages, decisions first; chance stages after it."""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Options and their default values."""
+    rule_options: tuple[str, ...] = ()
+    """Options that no network sees: a model of one variant serves another that differs in these alone."""
+    check: Callable[[dict[str, Any]], dict[str, Any]] = dict
+    """Checks and completes a full dict of options; raises ValueError."""
+    scores: Mapping[str, Callable[[Mapping[str, Any]], Evaluator]] = field(default_factory=dict)
+    """Hand-made evaluators: name -> (options -> Evaluator)."""
+    default_score: str = ""
+    rewards: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)
+    """Rewards beside the difference of returns: compiled (S, i, j, k, T) -> float for player 0; None: a name for that.
+
+    Row i is the decision, j the row right after the action, k the next decision or the end.
+    """
+    cells: CellFeatures | None = None
+    """What n-tuple networks see, in games whose board fits one word."""
+    sparse: SparseFeatures | None = None
+    """What networks with a sparse first layer see."""
+    grid: GridFeatures | None = None
+    """What convolutional networks see, in games on a grid."""
+    ais: Mapping[str, Callable[[Game, str, list[str]], Any]] = field(default_factory=dict)
+    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`.
+
+    One that draws has its random numbers in `stream`; see `leafwise.envs.core.play.named`.
+    """
+    searches: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    """Searches of this game alone: name -> (game, what values rows, name, **options) -> object with `name`, `choose(state)`."""
+    candidates: tuple[str, ...] = ()
+    """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
+    symmetries: int = 1
+    """How many symmetries `rules.transform` knows, in this variant."""
+    symmetries_of: Callable[[Mapping[str, Any]], int] | None = None
+    """options -> that number, in games where it depends on them."""
+    return_range: tuple[float, float] = (-1.0, 1.0)
+    ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Gymnasium ids (without namespace and version) -> options."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", self.check({**self.defaults, **self.options}))
+        if self.widths is not None:
+            object.__setattr__(self, "width", self.widths(self.options))
+        if self.symmetries_of is not None:
+            object.__setattr__(self, "symmetries", self.symmetries_of(self.options))
+        own = {
+            name: specialise(function, self.name, {}, self.room, inline=True)
+            for name, function in self.rules.injected().items()
+            if function in DEFAULTS
+        }
+        object.__setattr__(self, "rules", replace(self.rules, **own))
+        for function in self.rules.injected().values():
+            leafless(function)
+
+    def variant(self, **options: Any) -> Game:
+        """Returns this game with other options; raises ValueError for one that it does not have."""
+        for name in options:
+            if name not in self.defaults:
+                known = ", ".join(self.defaults) or "none"
+                raise ValueError(f"{self.name}: expected options among ({known}), got {name!r}")
+        return replace(self, options={**self.options, **options}) if options else self
+
+    @property
+    def reward_names(self) -> tuple[str, ...]:
+        """Names of the rewards; the first is the difference of returns."""
+        return ("returns" if "score" in self.rewards else "score", *self.rewards)
+
+    @property
+    def given_options(self) -> dict[str, Any]:
+        """The options that differ from the defaults."""
+        return {k: v for k, v in self.options.items() if self.defaults[k] != v}
+
+    @cached_property
+    def _shared_tables(self) -> Any:
+        return self.make_tables(self.options)
+
+    def tables(self, evaluator: Evaluator | None = None, candidates: str | None = None) -> Any:
+        """Returns `T` with a stop byte and scratch of its own and the evaluator's weights; big tables are shared.
+
+        `candidates` names the actions that searches consider; raises ValueError for a name that the game does not know.
+        """
+        leaf = evaluator.own_weights() if evaluator is not None else ()
+        T = reduce(with_own, self.scratch, self._shared_tables)
+        T = T._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf)
+        if candidates is None:
+            return T
+        if candidates not in self.candidates:
+            known = ", ".join(self.candidates) or "none"
+            raise ValueError(f"{self.name}: expected candidates among {known}, got {candidates!r}")
+        return T._replace(candidates=self.candidates.index(candidates))
+
+    @cached_property
+    def actions(self) -> tuple[str, ...]:
+        """Names of the action ids."""
+        return self.action_names(self.options)
+
+    def rows(self, n: int) -> NDArray[Any]:
+        """Returns n empty rows, shape [n, width]."""
+        return np.zeros((n, self.width), dtype=self.dtype)
+
+    def score(self, name: str | None = None) -> Evaluator:
+        """Returns the hand-made evaluator `name` (default: the game's own); raises ValueError if unknown."""
+        name = name or self.default_score
+        if name not in self.scores:
+            raise ValueError(f"{self.name}: expected a score among {', '.join(self.scores)}, got {name!r}")
+        return self.scores[name](self.options)
+
+    def action(self, name: str | int) -> int:
+        """Returns the id of an action given by name or id; raises ValueError if there is no such action."""
+        if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
+            if 0 <= name < len(self.actions):
+                return int(name)
+        elif name in self.actions:
+            return self.actions.index(name)
+        some = ", ".join(self.actions[:12]) + (", ..." if len(self.actions) > 12 else "")
+        raise ValueError(f"{self.name}: expected an action among {some}, got {name!r}")
+
+    def start(self) -> State:
+        """Returns the state at the very start (a chance stage in games that begin with a shuffle)."""
+        from leafwise.envs.core.contract.state import State
+
+        rows = self.rows(1)
+        self.rules.initial_state(rows, np.uint64(0), self.tables())
+        return State(self, rows[0])
+
+    def new(self, seed: int) -> State:
+        """Returns a first decision, its chance drawn from `seed`."""
+        from leafwise.envs.core.contract.stream import new_stream
+
+        return self.start().settle(new_stream(seed))
+
+    def parse(self, text: str) -> State:
+        """Returns the state that `text` describes; raises ValueError in the game's words."""
+        from leafwise.envs.core.contract.state import State
+
+        if not isinstance(text, str):
+            raise ValueError(f"{self.name}: expected text, got {type(text).__name__}")
+        try:
+            row = self.parse_row(text, self._shared_tables)
+        except ValueError as problem:
+            raise ValueError(_shortened(str(problem))) from None
+        return State(self, row)
+
+    @property
+    def room(self) -> Path:
+        """The folder (or file) of the game's sources."""
+        source = importlib.import_module(self.module).__file__
+        if source is None:
+            raise ValueError(f"game {self.name!r}: module {self.module!r} has no file")
+        path = Path(source)
+        return path.parent if path.name == "__init__.py" else path
+
+    def __repr__(self) -> str:
+        options = "".join(f", {k}={v!r}" for k, v in self.given_options.items())
+        return f"leafwise.game({self.name!r}{options})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Game) and self.module == other.module and self.options == other.options
+
+    def __hash__(self) -> int:
+        return hash((self.module, repr(sorted(self.options.items()))))
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (self.module, self.given_options)
+
+
+def _shortened(message: str) -> str:
+    """Cuts the middle out of a message that quotes a very long text."""
+    return message if len(message) <= 300 else f"{message[:200]} ... {message[-60:]}"
+
+
+def _rebuild(module: str, options: dict[str, Any]) -> Game:
+    return importlib.import_module(module).GAME.variant(**options)

@@ -1,0 +1,124 @@
+"""The contract of a rules core: what every game's compiled functions take and return.
+
+The functions work on rows of a 2-D array `S` of `game.dtype`, shape [rows, game.width], and on one NamedTuple `T`
+that carries tables, run-time options, weights and the stop byte. Row indices are uint64. They are the fast door: they
+trust their caller, allocate nothing and never raise. The checked door is `leafwise.envs.core.contract.state.State`.
+
+A row holds what the player knows; chance holds the rest. Equal situations are equal rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.stream import mix
+
+CHANCE = -1
+"""What `current_player` answers where chance acts next."""
+TERMINAL = -4
+"""What `current_player` answers where the game is over (OpenSpiel's number)."""
+
+Compiled = Callable[..., Any]
+
+
+def unit_cost(S, i, a, T):
+    """Counts every action as one step of search depth."""
+    return 1
+
+
+def no_chance_outcomes(S, j, P, o, T):
+    """Stands in for a game without chance; never reached."""
+    return 0
+
+
+def no_sample(S, j, R, T):
+    """Stands in for a game without chance; never reached."""
+
+
+def no_stage(S, i, T):
+    """Answers the only stage of a game without chance: decisions."""
+    return 0
+
+
+def no_progress(S, i, T):
+    """Tells no lost game from another."""
+    return 0.0
+
+
+def row_hash(S, i, T):
+    """Hashes every word of a row; equal situations are equal rows."""
+    h = np.uint64(0x243F6A8885A308D3)
+    for w in range(S.shape[1]):
+        h = mix(h ^ np.uint64(S[i, w]))
+    return h
+
+
+def same_row(S, i, k, j, T):
+    """Copies row i to row j: the identity, symmetry 0 of every game."""
+    for w in range(S.shape[1]):
+        S[j, w] = S[i, w]
+
+
+def same_action(a, k, T):
+    """Leaves an action as it is: the identity, symmetry 0 of every game."""
+    return a
+
+
+@jit(inline=True)
+def copy_row(S, i, j):
+    """Copies row i to row j."""
+    for w in range(S.shape[1]):
+        S[j, w] = S[i, w]
+
+
+DEFAULTS = (unit_cost, no_chance_outcomes, no_sample, no_stage, no_progress, row_hash, same_row, same_action)
+"""Plain functions; a `Game` compiles its own copies, so that nothing of a game gets into another's cache."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """One game's compiled functions (all plain Python under NUMBA_DISABLE_JIT=1)."""
+
+    initial_state: Compiled
+    """`(S, i, T)`: writes the start, which may be a chance stage, to row i."""
+    current_player: Compiled
+    """`(S, i, T)` -> 0, 1, CHANCE or TERMINAL."""
+    legal_actions: Compiled
+    """`(S, i, A, T)` -> n: writes the n legal action ids, ascending, to A (int64); at least one at a decision."""
+    apply_action: Compiled
+    """`(S, i, a, j, T)`: copies row i to row j and acts there; never draws; i and j may be the same row."""
+    returns: Compiled
+    """`(S, i, T)` -> float: player 0's undiscounted return so far, defined at every row."""
+    observe: Compiled
+    """`(S, i, O, e, T)`: writes the observation of row i, seen by the player who acts, to O[e]."""
+    chance_outcomes: Compiled = no_chance_outcomes
+    """`(S, j, P, o, T)` -> n: n successors of row j to rows o, o+1, ..., their probabilities to P[o], P[o+1], ...
+
+    One stage: a successor may be CHANCE again. The probabilities are positive and sum to 1. The rows o to
+    o + max_outcomes - 1 are its scratch: those after the n successors hold nothing.
+    """
+    sample_outcome: Compiled = no_sample
+    """`(S, j, R, T)`: draws one stage in place from stream R, without enumerating."""
+    stage: Compiled = no_stage
+    """`(S, i, T)` -> index into `game.stages`; 0 at decisions, and at a terminal row the stage it ended in."""
+    action_cost: Compiled = unit_cost
+    """`(S, i, a, T)` -> 0 or 1: what the action counts in search depth."""
+    candidates: Compiled | None = None
+    """`(S, i, A, T)` -> n: the actions that a search considers, as `T.candidates` says, in A; None: always all legal ones."""
+    progress: Compiled = no_progress
+    """`(S, i, T)` -> how far a finished game got that was not won, 0 to 1: learners may give credit for it while wins are rare."""
+    key: Compiled = row_hash
+    """`(S, i, T)` -> uint64 hash of everything the future depends on."""
+    transform: Compiled = same_row
+    """`(S, i, k, j, T)`: writes row i under symmetry k (0: identity) to row j."""
+    transform_action: Compiled = same_action
+    """`(a, k, T)` -> the action that matches `a` after symmetry k."""
+
+    def injected(self) -> dict[str, Compiled]:
+        """Returns the functions by name, for `specialise`."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}

@@ -1,0 +1,196 @@
+"""The checked door to a game's rules: immutable positions for people, tests and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+
+FIRST, SECOND = np.uint64(0), np.uint64(1)
+
+
+class State:
+    """A position: a game and one row of it. Never changes; every step returns a new one.
+
+    `str(state)` is text that `game.parse` reads back; `repr(state)` evaluates to the state.
+    """
+
+    def __init__(self, game: Game, row: NDArray[Any]) -> None:
+        self.game = game
+        self.row: NDArray[Any] = np.array(row, dtype=game.dtype)
+        if self.row.shape != (game.width,):
+            raise ValueError(f"{game.name}: expected a row of {game.width} words, got shape {np.shape(row)}")
+        self.row.flags.writeable = False
+
+    def _rows(self, extra: int = 0) -> NDArray[Any]:
+        rows = self.game.rows(1 + extra)
+        rows[0] = self.row
+        return rows
+
+    @cached_property
+    def current_player(self) -> int:
+        """0, 1, CHANCE (-1) or TERMINAL (-4)."""
+        return int(self.game.rules.current_player(self._rows(), FIRST, self.game._shared_tables))
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether chance acts next."""
+        return self.current_player == CHANCE
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the game is over."""
+        return self.current_player == TERMINAL
+
+    @property
+    def stage(self) -> str:
+        """The name of the stage, one of `game.stages`."""
+        return self.game.stages[int(self.game.rules.stage(self._rows(), FIRST, self.game._shared_tables))]
+
+    @property
+    def returns(self) -> float:
+        """Player 0's undiscounted return so far."""
+        return float(self.game.rules.returns(self._rows(), FIRST, self.game._shared_tables))
+
+    @cached_property
+    def legal_actions(self) -> tuple[int, ...]:
+        """Ids of the legal actions, ascending; empty where nobody decides."""
+        if self.is_chance or self.is_terminal:
+            return ()
+        buffer = np.zeros(self.game.max_actions, dtype=np.int64)
+        n = self.game.rules.legal_actions(self._rows(), FIRST, buffer, self.game._shared_tables)
+        return tuple(int(a) for a in buffer[:n])
+
+    @property
+    def legal_names(self) -> tuple[str, ...]:
+        """Names of the legal actions."""
+        return tuple(self.game.actions[a] for a in self.legal_actions)
+
+    def play(self, action: str | int) -> State:
+        """Returns the state after an action, given by name or id; chance may act next.
+
+        Raises ValueError if the action is not legal here.
+        """
+        a = self.game.action(action)
+        if a not in self.legal_actions:
+            name = self.game.actions[a]
+            if self.is_terminal:
+                raise ValueError(f"{self.game.name}: {name!r} is not legal, the game is over")
+            if self.is_chance:
+                raise ValueError(f"{self.game.name}: {name!r} is not legal, chance acts next ({self.stage})")
+            legal = self.legal_names
+            expected = ", ".join(legal[:20]) + (f" and {len(legal) - 20} more" if len(legal) > 20 else "")
+            raise ValueError(f"{self.game.name}: expected a legal action ({expected}), got {name!r}")
+        rows = self._rows(1)
+        self.game.rules.apply_action(rows, FIRST, a, SECOND, self.game._shared_tables)
+        return State(self.game, rows[1])
+
+    def outcomes(self) -> list[tuple[float, State]]:
+        """Returns the successors of a chance stage with their probabilities; raises ValueError elsewhere."""
+        if not self.is_chance:
+            raise ValueError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
+        rows = self._rows(self.game.max_outcomes)
+        P = np.zeros(1 + self.game.max_outcomes)
+        n = int(self.game.rules.chance_outcomes(rows, FIRST, P, SECOND, self.game._shared_tables))
+        return [(float(P[o]), State(self.game, rows[o])) for o in range(1, n + 1)]
+
+    def sample(self, stream: NDArray[np.uint64]) -> State:
+        """Returns the state after one chance stage drawn from `stream`, which moves on; raises ValueError elsewhere."""
+        if not self.is_chance:
+            raise ValueError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
+        rows = self._rows()
+        self.game.rules.sample_outcome(rows, FIRST, stream, self.game._shared_tables)
+        return State(self.game, rows[0])
+
+    def settle(self, stream: NDArray[np.uint64]) -> State:
+        """Returns the next decision (or end), every chance stage before it drawn from `stream`."""
+        state = self
+        while state.is_chance:
+            state = state.sample(stream)
+        return state
+
+    def transformed(self, symmetry: int) -> State:
+        """Returns the state under one of the game's symmetries; 0 is the identity."""
+        if not 0 <= symmetry < self.game.symmetries:
+            raise ValueError(
+                f"{self.game.name}: expected a symmetry in 0..{self.game.symmetries - 1}, got {symmetry!r}"
+            )
+        rows = self._rows(1)
+        self.game.rules.transform(rows, FIRST, symmetry, SECOND, self.game._shared_tables)
+        return State(self.game, rows[1])
+
+    def value(self, evaluator: Any) -> float:
+        """Returns what an evaluator says of this very row (for the player who acts; at chance, player 0)."""
+        T = self.game.tables(evaluator)
+        if evaluator.value is None:
+            return float(evaluator.batch(self._rows(), T)[0])
+        return float(evaluator.value(self._rows(), FIRST, T))
+
+    def svg(self) -> str:
+        """Returns a picture as SVG text."""
+        return self.game.svg(self.row, self.game._shared_tables)
+
+    def rgb(self) -> NDArray[np.uint8]:
+        """Returns a picture as uint8 [height, width, 3]."""
+        return self.game.rgb(self.row, self.game._shared_tables)
+
+    def board(self) -> str:
+        """Returns several lines of text for a terminal."""
+        draw = self.game.board or self.game.text
+        return draw(self.row, self.game._shared_tables)
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def __str__(self) -> str:
+        return self.game.text(self.row, self.game._shared_tables)
+
+    def __repr__(self) -> str:
+        return f"{self.game!r}.parse({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, State) and self.game == other.game and bool(np.array_equal(self.row, other.row))
+
+    def __hash__(self) -> int:
+        return hash((self.game.name, self.row.tobytes()))
+
+    def __reduce__(self) -> Any:
+        return State, (self.game, np.array(self.row))
+
+
+class Deal:
+    """Explicit outcomes in place of chance: for tests that list a stack, and for baselines that may see it.
+
+    For each stage named, the outcomes in order of use, as `game.outcome_name` spells them:
+    `Deal(draw=["3", "1", "2"])`.
+    """
+
+    def __init__(self, **outcomes: Sequence[str]) -> None:
+        self.outcomes = {stage: tuple(names) for stage, names in outcomes.items()}
+        self._used = dict.fromkeys(outcomes, 0)
+
+    def resolve(self, state: State) -> State:
+        """Returns the state after one chance stage as listed; raises ValueError if the list does not fit."""
+        stage = state.stage
+        k = self._used.get(stage, 0)
+        if k >= len(self.outcomes.get(stage, ())):
+            raise ValueError(f"deal: expected an outcome for stage {stage!r} number {k + 1}, got none")
+        wanted = self.outcomes[stage][k]
+        name = state.game.outcome_name
+        possible = {name(state.row, after.row, state.game._shared_tables): after for _, after in state.outcomes()}
+        if wanted not in possible:
+            raise ValueError(f"deal: expected one of ({', '.join(possible)}) at stage {stage!r}, got {wanted!r}")
+        self._used[stage] = k + 1
+        return possible[wanted]
+
+    def settle(self, state: State) -> State:
+        """Returns the next decision (or end), every chance stage before it as listed."""
+        while state.is_chance:
+            state = self.resolve(state)
+        return state

@@ -1,0 +1,52 @@
+"""Random numbers for every game: a splitmix64 stream held as (key, counter) in an array of two uint64.
+
+One integer code serves the single environment, the batch, training and plain Python, so that a seed means the same
+everywhere and for ever. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import jit
+
+u64 = np.uint64
+
+GOLDEN = u64(0x9E3779B97F4A7C15)
+MIX_A = u64(0xBF58476D1CE4E5B9)
+MIX_B = u64(0x94D049BB133111EB)
+S11, S27, S30, S31 = u64(11), u64(27), u64(30), u64(31)
+ONE = u64(1)
+
+
+def new_stream(key: int) -> NDArray[np.uint64]:
+    """Returns a stream of its own for `key` (an integer of 64 bits), at counter 0; shape [2], uint64."""
+    return np.array([key, 0], dtype=np.uint64)
+
+
+@jit(inline=True)
+def mix(x):
+    """Scrambles 64 bits: the finaliser of splitmix64, a bijection."""
+    x = (x ^ (x >> S30)) * MIX_A
+    x = (x ^ (x >> S27)) * MIX_B
+    return x ^ (x >> S31)
+
+
+@jit(inline=True)
+def next_u64(R):
+    """Returns 64 random bits and moves stream `R` on by one."""
+    R[1] += ONE
+    return mix(R[0] + R[1] * GOLDEN)
+
+
+@jit(inline=True)
+def uniform(R):
+    """Returns a random float in [0, 1), a multiple of 2**-53."""
+    return np.float64(next_u64(R) >> S11) * (1.0 / 9007199254740992.0)
+
+
+@jit(inline=True)
+def below(R, n):
+    """Returns a random uint64 in 0..n-1; off uniform by less than n * 2**-53."""
+    return u64(np.float64(n) * uniform(R))

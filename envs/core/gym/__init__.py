@@ -1,0 +1,1 @@
+"""Any game as an environment of Gymnasium or PettingZoo, alone or in batches."""

@@ -1,0 +1,131 @@
+"""A game as a PettingZoo environment, where agents act in turn; needs the extra `multiagent`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.utils import seeding
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.stream import new_stream, u64
+from leafwise.envs.core.gym.env import RENDER_MODES, check_render_mode
+from leafwise.envs.core.gym.observation import at, new_observations, reader
+from leafwise.envs.core.gym.stepper import ILLEGAL, new_key, one_of
+
+
+class GameAECEnv(AECEnv):
+    """Every player is an agent, `player_0` and (in a game for two) `player_1`; the next agent is who acts in the game.
+
+    An observation is a dict: `observation`, the game's for the player who acts, and `action_mask`, int8 [A]: 1 for each
+    legal action, and all ones for an agent that does not act. Rewards are differences of returns. An illegal action
+    loses ("lose"), does nothing ("noop") or raises ValueError ("raise"); `infos[agent]["illegal"]` says so.
+    """
+
+    def __init__(self, game: Game, *, render_mode: str | None = None, illegal: str = "lose") -> None:
+        super().__init__()
+        self.game = game
+        self.render_mode = check_render_mode(game, render_mode)
+        self.illegal: str = one_of("illegal", illegal, ILLEGAL, game)
+        self.metadata = {
+            "name": f"leafwise_{game.name}_v0",
+            "render_modes": list(RENDER_MODES),
+            "render_fps": 4,
+            "is_parallelizable": False,
+        }
+        self.possible_agents = [f"player_{player}" for player in range(game.players)]
+        self.agents: list[str] = []
+        space = gym.spaces.Dict(
+            {
+                "observation": game.observation_space(game.options),
+                "action_mask": gym.spaces.Box(0, 1, (len(game.actions),), np.int8),
+            }
+        )
+        self.observation_spaces = dict.fromkeys(self.possible_agents, space)
+        self.action_spaces = {agent: gym.spaces.Discrete(len(game.actions)) for agent in self.possible_agents}
+        self._tables = game.tables()
+        self._random: np.random.Generator | None = None
+
+    def observation_space(self, agent: str) -> gym.spaces.Space[Any]:
+        """Returns the space of an agent's observations."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> gym.spaces.Space[Any]:
+        """Returns the space of an agent's actions."""
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        """Starts a game; the same seed starts the same game as in `GameEnv`, without a seed its stream goes on."""
+        if seed is not None or self._random is None:
+            self._random, _ = seeding.np_random(seed)
+            self._stream = new_stream(int(new_key(self._random)))
+        self.position = self.game.start().settle(self._stream)
+        self.agents = self.possible_agents[:]
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self._select()
+
+    def _select(self) -> None:
+        """Gives the turn to the player who acts; at the end all are done."""
+        if self.position.is_terminal:
+            self.terminations = dict.fromkeys(self.agents, True)
+        else:
+            self.agent_selection = self.possible_agents[self.position.current_player]
+
+    def observe(self, agent: str) -> dict[str, NDArray[Any]]:
+        """Returns what an agent sees and may do."""
+        seen = new_observations(self.game, 1)
+        self.game.rules.observe(self.position.row[None].copy(), u64(0), seen, 0, self._tables)
+        mask = np.ones(len(self.game.actions), dtype=np.int8)
+        if self.agent_selection == agent and not self.terminations.get(agent, True):
+            mask[:] = 0
+            mask[list(self.position.legal_actions)] = 1
+        return {"observation": reader(at(seen, 0))(), "action_mask": mask}
+
+    def step(self, action: int | None) -> None:
+        """Takes the action of `agent_selection` (None once it is done); raises ValueError for what is no action."""
+        agent = self.agent_selection
+        if self.terminations[agent]:
+            self._was_dead_step(action)
+            return
+        a = self.game.action(action)  # type: ignore[arg-type]
+        self._clear_rewards()
+        self._cumulative_rewards[agent] = 0.0
+        self.infos = {agent: {} for agent in self.agents}
+        if a in self.position.legal_actions:
+            before = self.position.returns
+            self.position = self.position.play(a).settle(self._stream)
+            self._reward(self.position.returns - before)
+            self._select()
+        else:
+            self._illegal(agent, a)
+        self._accumulate_rewards()
+
+    def _reward(self, gain: float) -> None:
+        for player, agent in enumerate(self.possible_agents):
+            self.rewards[agent] = -gain if player else gain
+
+    def _illegal(self, agent: str, a: int) -> None:
+        if self.illegal == "raise":
+            self.position.play(a)  # says what is legal
+        what = "nothing happens" if self.illegal == "noop" else "the game is lost"
+        self.infos[agent]["illegal"] = f"{self.game.name}: {self.game.actions[a]!r} is not legal here, {what}"
+        if self.illegal == "lose":
+            worst = self.game.return_range[self.position.current_player]
+            self._reward(worst - self.position.returns)
+            self.terminations = dict.fromkeys(self.agents, True)
+
+    def render(self) -> Any:
+        """Returns the position as text or picture, as `render_mode` says."""
+        if self.render_mode is None:
+            return None
+        return self.position.board() if self.render_mode == "ansi" else self.position.rgb()
+
+    def close(self) -> None:
+        """Holds nothing open (PettingZoo asks for the method where there is `render`)."""

@@ -1,0 +1,136 @@
+"""The single environment: any game as a `gymnasium.Env`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from operator import index
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.gym.batch import SOME_DONE, SOME_ILLEGAL, WAIT
+from leafwise.envs.core.gym.observation import Observation, at, reader
+from leafwise.envs.core.gym.stepper import Stepper, as_game, new_key
+
+RENDER_MODES = ("ansi", "rgb_array")
+
+
+def check_render_mode(game: Game, render_mode: str | None) -> str | None:
+    """Returns a render mode; raises ValueError if there is none such."""
+    if render_mode is not None and render_mode not in RENDER_MODES:
+        raise ValueError(f"{game.name}: expected render_mode among {', '.join(RENDER_MODES)}, got {render_mode!r}")
+    return render_mode
+
+
+class GameEnv(gym.Env[Observation, int]):
+    """One game as an environment; in a game for two, against a built-in opponent.
+
+    Observations are what the game's room says; actions are ids, named by `game.actions`. `info["action_mask"]` is
+    int8 [A], 1 for each legal action and all ones at the end. An episode ends when the game does; it is never truncated.
+
+    Args:
+        game: A name, or a `Game`; further keywords are options of the game.
+        render_mode: None, "ansi" (text) or "rgb_array" (uint8 [height, width, 3]).
+        reward: None (difference of returns, from the agent's side; also called "score", or "returns" in a game whose
+            rewards have a "score" of their own) or one of `game.rewards`.
+        illegal: What an illegal action does: "lose" (the episode ends with the least return; default for two players),
+            "noop" (nothing, reward 0; default for one) or "raise" (ValueError). `info["illegal"]` says so in words.
+        opponent: "random", "greedy" or "greedy:NAME" with a hand-made score of the game; or one of `game.ais`, such as
+            "solver", "solver:level=easy", "minimax" or "dfs". Those are no compiled code: with them every step, of a
+            batch too, is Python around the compiled rules.
+        seat: "first", "second" or "random", drawn anew for each episode.
+
+    `reset(seed=...)` draws the key of one random stream; `reset()` goes on with it. Raises ValueError for wrong input.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}  # noqa: RUF012
+
+    def __init__(
+        self,
+        game: str | Game,
+        *,
+        render_mode: str | None = None,
+        reward: str | None = None,
+        illegal: str | None = None,
+        opponent: str = "greedy",
+        seat: str = "first",
+        **options: Any,
+    ) -> None:
+        self.game = as_game(game, options)
+        self.render_mode = check_render_mode(self.game, render_mode)
+        self._stepper = Stepper(
+            self.game, 1, reward=reward, illegal=illegal, opponent=opponent, seat=seat, autoreset=WAIT
+        )
+        self._keyed = False
+        self.observation_space = self.game.observation_space(self.game.options)  # type: ignore[assignment]
+        self.action_space = gym.spaces.Discrete(len(self.game.actions))  # type: ignore[assignment]
+        self._bind()
+
+    def _bind(self) -> None:
+        """Keeps what every step needs at hand."""
+        buffers = self._stepper.buffers
+        self._action, self._reward = buffers.action, buffers.reward
+        self._see, self._mask = reader(at(buffers.obs, 0)), buffers.mask[0]
+        self._arguments = self._stepper.arguments
+        self._compiled_step = self._stepper.compiled.step
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
+        """Starts an episode and returns the first observation and info."""
+        super().reset(seed=seed)
+        self._stepper.start({0: new_key(self.np_random)} if seed is not None or not self._keyed else {})
+        self._keyed = True
+        return self._see(), {"action_mask": self._mask.copy()}
+
+    def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        """Takes an action id; returns observation, reward, terminated, False and info.
+
+        Raises ValueError if it is no action id, if the episode is over, and for an illegal action under "raise".
+        """
+        try:
+            self._action[0] = index(action)
+        except (TypeError, OverflowError):
+            raise ValueError(f"{self.game.name}: expected an action id, got {action!r}") from None
+        summary = self._compiled_step(*self._arguments)
+        info: dict[str, Any] = {"action_mask": self._mask.copy()}
+        if summary:
+            if summary < 0:
+                self._stepper.refuse(0)
+            if summary & SOME_ILLEGAL:
+                info["illegal"] = self._stepper.sentence(0)
+        return self._see(), self._reward.item(), summary & SOME_DONE != 0, False, info
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """Returns which actions are legal, bool [A] (the name that sb3-contrib looks for); all True at the end."""
+        return self._mask.astype(np.bool_)
+
+    @property
+    def state(self) -> State:
+        """The position, by the checked door."""
+        return self._stepper.state(0)
+
+    def get_state(self) -> dict[str, NDArray[Any]]:
+        """Returns row, stream, seat and whether the episode is over, each with a leading axis of 1."""
+        return self._stepper.get_state()
+
+    def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Goes on from what `get_state` returned; raises ValueError if it is not of this game."""
+        self._stepper.set_state(state)
+        self._keyed = True
+
+    def render(self) -> Any:
+        """Returns the position as text or picture, as `render_mode` says."""
+        return self._stepper.frame(0, self.render_mode)
+
+    def __getstate__(self) -> dict[str, Any]:
+        bound = ("_action", "_reward", "_see", "_mask", "_arguments", "_compiled_step")
+        return {name: value for name, value in self.__dict__.items() if name not in bound}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._bind()

@@ -1,0 +1,1 @@
+"""One drawing, two pictures: SVG text and RGB arrays."""

@@ -1,0 +1,124 @@
+"""Exact solvers: what they answer, the same for every room, and the player made of one."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import below, new_stream, uniform
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The exact answer to a position, for the player to move; partial if the solver was stopped."""
+
+    value: float | None
+    """1 win, 0 draw, -1 loss, between them in games of chance; None where stopped before it was known."""
+    score: int | None
+    """How soon, in the room's convention; None in games that define none, or where stopped before it was known."""
+    best_actions: tuple[str, ...] = ()
+    """Every action that keeps the value (and the score, where there is one), by id; with "none" asked, just one."""
+    action_values: Mapping[str, float] = field(default_factory=dict)
+    """Action -> what it is worth, in the unit of `value`."""
+    action_scores: dict[str, int] | None = None
+    """Action -> its score, where the game defines one."""
+    line: tuple[str, ...] = ()
+    """Best play from here to the end, or to where chance acts."""
+    nodes: int = 0
+    """Positions visited."""
+    depth: int = 0
+    """Plies of `line`."""
+    seconds: float = 0.0
+    bounds: tuple[float, float] = (-1, 1)
+    """Lowest and highest score (or value) that is still possible."""
+    complete: bool = True
+    """False where stopped before everything that was asked for was known."""
+
+
+QUESTIONS = ("all", "best", "none", "move")
+"""What a solver may be asked of each action; "move" asks for one best action, without the line that follows it."""
+
+
+def check_question(game: Game, state: State, actions: str) -> None:
+    """Raises ValueError for an unknown `actions`, or a state of another game."""
+    if state.game != game:
+        raise ValueError(f"solver of {game!r}: expected a position of this game, got {state!r}")
+    if actions not in QUESTIONS:
+        raise ValueError(f"expected actions among {', '.join(QUESTIONS)}, got {actions!r}")
+
+
+class Solver(Protocol):
+    """An exact solver with memory of its own: one position at a time, many after one another."""
+
+    game: Game
+    stop: NDArray[np.uint8]
+    """Set `stop[0] = 1`, from another thread, to end the search within some thousand nodes."""
+
+    def solve(self, state: State, actions: str = "all") -> Solution:
+        """Solves a position; `actions` says what is asked of each action: "all" values, the "best" only, or "none".
+
+        "move" asks for the first action of the line, and spares the rest of it.
+
+        Raises ValueError for a position of another game or an unknown `actions`.
+        """
+
+    def known(self) -> dict[str, Any]:
+        """Returns what the search under way knows: `bounds` and `nodes`. Safe to call from another thread."""
+
+
+def exact_solver(game: Game, table_mb: float = 64) -> Solver:
+    """Returns the exact solver of a game's room, with its compiled code loaded and a table of at most `table_mb`.
+
+    Raises ValueError for a game that has none, or a table that is too small.
+    """
+    if not (game.room / "solver.py").exists():
+        raise ValueError(f"expected a game with an exact solver, got {game.name!r}")
+    solver: Solver = importlib.import_module(f"{game.module}.solver").Solver(game, table_mb)
+    return solver
+
+
+LEVELS = {"easy": 0.4, "medium": 0.15, "hard": 0.0}
+"""Share of its moves that an easier solver draws at random."""
+
+
+class SolverPlayer:
+    """Plays a best action, the first of them on the solver's line, or with a certain share any legal one."""
+
+    def __init__(
+        self, game: Game, level: str = "hard", seed: int = 0, table_mb: float = 64, name: str = "solver"
+    ) -> None:
+        if level not in LEVELS:
+            raise ValueError(f"solver: expected level among {', '.join(LEVELS)}, got {level!r}")
+        self.name = name
+        self.solver = exact_solver(game, table_mb)
+        self.blunder = LEVELS[level]
+        self.stream = new_stream(seed)
+
+    def choose(self, state: State) -> int:
+        """Returns the id of a legal action at a decision."""
+        if uniform(self.stream) < self.blunder:
+            return state.legal_actions[int(below(self.stream, len(state.legal_actions)))]
+        return self.solver.game.action(self.solver.solve(state, "move").line[0])
+
+
+def solver_player(game: Game, name: str, words: list[str]) -> SolverPlayer:
+    """Returns the player `solver`, or `solver:level=easy`; raises ValueError for other words."""
+    options = dict(word.partition("=")[::2] for word in words)
+    if set(options) - {"level"} or len(words) > 1:
+        raise ValueError(f"expected at most level={'|'.join(LEVELS)}, got {','.join(words)!r}")
+    return SolverPlayer(game, options.get("level", "hard"), name=name)
+
+
+class FunctionPlayer:
+    """Plays what a function chooses."""
+
+    def __init__(self, name: str, choose: Callable[[State], int]) -> None:
+        self.name = name
+        self.choose = choose

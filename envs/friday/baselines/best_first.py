@@ -1,0 +1,342 @@
+"""The search of the public Fridai engine (jgwest): greedy best-first with max back-up over everything that is generated.
+
+It plays on one deal of the hidden cards: a row has three more words, the keys of its stack, its hazard stack and the aging pile.
+Card number n from the end of a pile is what the key and n say, so every line of play meets the same order; a reshuffle on the way
+draws a new key. The queue knows only the static score. Nothing is known of positions met twice.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.rules import copy_row
+from leafwise.envs.core.contract.stream import mix, next_u64, u64
+from leafwise.envs.friday.candidates import few
+from leafwise.envs.friday.cards import KINDS
+from leafwise.envs.friday.chance import open_outcomes, pick, resolve
+from leafwise.envs.friday.endings import clear_table, end_turn
+from leafwise.envs.friday.layout import (
+    DEAL_AGING,
+    DEAL_CARD,
+    DEAL_HAZARD,
+    DEAL_PIRATE,
+    FIGHT,
+    LEFT,
+    LOST,
+    M5,
+    ONE,
+    POINTS_AT,
+    REMOVE,
+    TARGET,
+    WIDTH,
+    WON,
+    ZERO,
+    get,
+    life,
+    mode,
+    phase,
+)
+from leafwise.envs.friday.piles import copies_in, count_of, digest, one_card
+from leafwise.envs.friday.rules import apply_action
+from leafwise.envs.friday.scores import LIFE_WEIGHT, life_left, mean_rating
+from leafwise.envs.friday.tables import COST, RATING, fact
+
+STACK_KEY, HAZARD_KEY, AGING_KEY = WIDTH, WIDTH + 1, WIDTH + 2
+ROW_WORDS = WIDTH + 3
+GOLDEN = u64(0x9E3779B97F4A7C15)
+S11 = u64(11)
+
+WON_SCORE = np.int64(2**31 - 1)
+NO_SCORE = np.int64(-(2**62))
+MEANS, LOWEST_MEAN = 11264, 5120
+BUCKETS = 23 * MEANS
+"""One bucket of the queue for every score that a live position can have: its life and its deck's mean rating."""
+KEPT = 17
+"""Most cards that a removal decision looks at."""
+RESERVE = 4096
+"""Rows that must be free before a position inside the tree is expanded: more than it can have children."""
+LEVELS = 4
+
+COUNT, POPPED, FULL, QUEUED = 0, 1, 2, 3
+"""What `Tree.counts` holds: nodes, positions taken from the queue, whether rows ran out, positions in the queue."""
+
+
+class Tree(NamedTuple):
+    """All nodes in the order they were generated, the root first, and the queue: a stack for each score."""
+
+    S: NDArray[np.uint64]
+    """[n + LEVELS, ROW_WORDS]: the positions; the last rows are scratch."""
+    parent: NDArray[np.int32]
+    score: NDArray[np.int64]
+    """Static score; after `back_up` the best score below."""
+    path: NDArray[np.int64]
+    """The actions that lead from the root to its children, the last lowest, 8 bits each, or the set of cards removed."""
+    below: NDArray[np.int32]
+    """The next node in the same stack of the queue, or -1."""
+    heads: NDArray[np.int32]
+    """[BUCKETS]: the top of each stack, or -1."""
+    marks: NDArray[np.uint64]
+    """[3, 4096]: which stacks hold anything, then which words of that, then which words of those."""
+    A: NDArray[np.int64]
+    """[LEVELS, actions]"""
+    kept: NDArray[np.uint64]
+    """[KEPT]: kinds of the cards that a removal decision looks at, worst first."""
+    counts: NDArray[np.int64]
+    stream: NDArray[np.uint64]
+    """[2]: from which reshuffles draw their keys."""
+
+
+@jit(inline=True)
+def place(key, n):
+    """Returns which of n cards the key of a pile says is next."""
+    return u64(np.float64(n) * (np.float64(mix(key + u64(n) * GOLDEN) >> S11) * (1.0 / 9007199254740992.0)))
+
+
+@jit
+def deal(S, j, before, R, T):
+    """Lets the deal decide every chance stage at row j; `before` is the phase that the keys belong to."""
+    if phase(S, j) != before:
+        S[j, HAZARD_KEY] = next_u64(R)
+    while mode(S, j) <= DEAL_CARD:
+        here = mode(S, j)
+        word = open_outcomes(S, j, T)
+        key = S[j, STACK_KEY]
+        if here == DEAL_HAZARD:
+            key = S[j, HAZARD_KEY]
+        elif here == DEAL_AGING:
+            key = S[j, AGING_KEY]
+        pirates = here == DEAL_PIRATE
+        n = np.int64(count_bits(word)) if pirates else count_of(digest(word, T))
+        resolve(S, j, pick(word, place(key, n), pirates, T), T)
+        if here == DEAL_AGING:
+            S[j, STACK_KEY] = next_u64(R)
+
+
+@jit(inline=True)
+def highest_bit(word):
+    """Returns the number of the highest bit that is set."""
+    n = 0
+    for step in (32, 16, 8, 4, 2, 1):
+        if word >> u64(step):
+            word >>= u64(step)
+            n += step
+    return n
+
+
+@jit(inline=True)
+def push(B, node, bucket):
+    """Puts a node on its stack."""
+    B.below[node] = B.heads[bucket]
+    B.heads[bucket] = node
+    B.counts[QUEUED] += 1
+    for level in range(3):
+        word, bit = bucket >> 6, ONE << u64(bucket & 63)
+        if B.marks[level, word] & bit:
+            return
+        B.marks[level, word] |= bit
+        bucket = word
+
+
+@jit(inline=True)
+def pop(B):
+    """Takes a node with the highest score."""
+    word = highest_bit(B.marks[2, 0])
+    word = word * 64 + highest_bit(B.marks[1, word])
+    bucket = word * 64 + highest_bit(B.marks[0, word])
+    node = B.heads[bucket]
+    B.heads[bucket] = B.below[node]
+    B.counts[QUEUED] -= 1
+    if B.heads[bucket] < 0:
+        for level in range(3):
+            word = bucket >> 6
+            B.marks[level, word] &= ~(ONE << u64(bucket & 63))
+            if B.marks[level, word]:
+                break
+            bucket = word
+    return np.int64(node)
+
+
+@jit
+def add_node(B, node, parent, path, T):
+    """Scores the position in row `node`, which has been dealt to its next decision, and queues it unless it is over."""
+    S, i = B.S, u64(node)
+    B.parent[node] = parent
+    B.path[node] = path
+    B.counts[COUNT] = node + 1
+    here = mode(S, i)
+    if here == WON:
+        B.score[node] = WON_SCORE
+        return
+    mean = mean_rating(S, i, T)
+    B.score[node] = LIFE_WEIGHT * life_left(S, i) + mean
+    if here != LOST:
+        push(B, node, np.int64(life(S, i)) * MEANS + mean + LOWEST_MEAN)
+
+
+@jit
+def expand(B, node, T):
+    """Generates the children of a decision; an ability and its targets are one step."""
+    S = B.S
+    scratch = u64(S.shape[0] - LEVELS)
+    n0, n1, n2 = few(S, u64(node), B.A[0], T), 0, 0
+    k0, k1, k2 = 0, 0, 0
+    path0 = path1 = np.int64(0)
+    level = 0
+    before = phase(S, u64(node))
+    while True:
+        if level == 0:
+            if k0 == n0:
+                return
+            row, a, path = u64(node), B.A[0, k0], np.int64(0)
+            k0 += 1
+        elif level == 1:
+            if k1 == n1:
+                level = 0
+                continue
+            row, a, path = scratch, B.A[1, k1], path0
+            k1 += 1
+        else:
+            if k2 == n2:
+                level = 1
+                continue
+            row, a, path = scratch + ONE, B.A[2, k2], path1
+            k2 += 1
+        child = B.counts[COUNT]
+        j = u64(child)
+        apply_action(S, row, a, j, T)
+        path = (path << 8) | a
+        if mode(S, j) == TARGET:  # which card is a part of the same step
+            copy_row(S, j, scratch + u64(level))
+            if level == 0:
+                n1, k1, path0 = few(S, scratch, B.A[1], T), 0, path
+            else:
+                n2, k2, path1 = few(S, scratch + ONE, B.A[2], T), 0, path
+            level += 1
+        else:
+            deal(S, j, before, B.stream, T)
+            add_node(B, child, node, path, T)
+
+
+@jit
+def keep_worst(B, node, T):
+    """Lists the table's cards that fit into the removal points, walking up from the worst; returns how many."""
+    S, i = B.S, u64(node)
+    points = np.int64(get(S[i, FIGHT], POINTS_AT, M5))
+    n = 0
+    for rating in range(-8, 9):
+        for k in range(KINDS):
+            kind = u64(k)
+            if fact(kind, RATING, T) == rating:
+                for _ in range(np.int64(copies_in(S[i, LEFT], kind, T))):
+                    if fact(kind, COST, T) <= points and n < KEPT:
+                        points -= fact(kind, COST, T)
+                        B.kept[n] = kind
+                        n += 1
+    return n
+
+
+@jit
+def remove_set(B, node, chosen, n, T):
+    """Generates the child in which a set of the kept cards (bits of `chosen`) is removed."""
+    S = B.S
+    child = B.counts[COUNT]
+    j = u64(child)
+    copy_row(S, u64(node), j)
+    for k in range(n):
+        if (chosen >> k) & 1:
+            S[j, LEFT] -= one_card(B.kept[k], T)
+    clear_table(S, j)
+    end_turn(S, j)
+    deal(S, j, phase(S, u64(node)), B.stream, T)
+    add_node(B, child, node, chosen, T)
+
+
+@jit
+def expand_removal(B, node, T):
+    """Generates a removal decision: at the root every set of the kept cards, below it the one with the least rating.
+
+    Of sets with the same cards by kind one is generated. The empty set counts, so below the root the set is that of all kept cards
+    rated 0 or less.
+    """
+    n = keep_worst(B, node, T)
+    if node != 0:
+        chosen = np.int64(0)
+        for k in range(n):
+            if fact(B.kept[k], RATING, T) <= 0:
+                chosen |= np.int64(1) << k
+        remove_set(B, node, chosen, n, T)
+        return
+    for subset in range((1 << n) - 1, -1, -1):
+        doubled = False
+        for k in range(1, n):
+            if B.kept[k] == B.kept[k - 1] and (subset >> k) & 1 and not (subset >> (k - 1)) & 1:
+                doubled = True
+        if not doubled:
+            remove_set(B, node, np.int64(subset), n, T)
+
+
+@jit
+def grow(B, budget, T):
+    """Takes positions from the queue and expands them until the budget is spent, or nothing is left, or rows run out."""
+    if B.counts[COUNT] == 1:
+        if mode(B.S, ZERO) == REMOVE:
+            expand_removal(B, 0, T)
+        else:
+            expand(B, 0, T)
+    B.counts[FULL] = 0
+    while B.counts[POPPED] <= budget and B.counts[QUEUED] > 0:
+        if B.counts[COUNT] + RESERVE + LEVELS > B.S.shape[0]:
+            B.counts[FULL] = 1
+            return
+        if B.counts[POPPED] & 1023 == 0 and T.stop[0]:
+            return
+        node = pop(B)
+        B.counts[POPPED] += 1
+        first = B.counts[COUNT]
+        if mode(B.S, u64(node)) == REMOVE:
+            expand_removal(B, node, T)
+        else:
+            expand(B, node, T)
+        if B.counts[COUNT] > first:
+            B.score[node] = NO_SCORE
+
+
+@jit
+def back_up(B):
+    """Gives every inner node the highest score of its children; children come after their parents."""
+    for node in range(B.counts[COUNT] - 1, 0, -1):
+        parent = B.parent[node]
+        if parent > 0 and B.score[node] > B.score[parent]:
+            B.score[parent] = B.score[node]
+
+
+def make_tree(rows: int) -> Tree:
+    """Returns an empty tree with room for so many nodes; memory is taken as it is filled."""
+    return Tree(
+        S=np.empty((rows + LEVELS, ROW_WORDS), dtype=np.uint64),
+        parent=np.empty(rows, dtype=np.int32),
+        score=np.empty(rows, dtype=np.int64),
+        path=np.empty(rows, dtype=np.int64),
+        below=np.empty(rows, dtype=np.int32),
+        heads=np.full(BUCKETS, -1, dtype=np.int32),
+        marks=np.zeros((3, 4096), dtype=np.uint64),
+        A=np.zeros((LEVELS, 135), dtype=np.int64),
+        kept=np.zeros(KEPT, dtype=np.uint64),
+        counts=np.zeros(4, dtype=np.int64),
+        stream=np.zeros(2, dtype=np.uint64),
+    )
+
+
+def larger(tree: Tree) -> Tree:
+    """Returns the tree with room for twice as many nodes."""
+    n = len(tree.parent)
+    bigger = make_tree(2 * n)
+    for name in ("S", "parent", "score", "path", "below"):
+        getattr(bigger, name)[:n] = getattr(tree, name)[:n]
+    kept: dict[str, Any] = {name: getattr(tree, name) for name in ("heads", "marks", "A", "kept", "counts", "stream")}
+    return bigger._replace(**kept)

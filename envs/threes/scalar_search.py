@@ -1,0 +1,152 @@
+"""A hand-written expectimax for Threes alone: the yardstick that `leafwise.search.bench` holds the engine against.
+
+The same tree, rules (the default variant) and leaves as the engine's depth-first search, but everything that generality
+costs is gone: recursion over plain integers, tables frozen into the machine code, a board that stays transposed after a
+vertical slide, no rows, no stages, no options. Nobody plays with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.compile.jit import jit, specialise
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.threes.baselines import slide
+from leafwise.envs.threes.row import DECK as DECK_BIT
+from leafwise.envs.threes.row import (
+    FULL_DECK,
+    LINE,
+    NIBBLES,
+    ONE,
+    S16,
+    S32,
+    S48,
+    SEVEN,
+    THREE,
+    ZERO,
+    has_12288,
+    highest_rank,
+    lanes_that_moved,
+    occupied,
+    transpose,
+)
+from leafwise.envs.threes.scores import count_bits
+
+u64 = np.uint64
+S12 = u64(12)
+NINE_BITS = u64(511)
+BONUS = 1.0 / 21.0
+
+
+@jit(inline=True)
+def can_slide(b, lines):
+    return lines[b & LINE] | lines[(b >> S16) & LINE] | lines[(b >> S32) & LINE] | lines[b >> S48]
+
+
+def leaf(b):
+    """Values a board with the line tables VALUE and TWICE; a lost board is worth LOST if LOSES."""
+    t = transpose(b)
+    if LOSES and occupied(b) == NIBBLES and not (can_slide(b, WAYS) | can_slide(t, WAYS)):
+        return 0.0
+    v = VALUE
+    total = np.float64(v[b & LINE] + v[(b >> S16) & LINE] + v[(b >> S32) & LINE] + v[b >> S48]) + np.float64(
+        v[t & LINE] + v[(t >> S16) & LINE] + v[(t >> S32) & LINE] + v[t >> S48]
+    )
+    if TWICE_BONUS == 0.0:
+        return total
+    return total + TWICE_BONUS * np.float64(count_bits(slide(b, TWICE) | transpose(slide(t, TWICE))))
+
+
+def entered(b, deck, depth, N):
+    """Returns the value of a board in which a tile has just entered, `depth` slides deep; N[0] counts leaves."""
+    t = transpose(b)
+    if depth == 0 or has_12288(b):
+        N[0] += 1
+        return leaf(b)
+    up, down, left, right = slide(t, LOW), slide(t, HIGH), slide(b, LOW), slide(b, HIGH)
+    if up == t and down == t and left == b and right == b:
+        N[0] += 1
+        return leaf(b)
+    highest = highest_rank(b)
+    mean, size = 0.0, 0.0
+    for card in range(1, 5):
+        low, high, weight, rest = u64(card), u64(card), 0.0, deck
+        if card < 4:
+            weight = np.float64((deck >> (THREE * (low - ONE))) & SEVEN)
+            rest = deck - (ONE << (THREE * (low - ONE)))
+            rest = FULL_DECK if rest == ZERO else rest
+            size += weight
+        elif highest >= SEVEN:
+            high = highest - THREE
+            mean *= (1.0 - BONUS) / size
+            size, weight = 1.0, BONUS
+        if weight == 0.0:
+            continue
+        best = -np.inf
+        for a in range(4):
+            before, after, first = t, up, S12
+            if a == 1:
+                after, first = down, ZERO
+            elif a == 2:
+                before, after = b, left
+            elif a == 3:
+                before, after, first = b, right, ZERO
+            if before == after:
+                continue
+            lanes = lanes_that_moved(before, after)
+            total, n = 0.0, 0
+            for tile in range(low, high + ONE):
+                for lane in range(4):
+                    if (lanes >> u64(lane)) & ONE:
+                        board = after | (u64(tile) << (first + S16 * u64(lane)))
+                        n += 1
+                        if depth == 1:
+                            total += leaf(board)
+                        else:
+                            total += entered(board, rest, depth - 1, N)
+            if depth == 1:
+                N[0] += n
+            best = max(best, total / n)
+        mean += weight * best
+    return mean / size
+
+
+class ScalarSearch:
+    """Searches Threes (the default variant) with one of the hand-made scores that are sums of line tables."""
+
+    def __init__(self, game: Game, evaluator: Evaluator) -> None:
+        """Compiles; raises ValueError for another variant or evaluator."""
+        if game.name != "threes" or game.given_options:
+            raise ValueError(f"scalar search: expected leafwise.game('threes'), got {game!r}")
+        if evaluator.name not in ("openness", "rows", "rows_cli"):
+            raise ValueError(f"scalar search: expected openness, rows or rows_cli, got {evaluator.name!r}")
+        T: Any = game.tables(evaluator)
+        frozen: dict[str, Any] = {
+            "LOW": T.slide_low,
+            "HIGH": T.slide_high,
+            "WAYS": T.ways,
+            "VALUE": T.leaf.value,
+            "TWICE": T.leaf.twice,
+            "TWICE_BONUS": T.leaf.twice_bonus,
+            "LOSES": evaluator.terminal != "evaluate",
+        }
+        frozen["leaf"] = specialise(leaf, evaluator.name, frozen, game.room, inline=True)
+        self._run: Callable[..., float] = specialise(entered, evaluator.name, frozen, game.room, cache=False)
+        self._T, self._leaves = T, np.zeros(1, dtype=np.int64)
+
+    def __call__(self, state: State, depth: int) -> tuple[dict[int, float], int]:
+        """Returns the value of every legal action at a decision, and the number of leaves."""
+        self._leaves[0] = 0
+        values = {}
+        for a in state.legal_actions:
+            outcomes = state.play(a).outcomes()
+            values[a] = sum(
+                p * float(self._run(after.row[0], (after.row[1] >> DECK_BIT) & NINE_BITS, depth - 1, self._leaves))
+                for p, after in outcomes
+            )
+        return values, int(self._leaves[0])

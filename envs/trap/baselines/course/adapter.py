@@ -1,0 +1,114 @@
+"""A player of ours with the interface of the course's programs."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from leafwise.envs import registry
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.trap.baselines.course.grid import Cell, map_of
+from leafwise.envs.trap.tables import DIRECTIONS, MAX_SIZE, MIN_SIZE, MOST_TURNS
+
+PLAYER = "search:learned,candidates=near+traps,rare=0.25"
+"""The search that plays by default, but for its time."""
+LEAST_SHARE = 0.1
+"""Of its time that a turn's throw has at least, where a busy machine has kept the move waiting."""
+MARKS = {0: ".", -1: "#", 1: "1", 2: "2"}
+
+
+class PlayerAI:
+    """Plays Trap where the course's programs play: `getMove(grid)`, then `getTrap(grid)`, each a cell (row, column).
+
+    The board may be any object with `getMap()` or `map`: N x N cells, 0 free, -1 trap, 1 and 2 the players. Everything is
+    loaded and compiled here, so that the clock holds from the first call on. The course's harness lets a player who has
+    trapped himself play on; so that is what is searched (`self_trap="deferred"`).
+
+    Args:
+        player: A player by name, as everywhere (default: the best search of ours against the clock).
+        seconds: Time of a turn, move and throw together: half of it for the move, for the throw what is left. A player given by
+            name has what its name says for each.
+        size: Cells on a side.
+        self_trap: What happens to a player who traps himself, "deferred" or "immediate".
+
+    Raises ValueError for a player, size or rule that there is not.
+    """
+
+    def __init__(
+        self, player: str | None = None, *, seconds: float = 1.0, size: int = 7, self_trap: str = "deferred"
+    ) -> None:
+        self.game: Game = registry.game("trap", size=size, self_trap=self_trap, max_turns=MOST_TURNS)
+        if not seconds > 0:
+            raise ValueError(f"trap: expected seconds above 0, got {seconds!r}")
+        self.player = registry.player(player or f"{PLAYER},seconds={seconds / 2}", self.game)
+        self.search: Any = getattr(self.player, "search", None) if player is None else None
+        self.seconds, self.spent = seconds, seconds / 2
+        self.pos: Cell | None = None
+        self.player_num: int | None = None
+        start = self.game.start()
+        self.player.choose(start)  # loads the compiled code
+        self.player.choose(start.play(start.legal_actions[0]))
+
+    def setPosition(self, new_pos: Cell) -> None:  # noqa: N802
+        """Notes where the harness says we are; the board is believed first."""
+        self.pos = new_pos
+
+    def getPosition(self) -> Cell | None:  # noqa: N802
+        """Returns the position last set."""
+        return self.pos
+
+    def setPlayerNum(self, num: int) -> None:  # noqa: N802
+        """Sets which player we are, 1 or 2."""
+        self.player_num = num
+
+    def getPlayerNum(self) -> int | None:  # noqa: N802
+        """Returns which player we are."""
+        return self.player_num
+
+    def getMove(self, grid: Any) -> Cell:  # noqa: N802
+        """Returns the cell to move to; where we are if there is none."""
+        started = time.perf_counter()
+        state = self.state(grid, "")
+        row, column = self.place(grid)
+        if state.is_terminal:
+            return row, column
+        if self.search is not None:
+            self.search.seconds = self.seconds / 2
+        down, right = DIRECTIONS[self.game.actions[self.player.choose(state)]]
+        self.spent = time.perf_counter() - started
+        return row + down, column + right
+
+    def getTrap(self, grid: Any) -> Cell:  # noqa: N802
+        """Returns the cell to throw at; some cell without a player, free if there is one, if the move has already won."""
+        state = self.state(grid, " throw")
+        if state.is_terminal:
+            row, column = max(zip(*(map_of(grid) <= 0).nonzero(), strict=True), key=lambda cell: map_of(grid)[cell])
+            return int(row), int(column)
+        if self.search is not None:
+            self.search.seconds = max(LEAST_SHARE * self.seconds, self.seconds - self.spent)
+            self.spent = self.seconds / 2  # of a throw asked without its move
+        row, column = self.game.actions[self.player.choose(state)].split(",")
+        return int(row), int(column)
+
+    def number(self, grid: Any) -> int:
+        """Returns which player we are: as set, or by the position set; raises ValueError if neither is."""
+        if self.player_num is not None:
+            return int(self.player_num)
+        if self.pos is not None:
+            return int(map_of(grid)[tuple(self.pos)])
+        raise ValueError("trap: expected setPlayerNum(1 or 2) before the first call, got none")
+
+    def place(self, grid: Any) -> Cell:
+        """Returns where we are on the board."""
+        row, column = (map_of(grid) == self.number(grid)).nonzero()
+        return int(row[0]), int(column[0])
+
+    def state(self, grid: Any, phase: str) -> State:
+        """Returns the position on the board; raises ValueError for one that is none."""
+        cells = map_of(grid)
+        if len(cells) != self.game.options["size"]:
+            expected = f"size={len(cells)}" if MIN_SIZE <= len(cells) <= MAX_SIZE else "another board"
+            raise ValueError(f"trap: expected a board of size {self.game.options['size']}, got {expected}")
+        rows = "/".join("".join(MARKS.get(cell, str(cell)) for cell in line) for line in cells.tolist())
+        return self.game.parse(f"{rows} turn={self.number(grid) - 1}{phase}")

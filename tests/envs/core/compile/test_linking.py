@@ -1,0 +1,63 @@
+"""Compiled functions that jump to each other: loaded in later processes, called from Python too, blind to the leaf."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leafwise.envs.core.compile.jit import DISABLED
+
+MODULE = """
+from typing import NamedTuple
+import numpy as np
+from leafwise.envs.core.compile.jit import jit
+
+class Tables(NamedTuple):
+    weight: float
+    leaf: object
+
+@jit(bare=True)
+def inner(S, T):
+    S[0] += 1.0
+    return S[0] * T.weight
+
+@jit(inline=True)
+def between(S, T):
+    return inner(S, T) + 1.0
+
+@jit
+def outer(S, T):
+    return between(S, T) * T.leaf[0]
+"""
+PLAY = """
+import numpy as np
+import rules
+T = rules.Tables(2.0, (10.0,))
+bare = T._replace(leaf=())
+print(rules.outer(np.zeros(1), T), rules.between(np.zeros(1), T), rules.inner(np.zeros(1), bare), len(rules.inner.overloads))
+for name in ("outer", "between", "inner"):
+    print(name, sum(getattr(rules, name)._cache_hits.values()), sum(getattr(rules, name)._cache_misses.values()))
+"""
+
+
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+def test_callers_are_loaded_with_what_they_jump_to(tmp_path: Path) -> None:
+    (tmp_path / "rules.py").write_text(MODULE)
+
+    def run() -> list[str]:
+        environment = {**os.environ, "LEAFWISE_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
+        done = subprocess.run([sys.executable, "-c", PLAY], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.splitlines()
+
+    answer = "30.0 3.0 2.0 1"
+    # between is compiled for its caller, and once more where Python calls it; inner once, without the leaf, for all
+    assert run() == [answer, "outer 0 1", "between 0 2", "inner 0 1"]
+    # for its caller between is a part of outer's machine code
+    assert run() == [answer, "outer 1 0", "between 1 0", "inner 1 0"]
+    # what a caller jumps to is compiled again where its file is gone
+    for file in (tmp_path / "cache").rglob("*inner*"):
+        file.unlink()
+    assert run() == [answer, "outer 1 0", "between 1 0", "inner 0 1"]

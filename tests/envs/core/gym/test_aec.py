@@ -1,0 +1,118 @@
+"""The PettingZoo view."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from pettingzoo.test import api_test, seed_test
+
+import leafwise
+from games import dice
+from leafwise.envs.core.gym.env import GameEnv
+
+
+def play(env: Any, seed: int) -> list[tuple[str, int]]:
+    """Plays random legal actions to the end; returns who did what."""
+    random, story = np.random.default_rng(seed), []
+    env.reset(seed=seed)
+    for agent in env.agent_iter():
+        obs, _, terminated, _, _ = env.last()
+        action = None if terminated else int(random.choice(np.flatnonzero(obs["action_mask"])))
+        if action is not None:
+            story.append((agent, action))
+        env.step(action)
+    return story
+
+
+@pytest.mark.parametrize("game", ["threes", dice.GAME], ids=["threes", "dice"])
+def test_pettingzoos_own_tests_pass(game: Any) -> None:
+    with warnings.catch_warnings():
+        # its message for every environment whose observations are dicts with a mask
+        warnings.filterwarnings("ignore", message="Observation space for each agent probably should be")
+        warnings.filterwarnings("ignore", message="Observation is not a NumPy array")
+        api_test(leafwise.envs.aec(game), num_cycles=200)
+        seed_test(lambda: leafwise.envs.aec(game), num_cycles=100)
+
+
+def test_agents_act_in_the_games_turn_and_share_out_the_return() -> None:
+    env = leafwise.envs.aec(dice.GAME)
+    env.reset(seed=3)
+    random, total, twice, before = np.random.default_rng(0), dict.fromkeys(env.possible_agents, 0.0), False, ""
+    while not env.position.is_terminal:
+        agent = env.agent_selection
+        assert agent == f"player_{env.position.current_player}"
+        mask = env.observe(agent)["action_mask"]
+        assert tuple(np.flatnonzero(mask)) == env.position.legal_actions
+        other = next(name for name in env.agents if name != agent)
+        assert env.observe(other)["action_mask"].all()
+        env.step(int(random.choice(np.flatnonzero(mask))))
+        for name in total:
+            total[name] += env.rewards[name]
+        twice, before = twice or agent == before, agent
+    assert twice
+    assert total == {"player_0": env.position.returns, "player_1": -env.position.returns}
+    assert all(env.terminations.values())
+    assert env.observe("player_0")["action_mask"].all()
+
+
+def test_a_seed_starts_the_game_of_the_single_environment() -> None:
+    env, single = leafwise.envs.aec("threes"), GameEnv("threes")
+    env.reset(seed=8)
+    obs, _ = single.reset(seed=8)
+    seen = env.observe("player_0")
+    assert (seen["observation"] == obs).all()
+    for k in range(20):
+        action = single.state.legal_actions[k % len(single.state.legal_actions)]
+        env.step(action)
+        obs, reward, _, _, info = single.step(action)
+        seen = env.observe("player_0")
+        assert (seen["observation"] == obs).all()
+        assert (seen["action_mask"] == info["action_mask"]).all()
+        assert env.rewards["player_0"] == reward
+
+
+def test_a_seed_tells_the_future_and_no_seed_goes_on() -> None:
+    env = leafwise.envs.aec(dice.GAME)
+    assert play(env, 1) == play(env, 1)
+    env = leafwise.envs.aec("threes")
+    starts = []
+    for seed in (1, None, 1, None):
+        env.reset(seed=seed)
+        starts.append(env.position)
+    assert starts[:2] == starts[2:]
+    assert starts[0] != starts[1]
+
+
+@pytest.mark.parametrize(("illegal", "reward"), [("lose", -1.0), ("noop", 0.0)])
+def test_illegal_actions(illegal: str, reward: float) -> None:
+    env = leafwise.envs.aec(dice.GAME, illegal=illegal)
+    env.reset(seed=0)
+    env.step(dice.HOLD)
+    assert env.rewards == {"player_0": reward, "player_1": -reward}
+    assert env.infos["player_0"]["illegal"].startswith("dice: 'hold' is not legal here, ")
+    assert list(env.terminations.values()) == [illegal == "lose"] * 2
+    if illegal == "noop":
+        env.step(dice.LEFT)
+        assert not any(env.infos.values())
+
+
+def test_illegal_actions_raise() -> None:
+    env = leafwise.envs.aec(dice.GAME, illegal="raise")
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"^dice: expected a legal action \(left, right, wild\), got 'hold'$"):
+        env.step(dice.HOLD)
+    with pytest.raises(ValueError, match=r"^dice: expected an action among left, right, hold, wild, got 9$"):
+        env.step(9)
+
+
+def test_pictures_and_wrong_keywords() -> None:
+    env = leafwise.envs.aec("threes", render_mode="ansi", hint="exact")
+    env.reset(seed=0)
+    assert env.render() == env.position.board()
+    with pytest.raises(ValueError, match=r"^threes: expected render_mode among ansi, rgb_array, got 'human'$"):
+        leafwise.envs.aec("threes", render_mode="human")
+    with pytest.raises(ValueError, match=r"^threes: expected illegal among lose, noop, raise, got 'ignore'$"):
+        leafwise.envs.aec("threes", illegal="ignore")

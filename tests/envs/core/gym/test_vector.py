@@ -1,0 +1,228 @@
+"""The batch environment: equal to single ones, in gymnasium's own forms."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
+
+import leafwise
+from games import dice
+from leafwise.envs.core.gym.bench import bench_envs
+from leafwise.envs.core.gym.env import GameEnv
+from leafwise.envs.core.gym.vector import GameVectorEnv
+
+THREES = leafwise.game("threes")
+
+
+def assert_same(mine: Any, theirs: Any, where: str = "") -> None:
+    """Asserts that two nested results are equal to the type and the byte."""
+    assert type(mine) is type(theirs), where
+    if isinstance(mine, dict):
+        assert set(mine) == set(theirs), where
+        for key in mine:
+            assert_same(mine[key], theirs[key], f"{where}/{key}")
+    elif isinstance(mine, np.ndarray):
+        assert mine.dtype == theirs.dtype, where
+        assert mine.shape == theirs.shape, where
+        if mine.dtype == object:
+            for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+                assert_same(a, b, f"{where}/{i}")
+        else:
+            assert (mine == theirs).all(), where
+    elif isinstance(mine, tuple):
+        for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+            assert_same(a, b, f"{where}/{i}")
+    else:
+        assert mine == theirs, where
+
+
+@pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP], ids=lambda mode: mode.value)
+@pytest.mark.parametrize(
+    ("game", "keywords"),
+    [
+        (THREES, {}),
+        (THREES, {"illegal": "lose", "reward": "merges"}),
+        (dice.GAME, {"seat": "random"}),
+        (dice.GAME, {"illegal": "noop", "opponent": "random", "seat": "second"}),
+    ],
+    ids=["threes", "threes-lose", "dice", "dice-noop"],
+)
+def test_a_batch_equals_single_environments(mode: AutoresetMode, game: leafwise.Game, keywords: dict[str, Any]) -> None:
+    n, random = 5, np.random.default_rng(0)
+    batch = GameVectorEnv(n, game, autoreset_mode=mode, **keywords)
+    singles = SyncVectorEnv([partial(GameEnv, game, **keywords)] * n, autoreset_mode=mode)
+    assert batch.metadata == singles.metadata
+    assert batch.action_space == singles.action_space
+    assert batch.observation_space == singles.observation_space
+    mine = batch.reset(seed=11)
+    assert_same(mine, singles.reset(seed=11))
+    masks, ends = mine[1]["action_mask"], np.zeros(n)
+    while ends.min() < 3:
+        # mostly legal, for long episodes; sometimes not, for illegal ones
+        weights = masks if random.random() < 0.9 else np.ones_like(masks)
+        actions = (random.random(masks.shape) * weights).argmax(axis=1)
+        told = batch.step(actions)
+        assert_same(told, singles.step(actions))
+        masks = told[4]["action_mask"]
+        ends += told[2]
+    assert_same(batch.reset(), singles.reset())  # without a seed the streams go on
+    assert_same(batch.reset(seed=[4, None, 4, 1, None]), singles.reset(seed=[4, None, 4, 1, None]))
+
+
+def test_the_id_makes_a_batch() -> None:
+    batch = gym.make_vec("leafwise/Threes-v0", num_envs=3, hint="exact", render_mode="ansi")
+    assert isinstance(batch, GameVectorEnv)
+    assert batch.game == leafwise.game("threes", hint="exact")
+    assert batch.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    batch.reset(seed=0)
+    frames = batch.render()
+    assert frames == tuple(batch.state(e).board() for e in range(3))
+    batch.close()
+
+
+def test_the_id_makes_a_batch_in_next_step_mode_by_name() -> None:
+    batch = gym.make_vec("leafwise/Threes-v0", num_envs=2, autoreset_mode="NextStep")
+    assert batch.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+
+
+def test_spawned_workers_play_the_same_games() -> None:
+    make: list[Callable[[], gym.Env[Any, Any]]] = [partial(GameEnv, "threes")] * 2
+    workers = AsyncVectorEnv(make, context="spawn", autoreset_mode=AutoresetMode.SAME_STEP)
+    try:
+        batch = GameVectorEnv(2, "threes")
+        assert_same(batch.reset(seed=3), workers.reset(seed=3))
+        for action in (0, 1, 2, 3) * 5:
+            actions = np.full(2, action)
+            assert_same(batch.step(actions), workers.step(actions))
+    finally:
+        workers.close()
+
+
+def test_returned_arrays_never_share_memory() -> None:
+    batch = GameVectorEnv(8, "threes", illegal="lose")
+    obs, info = batch.reset(seed=0)
+    arrays, ended = [obs, *info.values(), batch.action_masks(), *batch.get_state().values()], False
+    for _ in range(6):
+        obs, reward, terminated, truncated, info = batch.step(np.zeros(8, dtype=np.int64))
+        ended = ended or bool(terminated.any())
+        arrays += [obs, reward, terminated, truncated, batch.action_masks()]
+        arrays += [value for value in info.values() if isinstance(value, np.ndarray)]
+        arrays += [value for value in info.get("final_info", {}).values() if isinstance(value, np.ndarray)]
+        arrays += [value for value in info.get("final_obs", ()) if value is not None]
+    assert ended
+    assert not any(
+        np.shares_memory(a, b) for a, b in itertools.combinations(arrays, 2) if object not in (a.dtype, b.dtype)
+    )
+
+
+@pytest.mark.parametrize("autoreset_mode", ["SameStep", "NextStep"])
+def test_masks_are_never_all_zero(autoreset_mode: str) -> None:
+    batch = GameVectorEnv(16, "threes", autoreset_mode=autoreset_mode)
+    _, info = batch.reset(seed=0)
+    random, ends = np.random.default_rng(0), 0
+    for _ in range(300):
+        assert info["action_mask"].any(axis=1).all()
+        assert (batch.action_masks() == info["action_mask"]).all()
+        actions = (random.random((16, 4)) * info["action_mask"]).argmax(axis=1)
+        _, _, terminated, _, info = batch.step(actions)
+        ends += int(terminated.sum())
+        if autoreset_mode == "NextStep":
+            assert info["action_mask"][terminated].all()
+    assert ends > 10
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda batch: pickle.loads(pickle.dumps(batch))], ids=["deepcopy", "pickle"]
+)
+def test_copies_go_on_alike(copied: Any) -> None:
+    batch = GameVectorEnv(4, dice.GAME, seat="random", autoreset_mode="NextStep")
+    batch.reset(seed=5)
+    batch.step(batch.action_masks().argmax(axis=1))
+    twin = copied(batch)
+    for _ in range(60):
+        actions = batch.action_masks().argmax(axis=1)
+        assert_same(batch.step(actions), twin.step(actions))
+    assert_same(batch.reset(), twin.reset())
+
+
+def test_get_state_and_set_state_go_on_alike() -> None:
+    batch, other = GameVectorEnv(4, "threes"), GameVectorEnv(4, "threes")
+    batch.reset(seed=5)
+    batch.step(np.array([0, 1, 2, 3]))
+    other.set_state(batch.get_state())
+    for action in (0, 1, 2, 3) * 5:
+        assert_same(batch.step(np.full(4, action)), other.step(np.full(4, action)))
+    assert_same(batch.reset(), other.reset())
+
+
+def test_raise_changes_nothing() -> None:
+    batch = GameVectorEnv(3, dice.GAME, illegal="raise")
+    batch.reset(seed=0)
+    before = batch.get_state()
+    with pytest.raises(
+        ValueError, match=r"^dice: expected a legal action \(left, right, wild\) in environment 1, got 'hold'$"
+    ):
+        batch.step(np.array([dice.LEFT, dice.HOLD, dice.LEFT]))
+    assert_same(batch.get_state(), before)
+
+
+@pytest.mark.parametrize(
+    ("actions", "message"),
+    [
+        ([0, 1, 4], "threes: expected an action in 0..3 in environment 2, got 4"),
+        ([0, -1, 0], "threes: expected an action in 0..3 in environment 1, got -1"),
+        ([0, 1], r"threes: expected 3 action ids, got an array int64 \(2,\)"),
+        ([0.0, 1.0, 2.0], r"threes: expected 3 action ids, got an array float64 \(3,\)"),
+        (1, r"threes: expected 3 action ids, got an array int64 \(\)"),
+    ],
+)
+def test_what_are_no_actions_is_refused(actions: Any, message: str) -> None:
+    batch = GameVectorEnv(3, "threes")
+    batch.reset(seed=0)
+    before = batch.get_state()
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        batch.step(actions)
+    assert_same(batch.get_state(), before)
+
+
+def test_step_before_reset_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^threes: expected reset\(\) before step\(\) in environment 0"):
+        GameVectorEnv(2, "threes").step([0, 0])
+
+
+@pytest.mark.parametrize(
+    ("keywords", "message"),
+    [
+        ({"num_envs": 0}, "threes: expected num_envs as a number of at least 1, got 0"),
+        ({"num_envs": "8"}, "threes: expected num_envs as a number of at least 1, got '8'"),
+        ({"autoreset_mode": "Disabled"}, "threes: expected autoreset_mode among SameStep, NextStep, got 'Disabled'"),
+        ({"render_mode": "human"}, "threes: expected render_mode among ansi, rgb_array, got 'human'"),
+        ({"reward": "fun"}, "threes: expected reward among score, merges, survival, got 'fun'"),
+    ],
+)
+def test_wrong_keywords_get_one_line(keywords: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        GameVectorEnv(**{"num_envs": 2, "game": "threes", **keywords})
+
+
+def test_wrong_resets_get_one_line() -> None:
+    batch = GameVectorEnv(2, "threes")
+    with pytest.raises(ValueError, match=r"^threes: expected 2 seeds, got 3$"):
+        batch.reset(seed=[1, 2, 3])
+    with pytest.raises(ValueError, match=r"^threes: expected no reset_mask"):
+        batch.reset(options={"reset_mask": np.array([True, False])})
+
+
+def test_bench_names_its_rates() -> None:
+    rates = bench_envs(THREES, seconds=0.05)
+    assert set(rates) == {"single", "batch_1", "batch_64", "batch_1024"}
+    assert rates["batch_1024"] > 2 * rates["batch_1"] > 0

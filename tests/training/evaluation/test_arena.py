@@ -1,0 +1,64 @@
+"""Evaluation: paired seeds, both seats, intervals, processes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import leafwise
+from games import dice
+from leafwise.training.evaluation.arena import evaluate
+
+
+def test_the_result_does_not_depend_on_the_number_of_processes() -> None:
+    game = leafwise.game("threes")
+    alone = evaluate(game, "random", 25, 900_000)
+    together = evaluate(game, "random", 25, 900_000, processes=2)
+    assert np.array_equal(alone.scores, together.scores)
+    assert np.array_equal(alone.best_cells, together.best_cells)
+    assert alone.moves == together.moves
+
+
+def test_the_same_seed_gives_the_same_start_to_every_player() -> None:
+    game = leafwise.game("threes")
+    scores = [evaluate(game, name, 4, 900_000).scores for name in ("greedy", "search:openness,depth=1", "random")]
+    assert np.array_equal(scores[0], scores[1])
+    assert not np.array_equal(scores[0], scores[2])
+
+
+def test_both_seats_are_played_with_each_seed() -> None:
+    played = evaluate(dice.GAME, "random", 40, 900_000, opponent="random")
+    assert (len(played.scores), len(played.by_seed)) == (40, 20)
+    assert set(played.scores) <= {-1.0, 0.0, 1.0}
+    strong = evaluate(dice.GAME, "greedy", 60, 900_000, opponent="random")
+    weak = evaluate(dice.GAME, "random", 60, 900_000, opponent="greedy")
+    assert strong.mean > 0 > weak.mean
+    assert strong.elo()[0] > 0
+
+
+def test_progress_counts_games() -> None:
+    told: list[int] = []
+    evaluate(leafwise.game("threes"), "random", 23, 900_000, progress=told.append)
+    assert told == [5, 10, 15, 20, 23]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "expected"),
+    [
+        ("random", {"games": 0}, "at least 1 game"),
+        ("random", {"processes": 0}, "1 process"),
+        ("random", {"first_seed": -1}, "first seed of 0"),
+        ("random", {"opponent": "random"}, "no opponent"),
+        ("nobody", {}, "expected a player"),
+    ],
+)
+def test_wrong_arguments_are_refused(name: str, options: dict[str, object], expected: str) -> None:
+    with pytest.raises(ValueError, match=expected):
+        evaluate(leafwise.game("threes"), name, **{"games": 2, **options})  # type: ignore[arg-type]
+
+
+def test_a_game_for_two_needs_an_opponent_and_pairs() -> None:
+    with pytest.raises(ValueError, match="an opponent"):
+        evaluate(dice.GAME, "random", 2)
+    with pytest.raises(ValueError, match="even number"):
+        evaluate(dice.GAME, "random", 3, opponent="random")

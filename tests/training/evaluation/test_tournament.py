@@ -1,0 +1,264 @@
+"""Round robins: openings, both seats, faulty players, files that are gone on with."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import leafwise
+from games import dice, faulty
+from leafwise.search.players import RandomPlayer
+from leafwise.training.evaluation.arena import arena, evaluate
+from leafwise.training.evaluation.elo import elo_difference
+from leafwise.training.evaluation.match_workers import Job, Table
+from leafwise.training.evaluation.tournament import Tournament, openings, plan
+
+TRILOBITE = leafwise.game("trilobite")
+
+
+def test_openings_differ_and_leave_something_to_play() -> None:
+    found = openings(leafwise.game("trilobite", board="7x6", k=4), 60, 6, 5)
+    assert len(set(found)) == 60
+    assert not any(state.is_terminal for state in found)
+    assert {str(state).count(".") for state in found} == {36}
+    assert openings(leafwise.game("trilobite", board="7x6", k=4), 10, 6, 5) == found[:10]
+
+
+def test_openings_repeat_where_there_are_no_more() -> None:
+    found = openings(TRILOBITE, 12, 1, 5)
+    assert Counter(map(str, found[:3])) == {".../.../x..": 1, ".../.../.x.": 1, ".../.../..x": 1}
+    assert len(found) == 12
+    assert openings(TRILOBITE, 3, 0, 5) == [TRILOBITE.start()] * 3
+    with pytest.raises(ValueError, match="expected openings that leave something to play, got 9 plies"):
+        openings(TRILOBITE, 1, 9, 5)
+
+
+def test_openings_of_games_of_chance_have_their_own_chance() -> None:
+    game = leafwise.game("threes")
+    assert len(set(openings(game, 8, 0, 5))) == 8
+
+
+def test_every_pair_plays_every_opening_from_both_seats() -> None:
+    tournament = plan(TRILOBITE, ["a", "b", "c"], 8, openings=3, plies=3)
+    jobs = list(tournament.jobs())
+    assert len(jobs) == tournament.total == 24
+    by_round: dict[tuple[int, frozenset[str]], list[Job]] = {}
+    for job in jobs:
+        by_round.setdefault((job.number, frozenset(job.names)), []).append(job)
+    assert len(by_round) == 12
+    for (number, _), (one, other) in by_round.items():
+        assert one.names == other.names[::-1]
+        assert one.opening == other.opening == tournament.positions[number % 3]
+        assert one.chance == other.chance
+        assert one.seeds == other.seeds[::-1]  # a player draws alike in either seat
+        assert len({one.chance, *one.seeds}) == 3
+
+
+def make_last(game: leafwise.Game, seed: int) -> object:
+    return faulty.GAME.ais["last"](game, "last", [])
+
+
+def make_random(game: leafwise.Game, seed: int) -> RandomPlayer:
+    return RandomPlayer(seed)
+
+
+def test_figures_add_up_and_do_not_depend_on_the_processes() -> None:
+    makers = {"last": make_last, "random": make_random, "greedy": _greedy}
+    alone = arena(TRILOBITE, makers, 6, processes=1)  # type: ignore[arg-type]
+    together = arena(TRILOBITE, makers, 6, processes=2)  # type: ignore[arg-type]
+    assert {key: p.result for key, p in alone.played.items()} == {key: p.result for key, p in together.played.items()}
+    figures = alone.figures()
+    assert [line["games"] for line in figures["standings"]] == [12, 12, 12]
+    assert sum(line["mean"] for line in figures["standings"]) == pytest.approx(0)
+    assert sum(line["wins"] - line["losses"] for line in figures["standings"]) == 0
+    assert sum(line["elo"] for line in figures["standings"]) == pytest.approx(0)
+    assert all(line["wins"] + line["draws"] + line["losses"] == 12 for line in figures["standings"])
+    assert all(line["seconds_per_move"] > 0 for line in figures["standings"])
+    assert figures["faults"] == []
+    pair = figures["pairs"][0]
+    points = [alone.points(p, pair["player"]) for p in alone.of(pair["player"], pair["opponent"])]
+    assert pair["mean"] == pytest.approx(2 * np.mean(points) - 1)
+
+
+def _greedy(game: leafwise.Game, seed: int) -> object:
+    return leafwise.player("greedy", game, seed)
+
+
+def test_two_players_get_the_elo_of_their_share() -> None:
+    tournament = Tournament(TRILOBITE, ("a", "b"), 40, 20, 2, 1)
+    table = Table(TRILOBITE, {"a": make_last, "b": make_random}, [0.0] * 3, 60.0)  # type: ignore[dict-item]
+    for job in tournament.jobs():
+        tournament.add(job, table.play(job))
+    (pair,) = tournament.figures()["pairs"]
+    share = (pair["wins"] + pair["draws"] / 2 + 1) / (40 + 2)
+    assert pair["elo"] == pytest.approx(elo_difference(share))
+    assert tournament.complete
+
+
+@pytest.mark.parametrize(
+    ("bad", "kind", "what"),
+    [
+        ("crash", "crash", "RuntimeError: no more ideas"),
+        ("leave", "crash", "its process ended with status 3"),
+        ("stop", "crash", "SystemExit: enough"),
+        ("hang", "hang", "took more than 2 s"),
+        ("give_up", "forfeit", "out of time"),
+        ("illegal", "illegal", "expected the id of a legal action at "),
+        ("word", "illegal", "got '2'"),
+    ],
+)
+def test_a_faulty_player_loses_its_games_and_is_named(bad: str, kind: str, what: str) -> None:
+    tournament = arena(faulty.GAME, ["last", bad], 4, plies=2, seconds=2 if kind == "hang" else 60)
+    assert tournament.complete
+    faults = [p for p in tournament.played.values() if p.fault]
+    assert faults, "a game went to its end before the fault could show in all of them"
+    for p in faults:
+        assert p.fault is not None
+        assert (p.fault["player"], p.fault["kind"]) == (bad, kind)
+        assert what in p.fault["what"]
+        assert p.result == (-1 if p.first == bad else 1)
+    line = next(line for line in tournament.figures()["standings"] if line["player"] == bad)
+    assert line["faults"][kind] == len(faults)
+    assert line["losses"] >= len(faults)
+
+
+def test_one_that_never_answers_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("leafwise.training.evaluation.match_workers.START_SECONDS", 1.0)
+    tournament = arena(faulty.GAME, ["never", "last", "random"], 2, seconds=1.5)
+    faults = [p.fault for p in tournament.played.values() if p.fault]
+    assert [f["player"] for f in faults] == ["never"] * 4
+    assert [f["what"] for f in faults] == ["took more than 2.5 s to be loaded"] + [
+        "took more than 1.5 s to be loaded"
+    ] * 3
+    assert tournament.complete
+
+
+def test_chance_and_seats_that_move_twice_are_no_matter() -> None:
+    tournament = arena(dice.GAME, ["greedy", "random"], 20)
+    assert tournament.plies == 0
+    assert tournament.complete
+    assert tournament.figures()["standings"][0]["player"] == "greedy"
+
+
+def test_a_file_is_gone_on_with(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    first = arena(TRILOBITE, ["random", "greedy"], 6, file=file)
+    heard: list[tuple[str, str, int]] = []
+    more = arena(TRILOBITE, ["random", "greedy"], 10, file=file, resume=True, progress=lambda t, p: heard.append(p.key))
+    assert len(heard) == 4
+    assert not set(heard) & set(first.played)
+    assert {key: more.played[key] for key in first.played} == first.played
+    again = arena(TRILOBITE, ["random", "greedy"], 10, file=file, resume=True)
+    assert again.played == more.played
+    written = json.loads(file.read_text())
+    assert written["complete"] is True
+    assert len(written["played"]) == 10
+    assert written["standings"] == json.loads(json.dumps(again.figures()["standings"]))
+
+
+def test_a_killed_arena_loses_little_and_plays_nothing_twice(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    words = ["arena", "trilobite", "random", "minimax", "--plies", "1", "--games", "20000", "--json", str(file)]
+    process = subprocess.Popen([sys.executable, "-m", "leafwise", *words], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 100
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    before = {(p["first"], p["second"], p["round"]): p for p in json.loads(file.read_text())["played"]}
+    assert 0 < len(before) < 20_000
+    games = max(2 * number + 2 for _, _, number in before)
+    heard: list[tuple[str, str, int]] = []
+    resumed = arena(
+        TRILOBITE,
+        ["random", "minimax"],
+        games,
+        plies=1,
+        file=file,
+        resume=True,
+        progress=lambda t, p: heard.append(p.key),
+    )
+    assert resumed.complete
+    assert not set(heard) & set(before)
+    assert len(heard) + len(before) == games
+    assert all(resumed.played[key].seconds == tuple(p["seconds"]) for key, p in before.items())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_ctrl_c_keeps_the_games(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    words = ["arena", "trilobite", "random", "minimax", "--plies", "1", "--games", "20000", "--json", str(file)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "leafwise", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 100
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    out, error = process.communicate(timeout=60)
+    assert (process.returncode, error) == (130, f"interrupted; go on with --json {file} --resume\n")
+    written = json.loads(file.read_text())
+    assert f"trilobite: {len(written['played'])} of 20000 games" in out
+    assert written["complete"] is False
+    assert written["standings"][0]["games"] == len(written["played"])
+
+
+@pytest.mark.parametrize(
+    ("players", "options", "problem"),
+    [
+        (["random"], {}, "at least two players, all different, got random"),
+        (["random", "random"], {}, "all different"),
+        (["random", "nobody"], {}, "expected a player like random"),
+        (["random", "greedy"], {"games": 3}, "an even number of games"),
+        (["random", "greedy"], {"openings": 4}, "expected 1 to 3 openings for 6 games, got 4"),
+        (["random", "greedy"], {"plies": -2}, "openings of 0 to 1000 plies"),
+        (["random", "greedy"], {"seed": -1}, "a seed of 0"),
+        (["random", "greedy"], {"seconds": 0.0}, "seconds above 0"),
+        (["random", "greedy"], {"processes": 0}, "1 process or more"),
+    ],
+)
+def test_wrong_arguments_are_refused(players: list[str], options: dict[str, object], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        arena(TRILOBITE, players, **{"games": 6, **options})  # type: ignore[arg-type]
+
+
+def test_a_game_for_one_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected a game for two players, got 'threes'"):
+        arena(leafwise.game("threes"), ["random", "greedy"], 2)
+
+
+def test_files_of_something_else_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "results.json"
+    names = ["random", "greedy"]
+    arena(TRILOBITE, names, 4, file=file)
+    for options, problem in (
+        ({}, "expected a new file, or to resume"),
+        ({"resume": True, "seed": 5}, "expected seed 5, got 1000000"),
+        ({"resume": True, "plies": 2}, "expected plies 2, got 4"),
+        ({"resume": True, "games": 2}, "expected games a pair of at least 4, got 2"),
+        ({"resume": True, "openings": 1}, "expected opening "),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            arena(TRILOBITE, names, **{"games": 4, "file": file, **options})  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"expected its players among those named \['random', 'minimax'\]"):
+        arena(TRILOBITE, ["random", "minimax"], 4, file=file, resume=True)
+    with pytest.raises(ValueError, match="expected game 'cassis', got 'trilobite'"):
+        arena(leafwise.game("cassis"), names, 4, file=file, resume=True)
+    file.write_text("{}")
+    with pytest.raises(ValueError, match="expected an arena's file"):
+        arena(TRILOBITE, names, 4, file=file, resume=True)
+
+
+def test_evaluation_has_the_same_elo() -> None:
+    evaluation = evaluate(dice.GAME, "greedy", 40, 900_000, opponent="random")
+    share = (float((1 + evaluation.scores).sum()) / 2 + 1) / (40 + 2)
+    assert evaluation.elo()[0] == pytest.approx(elo_difference(share))

@@ -1,0 +1,218 @@
+"""Self-play: it learns without labels, one sign convention holds, a run that was cut ends as one that was not."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.envs.core.compile.jit import specialise
+from leafwise.models import load_sparse
+from leafwise.models.sparse import SparseNetwork
+from leafwise.training.evaluation.agreement import critical_positions
+from leafwise.training.evaluation.sequential_test import SequentialTest, expected_share
+from leafwise.training.kernels import selfplay as selfplay_kernels
+from leafwise.training.kernels.selfplay import kernels, new_record, new_table
+from leafwise.training.methods import selfplay
+from leafwise.training.networks.sparse import SparseModule, fit
+
+GAME = leafwise.game("trilobite")
+SMALL: dict[str, Any] = {
+    "iterations": 6, "positions": 3000, "replay": 20_000, "passes": 8.0, "plies": 7, "batch": 512, "hidden": (16, 8),
+    "match_pairs": 200, "judged": 60, "judged_plies": (1, 7), "checkpoint_seconds": 0.0,
+}  # fmt: skip
+
+
+def random_network(seed: int) -> SparseNetwork:
+    rng = np.random.default_rng(seed)
+    blank = SparseNetwork.create(GAME, (8,))
+    return blank.with_tensors({k: rng.normal(0, 0.4, t.shape).astype(np.float32) for k, t in blank.tensors.items()})
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return selfplay.train(selfplay.Config(run=str(tmp_path_factory.mktemp("runs") / "whole"), **SMALL))
+
+
+def test_it_learns_to_keep_the_value(run) -> None:
+    judged = critical_positions(GAME, 150, 5, (1, 7))
+    learned = judged.share(leafwise.load(run))
+    untrained = np.mean([judged.share(random_network(seed).evaluator("x")) for seed in range(4)])
+    assert learned > 0.9
+    assert learned > untrained + 0.15
+
+
+def test_the_run_folder(run) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    results = json.loads((run / "results.json").read_text())
+    assert results["command"].startswith("python -m leafwise.training.methods.selfplay ")
+    assert " --iterations 6 " in results["command"]
+    assert results["elo"] == results["score"]["elo"] > 0
+    events = EventAccumulator(str(run))
+    events.Reload()
+    tags = {"rollout/ep_len_mean", "time/fps", "train/loss", "train/learning_rate", "eval/elo", "eval/keeps_value"}
+    assert tags <= set(events.Tags()["scalars"])
+    assert [event.step for event in events.Scalars("eval/elo")] == list(range(1, 7))
+
+
+def test_a_run_that_was_cut_ends_as_one_that_was_not(run, tmp_path) -> None:
+    config = selfplay.Config(run=str(tmp_path / "cut"), **SMALL)
+    learner = selfplay.SelfPlay(config)
+    for _ in range(3):
+        learner.step()
+    learner.save()
+    learner.step()  # what was done since the last checkpoint is lost
+    selfplay.train(replace(config, resume=True))
+    one, other = (load_sparse(path / "model.safetensors", GAME).tensors for path in (run, tmp_path / "cut"))
+    assert all(np.array_equal(one[name], other[name]) for name in one)
+    states = [leafwise.models.files.load_tensors(p / "state.safetensors")[0] for p in (run, tmp_path / "cut")]
+    assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0])
+
+
+def test_a_run_with_a_guide_a_ladder_and_a_start(run, tmp_path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    options = {**SMALL, "iterations": 2, "judged": 0, "match_pairs": 100}
+    guided = selfplay.Config(
+        run=str(tmp_path / "guided"), guide=GAME.default_score, guide_depth=2, rungs=("random", "greedy"), rung_pairs=20, **options
+    )  # fmt: skip
+    learner = selfplay.SelfPlay(guided)
+    played = learner.play()
+    assert played["rollout/ep_len_mean"] > 0
+    assert learner.table.counts.sum() == 0  # the guide played at a table of its own
+    path = selfplay.train(replace(guided, run=str(tmp_path / "whole")))
+    events = EventAccumulator(str(path))
+    events.Reload()
+    assert events.Scalars("eval/points_random")[-1].value > 0.5
+    assert [e.step for e in events.Scalars("eval/ladder_elo")] == [1, 2]
+    later = selfplay.Config(run=str(tmp_path / "later"), start=str(run), **options)
+    learner = selfplay.SelfPlay(later)
+    before = load_sparse(run / "model.safetensors", GAME).tensors
+    assert all(np.array_equal(before[name], learner.newest.tensors[name]) for name in before)
+    assert learner.description()["start"]["steps"] > 0
+    with pytest.raises(ValueError, match=r"^expected --hidden 16 8 as in --start, got others$"):
+        selfplay.SelfPlay(replace(later, run=str(tmp_path / "other"), hidden=(8, 8)))
+
+
+def test_swapping_the_players_of_a_match_negates_it() -> None:
+    one, other = (GAME.tables(random_network(seed).evaluator("x")) for seed in (1, 2))
+    play = kernels(GAME, random_network(1).evaluator("x")).play_matches
+    keys = np.arange(40, dtype=np.uint64)
+    first, second = np.zeros((40, 2)), np.zeros((40, 2))
+    play(new_table(GAME, 1, 0), keys, first, 1, 4, one, other)
+    play(new_table(GAME, 1, 0), keys, second, 1, 4, other, one)
+    assert np.array_equal(first, -second[:, ::-1])
+    assert np.abs(first).sum() > 10
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.6, 1.0])
+def test_targets_are_for_the_player_who_acts_and_swapping_the_seats_negates_them(decay: float) -> None:
+    give = specialise(
+        selfplay_kernels.give_targets, "test", {"current_player": GAME.rules.current_player}, GAME.room, cache=False
+    )
+    rng = np.random.default_rng(3)
+    D, T = new_record(GAME, 6), GAME.tables()
+    state = GAME.start()
+    for t, move in enumerate("123321"):
+        D.rows[t] = state.row
+        state = state.play(move)
+    D.values[:] = rng.uniform(-1, 1, 6)
+    D.strayed[2] = 1
+    values = D.values.copy()
+    give(D, 0, 6, 1.0, decay, T)
+    targets = D.targets.copy()
+    expected, following = np.zeros(6), 1.0
+    for t in reversed(range(6)):
+        following = values[t] if t == 2 else (1 - decay) * values[t] + decay * following
+        expected[t] = following if t % 2 == 0 else -following
+    assert targets == pytest.approx(expected)
+    D.values[:] = -values
+    give(D, 0, 6, -1.0, decay, T)
+    assert D.targets == pytest.approx(-targets)
+
+
+def test_recorded_targets_of_won_positions_are_wins() -> None:
+    network = random_network(4)
+    T, D = GAME.tables(network.evaluator("x")), new_record(GAME, 600)
+    run = kernels(GAME, network.evaluator("x")).record_games
+    n = run(new_table(GAME, 1, 5), D, 500, 1, 6, 0.0, 0.0, 0.0, False, 0.0, T, T)
+    assert n >= 500
+    wins = 0
+    for row, target in zip(D.rows[:n], D.targets[:n], strict=True):
+        state = leafwise.State(GAME, row)
+        after = [state.play(a) for a in state.legal_actions]
+        if any(s.is_terminal and s.returns == 1 - 2 * state.current_player for s in after):
+            assert target == 1.0
+            wins += 1
+        else:
+            assert target < 1.0
+    assert wins > 20
+
+
+def test_the_sequential_test_errs_as_seldom_as_it_says() -> None:
+    test = SequentialTest(0.0, 60.0, 0.05)
+    rng = np.random.default_rng(1)
+
+    def decide(elo: float) -> bool:
+        pairs = np.zeros(0)
+        while (answer := test.decision(pairs)) is None:
+            games = rng.random((50, 2)) < expected_share(elo)
+            pairs = np.concatenate([pairs, games.mean(axis=1)])
+        return answer
+
+    assert np.mean([decide(0.0) for _ in range(200)]) <= 0.09
+    assert np.mean([decide(60.0) for _ in range(200)]) >= 0.91
+    assert test.decision(np.full(2000, 0.5)) is False
+    assert test.decision(np.ones(100)) is True
+    assert test.decision(np.ones(10)) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--iterations", "many"], "expected INT for --iterations, got 'many'"),
+        (["--decay", "2"], "expected --decay of 0 to 1, got 2.0"),
+        (["--game", "threes"], "expected a game for two players, or one that is won or lost, got 'threes'"),
+        (["--variant", "board=2x2"], "expected board as 3x3 to 8x7"),
+        (["--variant", "k"], "expected --variant with options of trilobite like board=3x3, k=3, got 'k'"),
+        (["--variant", "k=x"], "expected INT for k in --variant, got 'x'"),
+        (["--hidden", "6"], "multiples of 4"),
+    ],
+)
+def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, words, message) -> None:
+    monkeypatch.chdir(tmp_path)
+    status: Any
+    try:
+        status = selfplay.main(words)
+    except SystemExit as exit:
+        status = exit.code
+    said = capsys.readouterr().err
+    assert status == 2
+    assert message in said
+    assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_front_door_passes_the_games_options_on(capsys, tmp_path, monkeypatch) -> None:
+    from leafwise.commands.train import main
+
+    monkeypatch.chdir(tmp_path)
+    assert main(["trilobite", "--board", "4x4", "--k", "3", "--method", "selfplay", "--iterations", "0"]) == 2
+    assert "expected --iterations of 1" in capsys.readouterr().err
+    assert main(["cassis", "--n", "9", "--method", "selfplay"]) == 2
+    assert "expected n in 3..8, got 9" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("steps", range(1, 9))
+def test_an_iteration_may_be_of_any_few_steps(steps: int) -> None:
+    game = leafwise.game("cassis")
+    module = SparseModule(SparseNetwork.create(game, (8, 8)))
+    assert game.sparse is not None
+    features = np.zeros((4, game.sparse.most(game.options)), dtype=np.int64)
+    loss = fit(module, lambda: (features, np.zeros(4, dtype=np.float32)), steps, 0.01)
+    assert loss == pytest.approx(np.log(2), abs=0.05)

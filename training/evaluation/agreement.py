@@ -1,0 +1,129 @@
+"""Judges play by a room's exact solver: the share of decisions in which a choice keeps the game's value.
+
+For judging only: nothing learns from these labels.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.envs.core.play.solver import Solver, exact_solver
+from leafwise.models.sparse import BLOCK, SparseNetwork
+from leafwise.training.kernels.selfplay import kernels, new_table
+
+SELECTION_SEED = 900_000
+"""First seed of games that choose the best network; training stays below, final figures start at 1,000,000."""
+TABLE_MB = 256.0
+"""Most memory that a solver's table takes while it judges."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Decisions with what the solver says of them."""
+
+    game: Game
+    rows: NDArray[Any]
+    keeps: NDArray[np.bool_]
+    """[n, A]: whether an action keeps the value of the position."""
+
+    def kept(self, actions: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Returns whether each choice keeps the value."""
+        return self.keeps[np.arange(len(actions)), actions]
+
+    def choices(self, evaluator: Evaluator, depth: int, seed: int = 0) -> NDArray[np.int64]:
+        """Returns what a search of that depth plays in each position; ties are broken from `seed`."""
+        actions = np.zeros(len(self.rows), dtype=np.int64)
+        table = new_table(self.game, depth, seed, evaluator)
+        kernels(self.game, evaluator).choose_actions(table, self.rows, depth, actions, self.game.tables(evaluator))
+        return actions
+
+    def share(self, evaluator: Evaluator, depth: int = 1) -> float:
+        """Returns the share of positions in which a search keeps the value."""
+        return float(self.kept(self.choices(evaluator, depth)).mean())
+
+
+def random_positions(game: Game, seed: int, plies: tuple[int, int]) -> Iterator[State]:
+    """Yields decisions after a random number of random actions between `plies`, from one game each, without end."""
+    stream = new_stream(seed)
+    low, high = plies
+    while True:
+        state = game.start().settle(stream)
+        for _ in range(low + int(below(stream, high - low + 1))):
+            if not state.is_terminal:
+                state = state.play(state.legal_actions[int(below(stream, len(state.legal_actions)))]).settle(stream)
+        if not state.is_terminal:
+            yield state
+
+
+def played_positions(game: Game, seed: int, plies: tuple[int, int], depth: int) -> Iterator[State]:
+    """Yields decisions of games, one from each, between two players who see `depth` decisions ahead and know nothing else.
+
+    They search with a leaf that is always 0 and break ties at random: they win or block what they see, and else move at
+    random. `game` has sparse features.
+    """
+    blank = SparseNetwork.create(game, (BLOCK,)).evaluator("blank")
+    run, T, table = kernels(game, blank), game.tables(blank), new_table(game, depth, seed)
+    stream, action = new_stream(seed), np.zeros(1, dtype=np.int64)
+    low, high = plies
+    while True:
+        state = game.start().settle(stream)
+        for _ in range(low + int(below(stream, high - low + 1))):
+            if not state.is_terminal:
+                run.choose_actions(table, state.row[None], depth, action, T)
+                state = state.play(int(action[0])).settle(stream)
+        if not state.is_terminal:
+            yield state
+
+
+def value_keeping(solver: Solver, state: State) -> NDArray[np.bool_]:
+    """Returns which actions [A] keep the value of a decision."""
+    solution = solver.solve(state)
+    return np.array([solution.action_values.get(name) == solution.value for name in solver.game.actions])
+
+
+def has_solver(game: Game) -> bool:
+    """Whether the room has an exact solver, and it takes this variant."""
+    if importlib.util.find_spec(f"{game.module}.solver") is None:
+        return False
+    try:
+        exact_solver(game, TABLE_MB)
+    except ValueError:
+        return False
+    return True
+
+
+def judge_of(game: Game, n: int, plies: tuple[int, int], depth: int = 0) -> Judged | None:
+    """Returns n critical positions that judge a run; None where none are asked for or the variant has no exact solver."""
+    if n == 0 or not has_solver(game):
+        return None
+    return critical_positions(game, n, SELECTION_SEED, plies, depth)
+
+
+def critical_positions(game: Game, n: int, seed: int, plies: tuple[int, int], depth: int = 0) -> Judged:
+    """Returns n different decisions in which some legal action, but not every one, loses value.
+
+    They come after random actions, or with a `depth` out of games as `played_positions` tells.
+    """
+    solver = exact_solver(game, TABLE_MB)
+    found: dict[bytes, tuple[NDArray[Any], NDArray[np.bool_]]] = {}
+    states = played_positions(game, seed, plies, depth) if depth else random_positions(game, seed, plies)
+    for state in states:
+        if len(found) == n:
+            break
+        key = state.row.tobytes()
+        if key not in found:
+            keeps = value_keeping(solver, state)
+            if keeps.sum() < len(state.legal_actions):
+                found[key] = state.row, keeps
+    rows, masks = zip(*found.values(), strict=True)
+    return Judged(game, np.array(rows), np.array(masks))

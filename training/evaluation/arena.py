@@ -1,0 +1,274 @@
+"""Plays games between named players and says how sure the result is: paired seeds, 95 % intervals.
+
+`evaluate` plays one player alone or against another, `arena` a round robin that survives faulty players.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.play.forfeit import Forfeit
+from leafwise.models.files import leaf
+from leafwise.search.players import Player, player
+from leafwise.training.evaluation.elo import Unit, bootstrap_interval, elo_difference, rate, share_interval
+from leafwise.training.evaluation.match_workers import Maker, from_text, play_all
+from leafwise.training.evaluation.tournament import Played, Tournament, plan
+
+__all__ = ["FINAL_SEED", "Evaluation", "arena", "bootstrap_interval", "check", "elo_difference", "evaluate"]
+
+FINAL_SEED = 1_000_000
+"""First seed of games whose figures are reported; training and model selection stay below."""
+BATCH = 5
+"""Seeds per task; players start anew with each, so the result does not depend on the number of processes."""
+
+SAVE_SECONDS = 2.0
+"""Between two times that an arena's games are written."""
+
+Figures = tuple[float, int, int, float]
+"""One game of the player in question: (its return, highest rank, its moves, its seconds to choose)."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Games of one player, alone or against an opponent, in the order of their seeds."""
+
+    player: str
+    first_seed: int
+    scores: NDArray[np.float64]
+    """Returns of the player, [games]; against an opponent each seed is played from both seats, first seat first."""
+    best_cells: NDArray[np.int64]
+    """Highest rank on the final board of each game, [games]; 0 in games without ranks."""
+    moves: int
+    seconds_per_move: float
+    """Time to choose, averaged over all moves of the player."""
+    opponent: str | None = None
+
+    @property
+    def mean(self) -> float:
+        """Mean return."""
+        return float(self.scores.mean())
+
+    @property
+    def by_seed(self) -> NDArray[np.float64]:
+        """Mean return per seed, [seeds]: the unit that is drawn independently."""
+        return self.scores if self.opponent is None else self.scores.reshape(-1, 2).mean(axis=1)
+
+    def interval(self) -> tuple[float, float]:
+        """Returns the 95 % interval of the mean: percentile bootstrap, or Wilson's where every game is won (1) or not (0)."""
+        if self.opponent is None and np.isin(self.scores, (0.0, 1.0)).all():
+            return share_interval(int(self.scores.sum()), len(self.scores))
+        return bootstrap_interval(self.by_seed)
+
+    def elo(self) -> tuple[float, float]:
+        """Returns the Elo difference to the opponent and half its 95 % interval, by the module `elo`."""
+        units = [Unit(0, 1, 1 + float(mean), 2) for mean in np.sign(self.scores).reshape(-1, 2).mean(axis=1)]
+        return rate(2, units).difference(0, 1)
+
+
+def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int) -> Figures:
+    """Plays one game, its chance drawn from `seed`; the figures are those of the player at `seat`. Who forfeits loses.
+
+    A player with a `dealer` that returns something deals itself: a baseline that is to see what is hidden.
+    """
+    stream = new_stream(seed)
+    dealer = getattr(seats[seat], "dealer", None)
+    settle = (dealer(seed) if dealer is not None else None) or (lambda state: state.settle(stream))
+    state = settle(game.start())
+    moves, spent = 0, 0.0
+    while not state.is_terminal:
+        at = state.current_player
+        start = time.perf_counter()
+        try:
+            action = seats[at].choose(state)
+        except Forfeit:
+            worst = game.return_range[at]
+            return (worst if seat == 0 else -worst), highest_cell(state), moves, spent
+        if at == seat:
+            spent += time.perf_counter() - start
+            moves += 1
+        state = settle(state.play(action))
+    return (state.returns if seat == 0 else -state.returns), highest_cell(state), moves, spent
+
+
+def play_batch(game: Game, text: str, opponent: str | None, seeds: Sequence[int]) -> list[Figures]:
+    """Plays one game per seed, or two against an opponent: the player first, then second."""
+    own = player(text, game, seed=seeds[0], leaf=leaf)
+    own.choose(game.new(seeds[0]))  # loads the compiled code, which is no part of a move
+    own = player(text, game, seed=seeds[0], leaf=leaf)
+    if opponent is None:
+        return [play_game(game, [own], seed, 0) for seed in seeds]
+    other = player(opponent, game, seed=seeds[0] + 1, leaf=leaf)
+    return [play_game(game, seats, seed, k) for seed in seeds for k, seats in enumerate(((own, other), (other, own)))]
+
+
+def highest_cell(state: State) -> int:
+    """Returns the highest rank on a board of cells, 0 in a game without."""
+    if state.game.cells is None:
+        return 0
+    board = int(state.row[0])
+    return max(board >> (4 * k) & 15 for k in range(16))
+
+
+def check(game: Game, text: str, games: int, first_seed: int, opponent: str | None, processes: int) -> None:
+    """Raises ValueError, saying what was expected, if `evaluate` cannot do this."""
+    if games < 1 or processes < 1:
+        raise ValueError(f"evaluate: expected at least 1 game and 1 process, got {games!r} and {processes!r}")
+    if not 0 <= first_seed < 2**63:
+        raise ValueError(f"evaluate: expected a first seed of 0 to 2**63 - 1, got {first_seed!r}")
+    if (opponent is None) != (game.players == 1):
+        expected = "no opponent" if game.players == 1 else "an opponent"
+        raise ValueError(f"evaluate: expected {expected} in {game.name!r}, got {opponent!r}")
+    if games % game.players:
+        raise ValueError(f"evaluate: expected an even number of games, each seed from both seats, got {games!r}")
+    for name in (text, opponent):
+        if name is not None:
+            player(name, game, leaf=leaf)
+
+
+def evaluate(
+    game: Game,
+    text: str,
+    games: int,
+    first_seed: int = FINAL_SEED,
+    *,
+    opponent: str | None = None,
+    processes: int = 1,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Evaluation:
+    """Plays games with seeds from `first_seed` on; a game for two players needs an opponent and an even number of games.
+
+    The same seed starts the same game for every player, and against an opponent is played from both seats. `progress` is
+    told how many games are done. Raises ValueError as `check` does.
+    """
+    check(game, text, games, first_seed, opponent, processes)
+    seeds = range(first_seed, first_seed + games // game.players)
+    batches = [seeds[k : k + BATCH] for k in range(0, len(seeds), BATCH)]
+    played: list[Figures] = []
+    for batch in run_batches(partial(play_batch, game, text, opponent), batches, processes):
+        played += batch
+        progress(len(played))
+    moves = sum(p[2] for p in played)
+    return Evaluation(
+        player=text,
+        first_seed=first_seed,
+        scores=np.array([p[0] for p in played]),
+        best_cells=np.array([p[1] for p in played]),
+        moves=moves,
+        seconds_per_move=sum(p[3] for p in played) / max(moves, 1),
+        opponent=opponent,
+    )
+
+
+def run_batches(
+    work: Callable[[Sequence[int]], list[Figures]], batches: list[range], processes: int
+) -> Iterator[list[Figures]]:
+    """Yields the result of each batch in order, worked on by so many processes; leaving early ends them."""
+    if processes == 1 or len(batches) == 1:
+        yield from map(work, batches)
+        return
+    with get_context("spawn").Pool(min(processes, len(batches)), initializer=ignore_interrupts) as pool:
+        yield from pool.imap(work, batches)
+
+
+def ignore_interrupts() -> None:
+    """Leaves Ctrl-C to the parent process, which ends its workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def arena(
+    game: Game,
+    players: Sequence[str] | Mapping[str, Maker],
+    games: int = 200,
+    *,
+    openings: int | None = None,
+    plies: int | None = None,
+    seed: int = FINAL_SEED,
+    seconds: float = 60.0,
+    processes: int = 1,
+    file: Path | None = None,
+    resume: bool = False,
+    progress: Callable[[Tournament, Played], None] = lambda tournament, played: None,
+) -> Tournament:
+    """Plays a round robin: every two players meet in `games` games, from random openings, each played from both seats.
+
+    Players are texts, or names with functions (game, seed) -> Player that other processes can import. One that crashes,
+    takes more than `seconds` for a move, or chooses no legal action loses that game. With `file` the games are written
+    there as they end; `resume` goes on with what it holds. `progress` hears of every game. Raises ValueError, saying what
+    was expected, for what is no round robin.
+    """
+    tournament, makers = ready(
+        game,
+        players,
+        games,
+        openings=openings,
+        plies=plies,
+        seed=seed,
+        seconds=seconds,
+        processes=processes,
+        file=file,
+        resume=resume,
+    )
+    run(tournament, makers, seconds, processes, file, progress)
+    return tournament
+
+
+def ready(
+    game: Game,
+    players: Sequence[str] | Mapping[str, Maker],
+    games: int,
+    *,
+    openings: int | None,
+    plies: int | None,
+    seed: int,
+    seconds: float,
+    processes: int,
+    file: Path | None,
+    resume: bool,
+) -> tuple[Tournament, Mapping[str, Maker]]:
+    """Checks everything that `arena` is given; returns the round robin with the games of the file, and its players' makers."""
+    tournament = plan(game, players, games, openings=openings, plies=plies, seed=seed)
+    if processes < 1 or not 0 < seconds < math.inf:
+        raise ValueError(f"arena: expected 1 process or more and seconds above 0, got {processes!r} and {seconds!r}")
+    if file is not None and file.exists():
+        if not resume:
+            raise ValueError(f"arena: expected a new file, or to resume, got {str(file)!r}, which is there")
+        tournament.resume(file)
+    if isinstance(players, Mapping):
+        return tournament, players
+    for text in players:
+        player(text, game, leaf=leaf)
+    return tournament, {text: from_text(text) for text in players}
+
+
+def run(
+    tournament: Tournament,
+    makers: Mapping[str, Maker],
+    seconds: float,
+    processes: int,
+    file: Path | None,
+    progress: Callable[[Tournament, Played], None],
+) -> None:
+    """Plays what is still to be played; whatever ends it, the file then holds all games that have ended."""
+    saved = time.monotonic()
+    try:
+        for job, outcome in play_all(tournament.game, makers, tournament.jobs(), processes, seconds):
+            progress(tournament, tournament.add(job, outcome))
+            if file is not None and time.monotonic() - saved > SAVE_SECONDS:
+                tournament.save(file, figures=False)
+                saved = time.monotonic()
+    finally:
+        if file is not None:
+            tournament.save(file)

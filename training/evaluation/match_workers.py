@@ -1,0 +1,261 @@
+"""Games between players who may crash, hang or cheat: each is played in a process that can be ended.
+
+A worker process plays one game at a time and tells, in shared memory, whose turn it is and since when. Who takes too long,
+or takes the process down, loses that game; the worker is replaced and the next game begins.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from multiprocessing import connection, get_context, parent_process
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.play.forfeit import Forfeit
+from leafwise.models.files import leaf
+from leafwise.search.players import Player, player
+
+Maker = Callable[[Game, int], Player]
+"""(game, seed) -> a player; it travels to other processes, so it is a function of a module, or a `partial` of one."""
+
+POLL = 0.05
+"""Seconds between two looks at the clocks."""
+START_SECONDS = 120.0
+"""What a player may take, beyond the limit of a move, the first time a process loads or compiles it."""
+
+SEAT, SINCE, STARTING = 0, 1, 2
+"""What a worker writes to its clock: whose turn it is (-1: nobody's), since when, whether it is being loaded."""
+
+
+class Job(NamedTuple):
+    """A game to play."""
+
+    names: tuple[str, str]
+    """Who sits first and second."""
+    opening: State
+    chance: int
+    """Seed of the game's chance."""
+    seeds: tuple[int, int]
+    """Seeds of the two players."""
+    number: int = 0
+    """Of its round."""
+
+
+class Fault(NamedTuple):
+    """Why a player lost a game other than on the board."""
+
+    seat: int
+    kind: Literal["crash", "hang", "illegal", "forfeit"]
+    what: str
+
+
+class Outcome(NamedTuple):
+    """How a game went; pairs are those of the first and the second seat."""
+
+    result: int
+    """1, 0 or -1 for the first seat."""
+    moves: tuple[int, int]
+    seconds: tuple[float, float]
+    fault: Fault | None = None
+
+
+class Misplay(Exception):
+    """Ends a game that a player has lost by a fault."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+
+def from_text(text: str) -> Maker:
+    """Returns what makes the player that a text names; raises ValueError when it is asked to, if there is none such."""
+    return partial(_made, text)
+
+
+def _made(text: str, game: Game, seed: int) -> Player:
+    return player(text, game, seed, leaf)
+
+
+class Table:
+    """A worker's side of the games: the players' makers, and the clock that its parent watches."""
+
+    def __init__(self, game: Game, makers: Mapping[str, Maker], clock: Any, limit: float) -> None:
+        self.game, self.makers, self.clock, self.limit = game, makers, clock, limit
+        self.loaded: set[str] = set()
+
+    def play(self, job: Job) -> Outcome:
+        """Plays a game to its end, or to a fault."""
+        moves, seconds = [0, 0], [0.0, 0.0]
+        state, stream = job.opening, new_stream(job.chance)
+        try:
+            seats = [self.seated(job, seat) for seat in (0, 1)]
+            while not state.is_terminal:
+                at = state.current_player
+                choice, spent = self.timed(at, partial(seats[at].choose, state))
+                moves[at] += 1
+                seconds[at] += spent
+                if spent > self.limit:
+                    raise Misplay(Fault(at, "hang", f"took more than {self.limit:g} s at {state}"))
+                state = state.play(self.checked(at, choice, state)).settle(stream)
+        except Misplay as misplay:
+            return lost(misplay.fault, (moves[0], moves[1]), (seconds[0], seconds[1]))
+        return Outcome(int(np.sign(state.returns)), (moves[0], moves[1]), (seconds[0], seconds[1]))
+
+    def seated(self, job: Job, seat: int) -> Player:
+        """Returns a new player; the first time here it also answers once, so that loading code is no part of a move."""
+        name = job.names[seat]
+        make = partial(self.makers[name], self.game, job.seeds[seat])
+        if name not in self.loaded:
+            self.timed(seat, lambda: make().choose(job.opening), starting=True)
+            self.loaded.add(name)
+        made: Player = self.timed(seat, make)[0]
+        return made
+
+    def timed(self, seat: int, work: Callable[[], Any], starting: bool = False) -> tuple[Any, float]:
+        """Returns what a player's work returns and the seconds it took; raises Misplay if it raises anything."""
+        self.clock[STARTING], self.clock[SINCE] = float(starting), time.monotonic()
+        self.clock[SEAT] = seat  # last: whoever reads a seat reads its time
+        begun = time.perf_counter()
+        try:
+            return work(), time.perf_counter() - begun
+        except Forfeit as problem:
+            raise Misplay(Fault(seat, "forfeit", " ".join(str(problem).split())[:300])) from problem
+        except BaseException as problem:
+            what = " ".join(f"{type(problem).__name__}: {problem}".split())[:300]
+            raise Misplay(Fault(seat, "crash", what)) from problem
+        finally:
+            self.clock[SEAT] = -1
+
+    def checked(self, seat: int, choice: Any, state: State) -> int:
+        """Returns a choice that is a legal action's id; raises Misplay for any other."""
+        if isinstance(choice, (int, np.integer)) and not isinstance(choice, bool) and choice in state.legal_actions:
+            return int(choice)
+        raise Misplay(Fault(seat, "illegal", f"expected the id of a legal action at {state}, got {choice!r}"[:300]))
+
+
+def lost(fault: Fault, moves: tuple[int, int] = (0, 0), seconds: tuple[float, float] = (0.0, 0.0)) -> Outcome:
+    """Returns the outcome of a game that a fault has ended."""
+    return Outcome(-1 if fault.seat == 0 else 1, moves, seconds, fault)
+
+
+def serve(pipe: connection.Connection, clock: Any, game: Game, makers: Mapping[str, Maker], limit: float) -> None:
+    """Plays the games that come through a pipe, until it closes or the parent is gone; runs in the worker."""
+    import signal
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which ends its workers
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    table = Table(game, makers, clock, limit)
+    while True:
+        try:
+            job = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(table.play(job))
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+class Worker:
+    """The parent's side of a worker process."""
+
+    def __init__(self, game: Game, makers: Mapping[str, Maker], limit: float) -> None:
+        context = get_context("spawn")
+        self.clock = context.RawArray("d", [-1.0, 0.0, 0.0])
+        self.pipe, theirs = context.Pipe()
+        arguments = (theirs, self.clock, game, dict(makers), limit)
+        self.process = context.Process(target=serve, args=arguments, daemon=True)
+        self.process.start()
+        theirs.close()
+        self.limit = limit
+        self.job: Job | None = None
+
+    def give(self, job: Job) -> None:
+        """Hands a game over."""
+        self.job = job
+        self.pipe.send(job)
+
+    def overdue(self, impatient: set[str]) -> Fault | None:
+        """Returns the fault of a player who has had its time; those in `impatient` get no more of it for loading."""
+        seat, loading = int(self.clock[SEAT]), bool(self.clock[STARTING])
+        if seat < 0 or self.job is None:
+            return None
+        extra = START_SECONDS if loading and self.job.names[seat] not in impatient else 0.0
+        if time.monotonic() - self.clock[SINCE] < self.limit + extra + 2 * POLL:
+            return None
+        if loading:
+            impatient.add(self.job.names[seat])
+        return Fault(seat, "hang", f"took more than {self.limit + extra:g} s" + " to be loaded" * loading)
+
+    def end(self) -> None:
+        """Ends the process, whatever it does."""
+        self.process.kill()
+        self.process.join()
+        self.pipe.close()
+
+    def crashed(self) -> Outcome:
+        """Returns the outcome after the process has ended; raises RuntimeError if nobody was to move then."""
+        seat, status = int(self.clock[SEAT]), self.process.exitcode
+        if seat < 0:
+            raise RuntimeError(f"a worker process ended with status {status} while no player was to move")
+        return lost(Fault(seat, "crash", f"its process ended with status {status}"))
+
+
+def play_all(
+    game: Game, makers: Mapping[str, Maker], jobs: Iterable[Job], processes: int, limit: float
+) -> Iterator[tuple[Job, Outcome]]:
+    """Yields every game with its outcome as they end, so many at a time; a move may take `limit` seconds.
+
+    Leaving early ends the processes.
+    """
+    waiting = deque(jobs)
+    idle: list[Worker] = []
+    busy: list[Worker] = []
+    impatient: set[str] = set()
+    try:
+        while waiting or busy:
+            while waiting and len(busy) < processes:
+                worker = idle.pop() if idle else Worker(game, makers, limit)
+                busy.append(worker)
+                worker.give(waiting.popleft())
+            for worker, outcome in _ended(busy, impatient):
+                job = worker.job
+                assert job is not None
+                busy.remove(worker)
+                worker.job = None
+                if worker.process.is_alive():
+                    idle.append(worker)
+                yield job, outcome
+    finally:
+        for worker in busy + idle:
+            worker.end()
+
+
+def _ended(busy: list[Worker], impatient: set[str]) -> list[tuple[Worker, Outcome]]:
+    """Returns the games that have ended within a moment; a process whose player is at fault is ended."""
+    ended: list[tuple[Worker, Outcome]] = []
+    ready = connection.wait([worker.pipe for worker in busy], POLL)
+    for worker in busy:
+        if worker.pipe in ready:
+            try:
+                ended.append((worker, worker.pipe.recv()))
+            except (EOFError, OSError):
+                worker.end()
+                ended.append((worker, worker.crashed()))
+        elif fault := worker.overdue(impatient):
+            worker.end()
+            ended.append((worker, lost(fault)))
+    return ended

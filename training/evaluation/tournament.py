@@ -1,0 +1,308 @@
+"""A round robin between players of a game for two: paired openings, both seats, results that survive and go on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, u64
+from leafwise.models.files import write_atomically
+from leafwise.training.evaluation.elo import Ratings, Unit, bootstrap_interval, rate
+from leafwise.training.evaluation.match_workers import Job, Maker, Outcome
+
+OPENING, CHANCE, PLAYER = 1, 2, 3
+"""What a round's random numbers are for; each has a stream of its own."""
+KINDS = ("crash", "hang", "illegal", "forfeit")
+"""Faults by which a player loses."""
+ATTEMPTS = 200
+"""Tries to find one more opening that is not finished and not yet there."""
+
+
+def derived(seed: int, what: int) -> int:
+    """Returns a seed for one of several uses of `seed`."""
+    with np.errstate(over="ignore"):
+        return int(mix(u64(seed) ^ u64(what) * GOLDEN))
+
+
+def random_opening(game: Game, plies: int, stream: Any) -> State:
+    """Returns the position after so many random decisions (fewer where the game ends before)."""
+    state = game.start().settle(stream)
+    for _ in range(plies):
+        if state.is_terminal:
+            break
+        state = state.play(state.legal_actions[int(below(stream, len(state.legal_actions)))]).settle(stream)
+    return state
+
+
+def openings(game: Game, count: int, plies: int, seed: int) -> list[State]:
+    """Returns unfinished positions after `plies` random decisions, no two alike as long as new ones are found.
+
+    Each failure to find one halves the tries for those that follow.
+
+    Raises ValueError if every game is over by then.
+    """
+    found: list[State] = []
+    seen: set[State] = set()
+    attempts = ATTEMPTS if plies else 1
+    for k in range(count):
+        stream = new_stream(derived(seed + k, OPENING))
+        latest: State | None = None
+        for tried in range(1, ATTEMPTS + 1):
+            state = random_opening(game, plies, stream)
+            if not state.is_terminal:
+                latest = state
+                if state not in seen or tried >= attempts:
+                    break
+        if latest is None:
+            raise ValueError(f"{game.name}: expected openings that leave something to play, got {plies} plies")
+        if latest in seen:
+            attempts = max(1, attempts // 2)
+        found.append(latest)
+        seen.add(latest)
+    return found
+
+
+@dataclass(frozen=True)
+class Played:
+    """One game of a round robin."""
+
+    first: str
+    second: str
+    """The players by seat."""
+    round: int
+    opening: str
+    result: int
+    """1, 0 or -1 for the first seat."""
+    moves: tuple[int, int]
+    seconds: tuple[float, float]
+    """Spent choosing, by seat."""
+    fault: dict[str, str] | None = None
+    """`player`, `kind` (one of KINDS) and `what` of a player who lost by it."""
+
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """What tells a game from all others."""
+        return self.first, self.second, self.round
+
+
+@dataclass
+class Tournament:
+    """Every two players meet in `games` games: the rounds' openings, each from both seats.
+
+    Round r begins with opening r modulo `openings`; its chance comes from the same stream in both games.
+    """
+
+    game: Game
+    players: tuple[str, ...]
+    games: int
+    """Per pair of players; even."""
+    openings: int
+    plies: int
+    """Random decisions of an opening."""
+    seed: int
+    played: dict[tuple[str, str, int], Played] = field(default_factory=dict)
+
+    @cached_property
+    def positions(self) -> list[State]:
+        """The openings."""
+        return openings(self.game, self.openings, self.plies, self.seed)
+
+    def jobs(self) -> Iterator[Job]:
+        """Yields the games still to be played, round by round, so that all pairs have played about as much."""
+        for number in range(self.games // 2):
+            for one, other in combinations(self.players, 2):
+                for names in ((one, other), (other, one)):
+                    if (*names, number) not in self.played:
+                        yield self._job(names, number)
+
+    def _job(self, names: tuple[str, str], number: int) -> Job:
+        seed = self.seed + number
+        own = {name: derived(seed, PLAYER + k) for k, name in enumerate(sorted(names))}
+        opening = self.positions[number % self.openings]
+        return Job(names, opening, derived(seed, CHANCE), (own[names[0]], own[names[1]]), number)
+
+    def add(self, job: Job, outcome: Outcome) -> Played:
+        """Keeps a game that has ended."""
+        fault = outcome.fault and {
+            "player": job.names[outcome.fault.seat],
+            "kind": outcome.fault.kind,
+            "what": outcome.fault.what,
+        }
+        seconds = (round(outcome.seconds[0], 6), round(outcome.seconds[1], 6))
+        first, second = job.names
+        one = Played(first, second, job.number, str(job.opening), outcome.result, outcome.moves, seconds, fault)
+        self.played[one.key] = one
+        return one
+
+    @property
+    def total(self) -> int:
+        """Games of the whole round robin."""
+        return self.games * len(self.players) * (len(self.players) - 1) // 2
+
+    @property
+    def complete(self) -> bool:
+        """Whether every game has been played."""
+        return len(self.played) == self.total
+
+    def points(self, one: Played, player: str) -> float:
+        """Returns a player's points of a game: 1, 1/2 or 0."""
+        return (1 + (one.result if one.first == player else -one.result)) / 2
+
+    def of(self, player: str, other: str | None = None) -> list[Played]:
+        """Returns a player's games, against all others or one."""
+        names = set(self.players) if other is None else {player, other}
+        return [p for p in self.played.values() if player in (p.first, p.second) and {p.first, p.second} <= names]
+
+    def units(self) -> list[Unit]:
+        """Returns the games as pairs: both of a round, or the one that has been played."""
+        number = {name: k for k, name in enumerate(self.players)}
+        rounds: dict[tuple[str, str, int], list[Played]] = {}
+        for one in self.played.values():
+            low, high = sorted((one.first, one.second), key=number.__getitem__)
+            rounds.setdefault((low, high, one.round), []).append(one)
+        return [
+            Unit(number[low], number[high], sum(self.points(p, low) for p in both), len(both))
+            for (low, high, _), both in sorted(rounds.items())
+        ]
+
+    def tally(self, player: str, other: str | None = None) -> dict[str, Any]:
+        """Returns a player's games, wins, draws, losses, and its mean result (1, 0, -1) with a 95 % interval."""
+        games = self.of(player, other)
+        points = [self.points(p, player) for p in games]
+        rounds: dict[tuple[frozenset[str], int], list[float]] = {}
+        for p, point in zip(games, points, strict=True):
+            rounds.setdefault((frozenset((p.first, p.second)), p.round), []).append(2 * point - 1)
+        means = np.array([np.mean(both) for both in rounds.values()])
+        low, high = bootstrap_interval(means) if len(means) > 1 else (None, None)
+        return {
+            "games": len(games),
+            "wins": points.count(1.0),
+            "draws": points.count(0.5),
+            "losses": points.count(0.0),
+            "mean": float(np.mean(means)) if len(means) else None,
+            "ci_low": low,
+            "ci_high": high,
+        }
+
+    def standing(self, player: str, ratings: Ratings) -> dict[str, Any]:
+        """Returns a player's line in the table."""
+        k = self.players.index(player)
+        low, high = ratings.interval(k)
+        spent = [
+            (p.moves[s], p.seconds[s]) for p in self.of(player) for s in (0, 1) if (p.first, p.second)[s] == player
+        ]
+        moves = sum(m for m, _ in spent)
+        faults = [p.fault for p in self.of(player) if p.fault and p.fault["player"] == player]
+        return {
+            "player": player,
+            **self.tally(player),
+            "elo": float(ratings.elo[k]),
+            "elo_error": (high - low) / 2,
+            "elo_low": low,
+            "elo_high": high,
+            "moves": moves,
+            "seconds_per_move": sum(s for _, s in spent) / moves if moves else None,
+            "faults": {kind: sum(f["kind"] == kind for f in faults) for kind in KINDS},
+        }
+
+    def figures(self) -> dict[str, Any]:
+        """Returns all figures by the names that `--json` writes, the strongest player first."""
+        ratings = rate(len(self.players), self.units())
+        standings = [self.standing(player, ratings) for player in self.players]
+        pairs = []
+        for one, other in combinations(self.players, 2):
+            elo, error = ratings.difference(self.players.index(one), self.players.index(other))
+            pairs.append({"player": one, "opponent": other, **self.tally(one, other), "elo": elo, "elo_error": error})
+        return {
+            "standings": sorted(standings, key=lambda line: -line["elo"]),
+            "pairs": pairs,
+            "faults": [
+                {"first": p.first, "second": p.second, "round": p.round, **p.fault}
+                for p in self.played.values()
+                if p.fault
+            ],
+        }
+
+    def settings(self) -> dict[str, Any]:
+        """Returns what a file must agree on to be gone on with."""
+        return {
+            "game": self.game.name,
+            "options": self.game.given_options,
+            "plies": self.plies,
+            "seed": self.seed,
+        }
+
+    def save(self, path: Path, *, figures: bool = True) -> None:
+        """Writes settings, games and (they take a moment) figures, atomically."""
+        about = {
+            **self.settings(),
+            "openings": self.openings,
+            "players": list(self.players),
+            "games": self.games,
+            "complete": self.complete,
+            **(self.figures() if figures else {}),
+            "played": [asdict(p) for p in self.played.values()],
+        }
+        write_atomically(path, (json.dumps(about) + "\n").encode())
+
+    def resume(self, path: Path) -> None:
+        """Takes over the games of a file; raises ValueError, saying what was expected, if they are not of this round robin."""
+
+        def refuse(what: str, expected: object, got: object) -> ValueError:
+            return ValueError(f"arena file {str(path)!r}: expected {what} {expected!r}, got {got!r}")
+
+        try:
+            old = json.loads(path.read_text(encoding="utf-8"))
+            games = [Played(**{**p, "moves": tuple(p["moves"]), "seconds": tuple(p["seconds"])}) for p in old["played"]]
+        except (ValueError, KeyError, TypeError) as problem:
+            raise ValueError(f"expected an arena's file, got {str(path)!r}: {problem}") from None
+        for name, expected in self.settings().items():
+            if old.get(name) != expected:
+                raise refuse(name, expected, old.get(name))
+        for one in games:
+            if missing := {one.first, one.second} - set(self.players):
+                raise refuse("its players among those named", list(self.players), sorted(missing))
+            if one.round >= self.games // 2:
+                raise refuse("games a pair of at least", 2 * one.round + 2, self.games)
+            if one.opening != str(self.positions[one.round % self.openings]):
+                raise refuse("opening", str(self.positions[one.round % self.openings]), one.opening)
+            self.played[one.key] = one
+
+
+def plan(
+    game: Game,
+    players: Sequence[str] | Mapping[str, Maker],
+    games: int,
+    *,
+    openings: int | None = None,
+    plies: int | None = None,
+    seed: int = 1_000_000,
+) -> Tournament:
+    """Returns a round robin that has not begun; raises ValueError for numbers and players that make none.
+
+    `openings` default to one per two games, `plies` to 4, or 0 in games of chance.
+    """
+    if game.players != 2:
+        raise ValueError(f"arena: expected a game for two players, got {game.name!r}")
+    if len(players) < 2 or len(set(players)) != len(players):
+        raise ValueError(f"arena: expected at least two players, all different, got {', '.join(players) or 'none'}")
+    if games < 2 or games % 2:
+        raise ValueError(f"arena: expected an even number of games, each opening from both seats, got {games!r}")
+    openings = games // 2 if openings is None else openings
+    plies = (0 if game.max_stages else 4) if plies is None else plies
+    if not 1 <= openings <= games // 2:
+        raise ValueError(f"arena: expected 1 to {games // 2} openings for {games} games, got {openings!r}")
+    if not 0 <= plies <= 1000:
+        raise ValueError(f"arena: expected openings of 0 to 1000 plies, got {plies!r}")
+    if not 0 <= seed < 2**62:
+        raise ValueError(f"arena: expected a seed of 0 to 2**62 - 1, got {seed!r}")
+    return Tournament(game, tuple(players), games, openings, plies, seed)

@@ -1,0 +1,1 @@
+"""The compiled games of learning and evaluation."""

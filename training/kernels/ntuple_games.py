@@ -1,0 +1,84 @@
+"""Plays whole games of an n-tuple network in compiled code: what `arena` plays move by move, without Python in between.
+
+The search is the same, so are the games (tested); there is no transposition table and no clock.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.models.ntuple import NTupleNetwork
+from leafwise.training.evaluation.arena import bootstrap_interval
+from leafwise.training.kernels.td import MOVES, kernels, new_trainer
+
+SELECTION_SEED = 900_000
+"""First seed of the games that choose among models; training stays below, final figures start at 1,000,000."""
+BATCH = 5
+"""Games per task."""
+
+
+@dataclass(frozen=True)
+class Games:
+    """Games of a network that searches to one depth, in the order of their seeds."""
+
+    scores: NDArray[np.float64]
+    ranks: NDArray[np.int64]
+    """Highest rank on each final board."""
+    moves: int
+    seconds: float
+    """Time spent, added over the threads."""
+
+    def interval(self) -> tuple[float, float]:
+        """Returns the 95 % percentile bootstrap interval of the mean score."""
+        return bootstrap_interval(self.scores)
+
+    def figures(self) -> dict[str, float]:
+        """Returns what a table needs, by name."""
+        low, high = self.interval()
+        return {
+            "games": len(self.scores),
+            "mean": float(self.scores.mean()),
+            "ci_low": low,
+            "ci_high": high,
+            "median": float(np.median(self.scores)),
+            "seconds_per_move": self.seconds / max(self.moves, 1),
+        }
+
+
+def play_games(
+    network: NTupleNetwork,
+    depth: int,
+    first_seed: int,
+    games: int,
+    *,
+    cutoff: float = 0.0,
+    threads: int = 1,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Games:
+    """Plays games with seeds from `first_seed` on; `progress` is told how many are done.
+
+    Decisions less probable than `cutoff` are leaves of the search (0: exact).
+    """
+    run, T = kernels(network, depth).greedy_games, network.game.tables(network.evaluator("games"))
+    scores, ranks = np.zeros(games), np.zeros(games, dtype=np.int64)
+    run(new_trainer(network.game, 0, depth), np.zeros(0, dtype=np.uint64), scores[:0], ranks[:0], T)  # compiles
+
+    def play(begin: int) -> tuple[int, float]:
+        actor, end = new_trainer(network.game, 0, depth, cutoff=cutoff), min(begin + BATCH, games)
+        keys = np.arange(first_seed + begin, first_seed + end, dtype=np.uint64)
+        start = time.thread_time()
+        run(actor, keys, scores[begin:end], ranks[begin:end], T)
+        return int(actor.counts[MOVES]), time.thread_time() - start
+
+    moves, seconds = 0, 0.0
+    with ThreadPoolExecutor(threads) as pool:
+        for k, (played, spent) in enumerate(pool.map(play, range(0, games, BATCH))):
+            moves, seconds = moves + played, seconds + spent
+            progress(min((k + 1) * BATCH, games))
+    return Games(scores, ranks, moves, seconds)

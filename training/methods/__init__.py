@@ -1,0 +1,1 @@
+"""Ways to learn: one readable file each, run as `python -m leafwise.training.methods.NAME`."""

@@ -1,0 +1,346 @@
+"""Self-play with search-supervised values: a network learns what a shallow search with itself says of its own games.
+
+Each iteration plays games with the newest network (some against an earlier self) and learns from the last positions; after
+every `--match-every` of them the newest meets the best so far, which it replaces only if a sequential test says that it is
+better. The target of a position is the lambda-return of the root values of depth-1 or -2 searches along the game and of its
+outcome, as in Veness et al., "Bootstrapping from game tree search" (NIPS 2009), and Baxter et al., TDLeaf (2000). Games begin
+with a random number of random actions, so that all kinds of positions are seen. What is learned is the value for the player who
+acts.
+
+A game for one that is won or lost is learned alike, as the chance to win: the network plays alone, in all variants of `--mix`,
+and is the best if it wins the largest share of the same games. A guide's games teach their outcomes alone there, for its score
+is no chance; and as it may seldom win, the first iterations may be played in easier variants (`--easy`).
+
+Logged: `rollout/ep_len_mean` (decisions after the opening), `rollout/first_wins` (share), `time/fps` (positions a second),
+`train/loss`, `train/learning_rate`, `eval/score_mean` (points against the best, 0 to 1), `eval/elo` (of the newest network; the
+first has 0), `eval/best_elo`, `eval/keeps_value` (share of fixed critical positions in which one-ply play keeps the value,
+by the exact solver, which judges but teaches nothing), with `--rungs` `eval/ladder_elo` (of the newest network among fixed
+players, the first of which has 0), `eval/ladder_elo_error` and `eval/points_NAME` (share of the points against each). In a game
+for one: `eval/score_mean` (share won) with its interval, that of every variant, and `eval/calibration_error` (mean distance
+between the chance told and the share won, by tenths).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.stream import uniform
+from leafwise.models.files import load_sparse, model_path
+from leafwise.models.sparse import BOUND, SparseNetwork
+from leafwise.search.engine import Search
+from leafwise.search.players import SearchPlayer
+from leafwise.training.evaluation.reference_players import Rungs
+from leafwise.training.kernels.selfplay import GAMES, PLIES, WON_BY_FIRST, forget, kernels, new_record, new_table
+from leafwise.training.runs.folder import need_train_extra, origin, run_main
+from leafwise.training.runs.gating import named, prefixed
+from leafwise.training.runs.learner import Climber, Options
+from leafwise.training.runs.loop import find_variant, run_learner
+
+if TYPE_CHECKING:
+    from leafwise.training.networks.sparse import SparseModule
+
+
+@dataclass(frozen=True)
+class Config(Options):
+    """Options of `leafwise train GAME --method selfplay`."""
+
+    iterations: int = 60
+    """Length of the run, in iterations."""
+    positions: int = 50_000
+    """Positions recorded in an iteration."""
+    replay: int = 400_000
+    """Last positions that are learned from."""
+    recorded: int = 0
+    """Positions recorded before learning begins: few games teach a network that plays well (`--start`) more harm than good."""
+    passes: float = 4.0
+    """How often a new position is learned from in its iteration's training, on average over the replay."""
+    batch: int = 2048
+    """Positions in a batch."""
+    rate: float = 0.004
+    """Highest learning rate of the first iteration's cycle (Adam)."""
+    final_rate: float = 0.0004
+    """The same for the last iteration; geometric in between."""
+    hidden: tuple[int, ...] = (32, 32)
+    """Outputs of the layers between features and value, multiples of 4."""
+    depth: int = 1
+    """Depth of the search whose root values are learned."""
+    nodes: int = 0
+    """Most decisions that the search looks at below each action (0: no limit); for games with turns of many actions."""
+    rare: float = 0.0
+    """Searches value outcomes of chance less probable than this at once, by the leaf."""
+    candidates: str = ""
+    """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
+    guide: str = ""
+    """Hand-made score whose searches play the games of the first iterations (default: the network plays from the start)."""
+    guided: int = 1
+    """Iterations played by the guide."""
+    guide_depth: int = 0
+    """Depth of the guide's searches (0: that of the others)."""
+    guide_candidates: str = ""
+    """Actions that the guide's searches consider (default: those of the others)."""
+    mix: tuple[str, ...] = ()
+    """Variants that games for one are played in, like level=1 level=4 (default: that of --variant alone)."""
+    easy: tuple[str, ...] = ()
+    """Easier variants that the first iterations are played in instead."""
+    eased: int = 2
+    """Iterations played in those; over as many more they give way to the others one by one."""
+    credit: float = 0.0
+    """Share of how far a lost game got that counts as its outcome at the beginning, where wins are rare, in games for one."""
+    credited: int = 20
+    """Iterations over which that falls to 0."""
+    start: str = ""
+    """Model whose weights training starts from: a shipped model's name, a run folder or a file (default: random ones)."""
+    decay: float = 0.7
+    """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
+    epsilon: float = 0.1
+    """Share of actions drawn at random."""
+    plies: int = 12
+    """Most random actions at the beginning of a game."""
+    earlier: float = 0.2
+    """Share of games in which an earlier best network plays one seat."""
+    pool: int = 8
+    """Earlier best networks that are kept as opponents."""
+    match_pairs: int = 2000
+    """Most pairs of games in a match against the best network."""
+    match_every: int = 1
+    """Iterations from one match against the best network to the next; the last iteration has one too."""
+    match_depth: int = 1
+    """Depth of the searches in matches and on the ladder."""
+    rungs: tuple[str, ...] = ()
+    """Players of a fixed ladder, by name, that every network meets; the first has Elo 0."""
+    rung_pairs: int = 25
+    """Pairs of games against each of them."""
+
+
+RANGES: dict[str, tuple[float, float]] = {
+    "iterations": (1, 1e6), "positions": (100, 1e8), "replay": (100, 1e8), "recorded": (0, 1e8), "passes": (0.01, 1000),
+    "batch": (1, 1e6), "rate": (1e-9, 1), "final_rate": (1e-9, 1), "depth": (1, 8), "rare": (0, 1), "guided": (1, 1e6),
+    "guide_depth": (0, 8), "match_every": (1, 1e6), "match_depth": (1, 8), "rung_pairs": (1, 10_000), "decay": (0, 1),
+    "epsilon": (0, 1), "plies": (0, 200), "earlier": (0, 1), "pool": (1, 100),
+    "nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1), "credited": (1, 1e6),
+}  # fmt: skip
+
+
+class SelfPlay(Climber):
+    """One run: networks, replay, files."""
+
+    method, unit = "selfplay", "iterations"
+    own = False
+    """Whether targets are what the network says of positions, not what its search says."""
+    done = 0
+
+    def __init__(self, config: Config) -> None:
+
+        super().__init__(config, RANGES)
+        self.solo = self.game.players == 1
+        if self.solo and self.game.return_range != (0.0, 1.0):
+            raise ValueError(
+                f"selfplay: expected a game for two players, or one that is won or lost, got {self.game.name!r}"
+            )
+        if not self.solo and (config.mix or config.easy):
+            raise ValueError(f"expected --mix and --easy for a game for one player, got {self.game.name!r}")
+        self.mix, self.easy = (
+            {text: find_variant(config.game, text) for text in texts}
+            for texts in (config.mix or (config.variant,), config.easy)
+        )
+        self.variants = [*self.mix.values(), *self.easy.values()]
+        self.module = self.fresh()
+        self.start = origin(config.start) if config.start else {}
+        guide = self.game.score(config.guide) if config.guide else None
+        self.guide = guide
+        self.newest = self.module.export()
+        self.tables(self.newest, self.game)  # raises ValueError for candidates that there are not
+        self.rungs = Rungs(self.game, config.rungs, config.rung_pairs) if config.rungs else None
+        self.open_folder()
+        leaf, deepest = self.newest.evaluator("newest"), max(config.depth, config.guide_depth)
+        limits = config.rare, config.nodes
+        self.table = new_table(self.game, deepest, config.seed, leaf, *limits)
+        self.guide_table = new_table(self.game, deepest, config.seed, guide, *limits)._replace(R=self.table.R)
+        self.record = new_record(self.game, config.positions + 2000)
+        self.rows = self.game.rows(config.replay)
+        self.targets = np.zeros(config.replay)
+        self.places = np.zeros(config.replay, dtype=np.int64)
+        """Which of `variants` each position comes from."""
+        self.filled, self.next = 0, 0
+        self.kernels = kernels(self.game, leaf)
+        self.guide_kernels = kernels(self.game, guide) if guide else None
+        self.begin(
+            pool=config.pool, plies=config.plies, depth=config.match_depth, rare=config.rare,
+            nodes=config.nodes, candidates=config.candidates or None, variants=self.named(),
+        )  # fmt: skip
+
+    def named(self) -> dict[str, Game]:
+        """Returns the variants of the mix under names for tags: level=1,start_life=22 is level1_start_life22."""
+        return {text.replace("=", "").replace(",", "_"): game for text, game in self.mix.items()}
+
+    @property
+    def goal(self) -> int:
+        return int(self.config.iterations)
+
+    def fresh(self) -> SparseModule:
+        """Returns the module that training starts from."""
+        from leafwise.training.networks.sparse import SparseModule, fresh_module
+
+        if not self.config.start:
+            head = "chance" if self.solo else "value"
+            return fresh_module(self.game, self.config.hidden, self.config.seed, head=head)
+        network = load_sparse(model_path(self.config.start), self.game)
+        if network.hidden != self.config.hidden:
+            raise ValueError(f"expected --hidden {' '.join(map(str, network.hidden))} as in --start, got others")
+        return SparseModule(network)
+
+    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes the state of a checkpoint."""
+        from leafwise.training.networks.sparse import SparseModule
+
+        self.filled, self.next, self.done = metadata["filled"], metadata["next"], metadata["done"]
+        for name in ("rows", "targets", "places"):
+            getattr(self, name)[: self.filled] = tensors[name]
+        self.table.R[:] = tensors["stream"]
+        self.newest = self.newest.with_tensors(named(tensors, "newest"))
+        self.module = SparseModule(self.newest)
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns what a checkpoint holds."""
+        tensors = prefixed("newest", self.newest.tensors)
+        tensors |= {name: getattr(self, name)[: self.filled] for name in ("rows", "targets", "places")}
+        tensors["stream"] = self.table.R
+        return tensors, {"filled": self.filled, "next": self.next, "done": self.done}
+
+    def description(self) -> dict[str, Any]:
+        """Returns what the model file says of how it was made."""
+        return super().description() | {"start": self.start}
+
+    def tables(self, network: SparseNetwork, game: Game) -> Any:
+        """Returns `T` of a variant with a network's weights."""
+        return game.tables(network.evaluator("selfplay"), self.config.candidates or None)
+
+    def played(self) -> list[int]:
+        """Returns which of `variants` this iteration is played in."""
+        hard = len(self.mix)
+        easy = [hard + k for k in range(len(self.easy))]
+        later = max(0, self.done - self.config.eased)
+        if self.done < self.config.eased:
+            return easy or list(range(hard))
+        if later < self.config.eased:
+            return [*range(hard), *easy[(len(easy) * later) // self.config.eased :]]
+        return list(range(hard))
+
+    def play(self) -> dict[str, float]:
+        """Records games of the newest network, some against an earlier best; returns what is logged."""
+        config = self.config
+        start, total = time.perf_counter(), 0
+        guide = self.guide_kernels if self.done < config.guided else None
+        table = self.guide_table if guide else self.table
+        table.counts[:] = 0
+        earlier = self.newest
+        if not guide and not self.solo:
+            earlier = self.ladder.pool[int(uniform(self.table.R) * len(self.ladder.pool))]
+        which = self.played()
+        for place in which:
+            forget(table)
+            game, count = self.variants[place], -(-config.positions // len(which))
+            if guide:
+                T = other = game.tables(self.guide, config.guide_candidates or config.candidates or None)
+                alone = (0.0, 0.0, 1.0) if self.solo else (config.epsilon, 0.0, config.decay)
+                run, depth = guide.record_games, config.guide_depth or config.depth
+            else:
+                T, other = self.tables(self.newest, game), self.tables(earlier, game)
+                alone = (config.epsilon, 0.0 if self.solo else config.earlier, config.decay)
+                run, depth = self.kernels.record_games, config.depth
+            own, credit = self.own and not guide, config.credit * max(0.0, 1 - self.done / max(config.credited, 1))
+            n = run(table, self.record, count, depth, config.plies, *alone, own, credit, T, other)
+            places = (self.next + np.arange(n)) % config.replay
+            self.rows[places], self.targets[places] = self.record.rows[:n], self.record.targets[:n]
+            self.places[places] = place
+            self.next = (self.next + n) % config.replay
+            self.filled = min(self.filled + n, config.replay)
+            total += n
+        games = max(int(table.counts[GAMES]), 1)
+        return {
+            "rollout/ep_len_mean": table.counts[PLIES] / games,
+            "rollout/first_wins": table.counts[WON_BY_FIRST] / games,
+            "time/fps": total / (time.perf_counter() - start),
+        }
+
+    def described(self, rows: NDArray[Any], places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Returns features and signs of rows of the variants at `places`."""
+        if len(self.variants) == 1:
+            features, _, signs = self.newest.describe(rows, self.tables(self.newest, self.game))
+            return features, signs
+        found, signs = np.zeros((len(rows), 0), dtype=np.int64), np.ones(len(rows), dtype=np.float32)
+        for place in np.unique(places):
+            here = places == place
+            features, _, signs[here] = self.newest.describe(rows[here], self.tables(self.newest, self.variants[place]))
+            if not found.shape[1]:
+                found = np.zeros((len(rows), features.shape[1]), dtype=np.int64)
+            found[here] = features
+        return found, signs
+
+    def learn(self) -> dict[str, float]:
+        """Trains the module on the replay for one cycle of the learning rate; returns what is logged."""
+        from leafwise.training.networks.sparse import fit
+
+        config = self.config
+        progress = self.done / max(config.iterations - 1, 1)
+        rate = config.rate * (config.final_rate / config.rate) ** progress
+        steps = max(1, int(config.passes * config.positions / config.batch))
+        rng = np.random.default_rng((config.seed, self.done))
+        T = self.tables(self.newest, self.game)
+        none, most = np.zeros(config.batch, dtype=np.int64), 1.0 if self.solo else BOUND
+        both = np.zeros((2 * config.batch, self.game.width), dtype=self.game.dtype)
+
+        def sample() -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+            """Returns features and targets of random positions, under random symmetries where those matter."""
+            chosen = rng.integers(0, self.filled, config.batch)
+            rows = self.rows[chosen]
+            if self.game.sparse is not None and not self.game.sparse.invariant:
+                both[: config.batch] = rows
+                self.kernels.transform_rows(both, rng.integers(0, self.game.symmetries, config.batch), none, T)
+                rows = both[config.batch :]
+            features, signs = self.described(rows, self.places[chosen])
+            return features, (self.targets[chosen] * signs / most).astype(np.float32)
+
+        loss = fit(self.module, sample, steps, rate)
+        self.newest = self.module.export()
+        return {"train/loss": loss, "train/learning_rate": rate}
+
+    def advance(self) -> tuple[dict[str, float], int | None]:
+        """Plays and learns: one iteration, and says whether a match is due."""
+        logged = self.play()
+        if self.filled >= min(self.config.recorded, self.config.replay):
+            logged |= self.learn()
+        self.done += 1
+        due = self.done % self.config.match_every == 0 or self.done == self.goal
+        return logged, self.done if due else None
+
+    def place(self) -> dict[str, float]:
+        """Returns the newest network's place on the fixed ladder, at the depth of matches."""
+        if self.rungs is None:
+            return {}
+        config, leaf = self.config, self.newest.evaluator("newest")
+        options: dict[str, Any] = {"rare": config.rare, "candidates": config.candidates or None}
+        search = Search(self.game, leaf, config.match_depth, all_values=False, **options)
+        return self.rungs.place(SearchPlayer(search, "newest"), self.done)
+
+
+def train(config: Config) -> Path:
+    """Trains a sparse network by self-play and returns its run folder; raises ValueError for options that do not fit."""
+    need_train_extra()
+    return run_learner(SelfPlay(config), f"selfplay {config.game}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line."""
+    return run_main("selfplay", Config, train, arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,329 @@
+"""Temporal-difference learning of an n-tuple network by greedy play, TD(lambda) backward along each trajectory.
+
+Sources: Szubert and Jaskowski, CIG 2014 (n-tuple networks by TD on afterstates); Yeh, Wu et al., "Multi-stage temporal
+difference learning for 2048-like games", TCIAIG 2016 (backward TD(lambda), stages, Threes); Jaskowski, "Mastering 2048
+with delayed temporal coherence learning", TCIAIG 2018 (rates of each weight); Baxter, Tridgell and Weaver, "TDLeaf",
+1999 (targets from a search: here a trajectory's states learn the value of the search made there). Differences: what is
+valued is by default the state after the known tile has entered; the target is the potential to come, sum of
+(tile score)**power; a trajectory longer than `restart` moves is followed by one from its middle; the rate is held, then
+falls geometrically (`--hold 1`: a constant rate); the tables may be averaged over the run (Shamir and Zhang, "Stochastic
+gradient descent for non-smooth optimization", ICML 2013), which takes away noise of the rate sooner than a lower rate.
+
+With `--actors 2` two threads play and learn over shared tables without locks (Niu et al., "Hogwild!", 2011): faster, but
+not reproducible bit by bit.
+
+A game without cells but with sparse features is learned by `network_td` instead, which has options of its own.
+
+Logged: `rollout/ep_rew_mean` (fresh games of the last interval), `train/error` (root mean square, in potential),
+`train/rate`, `time/fps` (moves a second), `eval/score_mean`, `eval/score_ci_low`, `eval/score_ci_high` (greedy games with
+seeds from 900,000).
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.registry import game as find_game
+from leafwise.envs.registry import games
+from leafwise.models.files import load_network, model_path, save_network
+from leafwise.models.ntuple import NTupleNetwork, Shape, features, parse_tuples
+from leafwise.models.packing import restored
+from leafwise.training.kernels.ntuple_games import SELECTION_SEED, play_games
+from leafwise.training.kernels.td import DEEPEST, FRESH_GAMES, GAMES, HERE, MOVES, Trainer, kernels, new_trainer
+from leafwise.training.runs.folder import (
+    RunFolder,
+    commit,
+    hardware,
+    need_train_extra,
+    origin,
+    run_main,
+    training_command,
+)
+from leafwise.training.runs.loop import check_ranges, run_learner
+
+AT_ONCE = 1 << 20
+"""Weights that are averaged at a time."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of `leafwise train GAME --method td`."""
+
+    game: str = "threes"
+    """Game to learn; one with cell features."""
+    run: str = ""
+    """Run folder (default: runs/GAME-td-SEED)."""
+    moves: int = 40_000_000
+    """Length of the run, in moves."""
+    tuples: str = "0123 4567 0145 1256 569a"
+    """Tuples of cells, row by row in hexadecimal, separated by blanks."""
+    valued: Literal["entered", "afterstate"] = "entered"
+    """What is valued: the state after the known tile has entered, or before."""
+    small: str = "deck deck_empties large"
+    """Small tables beside the tuples, among deck, deck_empties, large, hint, blank_merge (hint: for afterstates)."""
+    stages: str = ""
+    """Highest tiles, like "1536 3072", at which the next copy of all tables takes over."""
+    start: str = ""
+    """Model to start from, with all or some of the tuples: run folder, file or shipped name (default: all weights 0)."""
+    rate: float = 0.25
+    """Learning rate, shared out among the active weights."""
+    final_rate: float = 0.0125
+    """Rate at the end of the run."""
+    hold: float = 0.5
+    """Share of the run after which the rate begins to fall, geometrically."""
+    average: float = 0.0
+    """Play and keep the mean of the tables over the run, entry t of the log with weight t**average; 0: the last ones."""
+    coherence: bool = False
+    """Temporal coherence: every weight has a rate of its own, at most the rate."""
+    decay: float = 0.5
+    """Lambda of TD(lambda)."""
+    target: Literal["power", "score", "survival"] = "power"
+    """What is learned: a potential to come, the score to come, or how many moves are to come."""
+    power: float = 0.7
+    """Exponent of the tile score in the potential that is learned (with the target power)."""
+    target_depth: int = 0
+    """Depth of the search that plays and gives the targets; 0: plays at depth 1, learns from the next state's value."""
+    optimism: float = 0.0
+    """What every state is worth before anything is learned, in potential."""
+    actors: int = 1
+    """Threads that play and learn over the same tables; more than 1 is not reproducible."""
+    restart: int = 100
+    """Trajectories longer than this are followed by one from their middle; 0: never."""
+    seed: int = 1
+    """Key of the run's random stream, below 900,000."""
+    interval: int = 500_000
+    """Moves between two log entries."""
+    evaluate_every: int = 8
+    """Log entries between two evaluations."""
+    evaluate_games: int = 200
+    """Games per evaluation."""
+    checkpoint_seconds: float = 30.0
+    """Seconds between two checkpoints, at least."""
+    resume: bool = False
+    """Go on with the run in the folder, with the same options."""
+
+
+def check(config: Config) -> None:
+    """Raises ValueError for an option out of range."""
+    check_ranges(config, {
+        "moves": (1, 1e13), "rate": (1e-9, 1), "final_rate": (1e-9, 1), "hold": (0, 1), "decay": (0, 1), "restart": (0, 1e9),
+        "seed": (0, SELECTION_SEED - 1), "interval": (1, 1e9), "evaluate_every": (1, 1e9), "evaluate_games": (2, 100_000),
+        "checkpoint_seconds": (0, 1e9), "target_depth": (0, DEEPEST), "optimism": (-1e9, 1e9), "actors": (1, 64),
+        "power": (1e-3, 1), "average": (0, 100),
+    })  # fmt: skip
+
+
+def shape_of(config: Config, game: Game) -> Shape:
+    """Returns the shape of the network that the options ask for; raises ValueError for what does not fit the game."""
+    cells = features(game)
+    small = tuple(config.small.split())
+    if "hint" in small and config.valued != "afterstate":
+        raise ValueError("expected --small without hint, or --valued afterstate: once it has entered no tile is known")
+    unknown = [tile for tile in config.stages.split() if tile not in cells.names]
+    if unknown:
+        raise ValueError(f"expected --stages among {', '.join(cells.names)}, got {unknown[0]!r}")
+    return Shape(
+        tuples=parse_tuples(config.tuples),
+        power={"power": config.power, "score": 1.0, "survival": 0.0}[config.target],
+        stage=cells.stages[("entered", "afterstate").index(config.valued)],
+        small=small,
+        splits=tuple(cells.names.index(tile) for tile in config.stages.split()),
+        base=config.optimism,
+    ).check(game)
+
+
+def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
+    """Returns a network of a shape that begins with a model's tables; raises ValueError if the shape lacks one of them."""
+    network = NTupleNetwork.create(game, shape)
+    if not source:
+        return network
+    given = restored(load_network(model_path(source), game))
+    old, new = given.shape, network.shape
+    alike = replace(old, tuples=new.tuples, splits=new.splits) == new and old.copies in (1, new.copies)
+    if not alike or not set(old.tuples) <= set(new.tuples):
+        raise ValueError(f"expected --start with a model of {new} or of some of its tuples, got {old}")
+    for stage in range(new.copies):
+        tables = network.tables(stage)
+        for name, table in given.tables(stage if old.copies > 1 else 0).items():
+            tables[name][:] = table
+    return network
+
+
+def rate_at(config: Config, moves: int) -> float:
+    """Returns the learning rate after a number of moves."""
+    done = min(moves / config.moves, 1.0)  # the last trajectory may end after the last move
+    if done <= config.hold:
+        return config.rate
+    return config.rate * (config.final_rate / config.rate) ** ((done - config.hold) / (1 - config.hold))
+
+
+class Learner:
+    """One TD run: network, games, files."""
+
+    unit = "moves"
+
+    def __init__(self, config: Config) -> None:
+        check(config)
+        self.config = config
+        self.game: Game = find_game(config.game)
+        self.network = started(self.game, shape_of(config, self.game), config.start)
+        self.kept = self.network
+        if config.average:
+            self.kept = NTupleNetwork.create(self.game, self.network.shape, self.network.weights.table.copy())
+        self.start = origin(config.start) if config.start else {}
+        path = Path(config.run or f"runs/{config.game}-td-{config.seed}")
+        self.folder = RunFolder(path, config, resume=config.resume)
+        depth, size = max(1, config.target_depth), len(self.network.weights.table) if config.coherence else 1
+        self.coherence = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
+        keys = [config.seed + (k << 32) for k in range(config.actors)]  # far from those of other runs and evaluations
+        self.actors: list[Trainer] = [new_trainer(self.game, key, depth, self.coherence) for key in keys]
+        self.kernels = kernels(self.network, depth, searched=config.target_depth > 0, coherent=config.coherence)
+        self.T = self.game.tables(self.network.evaluator("td"))
+        self.seconds, self.entries, self.best = 0.0, 0, -np.inf
+        self.score: dict[str, Any] = {}
+        if config.resume and (saved := self.folder.load_state()):
+            self.restore(*saved)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Returns the arrays of a checkpoint, by name; what is written into them changes the learner."""
+        tensors: dict[str, NDArray[Any]] = {"table": self.network.weights.table}
+        if self.config.coherence:
+            tensors |= {"errors": self.coherence[0], "sizes": self.coherence[1]}
+        if self.config.average:
+            tensors |= {"average": self.kept.weights.table}
+        for k, actor in enumerate(self.actors):
+            end = f"_{k}" if k else ""
+            tensors |= {f"S{end}": actor.S[HERE : HERE + 1], f"R{end}": actor.R}
+            tensors |= {f"counts{end}": actor.counts, f"sums{end}": actor.sums}
+        return tensors
+
+    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes the state of a checkpoint."""
+        for name, own in self.state().items():
+            own[:] = tensors[name][: len(own)]
+        self.seconds, self.entries, self.best = metadata["seconds"], metadata["entries"], metadata["best"]
+        self.score = metadata["score"]
+
+    def save(self) -> None:
+        """Writes a checkpoint."""
+        metadata = {"seconds": self.seconds, "entries": self.entries, "best": float(self.best), "score": self.score}
+        self.folder.save_state(self.state(), metadata)
+
+    def counted(self) -> NDArray[np.int64]:
+        """Returns the counters of all actors, added."""
+        return np.sum([actor.counts for actor in self.actors], axis=0)
+
+    @property
+    def done(self) -> int:
+        """Moves played so far."""
+        return int(self.counted()[MOVES])
+
+    @property
+    def goal(self) -> int:
+        return self.config.moves
+
+    def play(self) -> None:
+        """Plays and learns for one log interval."""
+        rate = rate_at(self.config, self.done) / self.network.active
+        options = (self.config.interval // len(self.actors) + 1, rate, self.config.decay, self.config.restart, self.T)
+        threads = [
+            threading.Thread(target=self.kernels.td_games, args=(actor, *options), daemon=True)
+            for actor in self.actors[1:]
+        ]
+        for thread in threads:
+            thread.start()
+        self.kernels.td_games(self.actors[0], *options)
+        for thread in threads:
+            thread.join()
+
+    def take_average(self) -> None:
+        """Takes the tables into their mean, for which the next log entry weighs entries**average."""
+        share = np.float32((self.config.average + 1) / (self.entries + self.config.average))
+        for start in range(0, len(self.network.weights.table), AT_ONCE):
+            kept, now = (n.weights.table[start : start + AT_ONCE] for n in (self.kept, self.network))
+            kept += share * (now - kept)
+
+    def evaluate(self) -> dict[str, float]:
+        """Plays greedy games with the selection seeds; keeps the model if it is the best so far."""
+        n = self.config.evaluate_games
+        played = play_games(self.kept, 1, SELECTION_SEED, n)
+        low, high = played.interval()
+        mean = float(played.scores.mean())
+        if mean > self.best:
+            self.best = mean
+            self.score = {
+                "mean": mean, "ci_low": low, "ci_high": high, "games": n, "player": "greedy",
+                "seeds": f"{SELECTION_SEED} to {SELECTION_SEED + n - 1}",
+            }  # fmt: skip
+            save_network(self.folder.model, self.kept, self.description())
+        return {"eval/score_mean": mean, "eval/score_ci_low": low, "eval/score_ci_high": high}
+
+    def description(self) -> dict[str, Any]:
+        """Returns what the model file says of how it was made."""
+        return {
+            "steps": self.done,
+            "seconds": round(self.seconds, 1),
+            "command": training_command("leafwise.training.methods.td", self.config),
+            "commit": commit(),
+            "score": self.score,
+            "start": self.start,
+        }
+
+    def step(self) -> dict[str, float]:
+        """Learns for one interval, and now and then evaluates; returns what is logged."""
+        before = self.counted()
+        start, begun = time.perf_counter(), time.process_time()
+        self.play()
+        spent = time.perf_counter() - start
+        self.seconds += time.process_time() - begun  # of all actors
+        self.entries += 1
+        if self.config.average:
+            self.take_average()
+        played = self.counted() - before
+        sums = np.sum([actor.sums for actor in self.actors], axis=0)
+        logged = {"train/rate": rate_at(self.config, self.done), "time/fps": played[MOVES] / spent}
+        if played[FRESH_GAMES]:
+            logged["rollout/ep_rew_mean"] = sums[0] / played[FRESH_GAMES]
+        if played[MOVES]:
+            logged["train/error"] = float(np.sqrt(sums[1] / played[MOVES]))
+        for actor in self.actors:
+            actor.sums[:] = 0
+        if self.entries % self.config.evaluate_every == 0 or self.done >= self.goal:
+            logged |= self.evaluate()
+        return logged
+
+    def results(self) -> dict[str, Any]:
+        """Returns what results.json says."""
+        games = int(self.counted()[GAMES])
+        return {**self.description(), "trajectories": games, "hardware": hardware(len(self.actors))}
+
+
+def train(config: Config) -> Path:
+    """Trains an n-tuple network and returns its run folder; raises ValueError for options that do not fit."""
+    need_train_extra()
+    return run_learner(Learner(config), f"td {config.game}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line, for a game with sparse features that of `sparse_td`."""
+    words = sys.argv[1:] if arguments is None else arguments
+    named = next((after for flag, after in itertools.pairwise(words) if flag == "--game"), "threes")
+    if named in games() and find_game(named).cells is None and find_game(named).sparse is not None:
+        from leafwise.training.methods import network_td as sparse_td
+
+        return sparse_td.main(words)
+    return run_main("td", Config, train, words)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

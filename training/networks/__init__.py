@@ -1,0 +1,1 @@
+"""Networks as torch modules, and their adapters for Stable-Baselines3."""

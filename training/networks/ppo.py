@@ -1,0 +1,103 @@
+"""The SB3 side of masked PPO: a policy whose value head is a sparse network, rewards in units, figures without files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.logger import KVWriter, Logger
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from stable_baselines3.common.vec_env import VecMonitor
+from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn, VecEnvWrapper
+from torch import Tensor, nn
+
+from leafwise.envs.core.gym.vector import GameVectorEnv
+from leafwise.models.sparse import SparseNetwork
+from leafwise.training.networks.sb3 import Sb3VecEnv, hyperparameters
+from leafwise.training.networks.sparse import SparseModule
+
+
+class CellsExtractor(BaseFeaturesExtractor):
+    """Turns an observation of whole numbers into one feature for each cell and value, and sums their embeddings."""
+
+    def __init__(self, observation_space: gym.Space[Any], network: SparseNetwork) -> None:
+        W = network.weights
+        super().__init__(observation_space, W.embedding.shape[1])
+        self.embedding = nn.EmbeddingBag(
+            len(W.embedding), W.embedding.shape[1], mode="sum", padding_idx=len(W.embedding) - 1
+        )
+        self.bias = nn.Parameter(torch.zeros(W.embedding.shape[1]))
+        self.register_buffer("first_of", torch.tensor(W.first_of), persistent=False)
+        with torch.no_grad():
+            self.embedding.weight[:-1].normal_(0.0, len(W.first_of) ** -0.5)
+            self.bias.fill_(0.1)
+
+    def forward(self, observations: Tensor) -> Tensor:
+        """Returns the first layer after its ReLU, [n, first layer]."""
+        first: Any = self.first_of
+        return torch.relu(self.embedding(observations.long() + first) + self.bias)
+
+
+class ScaledRewards(VecEnvWrapper):
+    """Divides rewards by a constant."""
+
+    def __init__(self, venv: Any, scale: float) -> None:
+        super().__init__(venv)
+        self.scale = scale
+
+    def reset(self) -> Any:
+        return self.venv.reset()
+
+    def step_wait(self) -> VecEnvStepReturn:
+        obs, rewards, dones, infos = self.venv.step_wait()
+        return obs, rewards / np.float32(self.scale), dones, infos
+
+
+class Told(KVWriter, dict[str, Any]):
+    """Keeps the figures that SB3 logged last, by tag."""
+
+    def write(self, key_values: dict[str, Any], key_excluded: dict[str, tuple[str, ...]], step: int = 0) -> None:
+        self.update(key_values)
+
+    def close(self) -> None:
+        """Has nothing to close."""
+
+
+def make_model(envs: GameVectorEnv, network: SparseNetwork, config: Any) -> tuple[Any, Told]:
+    """Returns a MaskablePPO whose value head has the shape of `network`, and where its figures appear."""
+    two = network.game.players == 2
+    monitored = VecMonitor(Sb3VecEnv(envs))
+    env = monitored if two else ScaledRewards(monitored, config.scale)
+    model = MaskablePPO(
+        "MlpPolicy",
+        env,
+        **hyperparameters(config),
+        device="cpu",
+        policy_kwargs={
+            "features_extractor_class": CellsExtractor,
+            "features_extractor_kwargs": {"network": network},
+            "net_arch": {"pi": list(network.hidden[1:]), "vf": list(network.hidden[1:])},
+            "activation_fn": nn.ReLU,
+            "ortho_init": False,
+        },
+    )
+    if two:
+        policy: Any = model.policy
+        policy.value_net = nn.Sequential(policy.value_net, nn.Tanh())
+    told = Told()
+    model.set_logger(Logger(None, [told]))
+    return model, told
+
+
+def value_module(model: Any, network: SparseNetwork) -> SparseModule:
+    """Returns the value head as a module that shares its weights with the model."""
+    policy = model.policy
+    module = SparseModule(network)
+    module.embedding, module.bias = policy.features_extractor.embedding, policy.features_extractor.bias
+    last = policy.value_net[0] if isinstance(policy.value_net, nn.Sequential) else policy.value_net
+    hidden = [layer for layer in policy.mlp_extractor.value_net if isinstance(layer, nn.Linear)]
+    module.layers = nn.ModuleList([*hidden, last])
+    return module

@@ -1,0 +1,105 @@
+"""Feeds the batch environment to Stable-Baselines3, which has no adapter of its own for gymnasium's batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium.vector import AutoresetMode
+from numpy.typing import NDArray
+from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices, VecEnvObs, VecEnvStepReturn
+
+from leafwise.envs.core.gym.vector import GameVectorEnv
+
+
+class Sb3VecEnv(VecEnv):
+    """A `GameVectorEnv` as an SB3 `VecEnv`: `PPO("MlpPolicy", VecMonitor(Sb3VecEnv(GameVectorEnv(256, "threes"))))`.
+
+    sb3-contrib finds the masks by `env_method("action_masks")`. Raises ValueError unless the batch starts anew in the
+    step in which an episode ends, as SB3 expects.
+    """
+
+    def __init__(self, batch: GameVectorEnv) -> None:
+        if batch.autoreset_mode is not AutoresetMode.SAME_STEP:
+            raise ValueError(f"expected a batch with autoreset_mode='SameStep', got {batch.autoreset_mode.value!r}")
+        self.batch = batch
+        super().__init__(batch.num_envs, batch.single_observation_space, batch.single_action_space)
+
+    def reset(self) -> VecEnvObs:
+        """Starts an episode everywhere, with the seeds of `seed()` if it was called; returns observations [n, ...]."""
+        obs, info = self.batch.reset(seed=self._seeds)
+        self.reset_infos = [{"action_mask": mask} for mask in info["action_mask"]]
+        self._reset_seeds()
+        self._reset_options()
+        return obs
+
+    def step_async(self, actions: NDArray[Any]) -> None:
+        """Takes the actions [n] that `step_wait` plays."""
+        self._actions = actions
+
+    def step_wait(self) -> VecEnvStepReturn:
+        """Steps; returns observations, rewards, dones and one info for each environment."""
+        obs, reward, terminated, _, info = self.batch.step(self._actions)
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for e in np.flatnonzero(terminated):
+            infos[e]["terminal_observation"] = info["final_obs"][e]
+            infos[e]["TimeLimit.truncated"] = False
+        for said in (info, info.get("final_info", {})):
+            for e in np.flatnonzero(said.get("_illegal", ())):
+                infos[e]["illegal"] = said["illegal"][e]
+        return obs, reward.astype(np.float32), terminated, infos
+
+    def close(self) -> None:
+        """Closes the batch."""
+        self.batch.close()
+
+    def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
+        """Returns one picture for each environment."""
+        frames = self.batch.render()
+        return [None] * self.num_envs if frames is None else list(frames)
+
+    def get_attr(self, attr_name: str, indices: VecEnvIndices = None) -> list[Any]:
+        """Returns the batch's attribute, once for each environment asked."""
+        return [getattr(self.batch, attr_name)] * len(list(self._get_indices(indices)))
+
+    def set_attr(self, attr_name: str, value: Any, indices: VecEnvIndices = None) -> None:
+        """Sets an attribute of the whole batch; raises ValueError for some environments only."""
+        if indices is not None:
+            raise ValueError(
+                f"expected indices=None, a batch has no attributes of single environments, got {indices!r}"
+            )
+        setattr(self.batch, attr_name, value)
+
+    def env_method(
+        self, method_name: str, *method_args: Any, indices: VecEnvIndices = None, **method_kwargs: Any
+    ) -> list[Any]:
+        """Returns what a method answers for each environment asked: `action_masks`, `render`, `state`."""
+        chosen = list(self._get_indices(indices))
+        if method_name == "state":
+            return [self.batch.state(e) for e in chosen]
+        if method_name not in ("action_masks", "render"):
+            raise AttributeError(f"expected a method among action_masks, render, state, got {method_name!r}")
+        answers = getattr(self.batch, method_name)(*method_args, **method_kwargs)
+        return [None if answers is None else answers[e] for e in chosen]
+
+    def env_is_wrapped(
+        self, wrapper_class: type[gym.Wrapper[Any, Any, Any, Any]], indices: VecEnvIndices = None
+    ) -> list[bool]:
+        """Answers False for each environment asked: nothing is wrapped inside a batch."""
+        return [False] * len(list(self._get_indices(indices)))
+
+
+def hyperparameters(config: Any) -> dict[str, Any]:
+    """Returns the options of a PPO by their names there."""
+    return {
+        "learning_rate": config.rate,
+        "n_steps": config.rollout,
+        "batch_size": config.batch,
+        "n_epochs": config.epochs,
+        "gamma": config.gamma,
+        "gae_lambda": config.gae_lambda,
+        "ent_coef": config.entropy,
+        "seed": config.seed,
+    }

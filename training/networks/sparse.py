@@ -1,0 +1,155 @@
+"""Networks as torch modules, for training: the same values as `leafwise.models.sparse` computes without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.models.sparse import SparseNetwork
+
+
+class SparseModule(nn.Module):
+    """A sparse network with trainable weights; raises ValueError as `SparseNetwork.create`."""
+
+    def __init__(self, network: SparseNetwork) -> None:
+        super().__init__()
+        self.network = network
+        W = network.weights
+        self.embedding = nn.EmbeddingBag(
+            len(W.embedding), W.embedding.shape[1], mode="sum", padding_idx=len(W.embedding) - 1
+        )
+        self.embedding.weight.data.copy_(torch.from_numpy(W.embedding))
+        self.bias = nn.Parameter(torch.tensor(W.bias))
+        self.layers = nn.ModuleList()
+        for weights, bias in network.layers():
+            layer = nn.Linear(*weights.shape)
+            layer.weight.data.copy_(torch.tensor(weights.T))
+            layer.bias.data.copy_(torch.tensor(bias))
+            self.layers.append(layer)
+
+    @property
+    def linear_layers(self) -> list[nn.Linear]:
+        """The dense layers, from the sparse one on."""
+        return [layer for layer in self.layers if isinstance(layer, nn.Linear)]
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Returns the outputs [n, outputs] before tanh or scale, for int64 features [n, most] as `describe` gives them."""
+        there = features.ne(len(self.network.weights.embedding) - 1)
+        ends = torch.cumsum(there.sum(dim=1), dim=0)
+        starts = torch.cat([ends.new_zeros(1), ends[:-1]])
+        x = (
+            self.embedding(features[there], starts) + self.bias
+        )  # half the time of a sum over all, where many are padding
+        for layer in self.linear_layers:
+            x = layer(torch.relu(x))
+        return x
+
+    def export(self) -> SparseNetwork:
+        """Returns the network as it is now, for search and files."""
+        dense = [p.detach().numpy() for layer in self.linear_layers for p in (layer.weight.T, layer.bias)]
+        tensors: dict[str, NDArray[np.float32]] = {
+            "embedding": self.embedding.weight.detach().numpy()[:-1].copy(),
+            "bias": self.bias.detach().numpy().copy(),
+            "dense": np.concatenate([p.reshape(-1) for p in dense]),
+        }
+        return self.network.with_tensors(tensors)
+
+
+def fresh_module(
+    game: Game,
+    hidden: tuple[int, ...],
+    seed: int,
+    *,
+    head: str = "value",
+    sees: str = "features",
+    scale: float = 1.0,
+) -> SparseModule:
+    """Returns a module with random weights; features of a room begin small, so that those never seen say nothing."""
+    module = SparseModule(SparseNetwork.create(game, hidden, head=head, sees=sees, scale=scale))
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        spread = 0.02 if sees == "features" else len(module.network.weights.first_of) ** -0.5
+        module.embedding.weight[:-1].normal_(0.0, spread, generator=generator)
+        module.bias.uniform_(0.0, 0.2, generator=generator)
+        for layer in module.linear_layers:
+            layer.weight.normal_(0.0, (2.0 / layer.in_features) ** 0.5, generator=generator)
+        module.linear_layers[-1].weight.mul_(0.1)
+    return module
+
+
+def one_thread() -> None:
+    """Makes torch use one thread, so that a run gives the same numbers every time."""
+    torch.set_num_threads(1)
+
+
+def fit(
+    module: SparseModule, sample: Callable[[], tuple[NDArray[np.int64], NDArray[np.float32]]], steps: int, rate: float
+) -> float:
+    """Trains a value module by Adam over one cycle of the learning rate; returns the mean loss.
+
+    `sample` returns features [n, most] and targets [n], in (-1, 1) for a game for two and in [0, 1] for the head "chance". The
+    loss is the cross-entropy between target and the output's tanh or logistic function, both read as chances to win.
+    """
+    chance = module.network.head == "chance"
+    optimizer = torch.optim.Adam(module.parameters(), lr=rate)
+    length = max(steps, 6)  # torch divides by zero where a fifth of the cycle is one step
+    cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=rate, total_steps=length, pct_start=0.2)
+    total = 0.0
+    for _ in range(steps):
+        features, targets = sample()
+        outputs, wanted = module(torch.from_numpy(features))[:, 0], torch.from_numpy(targets)
+        loss = chance_loss(outputs, wanted) if chance else loss_of(outputs, wanted, solo=False)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+        cycle.step()
+        total += float(loss.detach())
+    return total / steps
+
+
+def value_of(outputs: Tensor, solo: bool) -> Tensor:
+    """Returns what outputs are worth: as they are in a game for one, through tanh in one for two."""
+    return outputs if solo else torch.tanh(outputs)
+
+
+def loss_of(outputs: Tensor, targets: Tensor, solo: bool) -> Tensor:
+    """Returns the mean loss of outputs against the values they should have: Huber, or cross-entropy as in `fit`."""
+    if solo:
+        return nn.functional.smooth_l1_loss(outputs, targets)
+    return nn.functional.binary_cross_entropy_with_logits(2 * outputs, targets.clamp(-1, 1) * 0.5 + 0.5)
+
+
+def chance_loss(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Returns the mean cross-entropy between chances in [0, 1] and the logistic function of outputs."""
+    return nn.functional.binary_cross_entropy_with_logits(outputs, targets)
+
+
+def parameters(module: nn.Module) -> dict[str, NDArray[Any]]:
+    """Returns copies of a module's parameters, by name."""
+    return {name: p.detach().cpu().numpy().copy() for name, p in module.state_dict().items()}
+
+
+def load_parameters(module: nn.Module, tensors: Mapping[str, NDArray[Any]]) -> None:
+    """Gives a module the parameters that `parameters` returned."""
+    module.load_state_dict({name: torch.tensor(t) for name, t in tensors.items()})
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, NDArray[Any]]:
+    """Returns what Adam remembers of each parameter; nothing before the first step."""
+    state = optimizer.state_dict()["state"]
+    return {f"{k}.{name}": t.cpu().numpy().copy() for k, kept in state.items() for name, t in kept.items()}
+
+
+def load_optimizer(optimizer: torch.optim.Optimizer, tensors: Mapping[str, NDArray[Any]]) -> None:
+    """Gives Adam back what `optimizer_tensors` returned."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, t in tensors.items():
+        number, _, kept = name.partition(".")
+        state.setdefault(int(number), {})[kept] = torch.tensor(t)
+    optimizer.load_state_dict({**optimizer.state_dict(), "state": state})

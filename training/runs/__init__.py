@@ -1,0 +1,1 @@
+"""What every run has: its folder, loop, checkpoints, seeds, gating and recipes."""

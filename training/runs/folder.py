@@ -1,0 +1,172 @@
+"""A run folder: configuration, best model, trainer state, TensorBoard events, results.
+
+    config.json  model.safetensors  state.safetensors  events.out.tfevents...  results.json
+
+Every file is written to a temporary name and renamed, so a run killed at any moment resumes from its last checkpoint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+import os
+import platform
+import shlex
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from leafwise.envs.core.commandline import parse
+from leafwise.models.files import load_tensors, model_path, save_tensors, write_atomically
+
+CHECKPOINT_SHARE = 0.1
+"""Checkpoints may take this share of the time; where they take longer, they come more seldom."""
+
+
+def training_command(module: str, config: Any) -> str:
+    """Returns the command that repeats a run: the fields of a dataclass that differ from their defaults."""
+    words = ["python", "-m", module]
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if value != field.default and field.name not in ("run", "resume"):
+            flag = "--" + field.name.replace("_", "-")
+            if isinstance(value, bool):
+                words.append(flag if value else flag.replace("--", "--no-", 1))
+            else:
+                words += [flag, *(str(v) for v in value)] if isinstance(value, tuple) else [flag, str(value)]
+    return shlex.join(words)
+
+
+def commit() -> str:
+    """Returns the commit of the checkout that runs, or the installed version."""
+    here = Path(__file__).resolve().parents[2]
+    if (here / ".git").exists():
+        answer = subprocess.run(["git", "-C", str(here), "rev-parse", "HEAD"], capture_output=True, text=True)
+        if answer.returncode == 0:
+            return answer.stdout.strip()
+    return f"leafwise {version('leafwise')}"
+
+
+def origin(source: str) -> dict[str, Any]:
+    """Returns how a model was made that a run starts from, and what that one started from."""
+    metadata = load_tensors(model_path(source))[1]
+    return {name: metadata[name] for name in ("steps", "seconds", "command", "commit", "start") if metadata.get(name)}
+
+
+def need_train_extra() -> None:
+    """Raises ValueError if what training needs beyond playing is not installed."""
+    missing = [name for name in ("torch", "tensorboard") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ValueError(f"expected the train extra, pip install 'leafwise[train]'; {' and '.join(missing)} not found")
+
+
+def hardware(threads: int = 1) -> str:
+    """Returns what the threads of a run ran on, in words."""
+    return f"{threads} of {os.cpu_count()} cores, {platform.machine()}, {platform.system()}, Python {platform.python_version()}"
+
+
+class RunFolder:
+    """The files of one training run."""
+
+    def __init__(self, path: Path, config: Any, *, resume: bool) -> None:
+        """Opens the folder of a new run, or of one to go on with.
+
+        Raises ValueError if a new run would overwrite one, or the run to resume is missing or was configured otherwise.
+        """
+        self.path = path
+        self.model, self.state, self.results = (
+            path / name for name in ("model.safetensors", "state.safetensors", "results.json")
+        )
+        described = {k: v for k, v in dataclasses.asdict(config).items() if k not in ("run", "resume")}
+        described = json.loads(json.dumps(described))
+        settings = path / "config.json"
+        if resume:
+            if not settings.exists():
+                raise ValueError(f"expected a run to resume in {str(path)!r}, found no config.json")
+            defaults = {f.name: f.default for f in dataclasses.fields(config) if f.name in described}
+            before = json.loads(json.dumps(defaults)) | json.loads(
+                settings.read_text()
+            )  # options may be newer than a run
+            for name in sorted(before.keys() | described.keys()):
+                if before.get(name) != described.get(name):
+                    flag = "--" + name.replace("_", "-")
+                    raise ValueError(f"resume: expected {flag} {before.get(name)} as before, got {described.get(name)}")
+        elif settings.exists():
+            raise ValueError(f"expected a new run folder, got {str(path)!r} with a run in it; use --resume to go on")
+        else:
+            write_atomically(settings, json.dumps(described, indent=2).encode())
+        self._last_save = time.perf_counter()
+        self._save_cost = 0.0
+
+    def checkpoint_due(self, seconds: float) -> bool:
+        """Whether `seconds` have passed since the last checkpoint, or ten times what it took."""
+        wait = max(seconds, self._save_cost / CHECKPOINT_SHARE)
+        return time.perf_counter() - self._last_save >= wait
+
+    def save_state(self, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> None:
+        """Writes the trainer's state over the last one."""
+        start = time.perf_counter()
+        save_tensors(self.state, tensors, metadata)
+        self._last_save = time.perf_counter()
+        self._save_cost = self._last_save - start
+
+    def load_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
+        """Returns the trainer's state, None if the run was killed before its first checkpoint."""
+        return load_tensors(self.state) if self.state.exists() else None
+
+    def save_results(self, results: Mapping[str, Any]) -> None:
+        """Writes results.json."""
+        write_atomically(self.results, json.dumps(dict(results), indent=2).encode())
+
+
+class Interruption:
+    """Turns Ctrl-C and SIGTERM into a flag, so that a run ends between two steps, saved."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._before: dict[int, Any] = {}
+
+    def _request(self, number: int, frame: Any) -> None:
+        self.requested = True
+
+    def __enter__(self) -> Interruption:
+        if threading.current_thread() is threading.main_thread():
+            self._before = {n: signal.signal(n, self._request) for n in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+
+def run_main(method: str, config_class: type, train: Callable[[Any], Path], arguments: list[str] | None) -> int:
+    """Parses a method's command line, trains, and says where the run is; wrong input is one line and status 2."""
+    words = sys.argv[1:] if arguments is None else arguments
+    config: Any = parse(config_class, words, prog=f"leafwise train --method {method}")
+    try:
+        path = train(config)
+    except ValueError as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
+    print(f"run folder: {path}\nTensorBoard: tensorboard --logdir {path}")
+    return 0
+
+
+def publish_main(module: str, config_class: type, publish: Callable[[Any], Path], arguments: list[str] | None) -> int:
+    """Parses the command line of a module that publishes a model and says where that is; wrong input is one line and status 2."""
+    config: Any = parse(config_class, sys.argv[1:] if arguments is None else arguments, prog=f"python -m {module}")
+    try:
+        print(publish(config))
+    except (ValueError, KeyError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
+    return 0

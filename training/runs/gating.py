@@ -1,0 +1,134 @@
+"""Which network of a run is best: matches between networks, decided by a sequential test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.models.sparse import SparseNetwork
+from leafwise.training.evaluation.agreement import SELECTION_SEED
+from leafwise.training.evaluation.arena import bootstrap_interval, elo_difference
+from leafwise.training.evaluation.sequential_test import SequentialTest
+from leafwise.training.kernels.selfplay import kernels, new_table
+from leafwise.training.kernels.solo_games import calibration, play_solo
+
+SELECTION_SEEDS = 100_000
+"""How many there are."""
+LOOK = 100
+"""Pairs of games, or games of one player, between two looks at the sequential test."""
+
+Tensors = dict[str, NDArray[Any]]
+
+
+def prefixed(prefix: str, tensors: Mapping[str, NDArray[Any]]) -> Tensors:
+    """Returns tensors under names that begin with a prefix."""
+    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
+
+
+def named(tensors: Mapping[str, NDArray[Any]], prefix: str) -> Tensors:
+    """Returns the tensors whose names begin with a prefix, without it."""
+    return {name.removeprefix(f"{prefix}."): t for name, t in tensors.items() if name.startswith(f"{prefix}.")}
+
+
+class Ladder:
+    """The best network so far, its Elo (the first network has 0), and earlier best ones."""
+
+    def __init__(
+        self,
+        first: SparseNetwork,
+        *,
+        pool: int,
+        pairs: int,
+        plies: int,
+        depth: int = 1,
+        rare: float = 0.0,
+        nodes: int = 0,
+        candidates: str | None = None,
+        variants: Mapping[str, Game] | None = None,
+    ) -> None:
+        """Begins with one network; `depth`, `rare`, `nodes` and `candidates` are those of the searches in matches.
+
+        A game for one is played in all `variants` (default: the network's), which are logged by their names.
+        """
+        self.game = first.game
+        self.best, self.best_elo = first, 0.0
+        self.pool, self.most = [first], pool
+        self.pairs, self.plies, self.depth = pairs, plies, depth
+        self.rare, self.nodes, self.candidates = rare, nodes, candidates
+        self.variants = variants or {"": self.game}
+        self.score: dict[str, Any] = {}
+
+    def challenge(self, newest: SparseNetwork, number: int) -> tuple[dict[str, float], bool]:
+        """Plays the newest network against the best, which it replaces if the test says that it is better.
+
+        Match `number` has openings of its own. Returns what is logged, and whether the newest is now the best.
+        """
+        if self.game.players == 1:
+            return self.compare_alone(newest)
+        better, share, games = self.duel(newest, number)
+        share = float(np.clip(share, 0.01, 0.99))
+        elo = self.best_elo + elo_difference(share)
+        if better:
+            self.best, self.best_elo = newest, elo
+            self.pool = [*self.pool, newest][-self.most :]
+            self.score = {"mean": share, "games": games, "against": "the best before", "elo": elo}
+        return {"eval/score_mean": share, "eval/elo": elo, "eval/best_elo": self.best_elo}, better
+
+    def duel(self, newest: SparseNetwork, number: int) -> tuple[bool, float, int]:
+        """Returns whether the newest network is better than the best, its share of the points, and the games played."""
+        evaluator, test = newest.evaluator("newest"), SequentialTest()
+        new, best = (self.game.tables(e, self.candidates) for e in (evaluator, self.best.evaluator("best")))
+        run = kernels(self.game, evaluator).play_matches
+        table = new_table(self.game, self.depth, 0, evaluator, self.rare)
+        pairs = np.zeros(0)
+        better: bool | None = None
+        while better is None and len(pairs) < self.pairs:
+            places = number * self.pairs + len(pairs) + np.arange(LOOK)
+            keys = (SELECTION_SEED + places % SELECTION_SEEDS).astype(np.uint64)
+            results = np.zeros((LOOK, 2))
+            run(table, keys, results, self.depth, self.plies, new, best)
+            pairs = np.concatenate([pairs, (results.mean(axis=1) + 1) / 2])
+            better = test.decision(pairs)
+        return bool(better), float(pairs.mean()), 2 * len(pairs)
+
+    def compare_alone(self, newest: SparseNetwork) -> tuple[dict[str, float], bool]:
+        """Plays games of one player with seeds that are always the same; the best is known by its mean."""
+        evaluator, found, played = newest.evaluator("newest"), {}, []
+        for name, game in self.variants.items():
+            games = play_solo(game, evaluator, SELECTION_SEED, self.pairs, depth=self.depth, nodes=self.nodes)
+            played.append(games)
+            if len(self.variants) > 1:
+                found[f"eval/score_mean_{name}"] = float(games.scores.mean())
+        scores = np.concatenate([games.scores for games in played])
+        if newest.head == "chance":
+            values = np.concatenate([games.values for games in played])
+            found["eval/calibration_error"] = calibration(values, np.concatenate([g.outcomes() for g in played]))[0]
+        low, high = bootstrap_interval(scores)
+        mean = float(scores.mean())
+        better = not self.score or mean > self.score["mean"]
+        if better:
+            self.best = newest
+            self.score = {"mean": mean, "ci_low": low, "ci_high": high, "games": len(scores), "player": "greedy"}
+            self.score |= {tag.removeprefix("eval/"): number for tag, number in found.items()}
+        return found | {"eval/score_mean": mean, "eval/score_ci_low": low, "eval/score_ci_high": high}, better
+
+    def tensors(self) -> Tensors:
+        """Returns what a checkpoint holds of the networks."""
+        found = prefixed("best", self.best.tensors)
+        for k, network in enumerate(self.pool):
+            found |= prefixed(f"pool{k}", network.tensors)
+        return found
+
+    def metadata(self) -> dict[str, Any]:
+        """Returns what a checkpoint holds besides."""
+        return {"best_elo": self.best_elo, "score": self.score, "pool": len(self.pool)}
+
+    def restore(self, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> None:
+        """Takes the state of a checkpoint."""
+        self.best_elo, self.score = metadata["best_elo"], metadata["score"]
+        self.best = self.best.with_tensors(named(tensors, "best"))
+        self.pool = [self.best.with_tensors(named(tensors, f"pool{k}")) for k in range(metadata["pool"])]

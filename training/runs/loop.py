@@ -1,0 +1,120 @@
+"""What the learners have in common: the variant they play, the main loop, TensorBoard, checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.registry import game as find_game
+from leafwise.training.runs.folder import Interruption, RunFolder, commit, training_command
+
+
+def find_variant(name: str, variant: str) -> Game:
+    """Returns a game in the variant written as `board=7x6,k=4`; raises ValueError for what there is not."""
+    game = find_game(name)
+    options: dict[str, Any] = {}
+    for word in filter(None, variant.split(",")):
+        option, equals, text = word.partition("=")
+        if not equals or option not in game.defaults:
+            known = ", ".join(f"{name}={value}" for name, value in game.defaults.items()) or "none"
+            raise ValueError(f"expected --variant with options of {game.name} like {known}, got {word!r}")
+        kind = type(game.defaults[option])
+        try:
+            options[option] = {"true": True, "false": False}[text] if kind is bool else kind(text)
+        except (ValueError, KeyError):
+            raise ValueError(f"expected {kind.__name__.upper()} for {option} in --variant, got {text!r}") from None
+    return game.variant(**options)
+
+
+def check_ranges(config: Any, ranges: dict[str, tuple[float, float]]) -> None:
+    """Raises ValueError for an option out of its range."""
+    for name, (low, high) in ranges.items():
+        if not low <= getattr(config, name) <= high:
+            flag = "--" + name.replace("_", "-")
+            raise ValueError(f"expected {flag} of {low:g} to {high:g}, got {getattr(config, name)!r}")
+
+
+def run_path(config: Any, method: str) -> Path:
+    """Returns the folder of a run: the one named, or runs/GAME-METHOD-SEED."""
+    variant = "".join(f"-{word.replace('=', '')}" for word in config.variant.split(",") if word)
+    return Path(config.run or f"runs/{config.game}{variant}-{method}-{config.seed}")
+
+
+def provenance(module: str, config: Any, steps: int, seconds: float, score: dict[str, Any]) -> dict[str, Any]:
+    """Returns what a model file says of how it was made."""
+    return {
+        "steps": steps,
+        "seconds": round(seconds, 1),
+        "command": training_command(module, config),
+        "commit": commit(),
+        "score": score,
+    }
+
+
+class Learner(Protocol):
+    """A run that goes on step by step."""
+
+    config: Any
+    folder: RunFolder
+
+    @property
+    def done(self) -> int:
+        """Steps taken, in the unit of `goal`."""
+
+    @property
+    def goal(self) -> int:
+        """Steps in all."""
+
+    @property
+    def unit(self) -> str:
+        """What steps count."""
+
+    def step(self) -> dict[str, Any]:
+        """Learns for a while; returns what is logged, by tag: numbers, and pictures as uint8 [height, width, 3]."""
+
+    def save(self) -> None:
+        """Writes a checkpoint."""
+
+    def results(self) -> dict[str, Any]:
+        """Returns what results.json says of a run that is over."""
+
+
+def run_learner(learner: Learner, title: str) -> Path:
+    """Trains to the end of the run, or until Ctrl-C or SIGTERM; returns the run folder."""
+    from torch.utils.tensorboard import SummaryWriter
+
+    config, folder = learner.config, learner.folder
+    writer = SummaryWriter(str(folder.path), purge_step=learner.done + 1 if config.resume else None)
+    settings = "\n".join(f"| {k} | {v} |" for k, v in asdict(config).items())
+    writer.add_text("hyper-parameters", f"| option | value |\n|---|---|\n{settings}")
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"),
+        TextColumn("{task.fields[told]}"), TimeRemainingColumn(), TextColumn("left"),
+    )  # fmt: skip
+    with Interruption() as stop, Progress(*columns) as progress:
+        task = progress.add_task(title, total=learner.goal, completed=learner.done, told="")
+        while learner.done < learner.goal and not stop.requested:
+            logged = learner.step()
+            pictures = {tag: logged.pop(tag) for tag, x in [*logged.items()] if isinstance(x, np.ndarray)}
+            for tag, picture in pictures.items():
+                writer.add_image(tag, picture, learner.done, dataformats="HWC")
+            for tag, number in logged.items():
+                writer.add_scalar(tag, number, learner.done)
+            if learner.done >= learner.goal or folder.checkpoint_due(config.checkpoint_seconds):
+                writer.flush()
+                learner.save()
+            told = "  ".join(f"{tag.partition('/')[2]} {x:,.3g}" for tag, x in logged.items() if tag.startswith("eval"))
+            progress.update(task, completed=learner.done, told=told or progress.tasks[task].fields["told"])
+    writer.close()
+    if learner.done < learner.goal:
+        learner.save()
+        where = f"--run {folder.path} --resume"
+        print(f"stopped after {learner.done:,} {learner.unit}; go on with {where} and the same options")
+    else:
+        folder.save_results(learner.results())
+    return folder.path

@@ -1,0 +1,1 @@
+"""What only building ships needs."""

@@ -1,0 +1,243 @@
+"""Masked PPO on the environment of building ships, by sb3-contrib: convolutions over the grid say where each part goes.
+
+Sources: Schulman et al., "Proximal policy optimization algorithms" (2017); Huang and Ontanon, "A closer look at invalid
+action masking" (2022). What the run writes is a policy, not a leaf: one number for each rotation and cell of the grid,
+masked to the legal places. `policy:RUN` names its builder, which takes the greatest; it needs torch. A search has no use for
+PPO's value head: it says what its own policy will earn from a decision on, and the search asks before the request is known.
+
+Logged: SB3's `rollout/ep_rew_mean`, `rollout/ep_len_mean`, `train/...`, `time/fps` (decisions a second), and as
+`leafwise.training.starship.values` does `eval/score_mean` with its interval, `eval/gain`, `eval/valid`, `eval/TERM` and `ships`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import FIRST, State
+from leafwise.envs.core.gym.vector import GameVectorEnv
+from leafwise.envs.starship.features import Observation
+from leafwise.models.files import load_tensors, model_path, save_tensors
+from leafwise.training.evaluation.agreement import SELECTION_SEED
+from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, run_main
+from leafwise.training.runs.gating import named, prefixed
+from leafwise.training.runs.loop import check_ranges, find_variant, provenance, run_learner, run_path
+from leafwise.training.starship.builders import play
+from leafwise.training.starship.samples import compared, hand_made_bar
+
+KIND = "placing"
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of `leafwise train starship --method ppo`."""
+
+    game: str = "starship"
+    """Game to learn; one that builds on a grid."""
+    variant: str = ""
+    """Options of the game, like preset=classic."""
+    run: str = ""
+    """Run folder (default: runs/GAME-ppo-SEED)."""
+    steps: int = 200_000
+    """Length of the run, in decisions."""
+    envs: int = 32
+    """Ships built side by side."""
+    rollout: int = 32
+    """Decisions on each ship between two updates."""
+    reward: str = "dense"
+    """Reward of the environment: dense or terminal."""
+    scale: float = 0.1
+    """Return that counts as 1."""
+    rate: float = 0.001
+    """Learning rate (Adam)."""
+    gamma: float = 1.0
+    """Discount per decision."""
+    gae_lambda: float = 0.95
+    """Lambda of generalised advantage estimation."""
+    epochs: int = 3
+    """Passes over each rollout."""
+    batch: int = 256
+    """Decisions in a batch."""
+    entropy: float = 0.003
+    """Weight of the entropy bonus."""
+    channels: int = 16
+    """Outputs of each convolution."""
+    evaluate_every: int = 20
+    """Updates between two evaluations."""
+    evaluated: int = 100
+    """Seeds of an evaluation."""
+    seed: int = 1
+    """Key of the run's random streams, below 900,000."""
+    checkpoint_seconds: float = 60.0
+    """Seconds between two checkpoints, at least."""
+    resume: bool = False
+    """Go on with the run in the folder, with the same options."""
+
+
+RANGES: dict[str, tuple[float, float]] = {
+    "steps": (1, 1e12), "envs": (1, 1e5), "rollout": (1, 1e6), "scale": (1e-6, 1e9), "rate": (1e-9, 1), "gamma": (0, 1),
+    "gae_lambda": (0, 1), "epochs": (1, 1000), "batch": (2, 1e6), "entropy": (0, 10), "channels": (1, 1024),
+    "evaluate_every": (1, 1e9), "evaluated": (2, 1000), "seed": (0, SELECTION_SEED - 1), "checkpoint_seconds": (0, 1e9),
+}  # fmt: skip
+
+
+class Placing:
+    """One run: model, environments, files."""
+
+    unit = "decisions"
+
+    def __init__(self, config: Config) -> None:
+        from leafwise.training.networks.placing import make_model
+        from leafwise.training.networks.sparse import one_thread
+
+        check_ranges(config, RANGES)
+        one_thread()
+        self.config = config
+        self.game: Game = find_variant(config.game, config.variant)
+        if self.game.grid is None:
+            raise ValueError(f"placing: expected a game that builds on a grid, got {self.game.name!r}")
+        self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward)
+        self.model, self.told = make_model(self.envs, config)
+        self.folder = RunFolder(run_path(config, "ppo"), config, resume=config.resume)
+        self.updates, self.seconds, self.best = 0, 0.0, dict[str, float]()
+        self.bar: NDArray[np.float64] | None = None
+        if config.resume and (saved := self.folder.load_state()):
+            self.restore(*saved)
+
+    @property
+    def done(self) -> int:
+        return self.updates * self.config.envs * self.config.rollout
+
+    @property
+    def goal(self) -> int:
+        return self.config.steps
+
+    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes the state of a checkpoint."""
+        from leafwise.training.networks.sparse import load_optimizer, load_parameters
+
+        load_parameters(self.model.policy, named(tensors, "policy"))
+        load_optimizer(self.model.policy.optimizer, named(tensors, "adam"))
+        self.updates, self.seconds, self.best = metadata["updates"], metadata["seconds"], metadata["best"]
+        self.model.num_timesteps = self.done
+        self.model._last_obs = self.model.env.reset()
+        self.envs.set_state(named(tensors, "envs"))
+        self.model._last_obs = self.envs.observations()
+        self.model._last_episode_starts = tensors["starts"].astype(bool)
+
+    def save(self) -> None:
+        """Writes a checkpoint."""
+        from leafwise.training.networks.sparse import optimizer_tensors, parameters
+
+        tensors = prefixed("policy", parameters(self.model.policy)) | prefixed("envs", self.envs.get_state())
+        tensors |= prefixed("adam", optimizer_tensors(self.model.policy.optimizer))
+        tensors["starts"] = np.asarray(self.model._last_episode_starts).astype(np.uint8)
+        self.folder.save_state(tensors, {"updates": self.updates, "seconds": self.seconds, "best": self.best})
+
+    def step(self) -> dict[str, Any]:
+        """Builds one rollout and learns from it; returns what is logged."""
+        import torch
+
+        config, start = self.config, time.perf_counter()
+        torch.manual_seed(config.seed + 1_000_003 * self.updates)
+        np.random.seed((config.seed + 1_000_003 * self.updates) % 2**32)  # SB3 shuffles its batches with it
+        self.model.learn(config.envs * config.rollout, reset_num_timesteps=self.updates == 0)
+        self.updates += 1
+        logged: dict[str, Any] = {
+            tag: x for tag, x in self.told.items() if tag.startswith("train/") and isinstance(x, (int, float))
+        }
+        logged["time/fps"] = config.envs * config.rollout / (time.perf_counter() - start)
+        if finished := self.model.ep_info_buffer or ():
+            logged["rollout/ep_rew_mean"] = float(np.mean([one["r"] for one in finished]))
+            logged["rollout/ep_len_mean"] = float(np.mean([one["l"] for one in finished]))
+        if self.updates % config.evaluate_every == 0 or self.done >= self.goal:
+            logged |= self.evaluate()
+        self.seconds += time.perf_counter() - start
+        return logged
+
+    def evaluate(self) -> dict[str, Any]:
+        """Builds the ships of the selection seeds; keeps the policy if they are the best so far; returns what is logged."""
+        seeds = range(SELECTION_SEED, SELECTION_SEED + self.config.evaluated)
+        if self.bar is None:
+            self.bar = hand_made_bar(self.game, seeds)
+        tensors = chosen(self.model.policy)
+        builder = PolicyBuilder(self.game, tensors, self.config.channels)
+        logged = compared(self.game, np.array([play(self.game, builder, seed).row for seed in seeds]), seeds, self.bar)
+        if logged["eval/score_mean"] > self.best.get("mean", -1.0):
+            self.best = {"mean": logged["eval/score_mean"], "gain": logged["eval/gain"]}
+            self.best |= {"games": len(seeds), "first_seed": SELECTION_SEED}
+            own = {"kind": KIND, "game": self.game.name, "options": self.game.given_options}
+            save_tensors(self.folder.model, tensors, own | {"channels": self.config.channels} | self.description())
+        return logged
+
+    def description(self) -> dict[str, Any]:
+        """Returns what the model file says of how it was made."""
+        return provenance("leafwise.training.starship.placing", self.config, self.done, self.seconds, self.best)
+
+    def results(self) -> dict[str, Any]:
+        """Returns what results.json says."""
+        return {**self.description(), "hardware": hardware()}
+
+
+def chosen(policy: Any) -> dict[str, NDArray[np.float32]]:
+    """Returns the tensors of a policy that choose places."""
+    parts = ("features_extractor.", "action_net.")
+    return {n: p.detach().cpu().numpy().copy() for n, p in policy.named_parameters() if n.startswith(parts)}
+
+
+class PolicyBuilder:
+    """Places each request where the policy's number is greatest."""
+
+    name = "policy"
+
+    def __init__(self, game: Game, tensors: dict[str, NDArray[np.float32]], channels: int) -> None:
+        import torch
+
+        from leafwise.training.networks.placing import make_policy
+
+        space: Any = game.observation_space(game.options)
+        self.game, self.policy = game, make_policy(space, channels)
+        self.policy.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
+        self._T = game.tables()
+        self._seen = Observation(*(np.zeros((1, *space[name].shape), np.float32) for name in Observation._fields))
+
+    def choose(self, state: State) -> int:
+        """Returns the id of the place to take."""
+        import torch
+
+        self.game.rules.observe(state.row[None].copy(), FIRST, self._seen, 0, self._T)
+        with torch.no_grad():
+            seen = self.policy["features_extractor"]({k: torch.from_numpy(x) for k, x in self._seen._asdict().items()})
+            logits = self.policy["action_net"](seen)[0].numpy()
+        legal = np.array(state.legal_actions)
+        return int(legal[logits[legal].argmax()])
+
+
+def policy_builder(game: Game, path: str) -> PolicyBuilder:
+    """Returns the builder of a run folder or model file; raises ValueError for one that does not fit."""
+    need_train_extra()
+    tensors, told = load_tensors(model_path(path))
+    if told.get("kind") != KIND or told.get("game") != game.name or told.get("options") != game.given_options:
+        raise ValueError(f"model {path!r}: expected a policy for {game}, got one of kind {told.get('kind')!r}")
+    return PolicyBuilder(game, tensors, told["channels"])
+
+
+def train(config: Config) -> Path:
+    """Trains by masked PPO and returns the run folder; raises ValueError for options that do not fit."""
+    need_train_extra()
+    return run_learner(Placing(config), f"ppo {config.game}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line."""
+    return run_main("placing", Config, train, arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,148 @@
+"""Ships to learn from: built by hand with exploration, or by looking ahead with a network, each state with what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import FIRST
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.starship.ahead import draw_on, list_places, place_all
+from leafwise.envs.starship.builder import TRIED_FIRST, WIDTH, Children
+from leafwise.envs.starship.draw import gallery
+from leafwise.envs.starship.hand import finish_by_hand, hand_choice, hand_made_ships
+from leafwise.envs.starship.options import ship_at
+from leafwise.envs.starship.quality import TERMS, potential
+from leafwise.envs.starship.tables import TURN
+from leafwise.envs.starship.turns import OVER
+from leafwise.training.evaluation.arena import bootstrap_interval
+
+PICTURED = 8
+"""Ships in the picture of an evaluation."""
+
+
+class Built(NamedTuple):
+    """States after a placement, of one or more ships, and the quality that may come of each."""
+
+    rows: NDArray[np.uint16]
+    """[n, words], none of them finished."""
+    quality: NDArray[np.float32]
+    """[n]: what the finished ship is worth, or could be."""
+    last: NDArray[np.uint16]
+    """[1, words]: the finished ship, the last one if there are several."""
+
+
+def joined(parts: Iterable[Built]) -> Built:
+    """Returns several together."""
+    rows, quality, last = zip(*parts, strict=True)
+    return Built(np.concatenate(rows), np.concatenate(quality), last[-1])
+
+
+class Yard:
+    """Builds one ship after another; the hulls and requests follow a stream of their own. Serves one thread."""
+
+    def __init__(self, game: Game, seed: int) -> None:
+        self.game, self.stream = game, new_stream(seed)
+        self.rng = np.random.default_rng(seed)
+        self._T = game.tables().ship
+        self._rest = game.rows(1)
+        self._S, self._A, self._scores = game.rows(2), np.zeros(game.max_actions, np.int64), np.zeros(game.max_actions)
+
+    def by_hand(self, epsilon: float, finishes: int = 0) -> Built:
+        """Returns a ship by the generator's places, each with probability `epsilon` a random legal one instead.
+
+        With `finishes` a state counts as the best of so many hand-made ships that it is finished to.
+        """
+        S, T, states, worth = self._S, self._T, [], []
+        self._start()
+        while S[0, TURN] != OVER:
+            if self.rng.random() < epsilon:
+                self._choose_any()
+            else:
+                T.place[:] = self.rng.integers(1 << 62), 0
+                self._A[0] = hand_choice(S, FIRST, T)
+            self._place()
+            states.append(S[0].copy())
+            worth.append(self._finished(S[0], finishes))
+            draw_on(S, FIRST, self.stream, T)
+        reached = potential(S, FIRST, T)
+        return self._built(states, [max(w, reached) for w in worth])
+
+    def ahead(self, children: Children, epsilon: float = 0.0, trace: float = 1.0) -> Built:
+        """Returns a ship whose places are those of greatest value, but with probability `epsilon` any that was tried.
+
+        A state counts as the lambda-return: the greatest value at the next decision, mixed with what that one came to, the
+        latter with weight `trace`; before a place at random it is the value alone. With 1 and 0 it is the quality reached.
+        """
+        S, T, states = self._S, self._T, []
+        greatest, weights = [], []
+        self._start()
+        while S[0, TURN] != OVER:
+            places, _, _, values = children(S[0], TRIED_FIRST * WIDTH)
+            strays = self.rng.random() < epsilon
+            self._A[0] = self.rng.choice(places) if strays else places[values.argmax()]
+            greatest.append(float(values.max()))
+            weights.append(0.0 if strays else trace)
+            self._place()
+            states.append(S[0].copy())
+            draw_on(S, FIRST, self.stream, T)
+        worth = [potential(S, FIRST, T)]
+        for value, weight in zip(greatest[:0:-1], weights[:0:-1], strict=True):
+            worth.append((1 - weight) * value + weight * worth[-1])
+        return self._built(states, worth[::-1])
+
+    def _start(self) -> None:
+        self._S[0] = self.game.start().row
+        draw_on(self._S, FIRST, self.stream, self._T)
+
+    def _choose_any(self) -> None:
+        self._A[0] = self._A[self.rng.integers(list_places(self._S, FIRST, self._A, self._scores, self._T))]
+
+    def _place(self) -> None:
+        """Takes the first place of the list."""
+        place_all(self._S, FIRST, self._A, 1, np.uint64(1), self._T)
+        self._S[0] = self._S[1]
+
+    def _finished(self, row: NDArray[np.uint16], finishes: int) -> float:
+        """Returns the best quality of so many hand-made ships that a row is finished to, all on the requests to come."""
+        best = 0.0
+        for _ in range(finishes):
+            self._rest[0] = row
+            ties = np.uint64(self.rng.integers(1 << 62))
+            best = max(best, finish_by_hand(self._rest, FIRST, self.stream.copy(), ties, self._T))
+        return best
+
+    def _built(self, states: list[NDArray[np.uint16]], worth: list[float]) -> Built:
+        known = [(s, w) for s, w in zip(states, worth, strict=True) if s[TURN] != OVER]
+        rows = np.array([s for s, _ in known], dtype=np.uint16).reshape(-1, self._S.shape[1])
+        return Built(rows, np.array([w for _, w in known], dtype=np.float32), self._S[:1].copy())
+
+
+def hand_made_bar(game: Game, seeds: Iterable[int]) -> NDArray[np.float64]:
+    """Returns the quality of the hand-made ship of each seed."""
+    return np.array([hand_made_ships(game, seed, 1)[0][0] for seed in seeds])
+
+
+def compared(game: Game, rows: NDArray[np.uint16], seeds: Sequence[int], bar: NDArray[np.float64]) -> dict[str, Any]:
+    """Returns what is logged of the finished ships [n, words] of n seeds: quality, gain over `bar` [n], terms, a picture."""
+    T = game.tables().ship
+    quality, terms = np.zeros(len(rows)), np.zeros((len(rows), len(TERMS)))
+    for k in range(len(rows)):
+        quality[k], terms[k] = potential(rows, np.uint64(k), T), T.terms
+    low, high = bootstrap_interval(quality)
+    valid = quality > 0
+    logged: dict[str, Any] = {"eval/score_mean": float(quality.mean()), "eval/score_ci_low": low}
+    logged |= {
+        "eval/score_ci_high": high,
+        "eval/gain": float((quality - bar).mean()),
+        "eval/valid": float(valid.mean()),
+    }
+    if valid.any():
+        logged |= {f"eval/{name}": float(x) for name, x in zip(TERMS, terms[valid].mean(axis=0), strict=True)}
+    pictured = [ship_at(row, game.tables(), seed) for row, seed in zip(rows[:PICTURED], seeds, strict=False)]
+    logged["ships"] = np.asarray(gallery(pictured, 4, 0.4))
+    return logged

@@ -1,0 +1,270 @@
+"""Learns what an unfinished ship will be worth, from ships built by hand and then by looking ahead with what is learned.
+
+A convolution over the grid and the numbers beside it (`leafwise.models.grid`) learns what quality may still come of a state.
+First the states are those of hand-made ships with random places among them, and a state counts as the best of `finishes`
+hand-made ships that it is finished to: less noise than one outcome. From `by_hand` of the run on they are those of ships
+built with the network itself, one placement ahead, now and then a place at random; a state counts as the lambda-return of
+the values seen and the quality reached, 0 if the ship is not valid, so that the network learns what leads there. (Sutton,
+"Learning to predict by the methods of temporal differences", 1988.) Loss: Huber. Evaluation on the hulls and requests of
+seeds from 900,000 on.
+
+Logged: `time/fps` (states learned from a second), `train/loss`, `train/quality` (mean quality of the ships built to learn
+from), `eval/score_mean` with its 95 % interval (quality of the network's ships, one placement ahead), `eval/gain` (over the
+hand-made ships of the same seeds), `eval/valid`, `eval/TERM` for the six terms, `eval/correlation` and
+`eval/absolute_error` (of values with the quality, over the states of these ships), and `ships`, a picture of some.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import FIRST
+from leafwise.envs.starship.builder import Children
+from leafwise.envs.starship.quality import potential
+from leafwise.models.files import save_network
+from leafwise.models.grid import GridNetwork
+from leafwise.search.frontier import bound_values
+from leafwise.training.evaluation.agreement import SELECTION_SEED
+from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, run_main
+from leafwise.training.runs.loop import check_ranges, find_variant, provenance, run_learner, run_path
+from leafwise.training.starship.samples import Built, Yard, compared, hand_made_bar, joined
+
+WARM_UP = 0.02
+"""Share of the run over which the learning rate rises; it falls to a twentieth along a cosine after that."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of `leafwise train starship`."""
+
+    game: str = "starship"
+    """Game to learn; one that builds on a grid."""
+    variant: str = ""
+    """Options of the game, like preset=classic."""
+    run: str = ""
+    """Run folder (default: runs/GAME-builds-SEED)."""
+    updates: int = 8000
+    """Length of the run, in batches learned from."""
+    batch: int = 256
+    """States in a batch."""
+    rate: float = 0.003
+    """Highest learning rate (Adam)."""
+    by_hand: float = 0.15
+    """Share of the run that learns from hand-made ships alone."""
+    hand_ships: int = 2000
+    """Hand-made ships to begin with."""
+    epsilon: float = 0.4
+    """Chance of a random place instead of the hand-made one."""
+    finishes: int = 16
+    """Hand-made ships that a state is finished to; it counts as the best of them."""
+    step: int = 50
+    """Batches between two times that ships are built."""
+    ships: int = 48
+    """Ships built with the network each time."""
+    explore: float = 0.08
+    """Chance of a random place instead of the network's."""
+    trace: float = 0.8
+    """Weight of what came of a state against the greatest value at its next decision (lambda)."""
+    memory: int = 60_000
+    """States that are kept to learn from, the latest, once the network builds."""
+    hidden: tuple[int, int, int] = (16, 16, 32)
+    """Widths of the two convolutions and of the hidden layer after them."""
+    evaluate_every: int = 500
+    """Batches between two evaluations."""
+    evaluated: int = 200
+    """Seeds of an evaluation."""
+    seed: int = 1
+    """Key of the run's random streams, below 900,000."""
+    checkpoint_seconds: float = 60.0
+    """Seconds between two checkpoints, at least."""
+    resume: bool = False
+    """Go on with the run in the folder, with the same options."""
+
+
+RANGES: dict[str, tuple[float, float]] = {
+    "updates": (1, 1e9), "batch": (1, 1e6), "rate": (1e-9, 1), "by_hand": (0, 1), "hand_ships": (1, 1e7), "epsilon": (0, 1),
+    "finishes": (0, 1e4), "explore": (0, 1), "trace": (0, 1), "step": (1, 1e6),
+    "ships": (1, 1e5), "memory": (1, 1e7), "evaluate_every": (1, 1e9), "evaluated": (2, 1000),
+    "seed": (0, SELECTION_SEED - 1), "checkpoint_seconds": (0, 1e9),
+}  # fmt: skip
+
+
+class Builds:
+    """One run: network, ships to learn from, files."""
+
+    unit = "updates"
+
+    def __init__(self, config: Config) -> None:
+        import torch
+
+        from leafwise.training.networks.grid import GridModule
+        from leafwise.training.networks.sparse import one_thread
+
+        check_ranges(config, RANGES)
+        one_thread()
+        self.config = config
+        self.game: Game = find_variant(config.game, config.variant)
+        blank = GridNetwork.create(self.game, config.hidden)
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.module = GridModule(blank).reset(config.seed).to(self.device)
+        self.optimizer = torch.optim.Adam(self.module.parameters(), lr=config.rate)
+        self.folder = RunFolder(run_path(config, "builds"), config, resume=config.resume)
+        self.updates, self.seconds = 0, 0.0
+        self.blank, self._T = blank, self.game.tables(blank.evaluator("described"))
+        self.memory = Built(self.game.rows(0), np.zeros(0, np.float32), self.game.rows(1))
+        self.best: dict[str, float] = {}
+        self.bar: NDArray[np.float64] = np.zeros(0)
+        if config.resume and (saved := self.folder.load_state()):
+            self.restore(*saved)
+
+    @property
+    def seeds(self) -> range:
+        """Seeds of the evaluations."""
+        return range(SELECTION_SEED, SELECTION_SEED + self.config.evaluated)
+
+    @property
+    def done(self) -> int:
+        return self.updates
+
+    @property
+    def goal(self) -> int:
+        return self.config.updates
+
+    @property
+    def learns_by_hand(self) -> bool:
+        return self.updates < self.config.by_hand * self.config.updates
+
+    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes the state of a checkpoint."""
+        from leafwise.training.networks.sparse import load_optimizer, load_parameters
+        from leafwise.training.runs.gating import named
+
+        load_parameters(self.module, named(tensors, "module"))
+        load_optimizer(self.optimizer, named(tensors, "adam"))
+        self.memory = Built(tensors["rows"], tensors["quality"], self.game.rows(1))
+        self.updates, self.seconds, self.best = metadata["updates"], metadata["seconds"], metadata["best"]
+
+    def save(self) -> None:
+        """Writes a checkpoint."""
+        from leafwise.training.networks.sparse import optimizer_tensors, parameters
+        from leafwise.training.runs.gating import prefixed
+
+        tensors = prefixed("module", parameters(self.module)) | prefixed("adam", optimizer_tensors(self.optimizer))
+        tensors |= {"rows": self.memory.rows, "quality": self.memory.quality}
+        self.folder.save_state(tensors, {"updates": self.updates, "seconds": self.seconds, "best": self.best})
+
+    def step(self) -> dict[str, Any]:
+        """Builds ships, learns from those in memory; returns what is logged."""
+        config, start, logged = self.config, time.perf_counter(), {}
+        fresh = self.fresh_ships()
+        if len(fresh):
+            both = joined([self.memory, *fresh])
+            most = max(config.memory, len(both.rows) if self.learns_by_hand else 0)
+            self.memory = Built(both.rows[-most:], both.quality[-most:], both.last)
+            logged["train/quality"] = float(np.mean([potential(ship.last, FIRST, self._T.ship) for ship in fresh]))
+        logged["train/loss"] = self.learn()
+        logged["time/fps"] = config.step * config.batch / (time.perf_counter() - start)
+        if self.updates % config.evaluate_every < config.step or self.done >= self.goal:
+            logged |= self.evaluate()
+        self.seconds += time.perf_counter() - start
+        return logged
+
+    def fresh_ships(self) -> list[Built]:
+        """Returns the ships that are built before the next batches: all by hand first, later some by looking ahead."""
+        config = self.config
+        yard = Yard(self.game, (config.seed * 1_000_003 + self.updates) % SELECTION_SEED)
+        if self.learns_by_hand:
+            return (
+                []
+                if self.updates
+                else [yard.by_hand(config.epsilon, config.finishes) for _ in range(config.hand_ships)]
+            )
+        children = Children(self.game, self.values())
+        return [yard.ahead(children, config.explore, config.trace) for _ in range(config.ships)]
+
+    def values(self) -> Any:
+        """Returns what values rows by the network as it is now."""
+        return bound_values(self.game, self.module.export().evaluator("newest"))
+
+    def learn(self) -> float:
+        """Learns from `step` batches; returns their mean loss."""
+        import torch
+
+        config, total = self.config, 0.0
+        for _ in range(config.step):
+            rng = np.random.default_rng((config.seed, self.updates))
+            chosen = rng.integers(len(self.memory.rows), size=config.batch)
+            codes, maps, numbers, base = self.described(self.memory.rows[chosen])
+            wanted = torch.from_numpy(self.memory.quality[chosen]).to(self.device)
+            for group in self.optimizer.param_groups:
+                group["lr"] = self.rate
+            loss = torch.nn.functional.smooth_l1_loss(self.module(codes, maps, numbers) + base, wanted)
+            self.optimizer.zero_grad()
+            loss.backward()
+            self.optimizer.step()
+            self.updates += 1
+            total += float(loss.detach())
+        return total / config.step
+
+    @property
+    def rate(self) -> float:
+        """The learning rate now."""
+        t = self.updates / self.config.updates
+        if t < WARM_UP:
+            return self.config.rate * (t + 1e-3) / WARM_UP
+        return self.config.rate * (0.05 + 0.475 * (1 + np.cos(np.pi * (t - WARM_UP) / (1 - WARM_UP))))
+
+    def described(self, rows: NDArray[np.uint16]) -> Any:
+        """Returns what the network sees of rows, as tensors."""
+        import torch
+
+        return [torch.from_numpy(x).to(self.device) for x in self.blank.describe(rows, self._T)]
+
+    def evaluate(self) -> dict[str, Any]:
+        """Builds the ships of the selection seeds; keeps the network if they are the best so far; returns what is logged."""
+        values = self.values()
+        children = Children(self.game, values)
+        if not len(self.bar):
+            self.bar = hand_made_bar(self.game, self.seeds)
+        ships = [Yard(self.game, seed).ahead(children) for seed in self.seeds]
+        states = joined(ships)
+        told = values(states.rows)
+        logged = compared(self.game, np.concatenate([ship.last for ship in ships]), self.seeds, self.bar)
+        logged["eval/correlation"] = float(np.corrcoef(told, states.quality)[0, 1])
+        logged["eval/absolute_error"] = float(np.abs(told - states.quality).mean())
+        if logged["eval/score_mean"] > self.best.get("mean", -1.0):
+            self.best = {"mean": logged["eval/score_mean"], "gain": logged["eval/gain"]}
+            self.best |= {"ci_low": logged["eval/score_ci_low"], "ci_high": logged["eval/score_ci_high"]}
+            self.best |= {"games": len(ships), "first_seed": SELECTION_SEED}
+            save_network(self.folder.model, self.module.export(), self.description())
+        return logged
+
+    def description(self) -> dict[str, Any]:
+        """Returns what the model file says of how it was made."""
+        return provenance("leafwise.training.starship.values", self.config, self.done, self.seconds, self.best)
+
+    def results(self) -> dict[str, Any]:
+        """Returns what results.json says."""
+        return {**self.description(), "hardware": hardware()}
+
+
+def train(config: Config) -> Path:
+    """Trains and returns the run folder; raises ValueError for options that do not fit."""
+    need_train_extra()
+    return run_learner(Builds(config), f"builds {config.game}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line."""
+    return run_main("builds", Config, train, arguments)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

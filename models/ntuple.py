@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import prefetch, specialise
+from leafwise.envs.core.compile.intrinsics import prefetch
+from leafwise.envs.core.compile.jit import specialise
 from leafwise.envs.core.contract.cells import CellFeatures
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game

@@ -25,7 +25,8 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import dense, specialise, sum_rows
+from leafwise.envs.core.compile.intrinsics import dense, sum_rows
+from leafwise.envs.core.compile.jit import specialise
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL

@@ -81,6 +81,8 @@ class _Cache(FunctionCache):
     _impl_class = _Reloading
     inside = False
     """Whether the version asked for, or to be kept, needs no wrapper."""
+    bound = ""
+    """The fingerprint of what a function inside a factory is bound to."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = super().load_overload(sig, target_context)
@@ -91,6 +93,8 @@ class _Cache(FunctionCache):
         return found
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
+        if self.bound:
+            return sig, codegen.magic_tuple(), self.bound, self.inside
         return *super()._index_key(sig, codegen), self.inside
 
 
@@ -103,18 +107,32 @@ class Function(CPUDispatcher):
     """Whether Python is sure to call it."""
     overloads: Any
     _compiler: Any
-    _ident: Ident | None = None
+    ident: Ident | None = None
+    """What tells it from all others, in every process; None: it is not kept."""
+    bound = ""
+    """The fingerprint of what it is bound to, if it was made by a factory."""
     _apart = False
     _inside = False
     """Whether it is a compiled caller that asks for a version."""
     _wrapperless: set[tuple[Any, ...]] = set()  # noqa: RUF012
 
-    def keep(self, folder: str, *, apart: bool) -> None:
-        """Caches the machine code in the folder that numba is set to, `folder` its name; `apart`: callers jump to it."""
+    def keep(self, folder: str, *, apart: bool, bound: str = "") -> Function:
+        """Caches the machine code in the folder that numba is set to, `folder` its name; `apart`: callers jump to it.
+
+        Returns itself, or the function of the same name that is bound to the same things. Raises ValueError if there is
+        one that is bound to others: neither may meet the other's code.
+        """
+        ident = folder, self.py_func.__module__, self.py_func.__qualname__
+        if bound and (other := _FUNCTIONS.get(ident)):
+            if other.bound == bound:
+                return other
+            raise ValueError(f"expected a name of its own for what is bound, got {ident[2]!r} of {ident[1]} again")
         self._cache = _Cache(self.py_func)
-        self._ident, self._apart = (folder, self.py_func.__module__, self.py_func.__qualname__), apart
+        self._cache.bound = self.bound = bound
+        self.ident, self._apart = ident, apart
         self._wrapperless = set()
-        _FUNCTIONS[self._ident] = self
+        _FUNCTIONS[ident] = self
+        return self
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Answers a compiled caller which version to call."""
@@ -146,7 +164,7 @@ class Function(CPUDispatcher):
             self._inside = before
 
     def _compile(self, sig: Any, *, inside: bool) -> Any:
-        if self._ident is None:
+        if self.ident is None:
             return super().compile(sig)
         options = self._compiler.targetoptions
         before = options.get("no_cpython_wrapper", False), self._cache.inside, self._inside
@@ -164,12 +182,12 @@ class Function(CPUDispatcher):
         else:
             self.overloads[kinds] = cres
             self._wrapperless.add(kinds)
-        if self._ident is None or not self._apart:
+        if self.ident is None or not self._apart:
             return
-        named = repr((self._ident, tuple(str(kind) for kind in kinds), str(result)))
+        named = repr((self.ident, self.bound, tuple(str(kind) for kind in kinds), str(result)))
         symbol = PREFIX + hashlib.sha256(named.encode()).hexdigest()[:32]
         llvm.add_symbol(symbol, cres.library.get_pointer_to_function(cres.fndesc.llvm_func_name))
-        _SYMBOLS[symbol] = self._ident, kinds
+        _SYMBOLS[symbol] = self.ident, kinds
         _KEPT.append(cres)
         self.targetctx.remove_user_function(cres.entry_point)
         self.targetctx.insert_user_function(cres.entry_point, ExternalFunctionDescriptor(symbol, result, kinds))

@@ -1,0 +1,80 @@
+"""What a function inside a factory is bound to, as a hash that is the same in every process.
+
+Numba keys the machine code of a closure by what it closes over, and compiled functions never compare equal in another process.
+Here they are told by their names, which hold the hash of their sources, and by their own fingerprints.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.compile.linking import Function
+
+
+class _Nameless(Exception):
+    """Something bound cannot be told in another process."""
+
+
+def fingerprint(fn: Callable[..., Any]) -> str | None:
+    """Returns a hash of a function's code and of all that it closes over, None if that has no name outside this process.
+
+    Raises TypeError for what compiled code cannot be bound to.
+    """
+    digest = hashlib.sha256()
+    try:
+        for part in _parts(fn):
+            digest.update(part.encode() + b"\0")
+    except _Nameless:
+        return None
+    return digest.hexdigest()
+
+
+def _parts(fn: Callable[..., Any]) -> Iterator[str]:
+    code = fn.__code__
+    yield from _code(code)
+    yield repr(fn.__defaults__)
+    source = Path(code.co_filename)
+    if source.is_file():
+        yield hashlib.sha256(source.read_bytes()).hexdigest()
+    for name, cell in zip(code.co_freevars, fn.__closure__ or (), strict=True):
+        yield from (name, _told(cell.cell_contents))
+    for name in code.co_names:
+        if isinstance(found := fn.__globals__.get(name), Function):
+            yield from (name, _told(found))
+
+
+def _code(code: CodeType) -> Iterator[str]:
+    yield code.co_code.hex()
+    yield from (*code.co_names, *code.co_varnames, *code.co_freevars)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _code(constant)
+        else:
+            yield _told(constant)
+
+
+def _told(thing: Any) -> str:
+    """Returns what tells a thing that is bound from others."""
+    if isinstance(thing, Function):
+        if thing.ident is None:
+            raise _Nameless
+        return f"{thing.ident} {thing.bound}"
+    if isinstance(thing, np.ndarray):
+        return f"array {thing.dtype} {thing.shape} {hashlib.sha256(thing.tobytes()).hexdigest()}"
+    if isinstance(thing, (tuple, frozenset)):
+        return f"{type(thing).__name__} " + " ".join(map(_told, thing))
+    if thing is None or isinstance(thing, (bool, int, float, str, bytes, np.generic)):
+        return f"{type(thing).__name__} {thing!r}"
+    if isinstance(thing, ModuleType):
+        return f"module {thing.__name__}"
+    if hasattr(thing, "py_func"):  # compiled, and not kept on disk
+        raise _Nameless
+    if isinstance(thing, type) or callable(thing):  # a type, an intrinsic
+        return f"{getattr(thing, '__module__', '')} {getattr(thing, '__qualname__', repr(thing))}"
+    raise TypeError(f"expected compiled functions, numbers, strings, arrays or tuples of these, got {thing!r}")

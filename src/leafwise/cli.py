@@ -8,17 +8,16 @@ import inspect
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.contract.game import Game
+from leafwise.envs.registry import check_name, games, option_defaults
 from leafwise.envs.registry import game as find_game
-from leafwise.envs.registry import games
-from leafwise.models.files import leaf
-from leafwise.search import Result, Search, Stopped
-from leafwise.search.background import Background
-from leafwise.search.players import search_options, split
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.search import Result, Search
 
 __all__ = [
     "fail",
@@ -77,9 +76,11 @@ def parse_with_game(config_class: type[C], arguments: Sequence[str], prog: str) 
         parse(config_class, ["--help"], prog, description=description(config_class, own))
     config = parse(config_class, own, prog)
     with one_line_errors():
-        found = find_game(config.game)  # type: ignore[attr-defined]
-        found = found.variant(**{name: converted(found, config_class, name, text) for name, text in options.items()})
-    return config, found
+        game: str = config.game  # type: ignore[attr-defined]
+        check_name(game)
+        defaults = option_defaults(game)
+        given = {name: converted(game, defaults, config_class, name, text) for name, text in options.items()}
+        return config, find_game(game, **given)
 
 
 def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -106,14 +107,14 @@ def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[st
     return own, options
 
 
-def converted(game: Game, config_class: type, name: str, text: str) -> Any:
+def converted(game: str, defaults: Mapping[str, Any], config_class: type, name: str, text: str) -> Any:
     """Returns the value of a game's option, of the type of its default; raises ValueError if there is no such option."""
     flag = "--" + name.replace("_", "-")
-    if name not in game.defaults:
+    if name not in defaults:
         here = ", ".join("--" + f.name.replace("_", "-") for f in options_of(config_class))
-        known = ", ".join("--" + option.replace("_", "-") for option in game.defaults) or "none"
-        raise ValueError(f"expected an option among {here} or {game.name}'s ({known}), got {flag}")
-    kind = type(game.defaults[name])
+        known = ", ".join("--" + option.replace("_", "-") for option in defaults) or "none"
+        raise ValueError(f"expected an option among {here} or {game}'s ({known}), got {flag}")
+    kind = type(defaults[name])
     if kind is bool:
         if text not in ("true", "false"):
             raise ValueError(f"expected true or false for {flag}, got {text!r}")
@@ -134,8 +135,7 @@ def description(config_class: type, own: Sequence[str]) -> str:
     named = [word for word in own if word in games()]
     lines = [inspect.cleandoc(str(config_class.__doc__))]
     for name in named[:1] or games():
-        game = find_game(name)
-        options = ", ".join(f"--{option.replace('_', '-')} {value}" for option, value in game.defaults.items())
+        options = ", ".join(f"--{option.replace('_', '-')} {value}" for option, value in option_defaults(name).items())
         if options:
             lines.append(f"Options of {name} with their defaults: {options}.")
     return "\n\n".join(lines)
@@ -161,6 +161,8 @@ def finite(value: Any) -> Any:
 
 def patiently(work: Callable[[], R], stop: Callable[[], None] = lambda: None) -> R:
     """Runs `work` in a thread, so that Ctrl-C is heard while compiled code runs; calls `stop` then and waits a little."""
+    from leafwise.search.background import Background
+
     task = Background(work)
     try:
         while not task.wait(0.2):
@@ -178,6 +180,10 @@ def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options:
     `options` are more of the search's, as in players: `threads=2,width=5`. Wrong names and numbers are one line and
     status 2.
     """
+    from leafwise.models.files import leaf
+    from leafwise.search import Search
+    from leafwise.search.players import search_options, split
+
     with one_line_errors():
         if not 0 <= seconds < 1e6:
             raise ValueError(f"expected --seconds of 0 to 1,000,000, got {seconds!r}")
@@ -193,6 +199,8 @@ def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options:
 
 def load_code(search: Search) -> None:
     """Loads the machine code, which is no part of a search's time."""
+    from leafwise.search import Stopped
+
     timer = threading.Timer(1.0, search.stop)  # where a single value takes long
     timer.daemon = True
     timer.start()

@@ -26,15 +26,11 @@ class Config:
     game: tyro.conf.Positional[str]
     """Name of the game."""
     position: tyro.conf.Positional[str] = ""
-    """Position in the game's own text; for Threes "1 2 0 3/3 3 6 6/0 0 3 0/6 3 1 2"."""
-    next: str = ""
-    """Threes: the tile shown, 1, 2, 3 or +."""
-    deck: str = ""
-    """Threes: 1s, 2s and 3s not yet drawn, without the tile shown (default: 4,4,4)."""
+    """Position in the game's own text; for Threes "1 2 0 3/3 3 6 6/0 0 3 0/6 3 1 2", with more words as options."""
     leaf: str = ""
     """Leaf: a hand-made score, `learned`, rollout:n=20, a run folder or a model file (default: the game's score)."""
     depth: int = 0
-    """Decisions looked ahead (0: 3, for Friday 2, for Starship 1, or with --seconds as many as there is time for)."""
+    """Decisions looked ahead (0: the game's own, or with --seconds as many as there is time for)."""
     seconds: float = 0.0
     """Seconds per position, after warm-up (0: no limit)."""
     options: str = ""
@@ -51,14 +47,6 @@ def read_position(game: Game, text: str) -> State:
     if state.is_terminal:
         raise ValueError(f"{game.name}: expected a position to play, got a finished game: {text!r}")
     return state
-
-
-def with_fields(config: Config, game: Game) -> str:
-    """Returns the position with the tile and deck that were given as options."""
-    if (config.next or config.deck) and game.name != "threes":
-        raise ValueError(f"expected --next and --deck only for threes, got them for {game.name!r}")
-    fields = [f"{name}={value}" for name, value in (("next", config.next), ("deck", config.deck)) if value]
-    return " ".join([config.position, *fields])
 
 
 def numbered_lines(config: Config) -> Iterator[tuple[int, str]]:
@@ -107,18 +95,15 @@ def main(arguments: list[str]) -> int:
     config, game = parse_with_game(Config, arguments, "leafwise analyze")
     if config.position and config.file:
         fail("expected a position or --file, got both")
-    if not config.position and (config.next or config.deck):
-        fail("expected a position with --next and --deck, got none")
     if not config.position and not config.file and sys.stdin.isatty():
         fail("expected a position, --file, or lines on standard input, got none")
     if config.position:
         with one_line_errors():
-            text = with_fields(config, game)
-            state = read_position(game, text)
+            state = read_position(game, config.position)
         search = make_search(game, config.leaf, config.depth, config.seconds, config.options)
         result = patiently(lambda: search(state), search.stop)
         if config.json:
-            print_json(described(text, result))
+            print_json(described(config.position, result))
         else:
             patiently(lambda: show(state, result, search), search.stop)
         return 0

@@ -1,4 +1,4 @@
-"""Lets a person play at the keyboard, with hints; --assist follows a game of Threes on a phone."""
+"""Lets a person play at the keyboard, with hints; --assist follows a game played elsewhere, as Threes on a phone."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.solver import SolverPlayer
+from leafwise.envs.registry import game as find_game
+from leafwise.envs.registry import games
 from leafwise.hints import Hints
 from leafwise.models.files import leaf
 from leafwise.search.players import Player, SearchPlayer, player
@@ -45,11 +47,11 @@ class Config:
     seat: str = "first"
     """In games for two: your seat, first or second."""
     assist: bool = False
-    """Threes: follow a game on a phone; you type what appears there and get the swipe."""
+    """Follow a game played elsewhere, as Threes on a phone: you type what appears there and get the best action."""
     leaf: str = ""
     """Leaf of the search that hints: a hand-made score, `learned`, a run folder or a model file."""
     depth: int = 0
-    """Depth of that search, in decisions (0: 3, for Friday 2, for Starship 1, or with --seconds as many as there is time for)."""
+    """Depth of that search, in decisions (0: the game's own, or with --seconds as many as there is time for)."""
     seconds: float = 0.0
     """Seconds of that search per position (0: no limit)."""
 
@@ -222,11 +224,14 @@ def main(arguments: list[str]) -> int:
     """Runs the command."""
     config, game = parse_with_game(Config, arguments, "leafwise play")
     if config.assist:
-        if game.name != "threes":
-            fail(f"expected threes with --assist, got {game.name!r}")
         from leafwise.assist import assist
 
-        return assist(game, config.position, make_search(game, config.leaf, config.depth, config.seconds))
+        if game.companion is None:
+            followed = " or ".join(name for name in games() if find_game(name).companion)
+            fail(f"expected {followed} with --assist, got {game.name!r}")
+        return assist(
+            game, game.companion, config.position, make_search(game, config.leaf, config.depth, config.seconds)
+        )
     with one_line_errors():
         if not 0 <= config.seed < 2**63:
             raise ValueError(f"expected --seed of 0 to 2**63 - 1, got {config.seed!r}")

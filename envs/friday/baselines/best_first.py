@@ -16,38 +16,19 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.rules import copy_row
 from leafwise.envs.core.contract.stream import mix, next_u64, u64
+from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.candidates import few
 from leafwise.envs.friday.cards import KINDS
 from leafwise.envs.friday.chance import open_outcomes, pick, resolve
 from leafwise.envs.friday.endings import clear_table, end_turn
-from leafwise.envs.friday.layout import (
-    DEAL_AGING,
-    DEAL_CARD,
-    DEAL_HAZARD,
-    DEAL_PIRATE,
-    FIGHT,
-    LEFT,
-    LOST,
-    M5,
-    ONE,
-    POINTS_AT,
-    REMOVE,
-    TARGET,
-    WIDTH,
-    WON,
-    ZERO,
-    get,
-    life,
-    mode,
-    phase,
-)
+from leafwise.envs.friday.layout import ONE, ZERO, get, life, mode, phase
 from leafwise.envs.friday.piles import copies_in, count_of, digest, one_card
 from leafwise.envs.friday.rules import apply_action
 from leafwise.envs.friday.scores import LIFE_WEIGHT, life_left, mean_rating
 from leafwise.envs.friday.tables import COST, RATING, fact
 
-STACK_KEY, HAZARD_KEY, AGING_KEY = WIDTH, WIDTH + 1, WIDTH + 2
-ROW_WORDS = WIDTH + 3
+STACK_KEY, HAZARD_KEY, AGING_KEY = at.WIDTH, at.WIDTH + 1, at.WIDTH + 2
+ROW_WORDS = at.WIDTH + 3
 GOLDEN = u64(0x9E3779B97F4A7C15)
 S11 = u64(11)
 
@@ -102,18 +83,18 @@ def deal(S, j, before, R, T):
     """Lets the deal decide every chance stage at row j; `before` is the phase that the keys belong to."""
     if phase(S, j) != before:
         S[j, HAZARD_KEY] = next_u64(R)
-    while mode(S, j) <= DEAL_CARD:
+    while mode(S, j) <= at.DEAL_CARD:
         here = mode(S, j)
         word = open_outcomes(S, j, T)
         key = S[j, STACK_KEY]
-        if here == DEAL_HAZARD:
+        if here == at.DEAL_HAZARD:
             key = S[j, HAZARD_KEY]
-        elif here == DEAL_AGING:
+        elif here == at.DEAL_AGING:
             key = S[j, AGING_KEY]
-        pirates = here == DEAL_PIRATE
+        pirates = here == at.DEAL_PIRATE
         n = np.int64(count_bits(word)) if pirates else count_of(digest(word, T))
         resolve(S, j, pick(word, place(key, n), pirates, T), T)
-        if here == DEAL_AGING:
+        if here == at.DEAL_AGING:
             S[j, STACK_KEY] = next_u64(R)
 
 
@@ -169,12 +150,12 @@ def add_node(B, node, parent, path, T):
     B.path[node] = path
     B.counts[COUNT] = node + 1
     here = mode(S, i)
-    if here == WON:
+    if here == at.WON:
         B.score[node] = WON_SCORE
         return
     mean = mean_rating(S, i, T)
     B.score[node] = LIFE_WEIGHT * life_left(S, i) + mean
-    if here != LOST:
+    if here != at.LOST:
         push(B, node, np.int64(life(S, i)) * MEANS + mean + LOWEST_MEAN)
 
 
@@ -210,7 +191,7 @@ def expand(B, node, T):
         j = u64(child)
         apply_action(S, row, a, j, T)
         path = (path << 8) | a
-        if mode(S, j) == TARGET:  # which card is a part of the same step
+        if mode(S, j) == at.TARGET:  # which card is a part of the same step
             copy_row(S, j, scratch + u64(level))
             if level == 0:
                 n1, k1, path0 = few(S, scratch, B.A[1], T), 0, path
@@ -226,13 +207,13 @@ def expand(B, node, T):
 def keep_worst(B, node, T):
     """Lists the table's cards that fit into the removal points, walking up from the worst; returns how many."""
     S, i = B.S, u64(node)
-    points = np.int64(get(S[i, FIGHT], POINTS_AT, M5))
+    points = np.int64(get(S[i, at.FIGHT], at.POINTS_AT, at.M5))
     n = 0
     for rating in range(-8, 9):
         for k in range(KINDS):
             kind = u64(k)
             if fact(kind, RATING, T) == rating:
-                for _ in range(np.int64(copies_in(S[i, LEFT], kind, T))):
+                for _ in range(np.int64(copies_in(S[i, at.LEFT], kind, T))):
                     if fact(kind, COST, T) <= points and n < KEPT:
                         points -= fact(kind, COST, T)
                         B.kept[n] = kind
@@ -249,7 +230,7 @@ def remove_set(B, node, chosen, n, T):
     copy_row(S, u64(node), j)
     for k in range(n):
         if (chosen >> k) & 1:
-            S[j, LEFT] -= one_card(B.kept[k], T)
+            S[j, at.LEFT] -= one_card(B.kept[k], T)
     clear_table(S, j)
     end_turn(S, j)
     deal(S, j, phase(S, u64(node)), B.stream, T)
@@ -284,7 +265,7 @@ def expand_removal(B, node, T):
 def grow(B, budget, T):
     """Takes positions from the queue and expands them until the budget is spent, or nothing is left, or rows run out."""
     if B.counts[COUNT] == 1:
-        if mode(B.S, ZERO) == REMOVE:
+        if mode(B.S, ZERO) == at.REMOVE:
             expand_removal(B, 0, T)
         else:
             expand(B, 0, T)
@@ -298,7 +279,7 @@ def grow(B, budget, T):
         node = pop(B)
         B.counts[POPPED] += 1
         first = B.counts[COUNT]
-        if mode(B.S, u64(node)) == REMOVE:
+        if mode(B.S, u64(node)) == at.REMOVE:
             expand_removal(B, node, T)
         else:
             expand(B, node, T)

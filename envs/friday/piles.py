@@ -251,6 +251,18 @@ def take_off(S, j, ref, T):
         set_fight(S, j, at.LOWERED_AT, at.M3, lowered & ~u64(fact(kind, tables.LOWERER, T)))
 
 
+@jit(inline=True)
+def doubled_reference(doubled, code, before):
+    """Returns the reference of the doubled card of a code with `before` others of it in front; there must be one."""
+    while True:
+        entry = doubled & at.ENTRY_MASK
+        if entry >> at.TWO == code:
+            if before == ZERO:
+                return (code << at.THREE) | ((entry & at.THREE) + ONE)
+            before -= ONE
+        doubled >>= at.ENTRY_BITS
+
+
 @jit
 def reference(S, i, slot, T):
     """Returns the reference of the card in a slot: left before right, by kind, not used before used, not doubled first."""
@@ -270,14 +282,7 @@ def reference(S, i, slot, T):
                     plain = n - entries_of(doubled, code)
                     if slot < seen + plain:
                         return code << at.THREE
-                    seen += plain
-                    while True:
-                        entry = doubled & at.ENTRY_MASK
-                        if entry >> at.TWO == code:
-                            if slot == seen:
-                                return (code << at.THREE) | ((entry & at.THREE) + ONE)
-                            seen += ONE
-                        doubled >>= at.ENTRY_BITS
+                    return doubled_reference(doubled, code, slot - seen - plain)
                 seen += n
     return ZERO
 

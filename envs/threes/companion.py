@@ -21,18 +21,12 @@ HELP = """  After each swipe type what appeared: the cell where the tile entered
     2             only one cell was possible; next is 2"""
 
 
-def outcomes_by_name(state: State) -> dict[str, State]:
-    """Returns the successors of a chance stage by name."""
-    game = state.game
-    return {game.outcome_name(state.row, s.row, game._shared_tables): s for _, s in state.outcomes()}
-
-
 def entered(state: State, word: str) -> State:
     """Returns the state after the tile has entered as typed: `3,1`, `6@3,1`, or "" where only one outcome is possible.
 
     Raises ValueError that says what could have appeared.
     """
-    possible = outcomes_by_name(state)
+    possible = state.outcomes_by_name()
     if word in possible:
         return possible[word]
     fitting = [name for name in possible if name.partition("@")[2] == word or word == ""]
@@ -44,7 +38,7 @@ def entered(state: State, word: str) -> State:
 
 def drawn(state: State, word: str) -> State:
     """Returns the state after the next tile is shown; raises ValueError that says what it can be."""
-    possible = outcomes_by_name(state)
+    possible = state.outcomes_by_name()
     if word not in possible:
         counts = str(state).partition("deck=")[2].split()[0]
         expected = ", ".join(possible)
@@ -119,7 +113,7 @@ def checked(state: State) -> State:
 
 def advice(state: State, best: str) -> str:
     """Returns the line that names the swipe and what may enter after it."""
-    return f"swipe {best.upper()}; may enter: {', '.join(outcomes_by_name(state.play(best)))}"
+    return f"swipe {best.upper()}; may enter: {', '.join(state.play(best).outcomes_by_name())}"
 
 
 def ending(state: State) -> str:

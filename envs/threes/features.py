@@ -9,11 +9,12 @@ import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.cells import CellFeatures
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
 from leafwise.envs.threes.row import FOUR, ONE, THREE, TWO, ZERO, highest_rank, transpose
-from leafwise.envs.threes.scores import RIGHT_COLUMN, count_bits, of_rank
+from leafwise.envs.threes.scores import RIGHT_COLUMN, of_rank
 from leafwise.envs.threes.tables import tile_points
 from leafwise.envs.threes.text import tile_value
 

@@ -81,20 +81,7 @@ def apply_action(S, i, a, j, T):
     word = S[i, 1]
     if a < 2:
         b = transpose(b)
-    if a & 1:
-        after = (
-            u64(T.slide_high[b & r.LINE])
-            | (u64(T.slide_high[(b >> r.S16) & r.LINE]) << r.S16)
-            | (u64(T.slide_high[(b >> r.S32) & r.LINE]) << r.S32)
-            | (u64(T.slide_high[b >> r.S48]) << r.S48)
-        )
-    else:
-        after = (
-            u64(T.slide_low[b & r.LINE])
-            | (u64(T.slide_low[(b >> r.S16) & r.LINE]) << r.S16)
-            | (u64(T.slide_low[(b >> r.S32) & r.LINE]) << r.S32)
-            | (u64(T.slide_low[b >> r.S48]) << r.S48)
-        )
+    after = r.looked_up(b, T.slide_high) if a & 1 else r.looked_up(b, T.slide_low)
     lanes = lanes_that_moved(b, after) if T.entry == r.MOVED_LANE else r.empty_edges(after, a)
     S[j, 0] = transpose(after) if a < 2 else after
     S[j, 1] = (word | r.ENTER) | (lanes << r.LANES) | (u64(a) << r.DIRECTION)

@@ -75,7 +75,7 @@ class Session:
         while after.is_chance:
             self.odds = self.odds or odds(after)
             earlier, after = after, after.sample(self.stream)
-            happened.append(after.game.outcome_name(earlier.row, after.row, after.game._shared_tables))
+            happened.append(earlier.outcome_name(after))
         self.state = after
         return [name for name in happened if name]
 
@@ -94,12 +94,10 @@ FEW_OUTCOMES = 12
 
 def odds(state: State) -> str:
     """Returns the outcomes of a chance stage with their probabilities; "" in games where they can be many."""
-    game = state.game
-    if game.max_outcomes > FEW_OUTCOMES:
+    if state.game.max_outcomes > FEW_OUTCOMES:
         return ""
     outcomes = sorted(state.outcomes(), key=lambda outcome: -outcome[0])
-    named = ((p, game.outcome_name(state.row, after.row, game._shared_tables)) for p, after in outcomes)
-    return ", ".join(f"{name} {100 * p:.3g} %" for p, name in named)
+    return ", ".join(f"{state.outcome_name(after)} {100 * p:.3g} %" for p, after in outcomes)
 
 
 def legal_text(state: State, most: int = 24) -> str:

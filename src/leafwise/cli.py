@@ -8,11 +8,13 @@ import inspect
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.models.files import leaf
@@ -23,10 +25,12 @@ from leafwise.search.players import search_options, split
 __all__ = [
     "fail",
     "make_search",
+    "numbered_lines",
     "one_line_errors",
     "parse",
     "parse_with_game",
     "patiently",
+    "positions_of",
     "print_json",
     "say",
     "value_lines",
@@ -160,6 +164,26 @@ def description(config_class: type, own: Sequence[str]) -> str:
             words = "; ".join(f"{flag_of(word)}, {what}" for word, what in game.position_words.items())
             lines.append(f"Words of a position of {name}, as options: {words}.")
     return "\n\n".join(lines)
+
+
+def numbered_lines(file: str) -> Iterator[tuple[int, str]]:
+    """Returns the number and text of every line that is not blank; a file is read here, standard input (-) as it comes."""
+    lines: Iterable[str] = sys.stdin
+    if file not in ("", "-"):
+        with one_line_errors():
+            lines = Path(file).read_text(encoding="utf-8").splitlines()
+    return ((k, line.strip()) for k, line in enumerate(lines, start=1) if line.strip())
+
+
+def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
+    """Yields the text and the position of each line; the first that cannot be read is named, in one line and status 2."""
+    for number, text in lines:
+        with one_line_errors():
+            try:
+                state = read(text)
+            except ValueError as problem:
+                raise ValueError(f"line {number}: {problem}") from None
+        yield text, state
 
 
 def print_json(value: object) -> None:

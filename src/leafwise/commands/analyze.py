@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import tyro
 
-from leafwise.cli import fail, make_search, one_line_errors, parse_with_game, patiently, print_json, say, value_lines
+from leafwise.cli import (
+    fail,
+    make_search,
+    numbered_lines,
+    one_line_errors,
+    parse_with_game,
+    patiently,
+    positions_of,
+    print_json,
+    say,
+    value_lines,
+)
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.search import Result, Search
@@ -47,15 +57,6 @@ def read_position(game: Game, text: str) -> State:
     if state.is_terminal:
         raise ValueError(f"{game.name}: expected a position to play, got a finished game: {text!r}")
     return state
-
-
-def numbered_lines(config: Config) -> Iterator[tuple[int, str]]:
-    """Returns the number and text of every line that is not blank; a file is read here, standard input as it comes."""
-    lines: Iterable[str] = sys.stdin
-    if config.file and config.file != "-":
-        with one_line_errors():
-            lines = Path(config.file).read_text(encoding="utf-8").splitlines()
-    return ((k, line.strip()) for k, line in enumerate(lines, start=1) if line.strip())
 
 
 def described(text: str, result: Result) -> dict[str, Any]:
@@ -107,13 +108,8 @@ def main(arguments: list[str]) -> int:
         else:
             patiently(lambda: show(state, result, search), search.stop)
         return 0
-    lines = numbered_lines(config)
+    lines = numbered_lines(config.file)
     search = make_search(game, config.leaf, config.depth, config.seconds, config.options)
-    for number, text in lines:
-        with one_line_errors():
-            try:
-                state = read_position(game, text)
-            except ValueError as problem:
-                raise ValueError(f"line {number}: {problem}") from None
+    for text, state in positions_of(lines, partial(read_position, game)):
         print_json(patiently(lambda state=state, text=text: described(text, search(state)), search.stop))  # type: ignore[misc]
     return 0

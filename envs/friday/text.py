@@ -163,7 +163,7 @@ def to_text(row: NDArray[Any], T: Tables) -> str:
     """Returns the position as one line that `parse_row` reads back."""
     turn, pirates, acting = TURNS[number(row, "turn")], pirates_of(row), acting_card(row)
     ability, lowest = number(row, "ability"), number(row, "from")
-    words = {name: number(row, name) for name in FIELDS}
+    words: dict[str, Any] = {name: number(row, name) for name in FIELDS}
     words |= {name: pile_text(pile(row, name)) for name in PILES}
     words |= {name: names_text(sequence(row, name)) for name in ("top", "bottom", "active", "look")}
     words |= {

@@ -30,6 +30,13 @@ def cells(row: NDArray[Any], T: Tables) -> list[int]:
     return found
 
 
+def pieces(row: NDArray[Any], T: Tables) -> tuple[int, int, int]:
+    """Returns the cell of the player who acts, that of the opponent, and the traps, one bit a cell."""
+    player = int(r.turn_of(row[1])) % 2
+    traps = sum(1 << cell for cell, what in enumerate(cells(row, T)) if what == 1)
+    return int(r.cell_of(row[1], player)), int(r.cell_of(row[1], 1 - player)), traps
+
+
 def target(row: NDArray[Any]) -> int | None:
     """Returns the cell that a trap in the air was thrown at, None if none is."""
     return int(row[1] >> r.TARGET & r.LOW7) if r.phase_of(row[1]) == r.LANDING else None

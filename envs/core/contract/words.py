@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 SIDES = ".xo"
 """Marks of boards on which two take turns: empty, the first player's, the second's."""
@@ -55,7 +56,7 @@ def marked(text: str, lengths: Sequence[int], marks: str, shape: str, what: str)
 
 
 def last_player(
-    sides: Sequence[Any], loose: int, holds: Callable[[Any], bool], figure: str, closing: str, text: str
+    sides: NDArray[np.uint64], loose: int, holds: Callable[[Any], bool], figure: str, closing: str, text: str
 ) -> int:
     """Returns who marked last on a board on which a figure of marks ends the game; raises ValueError if no game leads there.
 

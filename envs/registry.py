@@ -23,7 +23,8 @@ _player_makers: list[Callable[[str, Game], Any]] = []
 
 @cache
 def listed() -> dict[str, dict[str, Any]]:
-    """Returns what is known of the package's games without importing them: name -> title, options (defaults), ids."""
+    """Returns what is known of the package's games without importing them: name -> title, options (defaults), words of
+    a position, ids."""
     told: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("games.json").read_text(encoding="utf-8"))
     return told
 
@@ -43,6 +44,12 @@ def option_defaults(name: str) -> Mapping[str, Any]:
     """Returns the options of a game and their defaults; imports nothing for the package's games."""
     check_name(name)
     return _added[name].defaults if name in _added else listed()[name]["options"]
+
+
+def position_words(name: str) -> Mapping[str, str]:
+    """Returns the words of a position that a command takes as options, and what they say; imports as little."""
+    check_name(name)
+    return _added[name].position_words if name in _added else listed()[name]["position_words"]
 
 
 def game(name: str, **options: Any) -> Game:

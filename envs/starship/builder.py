@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
+from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.ahead import list_places, place_all, placeable
-from leafwise.envs.starship.tables import PHASE, Tables
+from leafwise.envs.starship.tables import Tables
 
 Values = Callable[[NDArray[np.uint16]], NDArray[np.float64]]
 """rows [n, words] -> what they are worth [n]."""
@@ -178,7 +179,7 @@ class LookAhead:
         places, scores, rows, values = self.children(row, TRIED_FIRST * width)
         if depth == 1 or len(places) == 1:
             return int(places[self._greatest(values)])
-        kept = followed(scores, values, width, int(row[PHASE]) + len(places))
+        kept = followed(scores, values, width, int(row[at.PHASE]) + len(places))
         kept_places = places[kept]
         worth = self._worth(rows[kept], values[kept], depth - 1, width, end)
         return int(kept_places[self._greatest(worth)])
@@ -198,6 +199,6 @@ class LookAhead:
                 raise TimeoutError
             if placeable(row[None], FIRST):
                 tried = self.children(row, TRIED_LAST * width)
-                kept = followed(tried.scores, tried.values, width, int(row[PHASE]) + len(tried.places))
+                kept = followed(tried.scores, tried.values, width, int(row[at.PHASE]) + len(tried.places))
                 worth[k] = self._worth(tried.rows[kept], tried.values[kept], depth - 1, width, end).max()
         return worth

@@ -9,14 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.starship import presets
+from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import CORRIDOR
-from leafwise.envs.starship.presets import STAGES, Parameters
+from leafwise.envs.starship.presets import CLASSIC, STAGES, Parameters
 from leafwise.envs.starship.report import measured, targets
 from leafwise.envs.starship.ship import Ship, ship_of_row
 from leafwise.envs.starship.stages import build
-from leafwise.envs.starship.tables import HEADER, REASONS, new_rows, new_tables
+from leafwise.envs.starship.tables import new_rows, new_tables
 
-DEFAULT_ATTEMPTS = Parameters().max_attempts
+DEFAULT_ATTEMPTS = CLASSIC.max_attempts
 ORDER = np.array([number for number, _, _ in STAGES], dtype=np.int64)
 Hull = Sequence[str] | NDArray[np.bool_]
 
@@ -42,7 +43,7 @@ class Generator:
         self._start = self._rows[0].copy()
         if hull is not None:
             mask = hull_mask(hull, parameters.grid)
-            self._start[HEADER : HEADER + mask.size][mask.ravel()] = CORRIDOR
+            self._start[at.HEADER : at.HEADER + mask.size][mask.ravel()] = CORRIDOR
 
     def attempt(self, seed: int, attempt: int) -> Ship:
         """Returns one attempt at a seed, valid or not."""
@@ -91,7 +92,7 @@ class Generator:
         """Returns the bits of `REASON_NAMES` for attempt 0 at a seed, without reading the ship off."""
         self._rows[0] = self._start
         build(self._rows, self._tables, ORDER, _seed(seed), np.uint64(0), False)
-        return int(self._rows[0, REASONS])
+        return int(self._rows[0, at.REASONS])
 
 
 def generate(

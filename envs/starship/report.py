@@ -7,17 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.quality import FIGURES, MEASURES, TERM_WEIGHTS, TERMS, measure
 from leafwise.envs.starship.ship import Ship, fill_row
-from leafwise.envs.starship.tables import (
-    REASONS,
-    STAGE_THRUSTERS,
-    STAGE_WEAPONS,
-    TARGET,
-    Tables,
-    new_rows,
-    new_tables,
-)
+from leafwise.envs.starship.tables import Tables, new_rows, new_tables
 
 WHOLE = frozenset(FIGURES) - {"mass", "corridor_length", "symmetry"}
 """Figures that are whole numbers."""
@@ -34,7 +27,7 @@ def measured(S: NDArray[np.uint16], T: Tables) -> dict[str, Any]:
     stats: dict[str, Any] = dict(zip((*TERMS, *FIGURES), values, strict=True))
     potential = sum(weight * term for weight, term in zip(TERM_WEIGHTS, values, strict=False))
     stats["potential"] = potential
-    stats["quality"] = 0.0 if S[0, REASONS] else potential
+    stats["quality"] = 0.0 if S[0, at.REASONS] else potential
     stats["forward_acceleration"] = stats["forward_thrust"] / stats["mass"] if stats["mass"] else 0.0
     stats["seats_per_operator"] = stats["seats"] / stats["operators"] if stats["operators"] else 0.0
     stats["price_per_firepower"] = stats["price"] / stats["firepower"] if stats["firepower"] else 0.0
@@ -44,8 +37,8 @@ def measured(S: NDArray[np.uint16], T: Tables) -> dict[str, Any]:
 def targets(S: NDArray[np.uint16]) -> dict[str, int]:
     """Returns the thrust and weapon scores that row 0 was asked for."""
     return {
-        "thrust_target": int(S[0, TARGET + STAGE_THRUSTERS]),
-        "weapon_target": int(S[0, TARGET + STAGE_WEAPONS]),
+        "thrust_target": int(S[0, at.TARGET + at.STAGE_THRUSTERS]),
+        "weapon_target": int(S[0, at.TARGET + at.STAGE_WEAPONS]),
     }
 
 

@@ -10,19 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.starship import catalogue
-from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, LETTERS, PART_NUMBERS, PARTS, ROOM, SPACE
+from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.presets import Parameters
-from leafwise.envs.starship.tables import (
-    DOOR_EAST,
-    DOOR_SOUTH,
-    HEADER,
-    KINDS,
-    PARTS_PLACED,
-    POINTS,
-    REASON_NAMES,
-    REASONS,
-    VALUE,
-)
 
 
 class PlacedPart(NamedTuple):
@@ -36,7 +25,7 @@ class PlacedPart(NamedTuple):
     @property
     def number(self) -> int:
         """The part's catalogue number."""
-        return PART_NUMBERS[self.id]
+        return catalogue.PART_NUMBERS[self.id]
 
     @property
     def size(self) -> tuple[int, int]:
@@ -89,12 +78,15 @@ class Ship:
     @property
     def text(self) -> str:
         """The ship in letters, one row a line."""
-        rows = [[LETTERS[CORRIDOR] if c == "." else LETTERS[SPACE] for c in line] for line in self.hull]
+        rows = [
+            [catalogue.LETTERS[catalogue.CORRIDOR] if c == "." else catalogue.LETTERS[catalogue.SPACE] for c in line]
+            for line in self.hull
+        ]
         for x, y in self.armour:
-            rows[y][x] = LETTERS[ARMOUR]
+            rows[y][x] = catalogue.LETTERS[catalogue.ARMOUR]
         for part in self.parts:
             for x, y in part.cells:
-                rows[y][x] = PARTS[part.number].letter
+                rows[y][x] = catalogue.PARTS[part.number].letter
         return "\n".join("".join(row) for row in rows)
 
     def __str__(self) -> str:
@@ -116,10 +108,10 @@ def initial_door(part: PlacedPart, slot: int) -> tuple[int, int, str]:
 
 def parts_of_row(row: NDArray[np.uint16], grid: int) -> list[tuple[PlacedPart, int]]:
     """Returns the placed parts of a row with their door slots, in placement order."""
-    start = HEADER + grid * grid
-    words = row[start : start + 2 * int(row[PARTS_PLACED])].tolist()
+    start = at.HEADER + grid * grid
+    words = row[start : start + 2 * int(row[at.PARTS_PLACED])].tolist()
     return [
-        (PlacedPart(PARTS[a & 15].name, (a >> 4) & 3, b & 255, b >> 8), a >> 8)
+        (PlacedPart(catalogue.PARTS[a & 15].name, (a >> 4) & 3, b & 255, b >> 8), a >> 8)
         for a, b in zip(words[::2], words[1::2], strict=True)
     ]
 
@@ -129,15 +121,15 @@ def ship_of_row(
 ) -> Ship:
     """Reads a ship off a state row."""
     grid = parameters.grid
-    cells = row[HEADER : HEADER + grid * grid]
-    values = cells & VALUE
-    letters = np.where(values == SPACE, ord(" "), ord(".")).astype(np.uint8).tobytes().decode("ascii")
+    cells = row[at.HEADER : at.HEADER + grid * grid]
+    values = cells & at.VALUE
+    letters = np.where(values == catalogue.SPACE, ord(" "), ord(".")).astype(np.uint8).tobytes().decode("ascii")
     placed = parts_of_row(row, grid)
     initial = {initial_door(part, slot) for part, slot in placed}
-    edges = [(k, "E") for k in np.flatnonzero(cells & DOOR_EAST).tolist()]
-    edges += [(k, "S") for k in np.flatnonzero(cells & DOOR_SOUTH).tolist()]
+    edges = [(k, "E") for k in np.flatnonzero(cells & at.DOOR_EAST).tolist()]
+    edges += [(k, "S") for k in np.flatnonzero(cells & at.DOOR_SOUTH).tolist()]
     doors = [(k % grid, k // grid, side) for k, side in sorted(edges)]
-    reasons = tuple(name for k, name in enumerate(REASON_NAMES) if int(row[REASONS]) >> k & 1)
+    reasons = tuple(name for k, name in enumerate(at.REASON_NAMES) if int(row[at.REASONS]) >> k & 1)
     return Ship(
         seed=seed,
         attempt=attempt,
@@ -145,7 +137,7 @@ def ship_of_row(
         reasons=reasons,
         parameters=parameters,
         hull=tuple(letters[k * grid : (k + 1) * grid] for k in range(grid)),
-        armour=tuple((k % grid, k // grid) for k in np.flatnonzero(values == ARMOUR).tolist()),
+        armour=tuple((k % grid, k // grid) for k in np.flatnonzero(values == catalogue.ARMOUR).tolist()),
         parts=tuple(part for part, _ in placed),
         doors=tuple(Door(*edge, int(edge in initial)) for edge in doors),
         stats=stats,
@@ -159,28 +151,29 @@ def fill_row(row: NDArray[np.uint16], ship: Ship) -> None:
     """
     grid = ship.grid
     row[:] = 0
-    cells = row[HEADER : HEADER + grid * grid].reshape(grid, grid)
+    cells = row[at.HEADER : at.HEADER + grid * grid].reshape(grid, grid)
     hull = np.frombuffer("".join(ship.hull).encode("ascii"), dtype=np.uint8).reshape(grid, grid) == ord(".")
-    cells[hull] = CORRIDOR
+    cells[hull] = catalogue.CORRIDOR
     for x, y in ship.armour:
-        cells[y, x] = ARMOUR
+        cells[y, x] = catalogue.ARMOUR
     initial = {(door.x, door.y, door.side) for door in ship.doors if door.initial}
     for k, part in enumerate(ship.parts):
         for x, y in part.cells:
-            cells[y, x] = ROOM + k
+            cells[y, x] = catalogue.ROOM + k
         slots = range(len(catalogue.door_slots(part.number, part.r)))
         slot = next((s for s in slots if initial_door(part, s) in initial), 0)
-        first = HEADER + grid * grid + 2 * k
+        first = at.HEADER + grid * grid + 2 * k
         row[first : first + 2] = part.number | part.r << 4 | slot << 8, part.x | part.y << 8
-    row[PARTS_PLACED] = len(ship.parts)
+    row[at.PARTS_PLACED] = len(ship.parts)
     for stage, points in _points(ship).items():
-        row[POINTS + stage] = points
+        row[at.POINTS + stage] = points
     for door in ship.doors:
-        cells[door.y, door.x] |= DOOR_EAST if door.side == "E" else DOOR_SOUTH
-    row[REASONS] = sum(1 << REASON_NAMES.index(reason) for reason in ship.reasons)
+        cells[door.y, door.x] |= at.DOOR_EAST if door.side == "E" else at.DOOR_SOUTH
+    row[at.REASONS] = sum(1 << at.REASON_NAMES.index(reason) for reason in ship.reasons)
 
 
 def _points(ship: Ship) -> dict[int, int]:
     return {
-        stage: sum(PARTS[p.number].points for p in ship.parts if p.number in kinds) for stage, kinds in KINDS.items()
+        stage: sum(catalogue.PARTS[p.number].points for p in ship.parts if p.number in kinds)
+        for stage, kinds in at.KINDS.items()
     }

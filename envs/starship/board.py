@@ -89,14 +89,10 @@ def step_y(d):
 def load_planes(S, i, T):
     """Builds the planes HULL, FLOOR, EAST and SOUTH from row `i`."""
     planes = T.planes
-    for row in range(at.MARGIN_ROWS):
-        if row == 0 or row > T.grid:
-            planes[at.HULL, row], planes[at.FLOOR, row], planes[at.EAST, row], planes[at.SOUTH, row] = (
-                ZERO,
-                ZERO,
-                ZERO,
-                ZERO,
-            )
+    for plane in (at.HULL, at.FLOOR, at.EAST, at.SOUTH):
+        planes[plane, 0] = ZERO
+        for row in range(T.grid + 1, at.MARGIN_ROWS):
+            planes[plane, row] = ZERO
     for y in range(T.grid):
         hull, floor, east, south = ZERO, ZERO, ZERO, ZERO
         for x in range(T.grid):
@@ -112,10 +108,8 @@ def load_planes(S, i, T):
                     east |= bit(x)
                 if (word & at.DOOR_SOUTH) != 0 or cell_value(S, i, T, x, y + 1) == value:
                     south |= bit(x)
-        planes[at.HULL, y + 1] = hull
-        planes[at.FLOOR, y + 1] = floor
-        planes[at.EAST, y + 1] = east
-        planes[at.SOUTH, y + 1] = south
+        planes[at.HULL, y + 1], planes[at.FLOOR, y + 1] = hull, floor
+        planes[at.EAST, y + 1], planes[at.SOUTH, y + 1] = east, south
 
 
 @jit

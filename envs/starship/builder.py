@@ -74,20 +74,17 @@ class Children:
 
         A row whose next request is not in sight keeps its own of `values` [n]. Raises TimeoutError after `end`.
         """
-        worth, open_rows, starts, top = values.copy(), [], [], 1
-        for k, row in enumerate(rows):
-            if end is not None and time.perf_counter() > end:
-                raise TimeoutError
-            if not placeable(row[None], FIRST):
-                continue
-            open_rows.append(k)
-            starts.append(top)
-            top += self._grow(row, most, top)
-            if top > ROOM_FOR or k == len(rows) - 1:
-                worth[open_rows] = np.maximum.reduceat(self._valued(self._S[1:top]), np.array(starts) - 1)
-                open_rows, starts, top = [], [], 1
-        if open_rows:
-            worth[open_rows] = np.maximum.reduceat(self._valued(self._S[1:top]), np.array(starts) - 1)
+        worth, pending, starts, top = values.copy(), list[int](), list[int](), 1
+        for k in [*(k for k, row in enumerate(rows) if placeable(row[None], FIRST)), None]:
+            if pending and (k is None or top > ROOM_FOR):
+                worth[pending] = np.maximum.reduceat(self._valued(self._S[1:top]), np.array(starts) - 1)
+                pending, starts, top = [], [], 1
+            if k is not None:
+                if end is not None and time.perf_counter() > end:
+                    raise TimeoutError
+                pending.append(k)
+                starts.append(top)
+                top += self._grow(rows[k], most, top)
         return worth
 
     def _grow(self, row: NDArray[np.uint16], most: int, first: int) -> int:

@@ -71,7 +71,7 @@ def show_cells(S, i, T, grid, e):
                 show_hull(S, i, T, grid, e, y, x, word)
 
 
-@jit
+@jit(inline=True)
 def show_hull(S, i, T, grid, e, y, x, word):
     """Writes what stands in a cell of the hull."""
     value = word & at.VALUE

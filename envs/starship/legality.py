@@ -92,10 +92,11 @@ def place_at(T, place):
     return place // (T.grid * T.grid), place % T.grid, (place // T.grid) % T.grid
 
 
-@jit
+@jit(inline=True)
 def next_anchor(T, part, facing, place):
     """Returns the first place after `place` (-1: the first of all) where footprint, lane and door are in order, or -1.
 
+    Asked once for each place, so it is copied into its callers: handing over `T` takes longer than the answer.
     A directional part keeps rotation `facing`, others try all of theirs. From one call to the next, plane ANCHORS holds what
     is left of the rotation.
     """
@@ -119,14 +120,14 @@ def next_anchor(T, part, facing, place):
         find_anchors(T, part, r)
 
 
-@jit
+@jit(inline=True)
 def leaves_ways(T, stage, part, place):
     """Returns whether a part at an anchor leaves the crew their ways, by the longest detour that the stage allows."""
     r, x, y = place_at(T, place)
     return contiguous(T.planes, T.grid, x, y, T.size[part, r, 0], T.size[part, r, 1], T.stages[stage, at.LIMIT])
 
 
-@jit
+@jit(inline=True)
 def next_place(T, stage, entry, place):
     """Returns the first legal place of a request after `place` (-1: the first of all), or -1."""
     part = T.kinds[stage, entry // 4]

@@ -43,7 +43,7 @@ class Stage:
     """Any stage."""
 
     enabled: bool = True
-    """Whether the stage runs; without stage 1 a hull must be supplied."""
+    """Whether the stage runs."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,6 @@ class CorePart(Placing):
     """A stage that places one part inside."""
 
     strategy: Literal["protected", "centralized", "random"] = "protected"
-    """How the place is chosen."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,6 @@ class Mounts(Placing):
     """A stage that places directional parts at the rim until a target score is met."""
 
     strategy: Literal["random", "farthest_in_facing", "protected", "centralized"] = "random"
-    """How the place is chosen."""
     min_score: int = 0
     """Lowest target; below it the ship is not valid."""
     max_score: int = 0
@@ -117,7 +115,6 @@ class Supplies(Placing):
     """A stage that places supplies near what consumes them."""
 
     strategy: Literal["near_consumers", "random", "protected", "centralized"] = "near_consumers"
-    """How the place is chosen."""
     min_count: int = 1
     """Lowest target; below it the ship is not valid."""
     max_count: int = 2
@@ -130,6 +127,8 @@ class Supplies(Placing):
 class Shape(Stage):
     """Stage 1: the hull is a random configuration of overlapping modules."""
 
+    enabled: bool = True
+    """Whether the stage runs; without it a hull must be supplied."""
     min_modules: Annotated[int, range(1, 1001)] = 8
     """Fewest modules."""
     max_modules: int = 8
@@ -154,9 +153,7 @@ class Carve(Scan):
     """Optional, in place of stage 2 or after it: hull with space in several directions nearby is carved away."""
 
     enabled: bool = False
-    """Whether the stage runs."""
     iterations: int = 1
-    """Times the scan is repeated."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +166,6 @@ class Reactor(CorePart):
     """Stage 4: the reactor, near the centre of mass."""
 
     strategy: Literal["protected", "centralized", "random"] = "centralized"
-    """How the place is chosen."""
 
 
 @dataclass(frozen=True)
@@ -177,7 +173,6 @@ class CockpitArmour(Rings):
     """Stage 5: rings of armour round the cockpit."""
 
     layers: int = 2
-    """Rings of armour."""
 
 
 @dataclass(frozen=True)
@@ -190,9 +185,7 @@ class Thrusters(Mounts):
     """Stage 7: thrusters of random size and facing until the target score is met."""
 
     min_score: int = 35
-    """Lowest target; below it the ship is not valid."""
     max_score: int = 45
-    """Highest target; the score never exceeds it."""
     weight_small: int = 1
     """Small thruster (score 1)."""
     weight_medium: int = 2
@@ -208,11 +201,8 @@ class Weapons(Mounts):
     """Stage 8: cannons of random size and facing until the target score is met."""
 
     strategy: Literal["random", "farthest_in_facing", "protected", "centralized"] = "farthest_in_facing"
-    """How the place is chosen."""
     min_score: int = 8
-    """Lowest target; below it the ship is not valid."""
     max_score: int = 12
-    """Highest target; the score never exceeds it."""
     weight_medium: int = 2
     """Medium cannon (score 1)."""
     weight_large: int = 1
@@ -233,9 +223,7 @@ class AmmoSupplies(Supplies):
     """Stage 10: ammo supplies near the weapons."""
 
     min_count: int = 2
-    """Lowest target; below it the ship is not valid."""
     max_count: int = 3
-    """Highest target."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +236,6 @@ class Crew(Placing):
     """Stage 12: quarters and bunks, edges lined up where possible."""
 
     strategy: Literal["align_edges", "random", "protected", "centralized"] = "align_edges"
-    """How the place is chosen."""
     min_seats: int = 24
     """Seats at which the stage stops; below it the ship is not valid."""
     weight_quarters: int = 1

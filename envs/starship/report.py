@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.presets import Parameters
 from leafwise.envs.starship.quality import FIGURES, MEASURES, TERM_WEIGHTS, TERMS, measure
-from leafwise.envs.starship.ship import Ship, fill_row
+from leafwise.envs.starship.ship import Ship, fill_row, ship_of_row
 from leafwise.envs.starship.tables import Tables, new_rows, new_tables
 
 WHOLE = frozenset(FIGURES) - {"mass", "corridor_length", "symmetry"}
@@ -34,12 +35,16 @@ def measured(S: NDArray[np.uint16], T: Tables) -> dict[str, Any]:
     return {name: int(value) if name in WHOLE else round(value, 6) for name, value in sorted(stats.items())}
 
 
-def targets(S: NDArray[np.uint16]) -> dict[str, int]:
-    """Returns the thrust and weapon scores that row 0 was asked for."""
-    return {
-        "thrust_target": int(S[0, at.TARGET + at.STAGE_THRUSTERS]),
-        "weapon_target": int(S[0, at.TARGET + at.STAGE_WEAPONS]),
-    }
+def reported(
+    row: NDArray[np.uint16], T: Tables, parameters: Parameters, seed: int, attempt: int = 0, *, targets: bool = True
+) -> Ship:
+    """Returns a row as a ship with its figures, and with the thrust and weapon scores that it was asked for."""
+    rows = np.array([row], dtype=np.uint16)
+    stats = measured(rows, T)
+    if targets:
+        stats["thrust_target"] = int(row[at.TARGET + at.STAGE_THRUSTERS])
+        stats["weapon_target"] = int(row[at.TARGET + at.STAGE_WEAPONS])
+    return ship_of_row(rows[0], parameters, seed, attempt, dict(sorted(stats.items())))
 
 
 def stats_of(ship: Ship) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.starship import catalogue
 from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, LETTERS, PART_NUMBERS, PARTS, ROOM, SPACE
 from leafwise.envs.starship.presets import Parameters
 
 
@@ -25,7 +26,7 @@ class PlacedPart(NamedTuple):
     @property
     def number(self) -> int:
         """The part's catalogue number."""
-        return catalogue.PART_NUMBERS[self.id]
+        return PART_NUMBERS[self.id]
 
     @property
     def size(self) -> tuple[int, int]:
@@ -75,18 +76,20 @@ class Ship:
         """Side of the grid."""
         return self.parameters.grid
 
+    @functools.cached_property
+    def hull_cells(self) -> list[tuple[int, int]]:
+        """The (x, y) of the hull, in raster order."""
+        return [(x, y) for y, line in enumerate(self.hull) for x, c in enumerate(line) if c == "."]
+
     @property
     def text(self) -> str:
         """The ship in letters, one row a line."""
-        rows = [
-            [catalogue.LETTERS[catalogue.CORRIDOR] if c == "." else catalogue.LETTERS[catalogue.SPACE] for c in line]
-            for line in self.hull
-        ]
+        rows = [list(line.replace(".", LETTERS[CORRIDOR])) for line in self.hull]
         for x, y in self.armour:
-            rows[y][x] = catalogue.LETTERS[catalogue.ARMOUR]
+            rows[y][x] = LETTERS[ARMOUR]
         for part in self.parts:
             for x, y in part.cells:
-                rows[y][x] = catalogue.PARTS[part.number].letter
+                rows[y][x] = PARTS[part.number].letter
         return "\n".join("".join(row) for row in rows)
 
     def __str__(self) -> str:
@@ -111,7 +114,7 @@ def parts_of_row(row: NDArray[np.uint16], grid: int) -> list[tuple[PlacedPart, i
     start = at.HEADER + grid * grid
     words = row[start : start + 2 * int(row[at.PARTS_PLACED])].tolist()
     return [
-        (PlacedPart(catalogue.PARTS[a & 15].name, (a >> 4) & 3, b & 255, b >> 8), a >> 8)
+        (PlacedPart(PARTS[a & 15].name, (a >> 4) & 3, b & 255, b >> 8), a >> 8)
         for a, b in zip(words[::2], words[1::2], strict=True)
     ]
 
@@ -123,7 +126,7 @@ def ship_of_row(
     grid = parameters.grid
     cells = row[at.HEADER : at.HEADER + grid * grid]
     values = cells & at.VALUE
-    letters = np.where(values == catalogue.SPACE, ord(" "), ord(".")).astype(np.uint8).tobytes().decode("ascii")
+    letters = np.where(values == SPACE, ord(" "), ord(".")).astype(np.uint8).tobytes().decode("ascii")
     placed = parts_of_row(row, grid)
     initial = {initial_door(part, slot) for part, slot in placed}
     edges = [(k, "E") for k in np.flatnonzero(cells & at.DOOR_EAST).tolist()]
@@ -137,7 +140,7 @@ def ship_of_row(
         reasons=reasons,
         parameters=parameters,
         hull=tuple(letters[k * grid : (k + 1) * grid] for k in range(grid)),
-        armour=tuple((k % grid, k // grid) for k in np.flatnonzero(values == catalogue.ARMOUR).tolist()),
+        armour=tuple((k % grid, k // grid) for k in np.flatnonzero(values == ARMOUR).tolist()),
         parts=tuple(part for part, _ in placed),
         doors=tuple(Door(*edge, int(edge in initial)) for edge in doors),
         stats=stats,
@@ -152,28 +155,21 @@ def fill_row(row: NDArray[np.uint16], ship: Ship) -> None:
     grid = ship.grid
     row[:] = 0
     cells = row[at.HEADER : at.HEADER + grid * grid].reshape(grid, grid)
-    hull = np.frombuffer("".join(ship.hull).encode("ascii"), dtype=np.uint8).reshape(grid, grid) == ord(".")
-    cells[hull] = catalogue.CORRIDOR
+    for x, y in ship.hull_cells:
+        cells[y, x] = CORRIDOR
     for x, y in ship.armour:
-        cells[y, x] = catalogue.ARMOUR
+        cells[y, x] = ARMOUR
     initial = {(door.x, door.y, door.side) for door in ship.doors if door.initial}
     for k, part in enumerate(ship.parts):
         for x, y in part.cells:
-            cells[y, x] = catalogue.ROOM + k
+            cells[y, x] = ROOM + k
         slots = range(len(catalogue.door_slots(part.number, part.r)))
         slot = next((s for s in slots if initial_door(part, s) in initial), 0)
         first = at.HEADER + grid * grid + 2 * k
         row[first : first + 2] = part.number | part.r << 4 | slot << 8, part.x | part.y << 8
     row[at.PARTS_PLACED] = len(ship.parts)
-    for stage, points in _points(ship).items():
-        row[at.POINTS + stage] = points
+    for stage, kinds in at.KINDS.items():
+        row[at.POINTS + stage] = sum(PARTS[part.number].points for part in ship.parts if part.number in kinds)
     for door in ship.doors:
         cells[door.y, door.x] |= at.DOOR_EAST if door.side == "E" else at.DOOR_SOUTH
     row[at.REASONS] = sum(1 << at.REASON_NAMES.index(reason) for reason in ship.reasons)
-
-
-def _points(ship: Ship) -> dict[int, int]:
-    return {
-        stage: sum(catalogue.PARTS[p.number].points for p in ship.parts if p.number in kinds)
-        for stage, kinds in at.KINDS.items()
-    }

@@ -171,7 +171,7 @@ def armour_part(S, i, T, stage, part):
             return
 
 
-@jit
+@jit(inline=True)
 def close_ring(S, i, T, stage, left, top, right, bottom):
     """Closes the cells on the border of a rectangle, as far as it lies on the grid, in raster order."""
     for y in range(max(0, top), min(T.grid, bottom + 1)):
@@ -232,7 +232,7 @@ def slot_allows(S, i, T, x, y, d):
     return False
 
 
-@jit
+@jit(inline=True)
 def add_door(S, i, T, stage, x, y, d):
     """Puts a door on the east (1) or south (2) edge of a cell if it may have one and the walk round is too long."""
     ox, oy = x + board.step_x(d), y + board.step_y(d)
@@ -250,8 +250,8 @@ def add_doors(S, i, T, stage):
     for y in range(T.grid):
         for x in range(T.grid):
             if cell_value(S, i, T, x, y) >= CORRIDOR:
-                add_door(S, i, T, stage, x, y, 1)
-                add_door(S, i, T, stage, x, y, 2)
+                for d in range(1, 3):
+                    add_door(S, i, T, stage, x, y, d)
 
 
 @jit

@@ -69,7 +69,7 @@ def consumes(part, supply):
     return part == catalogue.AMMO_SUPPLY or catalogue.THRUSTER_SMALL <= part <= catalogue.THRUSTER_LARGE
 
 
-@jit
+@jit(inline=True)
 def is_supplied(S, i, T, near, supply, k):
     """Returns whether a source of what `supply` stores stands within `near` cells of part number `k`."""
     _, _, x, y, w, h = part_at(S, i, T, k)

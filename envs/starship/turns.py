@@ -9,18 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.starship import stages
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import load_planes
 from leafwise.envs.starship.legality import next_place
-from leafwise.envs.starship.stages import (
-    entry_usable,
-    forget_requests,
-    note_failure,
-    phase_over,
-    put_request,
-    run_closing_stage,
-    weight_of,
-)  # fmt: skip
 
 DRAW_HULL, DRAW_TARGET, DRAW_REQUEST, DECISION, OVER = range(5)
 """Values of the TURN word: chance draws a digit of the hull's number, a stage's target or a request; or the builder
@@ -38,7 +30,7 @@ def only_entry(T, stage):
     """Returns the one request that a stage can ask for, or -1 if there are several."""
     found = -1
     for entry in range(12):
-        if weight_of(T, stage, entry) > 0:
+        if stages.weight_of(T, stage, entry) > 0:
             if found >= 0:
                 return -1
             found = entry
@@ -72,7 +64,7 @@ def next_phase(S, j, T, stage):
     while stage <= at.STAGE_DOORS:
         if T.kinds[stage, 0] >= 0:
             return stage
-        run_closing_stage(S, j, T, stage)
+        stages.run_closing_stage(S, j, T, stage)
         stage += 1
     return 0
 
@@ -80,7 +72,7 @@ def next_phase(S, j, T, stage):
 @jit
 def open_phase(S, j, T, stage):
     """Makes ready for a placing stage."""
-    forget_requests(S, j)
+    stages.forget_requests(S, j)
     S[j, at.PHASE] = stage
     if T.stages[stage, at.LOW] == T.stages[stage, at.HIGH]:
         S[j, at.TARGET + stage] = T.stages[stage, at.LOW]
@@ -89,7 +81,7 @@ def open_phase(S, j, T, stage):
 @jit
 def finish(S, j):
     """Ends the game; the PHASE word keeps the stage in which it ended."""
-    forget_requests(S, j)
+    stages.forget_requests(S, j)
     S[j, at.TURN] = OVER
 
 
@@ -101,9 +93,9 @@ def settle(S, j, T):
     """
     while True:
         stage = np.int64(S[j, at.PHASE])
-        if stage == 0 or (S[j, at.TARGET + stage] > 0 and phase_over(S, j, T, stage)):
+        if stage == 0 or (S[j, at.TARGET + stage] > 0 and stages.phase_over(S, j, T, stage)):
             if stage > 0:
-                note_failure(S, j, T, stage)
+                stages.note_failure(S, j, T, stage)
             following = next_phase(S, j, T, stage) if S[j, at.REASONS] == 0 else 0
             if following == 0:
                 finish(S, j)
@@ -118,7 +110,7 @@ def settle(S, j, T):
             S[j, at.TURN] = DRAW_REQUEST
             return
         entry = np.int64(S[j, at.QUEUE]) - 1
-        if entry_usable(S, j, T, stage, entry):
+        if stages.entry_usable(S, j, T, stage, entry):
             if next_place(T, stage, entry, -1) >= 0:
                 S[j, at.TURN] = DECISION if full else DRAW_REQUEST
                 return
@@ -145,6 +137,6 @@ def take_place(S, j, T, place):
     """Places the current request of row `j` and carries the row on."""
     load_planes(S, j, T)
     stage, entry = current_request(S, j)
-    put_request(S, j, T, stage, T.kinds[stage, entry // 4], place)
+    stages.put_request(S, j, T, stage, T.kinds[stage, entry // 4], place)
     drop_request(S, j)
     settle(S, j, T)

@@ -1,8 +1,8 @@
-"""A hand-written expectimax for Threes alone: the yardstick that `leafwise.search.bench` holds the engine against.
+"""What benchmarks of searches measure in Threes: three boards, and the same search written by hand.
 
-The same tree, rules (the default variant) and leaves as the engine's depth-first search, but everything that generality
-costs is gone: recursion over plain integers, tables frozen into the machine code, a board that stays transposed after a
-vertical slide, no rows, no stages, no options. Nobody plays with it.
+The hand-written expectimax searches the same tree, by the same rules (the default variant) and leaves, as the engine's
+depth-first search, but everything that generality costs is gone: recursion over plain integers, tables frozen into the
+machine code, a board that stays transposed after a vertical slide, no rows, no stages, no options. Nobody plays with it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from leafwise.envs.core.compile.jit import jit, specialise
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.threes.baselines import slide
+from leafwise.envs.threes.baselines.program import slide
 from leafwise.envs.threes.row import DECK as DECK_BIT
 from leafwise.envs.threes.row import (
     FULL_DECK,
@@ -42,6 +42,13 @@ S12 = u64(12)
 NINE_BITS = u64(511)
 BONUS = 1.0 / 21.0
 
+POSITIONS = {
+    "s18": "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1",
+    "s20": "96 3 2 1/12 6 1 0/3 2 0 0/1 0 0 0 next=3 deck=2,2,2",
+    "s19": "768 384 192 96/12 24 48 96/6 3 2 1/1 2 0 3 next=+ deck=0,1,2",
+}
+"""Three boards: early, with a bonus to come, and crowded, on which the options of searches are measured."""
+
 
 @jit(inline=True)
 def can_slide(b, lines):
@@ -62,15 +69,15 @@ def leaf(b):
     return total + TWICE_BONUS * np.float64(count_bits(slide(b, TWICE) | transpose(slide(t, TWICE))))
 
 
-def entered(b, deck, depth, N):
-    """Returns the value of a board in which a tile has just entered, `depth` slides deep; N[0] counts leaves."""
+def entered(b, deck, depth, counts):
+    """Returns the value of a board in which a tile has just entered, `depth` slides deep; counts[0] counts leaves."""
     t = transpose(b)
     if depth == 0 or has_12288(b):
-        N[0] += 1
+        counts[0] += 1
         return leaf(b)
     up, down, left, right = slide(t, LOW), slide(t, HIGH), slide(b, LOW), slide(b, HIGH)
     if up == t and down == t and left == b and right == b:
-        N[0] += 1
+        counts[0] += 1
         return leaf(b)
     highest = highest_rank(b)
     mean, size = 0.0, 0.0
@@ -108,9 +115,9 @@ def entered(b, deck, depth, N):
                         if depth == 1:
                             total += leaf(board)
                         else:
-                            total += entered(board, rest, depth - 1, N)
+                            total += entered(board, rest, depth - 1, counts)
             if depth == 1:
-                N[0] += n
+                counts[0] += n
             best = max(best, total / n)
         mean += weight * best
     return mean / size
@@ -150,3 +157,8 @@ class ScalarSearch:
                 for p, after in outcomes
             )
         return values, int(self._leaves[0])
+
+
+def yardsticks(game: Game) -> dict[str, ScalarSearch]:
+    """Returns the hand-written search with each leaf that the engine is held against, by the leaf's name."""
+    return {name: ScalarSearch(game, game.score(name)) for name in ("openness", "rows")}

@@ -1,0 +1,144 @@
+"""What the public Threes programs share: boards as plain integers, line tables frozen in, a search as a player.
+
+Both compute in 32-bit floats, as the originals do. Compiled recursion over plain integers; `compile_for` injects the line
+tables, which end up in the machine code.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import jit, specialise
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.threes import row
+from leafwise.envs.threes.row import FULL_DECK, LINE, ONE, S12, S16, S32, S48, SEVEN, THREE, ZERO, transpose
+from leafwise.envs.threes.scores import big_tiles, count_bits
+
+u64, f32 = np.uint64, np.float32
+NINE_BITS = u64(511)
+NO_VALUE = f32(-np.inf)
+NOTHING = f32(0)
+
+UP, DOWN, LEFT, RIGHT = 0, 1, 2, 3
+
+LEAVES = 0
+"""Where a search counts the leaves that it values; what stands behind it is its own."""
+
+
+@jit(inline=True)
+def slide(b, lines):
+    """Looks every row of a board up in a line table."""
+    return (
+        u64(lines[b & LINE])
+        | (u64(lines[(b >> S16) & LINE]) << S16)
+        | (u64(lines[(b >> S32) & LINE]) << S32)
+        | (u64(lines[b >> S48]) << S48)
+    )
+
+
+@jit(inline=True)
+def draw_card(deck, card):
+    """Takes a card out of the deck; an empty deck is refilled at once."""
+    deck -= ONE << (THREE * (card - ONE))
+    return FULL_DECK if deck == ZERO else deck
+
+
+@jit(inline=True)
+def cards_in(deck, card):
+    return (deck >> (THREE * (card - ONE))) & SEVEN
+
+
+def moved(b, a):
+    """Returns the board after a slide, in lines (columns for up and down), and before it."""
+    before = transpose(b) if a < LEFT else b
+    return before, slide(before, SLIDE_HIGH) if a & 1 else slide(before, SLIDE_LOW)
+
+
+@jit(inline=True)
+def entered(after, a, lane, tile):
+    """Returns the board, rows again, in which a tile has entered."""
+    b = after | (tile << (S16 * lane + (ZERO if a & 1 else S12)))
+    return transpose(b) if a < LEFT else b
+
+
+def score_of(b):
+    """Values a board by the frozen line tables."""
+    t = transpose(b)
+    v = VALUE
+    total = v[b & LINE] + v[(b >> S16) & LINE] + v[(b >> S32) & LINE] + v[b >> S48]
+    total += v[t & LINE] + v[(t >> S16) & LINE] + v[(t >> S32) & LINE] + v[t >> S48]
+    if TWICE_BONUS != 0.0:
+        total += f32(TWICE_BONUS) * f32(count_bits(slide(b, TWICE) | transpose(slide(t, TWICE))))
+    if BIG_TILES:
+        total += f32(big_tiles(b))
+    return f32(total)
+
+
+def compile_for(game: Game, score: str, template: Any) -> Any:
+    """Returns `template` compiled with the tables of a score and of the slides frozen in."""
+    T: Any = game.tables(game.score(score))
+    frozen: dict[str, Any] = {
+        "SLIDE_LOW": T.slide_low,
+        "SLIDE_HIGH": T.slide_high,
+        "VALUE": T.leaf.value,
+        "TWICE": T.leaf.twice,
+        "TWICE_BONUS": T.leaf.twice_bonus,
+        "BIG_TILES": score == "openness_wegner",
+    }
+    name = f"{score}_{template.__name__}"
+    for helper in (moved, score_of):
+        frozen[helper.__name__] = specialise(helper, name, frozen, game.room, inline=True)
+    return specialise(template, name, frozen, game.room)
+
+
+class Program(ABC):
+    """A public program as a player: `values` of the legal slides, the first best of `order` is played."""
+
+    order: tuple[int, ...]
+
+    def __init__(self, game: Game, name: str) -> None:
+        """Raises ValueError for a variant whose tile shown or entry the programs do not know."""
+        if game.options["hint"] == "colour" or game.options["entry"] != "moved_lane":
+            raise ValueError(
+                f"{name}: expected a variant with a hint other than colour and entry='moved_lane', got {game!r}"
+            )
+        self.name = name
+        self.game = game.variant(top="continue")  # both play on after a 12288
+        self.leaves = 0
+        """Leaves valued for the last move."""
+        self._counts: NDArray[np.int64] = np.zeros(2, dtype=np.int64)
+
+    def values(self, state: State) -> dict[int, float]:
+        """Returns the value of every legal slide; raises ValueError if nobody decides here.
+
+        Every tile that the one shown may be, and every cell that it may enter, counts the same.
+        """
+        if not state.legal_actions:
+            raise ValueError(f"{self.name}: expected a position to play, got {state}")
+        self._counts[:] = 0
+        found = {}
+        for a in state.legal_actions:
+            rows = [after.row for _, after in State(self.game, state.row).play(a).outcomes()]
+            found[a] = float(sum(self._entered(state, rows), f32(0)) / f32(len(rows)))
+        self.leaves = int(self._counts[LEAVES])
+        return found
+
+    def choose(self, state: State) -> int:
+        """Returns the id of the slide that the program plays."""
+        found = self.values(state)
+        return max((a for a in self.order if a in found), key=found.__getitem__)
+
+    @abstractmethod
+    def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
+        """Yields the value (float32) of each board in which the tile shown has entered."""
+
+
+def deck_of(word: np.uint64) -> np.uint64:
+    """Returns the deck that the searches carry along."""
+    return (word >> row.DECK) & NINE_BITS

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit, specialise
+from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.threes.baselines.program import slide
 from leafwise.envs.threes.row import DECK as DECK_BIT
 from leafwise.envs.threes.row import (
     FULL_DECK,
@@ -32,10 +32,11 @@ from leafwise.envs.threes.row import (
     has_12288,
     highest_rank,
     lanes_that_moved,
+    looked_up,
     occupied,
+    sum_of_rows,
     transpose,
 )
-from leafwise.envs.threes.scores import count_bits
 
 u64 = np.uint64
 S12 = u64(12)
@@ -60,13 +61,10 @@ def leaf(b):
     t = transpose(b)
     if LOSES and occupied(b) == NIBBLES and not (can_slide(b, WAYS) | can_slide(t, WAYS)):
         return 0.0
-    v = VALUE
-    total = np.float64(v[b & LINE] + v[(b >> S16) & LINE] + v[(b >> S32) & LINE] + v[b >> S48]) + np.float64(
-        v[t & LINE] + v[(t >> S16) & LINE] + v[(t >> S32) & LINE] + v[t >> S48]
-    )
+    total = np.float64(sum_of_rows(b, VALUE)) + np.float64(sum_of_rows(t, VALUE))
     if TWICE_BONUS == 0.0:
         return total
-    return total + TWICE_BONUS * np.float64(count_bits(slide(b, TWICE) | transpose(slide(t, TWICE))))
+    return total + TWICE_BONUS * np.float64(count_bits(looked_up(b, TWICE) | transpose(looked_up(t, TWICE))))
 
 
 def entered(b, deck, depth, counts):
@@ -75,7 +73,7 @@ def entered(b, deck, depth, counts):
     if depth == 0 or has_12288(b):
         counts[0] += 1
         return leaf(b)
-    up, down, left, right = slide(t, LOW), slide(t, HIGH), slide(b, LOW), slide(b, HIGH)
+    up, down, left, right = looked_up(t, LOW), looked_up(t, HIGH), looked_up(b, LOW), looked_up(b, HIGH)
     if up == t and down == t and left == b and right == b:
         counts[0] += 1
         return leaf(b)

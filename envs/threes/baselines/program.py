@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit, specialise
+from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.threes import row
-from leafwise.envs.threes.row import FULL_DECK, LINE, ONE, S12, S16, S32, S48, SEVEN, THREE, ZERO, transpose
-from leafwise.envs.threes.scores import big_tiles, count_bits
+from leafwise.envs.threes.row import FULL_DECK, ONE, S12, S16, SEVEN, THREE, ZERO, looked_up, sum_of_rows, transpose
+from leafwise.envs.threes.scores import big_tiles
 
 u64, f32 = np.uint64, np.float32
 NINE_BITS = u64(511)
@@ -29,17 +30,6 @@ UP, DOWN, LEFT, RIGHT = 0, 1, 2, 3
 
 LEAVES = 0
 """Where a search counts the leaves that it values; what stands behind it is its own."""
-
-
-@jit(inline=True)
-def slide(b, lines):
-    """Looks every row of a board up in a line table."""
-    return (
-        u64(lines[b & LINE])
-        | (u64(lines[(b >> S16) & LINE]) << S16)
-        | (u64(lines[(b >> S32) & LINE]) << S32)
-        | (u64(lines[b >> S48]) << S48)
-    )
 
 
 @jit(inline=True)
@@ -57,7 +47,7 @@ def cards_in(deck, card):
 def moved(b, a):
     """Returns the board after a slide, in lines (columns for up and down), and before it."""
     before = transpose(b) if a < LEFT else b
-    return before, slide(before, SLIDE_HIGH) if a & 1 else slide(before, SLIDE_LOW)
+    return before, looked_up(before, SLIDE_HIGH) if a & 1 else looked_up(before, SLIDE_LOW)
 
 
 @jit(inline=True)
@@ -70,11 +60,10 @@ def entered(after, a, lane, tile):
 def score_of(b):
     """Values a board by the frozen line tables."""
     t = transpose(b)
-    v = VALUE
-    total = v[b & LINE] + v[(b >> S16) & LINE] + v[(b >> S32) & LINE] + v[b >> S48]
-    total += v[t & LINE] + v[(t >> S16) & LINE] + v[(t >> S32) & LINE] + v[t >> S48]
+    total = sum_of_rows(b, VALUE)
+    total += sum_of_rows(t, VALUE)
     if TWICE_BONUS != 0.0:
-        total += f32(TWICE_BONUS) * f32(count_bits(slide(b, TWICE) | transpose(slide(t, TWICE))))
+        total += f32(TWICE_BONUS) * f32(count_bits(looked_up(b, TWICE) | transpose(looked_up(t, TWICE))))
     if BIG_TILES:
         total += f32(big_tiles(b))
     return f32(total)

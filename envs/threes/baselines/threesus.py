@@ -93,4 +93,4 @@ def named(game: Game, name: str, words: list[str]) -> Threesus:
     """Returns `threesus` (word: a score); raises ValueError for other words."""
     if len(words) > 1:
         raise ValueError(f"expected threesus:SCORE, got {','.join(words)!r}")
-    return Threesus(game, *words)
+    return Threesus(game, words[0]) if words else Threesus(game)

@@ -71,7 +71,7 @@ def make_record_game(game: Game, best_action: Compiled, leaf_value: Compiled, le
     settle, settle_to_leaf = make_settle(game), make_settle_to_stage(game, leaf_stage)
     random_action = make_random_action(game)
 
-    @bind(name, game.room)
+    @bind(name, game.room, inline=True)
     def record_game(table, record, first, depth, epsilon, other, leaf_targets, T, earlier):
         S, R, n = table.S, table.R, first
         room = record.rows.shape[0]

@@ -7,15 +7,15 @@ machine code, a board that stays transposed after a vertical slide, no rows, no 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.compile.jit import jit, specialise
+from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.threes.row import DECK as DECK_BIT
 from leafwise.envs.threes.row import (
@@ -56,69 +56,88 @@ def can_slide(b, lines):
     return lines[b & LINE] | lines[(b >> S16) & LINE] | lines[(b >> S32) & LINE] | lines[b >> S48]
 
 
-def leaf(b):
-    """Values a board with the line tables VALUE and TWICE; a lost board is worth LOST if LOSES."""
-    t = transpose(b)
-    if LOSES and occupied(b) == NIBBLES and not (can_slide(b, WAYS) | can_slide(t, WAYS)):
-        return 0.0
-    total = np.float64(sum_of_rows(b, VALUE)) + np.float64(sum_of_rows(t, VALUE))
-    if TWICE_BONUS == 0.0:
-        return total
-    return total + TWICE_BONUS * np.float64(count_bits(looked_up(b, TWICE) | transpose(looked_up(t, TWICE))))
+def make_leaf(game: Game, evaluator: Evaluator) -> Compiled:
+    """Returns `leaf(b)`: the value of a board by the evaluator's line tables; a lost board is worth 0 where it says so."""
+    T: Any = game.tables(evaluator)
+    ways, values, twice, twice_bonus = T.ways, T.leaf.value, T.leaf.twice, T.leaf.twice_bonus
+    loses = evaluator.terminal != "evaluate"
+
+    @bind(evaluator.name, game.room, inline=True)
+    def leaf(b):
+        t = transpose(b)
+        if loses and occupied(b) == NIBBLES and not (can_slide(b, ways) | can_slide(t, ways)):
+            return 0.0
+        total = np.float64(sum_of_rows(b, values)) + np.float64(sum_of_rows(t, values))
+        if twice_bonus == 0.0:
+            return total
+        return total + twice_bonus * np.float64(count_bits(looked_up(b, twice) | transpose(looked_up(t, twice))))
+
+    return leaf
 
 
-def entered(b, deck, depth, counts):
-    """Returns the value of a board in which a tile has just entered, `depth` slides deep; counts[0] counts leaves."""
-    t = transpose(b)
-    if depth == 0 or has_12288(b):
-        counts[0] += 1
-        return leaf(b)
-    up, down, left, right = looked_up(t, LOW), looked_up(t, HIGH), looked_up(b, LOW), looked_up(b, HIGH)
-    if up == t and down == t and left == b and right == b:
-        counts[0] += 1
-        return leaf(b)
-    highest = highest_rank(b)
-    mean, size = 0.0, 0.0
-    for card in range(1, 5):
-        low, high, weight, rest = u64(card), u64(card), 0.0, deck
-        if card < 4:
-            weight = np.float64((deck >> (THREE * (low - ONE))) & SEVEN)
-            rest = deck - (ONE << (THREE * (low - ONE)))
-            rest = FULL_DECK if rest == ZERO else rest
-            size += weight
-        elif highest >= SEVEN:
-            high = highest - THREE
-            mean *= (1.0 - BONUS) / size
-            size, weight = 1.0, BONUS
-        if weight == 0.0:
-            continue
-        best = -np.inf
-        for a in range(4):
-            before, after, first = t, up, S12
-            if a == 1:
-                after, first = down, ZERO
-            elif a == 2:
-                before, after = b, left
-            elif a == 3:
-                before, after, first = b, right, ZERO
-            if before == after:
+def make_expectimax(game: Game, evaluator: Evaluator) -> Compiled:
+    """Returns `entered(b, deck, depth, counts)`; it is kept nowhere, since it calls itself.
+
+    That is the value of a board in which a tile has just entered, `depth` slides deep; counts[0] counts leaves.
+    """
+    T: Any = game.tables()
+    slide_low, slide_high, leaf = T.slide_low, T.slide_high, make_leaf(game, evaluator)
+
+    @bind(evaluator.name, game.room, cache=False)
+    def entered(b, deck, depth, counts):
+        t = transpose(b)
+        if depth == 0 or has_12288(b):
+            counts[0] += 1
+            return leaf(b)
+        up, down = looked_up(t, slide_low), looked_up(t, slide_high)
+        left, right = looked_up(b, slide_low), looked_up(b, slide_high)
+        if up == t and down == t and left == b and right == b:
+            counts[0] += 1
+            return leaf(b)
+        highest = highest_rank(b)
+        mean, size = 0.0, 0.0
+        for card in range(1, 5):
+            low, high, weight, rest = u64(card), u64(card), 0.0, deck
+            if card < 4:
+                weight = np.float64((deck >> (THREE * (low - ONE))) & SEVEN)
+                rest = deck - (ONE << (THREE * (low - ONE)))
+                rest = FULL_DECK if rest == ZERO else rest
+                size += weight
+            elif highest >= SEVEN:
+                high = highest - THREE
+                mean *= (1.0 - BONUS) / size
+                size, weight = 1.0, BONUS
+            if weight == 0.0:
                 continue
-            lanes = lanes_that_moved(before, after)
-            total, n = 0.0, 0
-            for tile in range(low, high + ONE):
-                for lane in range(4):
-                    if (lanes >> u64(lane)) & ONE:
-                        board = after | (u64(tile) << (first + S16 * u64(lane)))
-                        n += 1
-                        if depth == 1:
-                            total += leaf(board)
-                        else:
-                            total += entered(board, rest, depth - 1, counts)
-            if depth == 1:
-                counts[0] += n
-            best = max(best, total / n)
-        mean += weight * best
-    return mean / size
+            best = -np.inf
+            for a in range(4):
+                before, after, first = t, up, S12
+                if a == 1:
+                    after, first = down, ZERO
+                elif a == 2:
+                    before, after = b, left
+                elif a == 3:
+                    before, after, first = b, right, ZERO
+                if before == after:
+                    continue
+                lanes = lanes_that_moved(before, after)
+                total, n = 0.0, 0
+                for tile in range(low, high + ONE):
+                    for lane in range(4):
+                        if (lanes >> u64(lane)) & ONE:
+                            board = after | (u64(tile) << (first + S16 * u64(lane)))
+                            n += 1
+                            if depth == 1:
+                                total += leaf(board)
+                            else:
+                                total += entered(board, rest, depth - 1, counts)
+                if depth == 1:
+                    counts[0] += n
+                best = max(best, total / n)
+            mean += weight * best
+        return mean / size
+
+    return entered
 
 
 class ScalarSearch:
@@ -130,19 +149,8 @@ class ScalarSearch:
             raise ValueError(f"scalar search: expected leafwise.game('threes'), got {game!r}")
         if evaluator.name not in ("openness", "rows", "rows_cli"):
             raise ValueError(f"scalar search: expected openness, rows or rows_cli, got {evaluator.name!r}")
-        T: Any = game.tables(evaluator)
-        frozen: dict[str, Any] = {
-            "LOW": T.slide_low,
-            "HIGH": T.slide_high,
-            "WAYS": T.ways,
-            "VALUE": T.leaf.value,
-            "TWICE": T.leaf.twice,
-            "TWICE_BONUS": T.leaf.twice_bonus,
-            "LOSES": evaluator.terminal != "evaluate",
-        }
-        frozen["leaf"] = specialise(leaf, evaluator.name, frozen, game.room, inline=True)
-        self._run: Callable[..., float] = specialise(entered, evaluator.name, frozen, game.room, cache=False)
-        self._T, self._leaves = T, np.zeros(1, dtype=np.int64)
+        self._run = make_expectimax(game, evaluator)
+        self._leaves = np.zeros(1, dtype=np.int64)
 
     def __call__(self, state: State, depth: int) -> tuple[dict[int, float], int]:
         """Returns the value of every legal action at a decision, and the number of leaves."""

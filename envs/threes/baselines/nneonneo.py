@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import mix
 from leafwise.envs.threes.baselines.program import (
@@ -21,13 +22,11 @@ from leafwise.envs.threes.baselines.program import (
     UP,
     Program,
     cards_in,
-    compile_for,
     deck_of,
     draw_card,
     entered,
     f32,
-    moved,
-    score_of,
+    make_board_functions,
     u64,
 )
 from leafwise.envs.threes.row import FIFTEEN, FOUR, HIGH, LOW, ONE, SEVEN, THREE, TWO, highest_rank, lanes_that_moved
@@ -35,6 +34,8 @@ from leafwise.envs.threes.row import FIFTEEN, FOUR, HIGH, LOW, ONE, SEVEN, THREE
 SIX = u64(6)
 BONUS = f32(1 / 21)
 
+SCORE = "rows_cli"
+"""The hand-made score that it values leaves by."""
 LEAST_REACH = f32(0.0001)
 """A decision that chance reaches with a smaller probability is a leaf."""
 CACHED_DEPTH = 6
@@ -49,63 +50,76 @@ def lane_count(lanes):
     return f32((lanes & ONE) + ((lanes >> ONE) & ONE) + ((lanes >> TWO) & ONE) + (lanes >> THREE))
 
 
-def nneonneo_value(b, deck, depth, limit, reach, highest, search, keys, cached, counts):
-    """Returns the value of a board after `depth` slides below the root's, reached with probability `reach`.
-
-    `highest` is the root's highest rank. `keys` [SLOTS, 2] holds (board, number of the search), `cached` [SLOTS] the values: a
-    hash map of boards, which takes no more once it is 7/8 full. `counts` [2]: leaves, and entries of that map.
-    """
-    if depth >= limit or reach < LEAST_REACH:
-        counts[LEAVES] += 1
-        return score_of(b)
+@jit(inline=True)
+def remember(b, value, search, keys, cached, counts):
+    """Puts a value into the first free slot of the hash map, which takes no more once it is 7/8 full."""
     slot = mix(b) & u64(SLOTS - 1)
-    if depth < CACHED_DEPTH:
-        while keys[slot, 1] == search:
-            if keys[slot, 0] == b:
-                return cached[slot]
-            slot = (slot + ONE) & u64(SLOTS - 1)
-    best = NOTHING
-    for a in range(4):
-        before, after = moved(b, a)
-        if after == before:
-            continue
-        lanes = lanes_that_moved(before, after)
-        cells = lane_count(lanes)
-        base = f32(1)
-        value = NOTHING
-        if highest >= SEVEN:
-            base -= BONUS
-            share = f32(BONUS / f32(highest - SIX) / cells)
-            for rank in range(FOUR, highest - THREE + ONE):
+    while keys[slot, 1] == search:
+        slot = (slot + ONE) & u64(SLOTS - 1)
+    if counts[ENTRIES] < SLOTS - SLOTS // 8:  # a fuller map would crawl, a full one never end
+        keys[slot, 0], keys[slot, 1] = b, search
+        cached[slot] = value
+    counts[ENTRIES] += 1
+
+
+def make_value(game: Game) -> Compiled:
+    """Returns `nneonneo_value(b, deck, depth, limit, reach, highest, search, keys, cached, counts)`.
+
+    It is the value (float32) of a board after `depth` slides below the root's, reached with probability `reach`. `highest` is
+    the root's highest rank. `keys` [SLOTS, 2] holds (board, number of the search), `cached` [SLOTS] the values: a hash map of
+    boards. `counts` [2]: leaves, and entries of that map.
+    """
+    moved, score_of = make_board_functions(game, SCORE)
+
+    @bind(SCORE, game.room)
+    def nneonneo_value(b, deck, depth, limit, reach, highest, search, keys, cached, counts):
+        if depth >= limit or reach < LEAST_REACH:
+            counts[LEAVES] += 1
+            return score_of(b)
+        slot = mix(b) & u64(SLOTS - 1)
+        if depth < CACHED_DEPTH:
+            while keys[slot, 1] == search:
+                if keys[slot, 0] == b:
+                    return cached[slot]
+                slot = (slot + ONE) & u64(SLOTS - 1)
+        best = NOTHING
+        for a in range(4):
+            before, after = moved(b, a)
+            if after == before:
+                continue
+            lanes = lanes_that_moved(before, after)
+            cells = lane_count(lanes)
+            base = f32(1)
+            value = NOTHING
+            if highest >= SEVEN:
+                base -= BONUS
+                share = f32(BONUS / f32(highest - SIX) / cells)
+                for rank in range(FOUR, highest - THREE + ONE):
+                    for lane in range(4):
+                        if (lanes >> u64(lane)) & ONE:
+                            below = entered(after, a, u64(lane), u64(rank))
+                            value += share * nneonneo_value(
+                                below, deck, depth + 1, limit, f32(reach * share), highest, search, keys, cached, counts
+                            )
+            size = f32(cards_in(deck, ONE) + cards_in(deck, TWO) + cards_in(deck, THREE))
+            for card in range(1, 4):
+                count = f32(cards_in(deck, u64(card)))
+                if count == NOTHING:
+                    continue
+                share = f32(base * count / size / cells)
+                rest = draw_card(deck, u64(card))
                 for lane in range(4):
                     if (lanes >> u64(lane)) & ONE:
-                        below = entered(after, a, u64(lane), u64(rank))
+                        below = entered(after, a, u64(lane), u64(card))
                         value += share * nneonneo_value(
-                            below, deck, depth + 1, limit, f32(reach * share), highest, search, keys, cached, counts
+                            below, rest, depth + 1, limit, f32(reach * share), highest, search, keys, cached, counts
                         )
-        size = f32(cards_in(deck, ONE) + cards_in(deck, TWO) + cards_in(deck, THREE))
-        for card in range(1, 4):
-            count = f32(cards_in(deck, u64(card)))
-            if count == NOTHING:
-                continue
-            share = f32(base * count / size / cells)
-            rest = draw_card(deck, u64(card))
-            for lane in range(4):
-                if (lanes >> u64(lane)) & ONE:
-                    below = entered(after, a, u64(lane), u64(card))
-                    value += share * nneonneo_value(
-                        below, rest, depth + 1, limit, f32(reach * share), highest, search, keys, cached, counts
-                    )
-        best = max(best, value)
-    if depth < CACHED_DEPTH:
-        slot = mix(b) & u64(SLOTS - 1)
-        while keys[slot, 1] == search:
-            slot = (slot + ONE) & u64(SLOTS - 1)
-        if counts[ENTRIES] < SLOTS - SLOTS // 8:  # a fuller map would crawl, a full one never end
-            keys[slot, 0], keys[slot, 1] = b, search
-            cached[slot] = best
-        counts[ENTRIES] += 1
-    return best
+            best = max(best, value)
+        if depth < CACHED_DEPTH:
+            remember(b, best, search, keys, cached, counts)
+        return best
+
+    return nneonneo_value
 
 
 class Nneonneo(Program):
@@ -119,7 +133,7 @@ class Nneonneo(Program):
     def __init__(self, game: Game) -> None:
         """Compiles, and takes 80 MB for the cache."""
         super().__init__(game, "nneonneo")
-        self._value = compile_for(self.game, "rows_cli", nneonneo_value)
+        self._value = make_value(self.game)
         self._keys = np.zeros((SLOTS, 2), dtype=np.uint64)
         self._cached = np.zeros(SLOTS, dtype=np.float32)
         self._searches = 0

@@ -1,21 +1,22 @@
 """What the public Threes programs share: boards as plain integers, line tables frozen in, a search as a player.
 
-Both compute in 32-bit floats, as the originals do. Compiled recursion over plain integers; `compile_for` injects the line
-tables, which end up in the machine code.
+Both compute in 32-bit floats, as the originals do. Compiled recursion over plain integers: a board `b` is one uint64, a deck
+three counts of three bits. The line tables end up in the machine code.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import jit, specialise
+from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.threes import row
 from leafwise.envs.threes.row import FULL_DECK, ONE, S12, S16, SEVEN, THREE, ZERO, looked_up, sum_of_rows, transpose
@@ -44,12 +45,6 @@ def cards_in(deck, card):
     return (deck >> (THREE * (card - ONE))) & SEVEN
 
 
-def moved(b, a):
-    """Returns the board after a slide, in lines (columns for up and down), and before it."""
-    before = transpose(b) if a < LEFT else b
-    return before, looked_up(before, SLIDE_HIGH) if a & 1 else looked_up(before, SLIDE_LOW)
-
-
 @jit(inline=True)
 def entered(after, a, lane, tile):
     """Returns the board, rows again, in which a tile has entered."""
@@ -57,33 +52,38 @@ def entered(after, a, lane, tile):
     return transpose(b) if a < LEFT else b
 
 
-def score_of(b):
-    """Values a board by the frozen line tables."""
-    t = transpose(b)
-    total = sum_of_rows(b, VALUE)
-    total += sum_of_rows(t, VALUE)
-    if TWICE_BONUS != 0.0:
-        total += f32(TWICE_BONUS) * f32(count_bits(looked_up(b, TWICE) | transpose(looked_up(t, TWICE))))
-    if BIG_TILES:
-        total += f32(big_tiles(b))
-    return f32(total)
+class BoardFunctions(NamedTuple):
+    """What a search asks of boards; the line tables are frozen in."""
+
+    moved: Compiled
+    """`(b, a)` -> the board before slide a and after it, in lines (columns for up and down)."""
+    score_of: Compiled
+    """`(b)` -> its value, float32."""
 
 
-def compile_for(game: Game, score: str, template: Any) -> Any:
-    """Returns `template` compiled with the tables of a score and of the slides frozen in."""
+def make_board_functions(game: Game, score: str) -> BoardFunctions:
+    """Freezes in the tables of the slides and of a hand-made score."""
     T: Any = game.tables(game.score(score))
-    frozen: dict[str, Any] = {
-        "SLIDE_LOW": T.slide_low,
-        "SLIDE_HIGH": T.slide_high,
-        "VALUE": T.leaf.value,
-        "TWICE": T.leaf.twice,
-        "TWICE_BONUS": T.leaf.twice_bonus,
-        "BIG_TILES": score == "openness_wegner",
-    }
-    name = f"{score}_{template.__name__}"
-    for helper in (moved, score_of):
-        frozen[helper.__name__] = specialise(helper, name, frozen, game.room, inline=True)
-    return specialise(template, name, frozen, game.room)
+    slide_low, slide_high, values, twice = T.slide_low, T.slide_high, T.leaf.value, T.leaf.twice
+    twice_bonus, likes_big_tiles = T.leaf.twice_bonus, score == "openness_wegner"
+
+    @bind(score, game.room, inline=True)
+    def moved(b, a):
+        before = transpose(b) if a < LEFT else b
+        return before, looked_up(before, slide_high) if a & 1 else looked_up(before, slide_low)
+
+    @bind(score, game.room, inline=True)
+    def score_of(b):
+        t = transpose(b)
+        total = sum_of_rows(b, values)
+        total += sum_of_rows(t, values)
+        if twice_bonus != 0.0:
+            total += f32(twice_bonus) * f32(count_bits(looked_up(b, twice) | transpose(looked_up(t, twice))))
+        if likes_big_tiles:
+            total += f32(big_tiles(b))
+        return f32(total)
+
+    return BoardFunctions(moved, score_of)
 
 
 class Program(ABC):

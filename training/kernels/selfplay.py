@@ -1,6 +1,6 @@
 """The compiled part of self-play: games whose positions get the root value of a search, matches, choices.
 
-One set of templates, compiled per game and leaf with the search of `leafwise.search.templates` injected. A row is played
+One set of templates, compiled per game and leaf with the search of `leafwise.search.compiled` injected. A row is played
 at HERE; the search uses the rows after it.
 """
 
@@ -18,11 +18,12 @@ from leafwise.envs.core.compile.jit import specialise
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.contract.statement import statement
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
 from leafwise.search.alpha_beta import bounds
+from leafwise.search.compiled import compiled_search
 from leafwise.search.frames import Buffers
 from leafwise.search.settings import ORDERINGS, Settings, make_buffers
-from leafwise.search.templates import compiled_search, constants
 
 HERE, AFTER, FREE = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows: the position played, the one after an action, the first that the search may use."""
@@ -329,7 +330,7 @@ def play_alone(G, keys, depth, scores, values, ends, T):
 
 def kernels(game: Game, evaluator: Evaluator) -> SimpleNamespace:
     """Returns the compiled entry points, by name, for a game and a kind of leaf (its weights are in `T`)."""
-    fixed = "_".join(str(v) for v in constants(game, evaluator).values())
+    fixed = "_".join(str(v) for v in statement(evaluator, game.stages))
     found = compiled_search(game, evaluator)
     search = found.alpha_beta if game.players == 2 else found.depth_first
     name = f"{game.name}_{evaluator.compiled.__qualname__}_{fixed}"

@@ -21,9 +21,9 @@ from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, copy_row
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.models.ntuple import Kind, NTupleNetwork
 from leafwise.models.ntuple import compiled as ntuple_functions
+from leafwise.search.compiled import compiled_search
 from leafwise.search.frames import Buffers
 from leafwise.search.settings import Settings, make_buffers
-from leafwise.search.templates import compiled_search
 
 HERE, AFTER, FIRST = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows: the decision, the row after an action, the first outcome of chance."""

@@ -57,21 +57,22 @@ def bind(name: str, room: Path, *, inline: bool = False, cache: bool = True, pla
 
     `name` tells the functions of one factory apart: it names the game and everything else that is bound. `room` is the
     folder or file of the game whose functions are bound. What may be closed over: compiled functions, numbers, strings,
-    arrays and tuples of these. `cache=False` keeps nothing on disk, `plain=True` leaves the function plain Python.
+    arrays and tuples of these. `cache=False` keeps nothing on disk, `plain=True` leaves the function plain Python. The function
+    itself stays as it is: it may be bound under several names.
 
     Raises ValueError where a name of the same function was bound to other things.
     """
 
     def decorate(fn: F) -> Any:
-        fn.__qualname__ = (
-            f"{fn.__qualname__.rpartition('.')[2]}__{_identifier(name)}"  # a part of the cache file's name
-        )
         if DISABLED or plain:
             return _wrapping_integers(fn)
-        bound = fingerprint(fn) if cache else None
+        own = python_types.FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
+        own.__module__ = fn.__module__
+        own.__qualname__ = f"{fn.__name__}__{_identifier(name)}"  # a part of the cache file's name
+        bound = fingerprint(own) if cache else None
         if bound is None:  # something that has no name outside this process
-            return numba.njit(forceinline=inline, **FLAGS)(fn)
-        return _compiled(fn, room, inline=inline, bound=bound)
+            return numba.njit(forceinline=inline, **FLAGS)(own)
+        return _compiled(own, room, inline=inline, bound=bound)
 
     return decorate
 

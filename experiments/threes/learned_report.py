@@ -118,9 +118,9 @@ def report(results: Results, study: Study) -> None:
     """Writes learned.md, and the plot of strength against time if there is something to plot."""
     lines = ["# Threes: learned leaves against hand-made ones", ""]
     lines += ["Written by `python -m leafwise.experiments.threes.learned`: paired games, seeds from 1,000,000 on."]
-    for part, (title, note, table) in SECTIONS.items():
+    for part, (title, note, lines_of) in SECTIONS.items():
         if results[part]:
-            lines += ["", f"## {title}", "", note, "", *table(results[part])]
+            lines += ["", f"## {title}", "", note, "", *lines_of(results[part])]
             if part == "time" and results["depth"]:
                 lines += ["", "![Mean score against time per move, with published players](learned.png)"]
     write_page(study, "learned.md", lines)

@@ -72,7 +72,7 @@ def matches(config: Config) -> list[Match]:
         for depth, games in enumerate(config.games, start=1)
     ]
     limit = f"seconds={config.milliseconds / 1000:g},clock=cpu,cutoff={CUTOFF}"
-    return [*found, Match(f"{config.milliseconds:g} ms a move", limit, config.timed_hand_made, config.timed_games)]
+    return [*found, Match(f"{config.milliseconds:g} ms", limit, config.timed_hand_made, config.timed_games)]
 
 
 def compare(config: Config, run: Path) -> list[tuple[Match, Evaluation, Evaluation]]:
@@ -113,12 +113,12 @@ def described(evaluation: Evaluation) -> dict[str, float | int | str]:
 
 def tell(console: Console, rows: list[tuple[Match, Evaluation, Evaluation]], path: Path) -> None:
     """Prints the table and writes its figures to a file."""
-    table = Table("search", "leaf", "games", "mean score", "95 % interval", "ms per move", title="Threes, same search")
+    table = Table("limit", "leaf", "games", "mean score", "95 % interval", "ms per move", title="Threes, same search")
     results = []
     for match, *pair in rows:
         for name, evaluation in zip((match.hand_made, "learned"), pair, strict=True):
             figures = described(evaluation)
-            results.append({"search": match.title, "leaf": name, **figures})
+            results.append({"limit": match.title, "leaf": name, **figures})
             interval = f"{figures['ci_low']:,.0f} to {figures['ci_high']:,.0f}"
             mean, speed = f"{figures['mean']:,.0f}", f"{1000 * evaluation.seconds_per_move:.2f}"
             table.add_row(match.title, name, str(figures["games"]), mean, interval, speed)

@@ -8,7 +8,6 @@ studies. Runs and results that are there are gone on with.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -16,11 +15,19 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.page import share, signed, table, write_page
-from leafwise.experiments.study.picture import picture
-from leafwise.experiments.study.results import Results, results_of
-from leafwise.experiments.study.runs import logged, trained
+from leafwise.experiments.study import (
+    Results,
+    Study,
+    command,
+    logged,
+    picture,
+    results_of,
+    share,
+    signed,
+    table,
+    trained,
+    write_page,
+)
 from leafwise.models.files import load_evaluator, load_tensors
 from leafwise.training.evaluation.agreement import Judged, critical_positions
 from leafwise.training.evaluation.arena import FINAL_SEED, arena, bootstrap_interval
@@ -201,10 +208,8 @@ def study(config: Config) -> None:
     write_page(config, "methods.md", signed(config, page_of(game, plan, config, results)))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -6,7 +6,6 @@ position up to renaming, judged by the exact solver. n = 8: paired games at equa
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -19,10 +18,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
 from leafwise.experiments.cassis.solved import MOVER, S28, enumerate_levels
-from leafwise.experiments.study import leaves
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.page import signed, table, write_page
-from leafwise.experiments.study.results import Results, results_of
+from leafwise.experiments.study import Results, Study, command, leaves, results_of, signed, table, write_page
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
 from leafwise.training.evaluation.agreement import TABLE_MB, Judged, value_keeping
@@ -106,10 +102,8 @@ def study(config: Config) -> None:
     write_page(config, "learned.md", signed(config, lines))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -9,7 +9,6 @@ empty board alone.
 from __future__ import annotations
 
 import json
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,9 +25,7 @@ from leafwise.envs.cassis.tables import make_tables
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.registry import game
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.picture import picture
-from leafwise.experiments.study.results import write_json
+from leafwise.experiments.study import Study, command, picture, write_json
 
 CHUNK = 100_000
 """Boards expanded between two removals of duplicates."""
@@ -176,10 +173,8 @@ def study(config: Config) -> None:
     plot(results, config.target("growth.png"))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -7,7 +7,6 @@ again, so a stopped study goes on where it was. `baselines.md` is the table of t
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -25,9 +24,7 @@ from leafwise.envs.friday.layout import M2, PHASE_AT, STATUS
 from leafwise.envs.friday.scores import NAMES, final_score
 from leafwise.envs.friday.text import field
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.page import table, write_page
-from leafwise.experiments.study.results import Results, missing_seeds
+from leafwise.experiments.study import Results, Study, command, missing_seeds, table, write_page
 from leafwise.models.files import leaf
 from leafwise.search.players import player
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, run_batches
@@ -197,10 +194,8 @@ def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:
     write_page(config, "baselines.md", page(results))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -7,7 +7,6 @@ those games that it did not see so (a card less, a life more, other pirates), an
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,16 +17,14 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.pictures.animation import recorded
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, HAZARDS, KINDS, PHASES, PIRATES
 from leafwise.envs.friday.piles import kind_in, reference
 from leafwise.envs.friday.text import field
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.friday.plots import draw
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.page import signed, table, write_page
-from leafwise.experiments.study.results import results_of
+from leafwise.experiments.study import Study, command, results_of, signed, table, write_page
 from leafwise.models.files import leaf
 from leafwise.search.engine import Search
 from leafwise.training.evaluation.elo import share_interval
@@ -55,14 +52,15 @@ class Config(Study):
 
 def play(game: Game, search: Search, seed: int) -> tuple[list[State], list[str]]:
     """Plays a game; returns the decisions and the end, and the names of the actions."""
-    stream = new_stream(seed)
-    states, names = [game.start().settle(stream)], []
-    while not states[-1].is_terminal:
-        action = search(states[-1]).action
+    names = []
+
+    def choose(state: State) -> int:
+        action = search(state).action
         assert action is not None
         names.append(game.actions[action])
-        states.append(states[-1].play(action).settle(stream))
-    return states, names
+        return action
+
+    return recorded(game, [choose], seed), names
 
 
 def phase_of(row: NDArray[Any]) -> int:
@@ -364,10 +362,8 @@ def study(config: Config) -> None:
     write_page(config, "insight.md", signed(config, lines(found, config)))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

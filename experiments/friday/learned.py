@@ -6,7 +6,6 @@ and `learned.md` part by part; what stands there is not played again as long as 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -15,9 +14,17 @@ from typing import Any, Literal, NamedTuple
 from leafwise.envs.friday.scores import NAMES
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.friday.baselines import play_seeds
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.page import share, signed, table, write_page
-from leafwise.experiments.study.results import Results, missing_seeds, results_of
+from leafwise.experiments.study import (
+    Results,
+    Study,
+    command,
+    missing_seeds,
+    results_of,
+    share,
+    signed,
+    table,
+    write_page,
+)
 from leafwise.models.files import leaf
 from leafwise.training.evaluation.arena import FINAL_SEED
 from leafwise.training.evaluation.elo import share_interval
@@ -229,10 +236,8 @@ def apart(results: dict[str, Any], names: tuple[str, ...], kind: str) -> str:
     return told + (f", not at level {', '.join(no)}." if no else ".")
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

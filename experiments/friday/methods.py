@@ -9,17 +9,13 @@ from __future__ import annotations
 
 import importlib
 import json
-import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.page import signed, table, write_page
-from leafwise.experiments.study.results import results_of
-from leafwise.experiments.study.runs import finished
+from leafwise.experiments.study import Study, command, finished, results_of, signed, table, write_page
 from leafwise.models.files import load_evaluator
 from leafwise.training.evaluation.arena import FINAL_SEED
 from leafwise.training.evaluation.elo import share_interval
@@ -93,10 +89,8 @@ def study(config: Config) -> None:
     write_page(config, "methods.md", signed(config, lines))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.friday.cards import PHASES
-from leafwise.experiments.study.picture import picture
+from leafwise.experiments.study import picture
 
 COLOURS = {"green": "#3a8f3a", "yellow": "#c9a000", "red": "#c03030"}
 

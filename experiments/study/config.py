@@ -37,7 +37,7 @@ class Study:
         return f"python -m {cls.module().removesuffix('.__main__')}"
 
     @property
-    def command(self) -> str:
+    def repeated_by(self) -> str:
         """The command that repeats the study: all options but the folders."""
         return training_command(self.program().split()[-1], replace(self, out=None, data=None))
 
@@ -82,14 +82,22 @@ class Study:
 C = TypeVar("C", bound=Study)
 
 
-def run(config_class: type[C], study: Callable[[C], int | None], arguments: list[str] | None) -> int:
-    """Runs a study's command line; wrong input is one line and status 2."""
-    config = parse(config_class, sys.argv[1:] if arguments is None else arguments, config_class.program())
-    try:
-        return study(config) or 0
-    except (ValueError, OSError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("stopped; the same command goes on", file=sys.stderr)
-        return 130
+def command(config_class: type[C], study: Callable[[C], object]) -> Callable[..., int]:
+    """Returns the `main` of a study: it takes the command line's arguments, None for those of the process.
+
+    It returns the exit status; wrong input is one line and status 2.
+    """
+
+    def main(arguments: list[str] | None = None) -> int:
+        config = parse(config_class, sys.argv[1:] if arguments is None else arguments, config_class.program())
+        try:
+            study(config)
+        except (ValueError, OSError) as problem:
+            print(f"error: {problem}", file=sys.stderr)
+            return 2
+        except KeyboardInterrupt:
+            print("stopped; the same command goes on", file=sys.stderr)
+            return 130
+        return 0
+
+    return main

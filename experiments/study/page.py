@@ -35,4 +35,4 @@ def write_page(study: Study, name: str, lines: Iterable[str]) -> None:
 
 def signed(study: Study, lines: Iterable[str]) -> list[str]:
     """Returns the lines of a page that ends with the study's command."""
-    return [*lines, "Written by", "", f"    {study.command}"]
+    return [*lines, "Written by", "", f"    {study.repeated_by}"]

@@ -53,7 +53,7 @@ class Results(dict[str, Any]):
 def results_of(study: Study, name: str, models: Sequence[str] = (), command: str = "") -> Results:
     """Returns the results that hold for a command (default: the study's) and for the model files as they are."""
     digests = {model: hashlib.sha256(model_path(model).read_bytes()).hexdigest()[:16] for model in models}
-    return Results(study, name, {"command": command or study.command, "models": digests}, indent=1)
+    return Results(study, name, {"command": command or study.repeated_by, "models": digests}, indent=1)
 
 
 def write_json(study: Study, name: str, found: Any, indent: int | None = 1) -> None:

@@ -7,16 +7,13 @@ stopped study goes on where it was. `baselines.md` is the table of the results.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from leafwise.envs.registry import game
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.page import points, table, write_page
-from leafwise.experiments.study.results import Results, missing_seeds
+from leafwise.experiments.study import Results, Study, command, missing_seeds, points, table, write_page
 from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, bootstrap_interval, evaluate
 
 GAMES_AT_DEPTH = {1: 1000, 2: 400, 3: 120}
@@ -89,10 +86,8 @@ def study(config: Config, plan: dict[str, int] = PLAN) -> None:
     write_page(config, "baselines.md", page(results))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -11,7 +11,6 @@ written to `learned.json` as soon as it is known, a player's after each tenth of
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -22,10 +21,9 @@ import numpy as np
 
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.pictures.animation import recorded
 from leafwise.envs.registry import game
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.results import Results, missing_seeds
-from leafwise.experiments.study.runs import trained
+from leafwise.experiments.study import Results, Study, command, missing_seeds, trained
 from leafwise.experiments.threes.baselines import figures
 from leafwise.experiments.threes.learned_report import report
 from leafwise.models.files import SPARSE, leaf, load_network, load_tensors, model_path
@@ -266,12 +264,8 @@ def late_positions(model: str, games: int, before: int = 40) -> list[State]:
     """Returns the position so many moves before the end of each of the model's games at depth 1."""
     own, found = player(f'search:"{model}",depth=1', THREES, leaf=leaf), []
     for seed in range(FINAL_SEED, FINAL_SEED + games):
-        stream, path = new_stream(seed), []
-        state = THREES.start().settle(stream)
-        while not state.is_terminal:
-            path.append(state)
-            state = state.play(own.choose(state)).settle(stream)
-        found.append(path[max(0, len(path) - before)])
+        decisions = recorded(THREES, [own.choose], seed)[:-1]
+        found.append(decisions[max(0, len(decisions) - before)])
     return found
 
 
@@ -302,10 +296,8 @@ def study(config: Config) -> None:
     report(parts.results, config)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

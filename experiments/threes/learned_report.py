@@ -6,9 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from leafwise.experiments.study.config import Study
-from leafwise.experiments.study.page import points, table, write_page
-from leafwise.experiments.study.picture import picture, with_bars
+from leafwise.experiments.study import Study, picture, points, table, with_bars, write_page
 
 PUBLISHED = {
     "hand-made, depth 8 (2026)": (3300.0, 321_016),

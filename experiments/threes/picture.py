@@ -6,17 +6,17 @@
 from __future__ import annotations
 
 import io
-import sys
 from dataclasses import dataclass
 
 from PIL import Image
 
-from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.pictures.animation import recorded
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.threes.draw import draw
-from leafwise.experiments.study.config import Study, run
+from leafwise.experiments.study import Study, command
 from leafwise.models.files import leaf, write_atomically
 from leafwise.search import Search
+from leafwise.search.players import player
 
 
 @dataclass(frozen=True)
@@ -36,16 +36,10 @@ class Config(Study):
 def study(config: Config) -> None:
     """Plays to the position and draws it."""
     target, game = config.target("values.png"), find_game("threes")
-    evaluator = leaf(game, config.leaf)
-    greedy, search = Search(game, evaluator, depth=1), Search(game, evaluator, depth=config.depth)
-    stream = new_stream(config.seed)
-    state = game.start().settle(stream)
-    for _ in range(config.moves):
-        action = greedy(state).action
-        after = state.play(action).settle(stream) if action is not None else state
-        if after.is_terminal:
-            break
-        state = after
+    own = player(f'search:"{config.leaf}",depth=1', game, leaf=leaf)
+    states = recorded(game, [own.choose], config.seed, config.moves)
+    state = next(state for state in reversed(states) if not state.is_terminal)
+    search = Search(game, leaf(game, config.leaf), depth=config.depth)
     values = search(state).action_values
     data = io.BytesIO()
     Image.fromarray(draw(state.row, game.tables(), values).rgb()).save(data, "PNG")
@@ -53,10 +47,8 @@ def study(config: Config) -> None:
     print(f"{state}\n{values}\n{target}")
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -8,14 +8,10 @@ picture is drawn again.
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.picture import picture
-from leafwise.experiments.study.results import write_json
-from leafwise.experiments.study.runs import logged
+from leafwise.experiments.study import Study, command, logged, picture, write_json
 
 TAGS = ("eval/elo", "eval/best_elo", "eval/score_mean", "train/loss", "rollout/ep_len_mean")
 
@@ -56,10 +52,8 @@ def study(config: Config) -> None:
     plot(found, config.target(f"{config.name}.png"))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -10,7 +10,6 @@ from resampled seeds.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -19,9 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.registry import game
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.page import table, write_page
-from leafwise.experiments.study.results import Results
+from leafwise.experiments.study import Results, Study, command, table, write_page
 from leafwise.training.evaluation.arena import evaluate
 
 LEAVES = (
@@ -132,10 +129,8 @@ def study(config: Config) -> None:
     write_page(config, "ladder.md", page(results, told))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

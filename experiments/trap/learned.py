@@ -8,7 +8,6 @@ Times are processor time, so that a busy machine does not disturb them.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -18,10 +17,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leafwise.envs.registry import game
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.page import share, table, write_page
-from leafwise.experiments.study.picture import picture, with_bars
-from leafwise.experiments.study.results import Results, missing_seeds
+from leafwise.experiments.study import (
+    Results,
+    Study,
+    command,
+    missing_seeds,
+    picture,
+    share,
+    table,
+    with_bars,
+    write_page,
+)
 from leafwise.training.evaluation.arena import FINAL_SEED, bootstrap_interval, evaluate
 from leafwise.training.evaluation.elo import Unit, rate
 
@@ -222,10 +228,8 @@ def study(config: Config) -> None:
         plot(results, config.target("strength.png"))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from leafwise.envs.core.play.solver import Solution
 from leafwise.envs.registry import game
 from leafwise.envs.trilobite.solver import Solver
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.results import write_json
+from leafwise.experiments.study import Study, command, write_json
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ def study(config: Config) -> None:
     variant = game("trilobite", board=config.board, k=config.k)
     solution = solve(Solver(variant, config.table_mb, by_heart=False), config.report_seconds)
     result = {
-        "command": config.command,
+        "command": config.repeated_by,
         "board": config.board,
         "k": config.k,
         "table_mb": config.table_mb,
@@ -65,10 +64,8 @@ def study(config: Config) -> None:
     print(result)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -8,7 +8,6 @@ stopped goes on behind them.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,8 +17,7 @@ from rich.progress import track
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game
 from leafwise.envs.trilobite.solver import Solver
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.page import write_page
+from leafwise.experiments.study import Study, command, write_page
 from leafwise.training.evaluation.agreement import TABLE_MB, random_positions
 from leafwise.training.evaluation.arena import FINAL_SEED
 
@@ -72,10 +70,8 @@ def study(config: Config) -> None:
         write_page(config, FILE, [head, *map(str, found)])
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

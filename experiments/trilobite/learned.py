@@ -12,7 +12,6 @@ Neither leaf has a part in them.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -24,10 +23,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
-from leafwise.experiments.study import leaves
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.page import signed, table, write_page
-from leafwise.experiments.study.results import Results, results_of
+from leafwise.experiments.study import Results, Study, command, leaves, results_of, signed, table, write_page
 from leafwise.experiments.trilobite.fair_openings import FILE, LARGE, PLIES, read
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
@@ -144,10 +140,8 @@ def study(config: Config) -> None:
     write_page(config, "learned.md", signed(config, lines))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

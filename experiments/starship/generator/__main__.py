@@ -20,9 +20,7 @@ from leafwise.envs.starship.replay import check_stages
 from leafwise.envs.starship.survey import survey
 from leafwise.experiments.starship.generator.outcomes import outcome_shares, plot, request_shares
 from leafwise.experiments.starship.generator.page import page
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.page import write_page
-from leafwise.experiments.study.results import write_json
+from leafwise.experiments.study import Study, command, write_json, write_page
 
 
 @dataclass(frozen=True)
@@ -108,10 +106,8 @@ def _pictures(first_seed: int, results: dict[str, Any], config: Config) -> None:
     plot(results, config.target("outcomes.png"))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, study, arguments)
+main = command(Config, study)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

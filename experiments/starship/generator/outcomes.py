@@ -13,8 +13,7 @@ from leafwise.envs.starship.catalogue import DIRECTIONS, PARTS
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.stages import draw_entry, open_streams
 from leafwise.envs.starship.tables import KINDS, STAGE_THRUSTERS, STAGE_WEAPONS, new_tables
-from leafwise.experiments.study.page import table
-from leafwise.experiments.study.picture import picture
+from leafwise.experiments.study import picture, table
 
 MOUNTS = {"thrusters": STAGE_THRUSTERS, "weapons": STAGE_WEAPONS}
 

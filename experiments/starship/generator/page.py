@@ -6,7 +6,7 @@ from typing import Any
 
 from leafwise.envs.starship.quality import TERMS
 from leafwise.experiments.starship.generator.outcomes import outcome_table
-from leafwise.experiments.study.page import table
+from leafwise.experiments.study import table
 
 
 def page(config: dict[str, Any], results: dict[str, Any]) -> list[str]:

@@ -6,7 +6,6 @@ python -m leafwise.experiments.starship.learned --seeds 100 --builders hand best
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,9 +15,7 @@ from leafwise.envs.starship.files import write_bytes
 from leafwise.envs.starship.options import ship_at
 from leafwise.envs.starship.ship import Ship
 from leafwise.experiments.starship.learned.page import Records, curves, diversity, page, paired, summary, table_of
-from leafwise.experiments.study.config import Study, run
-from leafwise.experiments.study.page import write_page
-from leafwise.experiments.study.results import write_json
+from leafwise.experiments.study import Study, command, write_json, write_page
 from leafwise.training.starship.builders import builder, record
 
 SAVED_EVERY = 10
@@ -112,15 +109,13 @@ def report(config: Config) -> None:
         write_bytes(png_bytes(gallery(both, PICTURED, 0.4)), config.target("gallery.png"))
         if config.curves:
             curves(Path(config.curves), config.target("curves.png"))
-        write_page(config, "README.md", page(config.command, lines, names, bool(config.curves)))
+        write_page(config, "README.md", page(config.repeated_by, lines, names, bool(config.curves)))
         write_json(config, "results.json", summary(results))
     print("\n".join(lines))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command."""
-    return run(Config, report, arguments)
+main = command(Config, report)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

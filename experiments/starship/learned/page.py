@@ -12,9 +12,7 @@ from numpy.typing import NDArray
 from leafwise.envs.starship.diversity import pairwise_distances, set_score
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.ship import Ship
-from leafwise.experiments.study.page import table
-from leafwise.experiments.study.picture import picture
-from leafwise.experiments.study.runs import logged
+from leafwise.experiments.study import logged, picture, table
 from leafwise.training.evaluation.arena import bootstrap_interval
 
 Records = list[dict[str, Any]]

@@ -15,12 +15,12 @@ from typing import Any
 from leafwise.envs.starship import PRESETS, Generator
 from leafwise.envs.starship.bench import bench
 from leafwise.envs.starship.draw import gallery, png_bytes, story
-from leafwise.envs.starship.files import write_bytes
 from leafwise.envs.starship.replay import check_stages
 from leafwise.envs.starship.survey import survey
 from leafwise.experiments.starship.generator.outcomes import outcome_shares, plot, request_shares
 from leafwise.experiments.starship.generator.page import page
 from leafwise.experiments.study import Study, command, write_json, write_page
+from leafwise.models.files import write_atomically
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,9 @@ def _pictures(first_seed: int, results: dict[str, Any], config: Config) -> None:
     """Draws one ship stage by stage, six ships of each preset, and the distributions."""
     classic = Generator("classic")
     told = classic.stages(first_seed + 3, classic.ship(first_seed + 3).attempt)
-    write_bytes(png_bytes(story(told)), config.target("stages.png"))
+    write_atomically(config.target("stages.png"), png_bytes(story(told)))
     ships = [Generator(name).ship(first_seed + k) for name in PRESETS for k in range(6)]
-    write_bytes(png_bytes(gallery(ships, 6, 0.5)), config.target("gallery.png"))
+    write_atomically(config.target("gallery.png"), png_bytes(gallery(ships, 6, 0.5)))
     plot(results, config.target("outcomes.png"))
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from leafwise.envs.registry import game
 from leafwise.envs.starship.draw import gallery, png_bytes
-from leafwise.envs.starship.files import write_bytes
 from leafwise.envs.starship.options import ship_at
 from leafwise.envs.starship.ship import Ship
 from leafwise.experiments.starship.learned.page import Records, curves, diversity, page, paired, summary, table_of
 from leafwise.experiments.study import Study, command, write_json, write_page
+from leafwise.models.files import write_atomically
 from leafwise.training.starship.builders import builder, record
 
 SAVED_EVERY = 10
@@ -75,7 +75,7 @@ def measure(config: Config) -> dict[str, Records]:
             done[seed] = record(build, seed)
             if k % SAVED_EVERY == 0 or k == len(missing):
                 rows = [done[s] for s in sorted(done)]
-                write_bytes(("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n").encode(), path)
+                write_atomically(path, ("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n").encode())
         results[name] = [done[seed] for seed in wanted]
     return results
 
@@ -106,7 +106,7 @@ def report(config: Config) -> None:
         lines += ["", *diversity(sets)]
     if config.page:
         both = [ship for name in names for ship in (sets.get(name) or ships(config, name, PICTURED))[:PICTURED]]
-        write_bytes(png_bytes(gallery(both, PICTURED, 0.4)), config.target("gallery.png"))
+        write_atomically(config.target("gallery.png"), png_bytes(gallery(both, PICTURED, 0.4)))
         if config.curves:
             curves(Path(config.curves), config.target("curves.png"))
         write_page(config, "README.md", page(config.repeated_by, lines, names, bool(config.curves)))

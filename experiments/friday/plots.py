@@ -15,7 +15,7 @@ COLOURS = {"green": "#3a8f3a", "yellow": "#c9a000", "red": "#c03030"}
 
 def draw(found: dict[str, Any], path: Path) -> None:
     """Writes the picture: four figures, one below the other."""
-    with picture(path, rows=4, size=(8, 24)) as (cards, life, pirates, course):
+    with picture(path, rows=4, size=(8, 21)) as (cards, life, pirates, course):
         draw_removals(found, cards)
         draw_lives(found, life)
         draw_pirates(found, pirates)

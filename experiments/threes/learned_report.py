@@ -126,23 +126,19 @@ def report(results: Results, study: Study) -> None:
         plot(results, study.target("learned.png"))
 
 
-def leaves_of(results: dict[str, Any], part: str) -> dict[str, list[tuple[float, float, float, float]]]:
-    """Returns of each leaf: ms a move, mean score, and its interval, by depth or time."""
-    leaves: dict[str, list[tuple[float, float, float, float]]] = {}
-    for name in sorted(results, key=split):
-        (leaf, number), r = split(name), results[name]
-        ms = number if part == "time" else 1000 * r["seconds_per_move"]
-        leaves.setdefault(leaf, []).append((ms, r["mean"], r["ci_low"], r["ci_high"]))
-    return leaves
-
-
 def plot(results: Results, path: Path) -> None:
     """Draws mean score against milliseconds a move, for every leaf, with published players as points and lines."""
     colours: dict[str, Any] = {}
     with picture(path, size=(8, 6)) as axes:
-        for part, marker in (("depth", "o"), ("time", "s")):
-            for leaf, found in leaves_of(results[part], part).items():
-                label, colour = f"{leaf}, equal {part}", colours.get(leaf)
+        for part, marker, unit in (("depth", "o", "depth {} to {}"), ("time", "s", "{} to {} ms")):
+            leaves: dict[str, list[tuple[float, ...]]] = {}
+            for name in sorted(results[part], key=split):
+                (leaf, number), r = split(name), results[part][name]
+                ms = number if part == "time" else 1000 * r["seconds_per_move"]
+                leaves.setdefault(leaf, []).append((ms, r["mean"], r["ci_low"], r["ci_high"]))
+            numbers = [split(name)[1] for name in results[part]]
+            for leaf, found in leaves.items():
+                label, colour = f"{leaf}, {unit.format(min(numbers), max(numbers))}", colours.get(leaf)
                 colours[leaf] = with_bars(axes, *zip(*found, strict=True), fmt=marker, label=label, color=colour)
         for name, (ms, mean) in PUBLISHED.items():
             axes.plot(ms, mean, "k*", markersize=10)
@@ -151,7 +147,8 @@ def plot(results: Results, path: Path) -> None:
             axes.axhline(mean, color="grey", linewidth=0.5, linestyle=":")
             side = "bottom" if name.startswith("hand") else "top"
             axes.annotate(
-                name, (0.86, mean), xycoords=("axes fraction", "data"), ha="right", va=side, fontsize=8, color="grey"
+                name, (0.99, mean), xycoords=("axes fraction", "data"), ha="right", va=side, fontsize=8, color="grey"
             )
-        axes.set(xscale="log", yscale="log", xlabel="ms per move, one core", ylabel="mean score, 95 % interval")
+        axes.set(xscale="log", yscale="log", ylabel="mean score, 95 % interval")
+        axes.set(xlabel="ms per move, one core", xlim=(None, 1e6))
         axes.legend(fontsize=8)

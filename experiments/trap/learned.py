@@ -212,6 +212,7 @@ def plot(results: dict[str, Any], path: Path) -> None:
     low, high = ([found["elo"] + side * found["elo_error"] for _, found in known] for side in (-1, 1))
     with picture(path, size=(8, 5)) as axis:
         with_bars(axis, times, elo, low, high)
+        axis.set_title("Trap, the learned leaf: more time against less")
         axis.set(xscale="log", xlabel="milliseconds a turn", ylabel="Elo over itself with 5 ms a turn (95 %)")
         axis.set_xticks(times, [f"{ms:g}" for ms in times])
         axis.minorticks_off()

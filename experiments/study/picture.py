@@ -16,8 +16,16 @@ DPI = 100
 
 @contextmanager
 def picture(path: Path, rows: int = 1, columns: int = 1, *, size: tuple[float, float] = (8, 4)) -> Iterator[Any]:
-    """Yields the axes of a picture of that size in inches, one or an array of them; then writes it as PNG."""
-    import matplotlib
+    """Yields the axes of a picture of that size in inches, one or an array of them; then writes it as PNG.
+
+    Raises ValueError if matplotlib is not installed.
+    """
+    try:
+        import matplotlib
+    except ImportError:
+        raise ValueError(
+            f"expected matplotlib for {path.name}, found none: pip install 'leafwise[experiments]'"
+        ) from None
 
     matplotlib.use("Agg")
     from matplotlib import pyplot

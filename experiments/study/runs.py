@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from leafwise.training.runs.folder import need_train_extra
+
 
 def finished(path: Path) -> Path:
     """Returns the folder of a finished run; raises KeyboardInterrupt if it was stopped, and so is the study."""
@@ -27,6 +29,7 @@ def trained(path: Path, method: str, options: Mapping[str, Any]) -> Path:
 
 def logged(run: Path, tags: Sequence[str]) -> dict[str, dict[int, float]]:
     """Returns what a run logged, by tag and step; raises ValueError if it logged no such thing."""
+    need_train_extra()
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     events = EventAccumulator(str(run), size_guidance={"scalars": 0})

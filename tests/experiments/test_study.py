@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import pkgutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from leafwise.experiments import study
+from leafwise import experiments
 from leafwise.experiments.study import Results, Study, command, config, missing_seeds, picture, results_of, share, table
 from leafwise.experiments.study.picture import with_bars
 from leafwise.experiments.trap import curves
+
+OTHER_COMMANDS = ("leafwise.experiments.demo", "leafwise.experiments.trap.clock")
+"""They keep no results: one writes a run folder, the other only prints."""
 
 
 @dataclass(frozen=True)
@@ -116,10 +122,20 @@ def test_points_are_joined_only_where_their_bars_lie_apart(tmp_path: Path) -> No
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_every_study_takes_out_and_data(capsys: pytest.CaptureFixture[str]) -> None:
-    assert study.__doc__
-    with pytest.raises(SystemExit):
-        curves.main(["--help"])
-    said = capsys.readouterr().out
-    assert "--out" in said
-    assert "--data" in said
+def test_pictures_want_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with (
+        pytest.raises(ValueError, match=r"^expected matplotlib for a\.png, found none: pip install"),
+        picture(tmp_path / "a.png"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    "name", sorted(info.name for info in pkgutil.walk_packages(experiments.__path__, f"{experiments.__name__}."))
+)
+def test_every_study_takes_out_and_data(name: str) -> None:
+    if name.startswith(f"{experiments.__name__}.study") or name in OTHER_COMMANDS:
+        return
+    found = getattr(importlib.import_module(name), "Config", None)
+    assert found is None or issubclass(found, Study)

@@ -104,6 +104,5 @@ def study(config: Config) -> None:
 
 main = command(Config, study)
 
-
 if __name__ == "__main__":
     raise SystemExit(main())

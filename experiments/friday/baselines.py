@@ -196,6 +196,5 @@ def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:
 
 main = command(Config, study)
 
-
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -238,6 +238,5 @@ def apart(results: dict[str, Any], names: tuple[str, ...], kind: str) -> str:
 
 main = command(Config, study)
 
-
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -29,17 +29,18 @@ class Results(dict[str, Any]):
         indent: int | None = None,
     ) -> None:
         super().__init__()
-        self.study, self.name, self.about, self.under, self.indent = study, name, about, under, indent
+        self.study, self.name, self.under, self.indent = study, name, under, indent
+        self.about: Mapping[str, Any] = about or {}
         path = study.source(name)
         old = json.loads(path.read_text(encoding="utf-8")) if path else {}
-        self.differs = bool(old) and about is not None and not about.items() <= old.items()
+        self.differs = bool(old) and bool(about) and not self.about.items() <= old.items()
         if not self.differs:
-            self.update(old if about is None else old.get(under, {}))
+            self.update(old.get(under, {}) if about else old)
 
     def keep(self, name: str, found: Any, told: str = "") -> None:
         """Keeps a result, writes all of them, and tells the new one."""
         self[name] = found
-        everything = dict(self) if self.about is None else {**self.about, self.under: dict(self)}
+        everything = {**self.about, self.under: dict(self)} if self.about else dict(self)
         write_json(self.study, self.name, everything, self.indent)
         print(told or f"{name} {found}", flush=True)
 

@@ -88,6 +88,5 @@ def study(config: Config, plan: dict[str, int] = PLAN) -> None:
 
 main = command(Config, study)
 
-
 if __name__ == "__main__":
     raise SystemExit(main())

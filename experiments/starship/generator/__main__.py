@@ -108,6 +108,5 @@ def _pictures(first_seed: int, results: dict[str, Any], config: Config) -> None:
 
 main = command(Config, study)
 
-
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -116,6 +116,5 @@ def report(config: Config) -> None:
 
 main = command(Config, report)
 
-
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -26,6 +26,7 @@ from leafwise.training.evaluation.arena import FINAL_SEED, arena, bootstrap_inte
 from leafwise.training.evaluation.match_workers import from_text
 from leafwise.training.runs.folder import training_command
 from leafwise.training.runs.loop import find_variant
+from leafwise.training.runs.options import config_file
 
 HERE = Path(__file__).parent
 MODULE = "leafwise.experiments.methods"
@@ -50,9 +51,11 @@ PLANS = {
     "trilobite": Plan(
         variant="board=7x6,k=4",
         runs={
-            "selfplay": {"iterations": 60, "positions": 40_000, "replay": 800_000, "batch": 4096, "depth": 2, "plies": 16},
-            "dqn": {"steps": 10_000_000, "interval": 204_800},
-            "ppo": {"steps": 2_800_000},
+            "selfplay": {
+                "total_steps": 60, "positions": 40_000, "buffer_size": 800_000, "batch_size": 4096, "depth": 2, "plies": 16,
+            },
+            "dqn": {"total_steps": 10_000_000, "interval": 204_800},
+            "ppo": {"total_steps": 2_800_000},
         },
         judged={"judged": 300, "judged_plies": (12, 30), "judged_depth": 4},
         arena_plies=6,
@@ -60,9 +63,9 @@ PLANS = {
     "cassis": Plan(
         variant="",
         runs={
-            "selfplay": {"iterations": 40, "positions": 20_000, "plies": 10},
-            "dqn": {"steps": 4_000_000},
-            "ppo": {"steps": 1_100_000},
+            "selfplay": {"total_steps": 40, "positions": 20_000, "plies": 10},
+            "dqn": {"total_steps": 4_000_000},
+            "ppo": {"total_steps": 1_100_000},
         },
         judged={"judged": 300, "judged_plies": (1, 13)},
         arena_plies=4,
@@ -94,11 +97,10 @@ def trained(game: Game, plan: Plan, method: str, share: float, folder: Path) -> 
     """Returns the folder of a finished run, trained now, or gone on with, if it is not."""
     path = folder / f"{game.name}-{method}"
     if not (path / "results.json").exists():
-        length = "iterations" if "iterations" in plan.runs[method] else "steps"
-        options = {**plan.runs[method], length: max(1, round(share * plan.runs[method][length]))}
+        options = {**plan.runs[method], "total_steps": max(1, round(share * plan.runs[method]["total_steps"]))}
         module = importlib.import_module(f"leafwise.training.methods.{method}")
         config = module.Config(game=game.name, variant=plan.variant, run=str(path), **plan.judged, **options)
-        module.train(replace(config, resume=(path / "config.json").exists()))
+        module.train(replace(config, resume=config_file(path) is not None))
     if not (path / "results.json").exists():
         raise KeyboardInterrupt  # the run was stopped, and so is the study
     return path

@@ -238,7 +238,7 @@ def test_train_runs_a_method_and_eval_plays_its_model(shell: Shell, tmp_path: Pa
     pytest.importorskip("tensorboard")
     run = tmp_path / "run"
     options = [
-        "--moves",
+        "--total-steps",
         "2000",
         "--interval",
         "1000",

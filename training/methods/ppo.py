@@ -24,15 +24,17 @@ from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.runs.folder import need_train_extra, run_main
 from leafwise.training.runs.gating import named, prefixed
-from leafwise.training.runs.learner import Climber, Options
+from leafwise.training.runs.learner import GatedLearner, Options
 from leafwise.training.runs.loop import run_learner
+from leafwise.training.runs.options import accepts
 
 
+@accepts(steps="total_steps", rate="learning_rate", batch="batch_size")
 @dataclass(frozen=True)
 class Config(Options):
     """Options of `leafwise train GAME --method ppo`."""
 
-    steps: int = 1_000_000
+    total_steps: int = 1_000_000
     """Length of the run, in decisions of the agent."""
     envs: int = 64
     """Games played side by side."""
@@ -44,7 +46,7 @@ class Config(Options):
     """Reward of the environment."""
     scale: float = 1.0
     """Return that counts as 1, in games for one."""
-    rate: float = 0.001
+    learning_rate: float = 0.001
     """Learning rate (Adam)."""
     gamma: float = 0.99
     """Discount per decision."""
@@ -52,7 +54,7 @@ class Config(Options):
     """Lambda of generalised advantage estimation."""
     epochs: int = 4
     """Passes over each rollout."""
-    batch: int = 1024
+    batch_size: int = 1024
     """Decisions in a batch."""
     entropy: float = 0.01
     """Weight of the entropy bonus."""
@@ -65,13 +67,12 @@ class Config(Options):
 
 
 RANGES: dict[str, tuple[float, float]] = {
-    "steps": (1, 1e12), "envs": (1, 1e5), "rollout": (1, 1e6), "scale": (1e-6, 1e9), "rate": (1e-9, 1), "gamma": (0, 1),
-    "gae_lambda": (0, 1), "epochs": (1, 1000), "batch": (2, 1e6), "entropy": (0, 10), "evaluate_every": (1, 1e9),
+    "rollout": (1, 1e6), "gae_lambda": (0, 1), "epochs": (1, 1000), "batch_size": (2, 1e6), "entropy": (0, 10),
     "match_plies": (0, 200),
 }  # fmt: skip
 
 
-class MaskedPpo(Climber):
+class MaskedPpo(GatedLearner):
     """One run: model, environments, files."""
 
     method, unit = "ppo", "decisions"
@@ -97,7 +98,7 @@ class MaskedPpo(Climber):
 
     @property
     def goal(self) -> int:
-        return int(self.config.steps)
+        return int(self.config.total_steps)
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
@@ -152,7 +153,7 @@ def train(config: Config) -> Path:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line."""
-    return run_main("ppo", Config, train, arguments)
+    return run_main("ppo", lambda game: Config, train, arguments)
 
 
 if __name__ == "__main__":

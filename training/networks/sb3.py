@@ -94,9 +94,9 @@ class Sb3VecEnv(VecEnv):
 def hyperparameters(config: Any) -> dict[str, Any]:
     """Returns the options of a PPO by their names there."""
     return {
-        "learning_rate": config.rate,
+        "learning_rate": config.learning_rate,
         "n_steps": config.rollout,
-        "batch_size": config.batch,
+        "batch_size": config.batch_size,
         "n_epochs": config.epochs,
         "gamma": config.gamma,
         "gae_lambda": config.gae_lambda,

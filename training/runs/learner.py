@@ -1,4 +1,4 @@
-"""What the learners of sparse networks have in common: the ladder that knows the best network, the judge, the model file."""
+"""What the learners of sparse networks have in common: which network is the best, the judge, the model file."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import save_network
 from leafwise.models.sparse import SparseNetwork
-from leafwise.training.evaluation.agreement import SELECTION_SEED, Judged, judge_of
+from leafwise.training.evaluation.agreement import Judged, judge_of
 from leafwise.training.runs.folder import RunFolder, hardware
-from leafwise.training.runs.gating import Ladder
+from leafwise.training.runs.gating import Gate
 from leafwise.training.runs.loop import check_ranges, find_variant, provenance, run_path
 
 
@@ -22,7 +22,7 @@ from leafwise.training.runs.loop import check_ranges, find_variant, provenance, 
 class Options:
     """Options of every method."""
 
-    game: str = "trilobite"
+    game: str
     """Game to learn."""
     variant: str = ""
     """Options of the game, like board=7x6,k=4."""
@@ -41,16 +41,13 @@ class Options:
     checkpoint_seconds: float = 30.0
     """Seconds between two checkpoints, at least."""
     resume: bool = False
-    """Go on with the run in the folder, with the same options."""
+    """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""
 
 
-RANGES: dict[str, tuple[float, float]] = {
-    "match_pairs": (100, 1e6), "judged": (0, 1e5), "judged_depth": (0, 6), "seed": (0, SELECTION_SEED - 1),
-    "checkpoint_seconds": (0, 1e9),
-}  # fmt: skip
+RANGES: dict[str, tuple[float, float]] = {"match_pairs": (100, 1e6), "judged": (0, 1e5), "judged_depth": (0, 6)}
 
 
-class Climber(ABC):
+class GatedLearner(ABC):
     """A run of one method, step by step: it learns, and now and then its newest network challenges the best so far.
 
     A method says how to `advance`, what its `state` is and how to `restore` it, and calls `begin` when it is ready.
@@ -64,7 +61,7 @@ class Climber(ABC):
     game: Game
     folder: RunFolder
     newest: SparseNetwork
-    ladder: Ladder
+    gate: Gate
     judged: Judged | None
     seconds: float
     """Processor time of the run, without the judge's."""
@@ -82,14 +79,14 @@ class Climber(ABC):
         self.folder = RunFolder(run_path(self.config, self.method), self.config, resume=self.config.resume)
 
     def begin(self, **options: Any) -> None:
-        """Starts from the newest network, or where the last checkpoint was; `options` are those of the ladder."""
+        """Starts from the newest network, or where the last checkpoint was; `options` are those of the gate."""
         config, self.seconds = self.config, 0.0
-        self.ladder = Ladder(self.newest, pairs=config.match_pairs, **options)
+        self.gate = Gate(self.newest, pairs=config.match_pairs, **options)
         self.judged = judge_of(self.game, config.judged, config.judged_plies, config.judged_depth)
         if config.resume and (saved := self.folder.load_state()):
             tensors, metadata = saved
             self.restore(tensors, metadata)
-            self.ladder.restore(tensors, metadata["ladder"])
+            self.gate.restore(tensors, metadata.get("gate") or metadata["ladder"])
             self.seconds = metadata["seconds"]
         else:
             self.keep_best()
@@ -119,40 +116,40 @@ class Climber(ABC):
     def save(self) -> None:
         """Writes a checkpoint."""
         tensors, metadata = self.state()
-        common = {"seconds": self.seconds, "ladder": self.ladder.metadata()}
-        self.folder.save_state(tensors | self.ladder.tensors(), metadata | common)
+        common = {"seconds": self.seconds, "gate": self.gate.metadata()}
+        self.folder.save_state(tensors | self.gate.tensors(), metadata | common)
 
     def step(self) -> dict[str, float]:
         """Learns for a while and, where it is time, asks whether the newest network is the best; returns what is logged."""
         start = time.process_time()
         logged, number = self.advance()
         if number is not None:
-            found, better = self.ladder.challenge(self.newest, number)
+            found, better = self.gate.challenge(self.newest, number)
             logged |= found
             if better:
                 self.keep_best()
         self.seconds += time.process_time() - start
         logged["time/seconds"] = self.seconds
         if number is not None:
-            logged |= self.place()
+            logged |= self.also_logged()
         if number is not None and self.judged is not None:
             logged["eval/keeps_value"] = self.judged.share(self.newest.evaluator("newest"))
         return logged
 
-    def place(self) -> dict[str, float]:
+    def also_logged(self) -> dict[str, float]:
         """Returns what else is logged of the newest network when a match is over, outside the run's time."""
         return {}
 
     def keep_best(self) -> None:
         """Writes the best network to the model file."""
-        save_network(self.folder.model, self.ladder.best, self.description())
+        save_network(self.folder.model, self.gate.best, self.description())
 
     def description(self) -> dict[str, Any]:
         """Returns what the model file says of how it was made."""
         module = f"leafwise.training.methods.{self.method}"
-        return provenance(module, self.config, self.done, self.seconds, self.ladder.score)
+        return provenance(module, self.config, self.done, self.seconds, self.gate.score)
 
     def results(self) -> dict[str, Any]:
         """Returns what results.json says."""
-        elo = {"elo": self.ladder.best_elo} if self.game.players == 2 else {}
+        elo = {"elo": self.gate.best_elo} if self.game.players == 2 else {}
         return {**self.description(), **elo, "hardware": hardware()}

@@ -12,6 +12,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.folder import Interruption, RunFolder, commit, training_command
+from leafwise.training.runs.options import flag_of
+from leafwise.training.runs.seeds import SELECTION_SEED
 
 
 def find_variant(name: str, variant: str) -> Game:
@@ -31,12 +33,22 @@ def find_variant(name: str, variant: str) -> Game:
     return game.variant(**options)
 
 
+RANGES: dict[str, tuple[float, float]] = {
+    "total_steps": (1, 1e13), "learning_rate": (1e-9, 1), "final_learning_rate": (1e-9, 1), "batch_size": (1, 1e6),
+    "buffer_size": (1, 1e8), "learning_starts": (0, 1e8), "td_lambda": (0, 1), "exploration": (0, 1),
+    "final_exploration": (0, 1), "gamma": (0, 1), "scale": (1e-6, 1e9), "envs": (1, 1e5), "plies": (0, 200),
+    "interval": (1, 1e9), "evaluate_every": (1, 1e9), "evaluate_games": (2, 1e5), "seed": (0, SELECTION_SEED - 1),
+    "checkpoint_seconds": (0, 1e9),
+}  # fmt: skip
+"""What options may be that mean the same in every method that has them."""
+
+
 def check_ranges(config: Any, ranges: dict[str, tuple[float, float]]) -> None:
-    """Raises ValueError for an option out of its range."""
-    for name, (low, high) in ranges.items():
+    """Raises ValueError for an option out of its range, of `RANGES` or of a method's own `ranges`."""
+    common = {name: span for name, span in RANGES.items() if hasattr(config, name)}
+    for name, (low, high) in {**common, **ranges}.items():
         if not low <= getattr(config, name) <= high:
-            flag = "--" + name.replace("_", "-")
-            raise ValueError(f"expected {flag} of {low:g} to {high:g}, got {getattr(config, name)!r}")
+            raise ValueError(f"expected {flag_of(name)} of {low:g} to {high:g}, got {getattr(config, name)!r}")
 
 
 def run_path(config: Any, method: str) -> Path:
@@ -89,6 +101,9 @@ def run_learner(learner: Learner, title: str) -> Path:
     from torch.utils.tensorboard import SummaryWriter
 
     config, folder = learner.config, learner.folder
+    if folder.shorter is not None:
+        spans = f"from {folder.shorter:,} to {learner.goal:,} {learner.unit}"
+        print(f"the run is lengthened {spans}; what falls over a run now falls to the new end")
     writer = SummaryWriter(str(folder.path), purge_step=learner.done + 1 if config.resume else None)
     settings = "\n".join(f"| {k} | {v} |" for k, v in asdict(config).items())
     writer.add_text("hyper-parameters", f"| option | value |\n|---|---|\n{settings}")

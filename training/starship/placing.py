@@ -28,23 +28,25 @@ from leafwise.training.evaluation.agreement import SELECTION_SEED
 from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, run_main
 from leafwise.training.runs.gating import named, prefixed
 from leafwise.training.runs.loop import check_ranges, find_variant, provenance, run_learner, run_path
+from leafwise.training.runs.options import accepts
 from leafwise.training.starship.builders import play
 from leafwise.training.starship.samples import compared, hand_made_bar
 
 KIND = "placing"
 
 
+@accepts(steps="total_steps", rate="learning_rate", batch="batch_size", evaluated="evaluate_games")
 @dataclass(frozen=True)
 class Config:
     """Options of `leafwise train starship --method ppo`."""
 
-    game: str = "starship"
+    game: str
     """Game to learn; one that builds on a grid."""
     variant: str = ""
     """Options of the game, like preset=classic."""
     run: str = ""
     """Run folder (default: runs/GAME-ppo-SEED)."""
-    steps: int = 200_000
+    total_steps: int = 200_000
     """Length of the run, in decisions."""
     envs: int = 32
     """Ships built side by side."""
@@ -54,7 +56,7 @@ class Config:
     """Reward of the environment: dense or terminal."""
     scale: float = 0.1
     """Return that counts as 1."""
-    rate: float = 0.001
+    learning_rate: float = 0.001
     """Learning rate (Adam)."""
     gamma: float = 1.0
     """Discount per decision."""
@@ -62,7 +64,7 @@ class Config:
     """Lambda of generalised advantage estimation."""
     epochs: int = 3
     """Passes over each rollout."""
-    batch: int = 256
+    batch_size: int = 256
     """Decisions in a batch."""
     entropy: float = 0.003
     """Weight of the entropy bonus."""
@@ -70,20 +72,19 @@ class Config:
     """Outputs of each convolution."""
     evaluate_every: int = 20
     """Updates between two evaluations."""
-    evaluated: int = 100
+    evaluate_games: int = 100
     """Seeds of an evaluation."""
     seed: int = 1
     """Key of the run's random streams, below 900,000."""
     checkpoint_seconds: float = 60.0
     """Seconds between two checkpoints, at least."""
     resume: bool = False
-    """Go on with the run in the folder, with the same options."""
+    """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""
 
 
 RANGES: dict[str, tuple[float, float]] = {
-    "steps": (1, 1e12), "envs": (1, 1e5), "rollout": (1, 1e6), "scale": (1e-6, 1e9), "rate": (1e-9, 1), "gamma": (0, 1),
-    "gae_lambda": (0, 1), "epochs": (1, 1000), "batch": (2, 1e6), "entropy": (0, 10), "channels": (1, 1024),
-    "evaluate_every": (1, 1e9), "evaluated": (2, 1000), "seed": (0, SELECTION_SEED - 1), "checkpoint_seconds": (0, 1e9),
+    "rollout": (1, 1e6), "gae_lambda": (0, 1), "epochs": (1, 1000), "batch_size": (2, 1e6), "entropy": (0, 10),
+    "channels": (1, 1024), "evaluate_games": (2, 1000),
 }  # fmt: skip
 
 
@@ -116,7 +117,7 @@ class Placing:
 
     @property
     def goal(self) -> int:
-        return self.config.steps
+        return self.config.total_steps
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
@@ -163,7 +164,7 @@ class Placing:
 
     def evaluate(self) -> dict[str, Any]:
         """Builds the ships of the selection seeds; keeps the policy if they are the best so far; returns what is logged."""
-        seeds = range(SELECTION_SEED, SELECTION_SEED + self.config.evaluated)
+        seeds = range(SELECTION_SEED, SELECTION_SEED + self.config.evaluate_games)
         if self.bar is None:
             self.bar = hand_made_bar(self.game, seeds)
         tensors = chosen(self.model.policy)
@@ -236,7 +237,7 @@ def train(config: Config) -> Path:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line."""
-    return run_main("placing", Config, train, arguments)
+    return run_main("placing", lambda game: Config, train, arguments)
 
 
 if __name__ == "__main__":

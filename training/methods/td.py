@@ -114,6 +114,7 @@ class Config:
     """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""
 
 
+@accepts()
 @dataclass(frozen=True)
 class NetworkConfig(selfplay.Config):
     """Options of `leafwise train GAME --method td` in games without cells."""

@@ -9,9 +9,9 @@ from typing import Any
 
 from leafwise.models.files import load_tensors
 from leafwise.training.runs.options import flag_of, old_names
-from leafwise.training.runs.recipes import METHODS, class_of, modules
+from leafwise.training.runs.recipes import class_of, modules, recipes
 
-TRAINING = "leafwise.training."
+PUBLISHER = "leafwise.training.publish"
 
 
 def card(path: Path, kind: Any) -> str:
@@ -45,12 +45,15 @@ def commands(what: str, command: str, at: str, game: str) -> list[str]:
 def todays_command(command: str, game: str) -> str:
     """Returns a command that learned a game, as a model file tells it, in today's names.
 
-    Commands of learners named no game where it was the method's usual one, and modules of methods were in no room.
+    A learner named no game where it was the method's usual one, a publisher none at all, and what learns by a module that is
+    gone now learns by the game's own method.
     """
     python, flag, module, *words = shlex.split(command)
-    method = module.removeprefix(TRAINING).removeprefix("methods.")
-    if method not in METHODS:
+    if module == PUBLISHER:
         return command
+    method = module.rpartition(".")[2]
+    if method not in modules(game):
+        method = recipes(game)["method"]
     names = old_names(class_of(game, method))
     renamed = [flag_of(names.get(w[2:].replace("-", "_"), w[2:])) if w.startswith("--") else w for w in words]
     if "--game" not in words:

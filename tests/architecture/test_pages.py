@@ -22,7 +22,7 @@ OLDER = re.compile(r"\bas of commit\b")
 """Marks a command that belongs to an older commit: in its line, in the line before its block, or in the head of its table."""
 UNMARKED = {"experiments/cassis/methods.md", "experiments/friday/methods.md", "experiments/trilobite/methods.md"}
 """Pages whose runs are told in old names: their studies write the mark when they are run again."""
-COMMAND = re.compile(rf"(python -m leafwise\.|leafwise ({'|'.join(command_names())}) )\S")
+COMMAND = re.compile(rf"(python -m leafwise\.|leafwise ({'|'.join(command_names())})\\b)")
 VALUES = {"N": "3", "D": "2", "GAME": "threes"}
 """What stands for a page's placeholders where a parser reads them."""
 
@@ -46,13 +46,13 @@ def commands(page: str) -> Iterator[str]:
         if code and OLDER.search(before.rpartition("\n")[2] + block.partition("\n")[0]):
             continue
         if block.startswith(("    ", "```")):
-            lines = [re.split(r"\s{3,}", line.strip())[0] for line in block.replace("\\\n", " ").splitlines()]
+            lines = [re.split(r"\s{3,}", line.strip())[0] for line in re.sub(r"\s*\\\n\s*", " ", block).splitlines()]
             yield from (" ".join(line.split()) for line in lines if COMMAND.match(line))
             continue
         for span in re.finditer(r"`([^`]+)`", block):
             text = " ".join(span[1].split())
             line = block[: span.end()].rpartition("\n")[2] + block[span.end() :].partition("\n")[0]
-            if COMMAND.match(text) and not OLDER.search(line):
+            if COMMAND.match(text) and len(text.split()) > 2 and not OLDER.search(line):  # else it names a command
                 yield text
 
 

@@ -22,7 +22,7 @@ OLDER = re.compile(r"\bas of commit\b")
 """Marks a command that belongs to an older commit: in its line, in the line before its block, or in the head of its table."""
 UNMARKED = {"experiments/cassis/methods.md", "experiments/friday/methods.md", "experiments/trilobite/methods.md"}
 """Pages whose runs are told in old names: their studies write the mark when they are run again."""
-COMMAND = re.compile(rf"(python -m leafwise\.|leafwise ({'|'.join(command_names())})\\b)")
+COMMAND = re.compile(rf"(python -m leafwise\.|leafwise ({'|'.join(command_names())})\b)")
 VALUES = {"N": "3", "D": "2", "GAME": "threes"}
 """What stands for a page's placeholders where a parser reads them."""
 

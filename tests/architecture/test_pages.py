@@ -72,7 +72,7 @@ GIVEN = sorted({(name, text) for name in pages() for text in commands((ROOT / na
 
 
 @pytest.mark.parametrize(("page", "command"), GIVEN)
-def test_a_command_is_understood(page: str, command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_command_is_understood(page: str, command: str, monkeypatch, capsys, tmp_path: Path) -> None:
     program, *words = [VALUES.get(word, word) for word in shlex.split(command)]
     understand = tyro.cli
 
@@ -85,18 +85,7 @@ def test_a_command_is_understood(page: str, command: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "argv", words[1:])
     with pytest.raises(Parsed):
         run(words) if program == "leafwise" else run_module(words[1])
-
-
-def test_no_page_uses_old_names_of_options(capsys: pytest.CaptureFixture[str]) -> None:
-    from leafwise.training.runs.options import old_names
-    from leafwise.training.runs.recipes import class_of
-
-    for page, command in GIVEN:
-        words = shlex.split(command)
-        method = words[2].rpartition(".")[2]
-        if words[2].startswith("leafwise.training.") and "--game" in words:
-            old = old_names(class_of(words[words.index("--game") + 1], method))
-            assert not {word[2:].replace("-", "_") for word in words if word.startswith("--")} & set(old), page
+    assert "is now called" not in capsys.readouterr().err
 
 
 def test_the_test_sees_commands_and_marks() -> None:

@@ -110,10 +110,6 @@ class QLearner(GatedLearner):
         self.batches = 0
         self.begin(pool=1, plies=config.plies)
 
-    @property
-    def goal(self) -> int:
-        return int(self.config.total_steps)
-
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
         from leafwise.training.networks.sparse import load_optimizer, load_parameters

@@ -12,18 +12,15 @@ Logged: SB3's `rollout/ep_rew_mean`, `rollout/ep_len_mean`, `train/...`, `time/f
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.runs.folder import need_train_extra, run_main
-from leafwise.training.runs.gating import named, prefixed
 from leafwise.training.runs.learner import GatedLearner, Options
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.runs.options import accepts
@@ -79,70 +76,40 @@ class MaskedPpo(GatedLearner):
 
     def __init__(self, config: Config) -> None:
         from leafwise.training.networks.ppo import make_model, value_module
+        from leafwise.training.networks.sb3 import PpoRun
 
         super().__init__(config, RANGES)
         two = self.game.players == 2
         seats: dict[str, Any] = {"opponent": config.opponent, "seat": "random"} if two else {}
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, **seats)
         blank = SparseNetwork.create(self.game, config.hidden, sees="observation", scale=1.0 if two else config.scale)
-        self.model, self.told = make_model(self.envs, blank, config)
+        self.model, told = make_model(self.envs, blank, config)
+        self.ppo = PpoRun(self.model, told, self.envs, config)
         self.value = value_module(self.model, blank)
         self.newest = self.value.export()
         self.open_folder()
-        self.updates = 0
         self.begin(pool=1, plies=config.match_plies)
 
     @property
     def done(self) -> int:
-        return int(self.updates * self.config.envs * self.config.rollout)
-
-    @property
-    def goal(self) -> int:
-        return int(self.config.total_steps)
+        return self.ppo.done
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
-        from leafwise.training.networks.sparse import load_optimizer, load_parameters
-
-        load_parameters(self.model.policy, named(tensors, "policy"))
-        load_optimizer(self.model.policy.optimizer, named(tensors, "adam"))
-        self.updates = metadata["updates"]
-        self.model.num_timesteps = self.done
-        self.model._last_obs = self.model.env.reset()
-        self.envs.set_state(named(tensors, "envs"))
-        self.model._last_obs = self.envs.observations()
-        self.model._last_episode_starts = tensors["starts"].astype(bool)
+        self.ppo.restore(tensors, metadata["updates"])
         self.newest = self.value.export()
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Returns what a checkpoint holds."""
-        from leafwise.training.networks.sparse import optimizer_tensors, parameters
-
-        tensors = prefixed("policy", parameters(self.model.policy)) | prefixed("envs", self.envs.get_state())
-        tensors |= prefixed("adam", optimizer_tensors(self.model.policy.optimizer))
-        tensors["starts"] = np.asarray(self.model._last_episode_starts).astype(np.uint8)
-        return tensors, {"updates": self.updates}
+        return self.ppo.tensors(), {"updates": self.ppo.updates}
 
     def advance(self) -> tuple[dict[str, float], int | None]:
         """Plays one rollout and learns from it; a match is due every few updates."""
-        import torch
-
-        config, start = self.config, time.perf_counter()
-        torch.manual_seed(config.seed + 1_000_003 * self.updates)
-        np.random.seed((config.seed + 1_000_003 * self.updates) % 2**32)  # SB3 shuffles its batches with it
-        self.model.learn(config.envs * config.rollout, reset_num_timesteps=self.updates == 0)
-        self.updates += 1
-        spent = time.perf_counter() - start
-        logged = {tag: x for tag, x in self.told.items() if tag.startswith("train/") and isinstance(x, (int, float))}
-        logged["time/fps"] = config.envs * config.rollout / spent
-        finished = self.model.ep_info_buffer or ()
-        if finished:
-            logged["rollout/ep_rew_mean"] = float(np.mean([one["r"] for one in finished]))
-            logged["rollout/ep_len_mean"] = float(np.mean([one["l"] for one in finished]))
-        if self.updates % config.evaluate_every and self.done < self.goal:
+        logged, every = self.ppo.step(), self.config.evaluate_every
+        if self.ppo.updates % every and self.done < self.goal:
             return logged, None
         self.newest = self.value.export()
-        return logged, self.updates // config.evaluate_every
+        return logged, self.ppo.updates // every
 
 
 def train(config: Config) -> Path:

@@ -184,10 +184,6 @@ class SelfPlay(GatedLearner):
         """Returns the variants of the mix under names for tags: level=1,start_life=22 is level1_start_life22."""
         return {text.replace("=", "").replace(",", "_"): game for text, game in self.mix.items()}
 
-    @property
-    def goal(self) -> int:
-        return int(self.config.total_steps)
-
     def fresh(self) -> SparseModule:
         """Returns the module that training starts from."""
         from leafwise.training.networks.sparse import SparseModule, fresh_module
@@ -217,10 +213,6 @@ class SelfPlay(GatedLearner):
         tensors |= {name: getattr(self, name)[: self.filled] for name in ("rows", "targets", "places")}
         tensors["stream"] = self.table.R
         return tensors, {"filled": self.filled, "next": self.next, "done": self.done}
-
-    def description(self) -> dict[str, Any]:
-        """Returns what the model file says of how it was made."""
-        return super().description() | {"start": self.start}
 
     def tables(self, network: SparseNetwork, game: Game) -> Any:
         """Returns `T` of a variant with a network's weights."""

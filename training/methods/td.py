@@ -44,8 +44,8 @@ from leafwise.training.kernels.ntuple_games import play_games
 from leafwise.training.kernels.td import DEEPEST, FRESH_GAMES, GAMES, HERE, MOVES, Trainer, kernels, new_trainer
 from leafwise.training.methods import selfplay
 from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, origin, run_main
-from leafwise.training.runs.loop import check_ranges, provenance, run_learner
-from leafwise.training.runs.options import accepts
+from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_learner, run_path
+from leafwise.training.runs.options import RunOptions, accepts
 from leafwise.training.runs.seeds import SELECTION_SEED
 
 AT_ONCE = 1 << 20
@@ -57,13 +57,9 @@ AT_ONCE = 1 << 20
     stages="splits",
 )  # fmt: skip
 @dataclass(frozen=True)
-class Config:
+class Config(RunOptions):
     """Options of `leafwise train GAME --method td` in games with cells."""
 
-    game: str
-    """Game to learn; one with cell features."""
-    run: str = ""
-    """Run folder (default: runs/GAME-td-SEED)."""
     total_steps: int = 40_000_000
     """Length of the run, in moves."""
     tuples: str = "0123 4567 0145 1256 569a"
@@ -100,18 +96,12 @@ class Config:
     """Threads that play and learn over the same tables; more than 1 is not reproducible."""
     restart: int = 100
     """Trajectories longer than this are followed by one from their middle; 0: never."""
-    seed: int = 1
-    """Key of the run's random stream, below 900,000."""
     interval: int = 500_000
     """Moves between two log entries."""
     evaluate_every: int = 8
     """Log entries between two evaluations."""
     evaluate_games: int = 200
     """Games per evaluation."""
-    checkpoint_seconds: float = 30.0
-    """Seconds between two checkpoints, at least."""
-    resume: bool = False
-    """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""
 
 
 @accepts()
@@ -181,30 +171,28 @@ def rate_at(config: Config, moves: int) -> float:
     return config.learning_rate * fall ** ((done - config.hold) / (1 - config.hold))
 
 
-class NTupleTd:
+class NTupleTd(Learner):
     """One run with n-tuples: network, games, files."""
 
-    unit = "moves"
+    program, unit = "leafwise.training.methods.td", "moves"
 
     def __init__(self, config: Config) -> None:
         check(config)
         self.config = config
-        self.game: Game = find_game(config.game)
+        self.game: Game = find_variant(config.game, config.variant)
         self.network = started(self.game, shape_of(config, self.game), config.init_from)
         self.kept = self.network
         if config.average:
             self.kept = NTupleNetwork.create(self.game, self.network.shape, self.network.weights.table.copy())
         self.start = origin(config.init_from) if config.init_from else {}
-        path = Path(config.run or f"runs/{config.game}-td-{config.seed}")
-        self.folder = RunFolder(path, config, resume=config.resume)
+        self.folder = RunFolder(run_path(config, "td"), config, resume=config.resume)
         depth, size = max(1, config.target_depth), len(self.network.weights.table) if config.coherence else 1
         self.coherence = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
         keys = [config.seed + (k << 32) for k in range(config.actors)]  # far from those of other runs and evaluations
         self.actors: list[Trainer] = [new_trainer(self.game, key, depth, self.coherence) for key in keys]
         self.kernels = kernels(self.network, depth, searched=config.target_depth > 0, coherent=config.coherence)
         self.T = self.game.tables(self.network.evaluator("td"))
-        self.seconds, self.entries, self.best = 0.0, 0, -np.inf
-        self.score: dict[str, Any] = {}
+        self.entries, self.best, self.score = 0, -np.inf, {}
         if config.resume and (saved := self.folder.load_state()):
             self.restore(*saved)
 
@@ -230,7 +218,12 @@ class NTupleTd:
 
     def save(self) -> None:
         """Writes a checkpoint."""
-        metadata = {"seconds": self.seconds, "entries": self.entries, "best": float(self.best), "score": self.score}
+        metadata = {
+            "seconds": self.seconds,
+            "entries": self.entries,
+            "best": float(self.best),
+            "score": dict(self.score),
+        }
         self.folder.save_state(self.state(), metadata)
 
     def counted(self) -> NDArray[np.int64]:
@@ -241,10 +234,6 @@ class NTupleTd:
     def done(self) -> int:
         """Moves played so far."""
         return int(self.counted()[MOVES])
-
-    @property
-    def goal(self) -> int:
-        return self.config.total_steps
 
     def play(self) -> None:
         """Plays and learns for one log interval."""
@@ -288,11 +277,6 @@ class NTupleTd:
             save_network(self.folder.model, self.kept, self.description())
         return {"eval/score_mean": mean, "eval/score_ci_low": low, "eval/score_ci_high": high}
 
-    def description(self) -> dict[str, Any]:
-        """Returns what the model file says of how it was made."""
-        told = provenance("leafwise.training.methods.td", self.config, self.done, self.seconds, self.score)
-        return told | {"start": self.start}
-
     def step(self) -> dict[str, float]:
         """Learns for one interval, and now and then evaluates; returns what is logged."""
         before = self.counted()
@@ -318,8 +302,8 @@ class NTupleTd:
 
     def results(self) -> dict[str, Any]:
         """Returns what results.json says."""
-        games = int(self.counted()[GAMES])
-        return {**self.description(), "trajectories": games, "hardware": hardware(len(self.actors))}
+        own = {"trajectories": int(self.counted()[GAMES]), "hardware": hardware(len(self.actors))}
+        return super().results() | own
 
 
 class NetworkTd(selfplay.SelfPlay):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,21 +13,16 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import save_network
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.evaluation.agreement import Judged, judge_of
-from leafwise.training.runs.folder import RunFolder, hardware
+from leafwise.training.runs.folder import RunFolder
 from leafwise.training.runs.gating import Gate
-from leafwise.training.runs.loop import check_ranges, find_variant, provenance, run_path
+from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_path
+from leafwise.training.runs.options import RunOptions
 
 
 @dataclass(frozen=True)
-class Options:
-    """Options of every method."""
+class Options(RunOptions):
+    """Options of every method whose best network is known by matches."""
 
-    game: str
-    """Game to learn."""
-    variant: str = ""
-    """Options of the game, like board=7x6,k=4."""
-    run: str = ""
-    """Run folder (default: runs/GAME-METHOD-SEED)."""
     match_pairs: int = 500
     """Most pairs of games in a match against the best network; games played, in games for one."""
     judged: int = 200
@@ -36,18 +31,12 @@ class Options:
     """Least and most actions before a judged position."""
     judged_depth: int = 0
     """Those actions are random, or with a depth those of players who search so deep for an end and else act at random."""
-    seed: int = 1
-    """Key of the run's random streams, below 900,000."""
-    checkpoint_seconds: float = 30.0
-    """Seconds between two checkpoints, at least."""
-    resume: bool = False
-    """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""
 
 
 RANGES: dict[str, tuple[float, float]] = {"match_pairs": (100, 1e6), "judged": (0, 1e5), "judged_depth": (0, 6)}
 
 
-class GatedLearner(ABC):
+class GatedLearner(Learner):
     """A run of one method, step by step: it learns, and now and then its newest network challenges the best so far.
 
     A method says how to `advance`, what its `state` is and how to `restore` it, and calls `begin` when it is ready.
@@ -55,23 +44,17 @@ class GatedLearner(ABC):
 
     method: str
     """Its module in `leafwise.training`, and its name."""
-    unit: str
-    """What steps count."""
-    config: Any
     game: Game
-    folder: RunFolder
     newest: SparseNetwork
     gate: Gate
     judged: Judged | None
-    seconds: float
-    """Processor time of the run, without the judge's."""
 
     def __init__(self, config: Any, ranges: dict[str, tuple[float, float]]) -> None:
         from leafwise.training.networks.sparse import one_thread
 
         check_ranges(config, {**RANGES, **ranges})
         one_thread()
-        self.config = config
+        self.config, self.program = config, f"leafwise.training.methods.{self.method}"
         self.game = find_variant(config.game, config.variant)
 
     def open_folder(self) -> None:
@@ -80,7 +63,7 @@ class GatedLearner(ABC):
 
     def begin(self, **options: Any) -> None:
         """Starts from the newest network, or where the last checkpoint was; `options` are those of the gate."""
-        config, self.seconds = self.config, 0.0
+        config = self.config
         self.gate = Gate(self.newest, pairs=config.match_pairs, **options)
         self.judged = judge_of(self.game, config.judged, config.judged_plies, config.judged_depth)
         if config.resume and (saved := self.folder.load_state()):
@@ -90,16 +73,6 @@ class GatedLearner(ABC):
             self.seconds = metadata["seconds"]
         else:
             self.keep_best()
-
-    @property
-    @abstractmethod
-    def done(self) -> int:
-        """Steps taken, in `unit`."""
-
-    @property
-    @abstractmethod
-    def goal(self) -> int:
-        """Steps in all."""
 
     @abstractmethod
     def advance(self) -> tuple[dict[str, float], int | None]:
@@ -146,10 +119,9 @@ class GatedLearner(ABC):
 
     def description(self) -> dict[str, Any]:
         """Returns what the model file says of how it was made."""
-        module = f"leafwise.training.methods.{self.method}"
-        return provenance(module, self.config, self.done, self.seconds, self.gate.score)
+        self.score = self.gate.score
+        return super().description()
 
     def results(self) -> dict[str, Any]:
         """Returns what results.json says."""
-        elo = {"elo": self.gate.best_elo} if self.game.players == 2 else {}
-        return {**self.description(), **elo, "hardware": hardware()}
+        return super().results() | ({"elo": self.gate.best_elo} if self.game.players == 2 else {})

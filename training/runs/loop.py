@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.registry import game as find_game
-from leafwise.training.runs.folder import Interruption, RunFolder, commit, training_command
+from leafwise.training.runs.folder import Interruption, RunFolder, commit, hardware, training_command
 from leafwise.training.runs.options import flag_of
 from leafwise.training.runs.seeds import SELECTION_SEED
 
@@ -57,43 +60,52 @@ def run_path(config: Any, method: str) -> Path:
     return Path(config.run or f"runs/{config.game}{variant}-{method}-{config.seed}")
 
 
-def provenance(module: str, config: Any, steps: int, seconds: float, score: dict[str, Any]) -> dict[str, Any]:
-    """Returns what a model file says of how it was made."""
-    return {
-        "steps": steps,
-        "seconds": round(seconds, 1),
-        "command": training_command(module, config),
-        "commit": commit(),
-        "score": score,
-    }
-
-
-class Learner(Protocol):
+class Learner(ABC):
     """A run that goes on step by step."""
 
+    program: str
+    """The module whose command line makes such runs."""
+    unit: str
+    """What steps count."""
     config: Any
     folder: RunFolder
+    seconds = 0.0
+    """Processor time spent."""
+    score: dict[str, Any]
+    """How good the kept network is, and by what games."""
+    start: Mapping[str, Any] = MappingProxyType({})
+    """How the model was made that the run started from."""
 
     @property
+    @abstractmethod
     def done(self) -> int:
-        """Steps taken, in the unit of `goal`."""
+        """Steps taken, in `unit`."""
 
     @property
     def goal(self) -> int:
         """Steps in all."""
+        return int(self.config.total_steps)
 
-    @property
-    def unit(self) -> str:
-        """What steps count."""
-
+    @abstractmethod
     def step(self) -> dict[str, Any]:
         """Learns for a while; returns what is logged, by tag: numbers, and pictures as uint8 [height, width, 3]."""
 
+    @abstractmethod
     def save(self) -> None:
         """Writes a checkpoint."""
 
+    def description(self) -> dict[str, Any]:
+        """Returns what the model file says of how it was made."""
+        told = {
+            "steps": self.done,
+            "seconds": round(self.seconds, 1),
+            "command": training_command(self.program, self.config),
+        }
+        return {**told, "commit": commit(), "score": self.score, "start": dict(self.start)}
+
     def results(self) -> dict[str, Any]:
         """Returns what results.json says of a run that is over."""
+        return {**self.description(), "hardware": hardware()}
 
 
 def run_learner(learner: Learner, title: str) -> Path:

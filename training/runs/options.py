@@ -10,6 +10,7 @@ import sys
 import tomllib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
@@ -22,6 +23,24 @@ CONFIG, OLD_CONFIG = "config.toml", "config.json"
 """The options of a run in its folder; those of runs of version 0.1.0 are JSON."""
 NOT_OPTIONS = ("run", "resume")
 """What says where a run is, not what it does."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Options of every run."""
+
+    game: str
+    """Game to learn."""
+    variant: str = ""
+    """Options of the game, like board=7x6,k=4."""
+    run: str = ""
+    """Run folder (default: runs/GAME-METHOD-SEED)."""
+    seed: int = 1
+    """Key of the run's random streams, below 900,000."""
+    checkpoint_seconds: float = 30.0
+    """Seconds between two checkpoints, at least."""
+    resume: bool = False
+    """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""
 
 
 def accepts(**old: str) -> Callable[[type[C]], type[C]]:

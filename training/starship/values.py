@@ -32,9 +32,9 @@ from leafwise.models.files import save_network
 from leafwise.models.grid import GridNetwork
 from leafwise.search.frontier import bound_values
 from leafwise.training.evaluation.agreement import SELECTION_SEED
-from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, run_main
-from leafwise.training.runs.loop import check_ranges, find_variant, provenance, run_learner, run_path
-from leafwise.training.runs.options import accepts
+from leafwise.training.runs.folder import RunFolder, need_train_extra, run_main
+from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_learner, run_path
+from leafwise.training.runs.options import RunOptions, accepts
 from leafwise.training.starship.samples import Built, Yard, compared, hand_made_bar, joined
 
 WARM_UP = 0.02
@@ -46,15 +46,9 @@ WARM_UP = 0.02
     explore="exploration", trace="td_lambda", memory="buffer_size", evaluated="evaluate_games",
 )  # fmt: skip
 @dataclass(frozen=True)
-class Config:
+class Config(RunOptions):
     """Options of `leafwise train starship`."""
 
-    game: str
-    """Game to learn; one that builds on a grid."""
-    variant: str = ""
-    """Options of the game, like preset=classic."""
-    run: str = ""
-    """Run folder (default: runs/GAME-builds-SEED)."""
     total_steps: int = 8000
     """Length of the run, in batches learned from."""
     batch_size: int = 256
@@ -85,12 +79,8 @@ class Config:
     """Batches between two evaluations."""
     evaluate_games: int = 200
     """Seeds of an evaluation."""
-    seed: int = 1
-    """Key of the run's random streams, below 900,000."""
     checkpoint_seconds: float = 60.0
     """Seconds between two checkpoints, at least."""
-    resume: bool = False
-    """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""
 
 
 RANGES: dict[str, tuple[float, float]] = {
@@ -99,10 +89,10 @@ RANGES: dict[str, tuple[float, float]] = {
 }  # fmt: skip
 
 
-class Builds:
+class Builds(Learner):
     """One run: network, ships to learn from, files."""
 
-    unit = "updates"
+    program, unit = "leafwise.training.starship.values", "updates"
 
     def __init__(self, config: Config) -> None:
         import torch
@@ -118,11 +108,11 @@ class Builds:
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.module = GridModule(blank).reset(config.seed).to(self.device)
         self.optimizer = torch.optim.Adam(self.module.parameters(), lr=config.learning_rate)
-        self.folder = RunFolder(run_path(config, "builds"), config, resume=config.resume)
+        self.folder = RunFolder(run_path(config, "values"), config, resume=config.resume)
         self.updates, self.seconds = 0, 0.0
         self.blank, self._T = blank, self.game.tables(blank.evaluator("described"))
         self.memory = Built(self.game.rows(0), np.zeros(0, np.float32), self.game.rows(1))
-        self.best: dict[str, float] = {}
+        self.score = {}
         self.bar: NDArray[np.float64] = np.zeros(0)
         if config.resume and (saved := self.folder.load_state()):
             self.restore(*saved)
@@ -137,10 +127,6 @@ class Builds:
         return self.updates
 
     @property
-    def goal(self) -> int:
-        return self.config.total_steps
-
-    @property
     def learns_by_hand(self) -> bool:
         return self.updates < self.config.by_hand * self.config.total_steps
 
@@ -152,7 +138,7 @@ class Builds:
         load_parameters(self.module, named(tensors, "module"))
         load_optimizer(self.optimizer, named(tensors, "adam"))
         self.memory = Built(tensors["rows"], tensors["quality"], self.game.rows(1))
-        self.updates, self.seconds, self.best = metadata["updates"], metadata["seconds"], metadata["best"]
+        self.updates, self.seconds, self.score = metadata["updates"], metadata["seconds"], metadata["best"]
 
     def save(self) -> None:
         """Writes a checkpoint."""
@@ -161,7 +147,7 @@ class Builds:
 
         tensors = prefixed("module", parameters(self.module)) | prefixed("adam", optimizer_tensors(self.optimizer))
         tensors |= {"rows": self.memory.rows, "quality": self.memory.quality}
-        self.folder.save_state(tensors, {"updates": self.updates, "seconds": self.seconds, "best": self.best})
+        self.folder.save_state(tensors, {"updates": self.updates, "seconds": self.seconds, "best": self.score})
 
     def step(self) -> dict[str, Any]:
         """Builds ships, learns from those in memory; returns what is logged."""
@@ -242,26 +228,18 @@ class Builds:
         logged = compared(self.game, np.concatenate([ship.last for ship in ships]), self.seeds, self.bar)
         logged["eval/correlation"] = float(np.corrcoef(told, states.quality)[0, 1])
         logged["eval/absolute_error"] = float(np.abs(told - states.quality).mean())
-        if logged["eval/score_mean"] > self.best.get("mean", -1.0):
-            self.best = {"mean": logged["eval/score_mean"], "gain": logged["eval/gain"]}
-            self.best |= {"ci_low": logged["eval/score_ci_low"], "ci_high": logged["eval/score_ci_high"]}
-            self.best |= {"games": len(ships), "first_seed": SELECTION_SEED}
+        if logged["eval/score_mean"] > self.score.get("mean", -1.0):
+            self.score = {"mean": logged["eval/score_mean"], "gain": logged["eval/gain"]}
+            self.score |= {"ci_low": logged["eval/score_ci_low"], "ci_high": logged["eval/score_ci_high"]}
+            self.score |= {"games": len(ships), "first_seed": SELECTION_SEED}
             save_network(self.folder.model, self.module.export(), self.description())
         return logged
-
-    def description(self) -> dict[str, Any]:
-        """Returns what the model file says of how it was made."""
-        return provenance("leafwise.training.starship.values", self.config, self.done, self.seconds, self.best)
-
-    def results(self) -> dict[str, Any]:
-        """Returns what results.json says."""
-        return {**self.description(), "hardware": hardware()}
 
 
 def train(config: Config) -> Path:
     """Trains and returns the run folder; raises ValueError for options that do not fit."""
     need_train_extra()
-    return run_learner(Builds(config), f"builds {config.game}")
+    return run_learner(Builds(config), f"values {config.game}")
 
 
 def main(arguments: list[str] | None = None) -> int:

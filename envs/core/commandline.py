@@ -27,7 +27,12 @@ def parse(
     try:
         with contextlib.redirect_stderr(said):
             return tyro.cli(
-                config_class, args=list(arguments), prog=prog, description=description, default=default, config=markers
+                config_class,
+                args=list(arguments),
+                prog=prog,
+                description=description,
+                default=tyro.MISSING_NONPROP if default is None else default,
+                config=markers,
             )
     except SystemExit as exit:
         if exit.code:

@@ -58,7 +58,7 @@ AT_ONCE = 1 << 20
 )  # fmt: skip
 @dataclass(frozen=True)
 class Config(RunOptions):
-    """Options of `leafwise train GAME --method td` in games with cells."""
+    """Options of `leafwise train GAME --method td` in games with cells; --game GAME --help tells those of others."""
 
     total_steps: int = 40_000_000
     """Length of the run, in moves."""

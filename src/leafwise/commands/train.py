@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
             say(f"{USAGE}\nmethods: {', '.join(METHODS)} (default: td, or the game's own)\ngames: {', '.join(games())}")
             return 0
         if set(rest) & {"-h", "--help"} and rest[0].startswith("-") and method in METHODS:
-            return importlib.import_module(METHODS[method]).main(rest)  # type: ignore[no-any-return]
+            return importlib.import_module(METHODS[method]).main(rest)
         if not rest or rest[0] not in games():
             fail(f"expected a game among {', '.join(games())}, got {rest[0] if rest else 'nothing'!r}")
         named, rest = rest[0], rest[1:]

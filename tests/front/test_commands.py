@@ -78,7 +78,7 @@ WRONG = {
     "train foo": "expected a game among threes, got 'foo'",
     "train threes --method foo": "expected --method among",
     "train threes --method": "expected a value after --method, got nothing",
-    "train threes --moves x": "expected INT for --moves, got 'x'",
+    "train threes --total-steps x": "expected INT for --total-steps, got 'x'",
     "warmup foo": "expected a game among threes, got 'foo'",
 }
 

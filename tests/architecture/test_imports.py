@@ -66,6 +66,11 @@ def test_rooms_do_not_import_each_other(name: str) -> None:
             assert module.split(".")[2] in (room, "core", "registry"), f"{name} imports {module}"
 
 
+@pytest.mark.parametrize("name", [n for n in SOURCES if not n.startswith("envs/core/compile/")])
+def test_only_the_compile_room_knows_numba(name: str) -> None:
+    assert not {module.split(".")[0] for module in imported(ROOT / name)} & {"numba", "llvmlite"}
+
+
 def test_the_test_sees_imports(tmp_path: Path) -> None:
     source = tmp_path / "a.py"
     source.write_text("import numpy\ndef f():\n    from leafwise.search import engine\n    import torch.nn\n")

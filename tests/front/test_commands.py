@@ -36,6 +36,7 @@ def test_every_command_has_help(shell: Shell, name: str) -> None:
 def test_help_shows_defaults_units_and_the_games_options(shell: Shell) -> None:
     text = " ".join(shell("analyze", "threes", "--help").out.split())
     assert "--bonus-schedule iid" in text
+    assert "--next, the tile shown, 1, 2, 3 or +; --deck, 1s, 2s and 3s not yet drawn" in text
     assert "(default: 0.0)" in text
     assert "Seconds per position" in text
 
@@ -64,7 +65,9 @@ WRONG = {
     "analyze threes 1/2": "expected 4 rows separated by '/', got 2",
     "analyze threes --file /no/such/file": "cannot use '/no/such/file'",
     "analyze threes x --file y": "expected a position or --file, got both",
-    "analyze threes --next 1": "expected a position with --next and --deck, got none",
+    "analyze threes --next 1": "expected a position with --next, got none",
+    "analyze threes --next 1 --deck 4,4,4": "expected a position with --next and --deck, got none",
+    "analyze trap x --next 1": "expected an option among --leaf",
     "play threes --seed -1": "expected --seed of 0 to",
     "play threes --position 1/2": "expected 4 rows",
     "play threes --leaf foo": "expected a leaf among",

@@ -13,8 +13,8 @@ from front.console import Shell
 
 import leafwise
 from leafwise import hints
-from leafwise.assist import first_deck, follow, without
 from leafwise.cli import patiently
+from leafwise.envs.threes.companion import first_deck, follow, without
 from leafwise.envs.trilobite.solver import Solver
 
 START = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1"

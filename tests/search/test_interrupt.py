@@ -8,8 +8,8 @@ import time
 import pytest
 
 from leafwise.envs.registry import game
+from leafwise.envs.threes.bench import POSITIONS
 from leafwise.search import Search
-from leafwise.search.bench import POSITIONS
 
 THREES = game("threes")
 STATE = THREES.parse(POSITIONS["s19"])

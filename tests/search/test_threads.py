@@ -12,9 +12,9 @@ import pytest
 from contract.cases import decisions_of
 from games import dice, solitaire
 from leafwise.envs.registry import game
+from leafwise.envs.threes.bench import POSITIONS
 from leafwise.search import Search
 from leafwise.search.background import share_out
-from leafwise.search.bench import POSITIONS
 from leafwise.search.players import SearchPlayer, player
 from leafwise.search.rollout import rollout
 

@@ -53,7 +53,7 @@ def valued_rows(network: NTupleNetwork, n: int) -> NDArray[np.uint64]:
     while sum(map(len, found)) < n:
         before = int(actor.counts[0])
         kernels(network).td_games(actor, 1, 0.0, 0.0, 0, T)
-        found.append(actor.H[: int(actor.counts[0]) - before : 7].copy())
+        found.append(actor.trajectory[: int(actor.counts[0]) - before : 7].copy())
     return np.concatenate(found)[:n]
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import tyro
 
 from leafwise.cli import fail, parse, patiently, print_json, say
-from leafwise.envs.core.compile.jit import DISABLED, cache_root
+from leafwise.envs.core.compile.cache import cache_root
+from leafwise.envs.core.compile.jit import DISABLED
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.vector import GameVectorEnv

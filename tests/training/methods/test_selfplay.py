@@ -10,12 +10,11 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.core.compile.jit import specialise
 from leafwise.models import load_sparse
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.evaluation.sequential_test import SequentialTest, expected_share
-from leafwise.training.kernels import selfplay as selfplay_kernels
+from leafwise.training.kernels.recording import EXPLORED, make_write_targets
 from leafwise.training.kernels.selfplay import kernels, new_record, new_table
 from leafwise.training.methods import selfplay
 from leafwise.training.networks.sparse import SparseModule, fit
@@ -114,19 +113,16 @@ def test_swapping_the_players_of_a_match_negates_it() -> None:
 
 @pytest.mark.parametrize("decay", [0.0, 0.6, 1.0])
 def test_targets_are_for_the_player_who_acts_and_swapping_the_seats_negates_them(decay: float) -> None:
-    give = specialise(
-        selfplay_kernels.give_targets, "test", {"current_player": GAME.rules.current_player}, GAME.room, cache=False
-    )
-    rng = np.random.default_rng(3)
+    write_targets, rng = make_write_targets(GAME), np.random.default_rng(3)
     D, T = new_record(GAME, 6), GAME.tables()
     state = GAME.start()
     for t, move in enumerate("123321"):
         D.rows[t] = state.row
         state = state.play(move)
     D.values[:] = rng.uniform(-1, 1, 6)
-    D.strayed[2] = 1
+    D.kinds[2] = EXPLORED
     values = D.values.copy()
-    give(D, 0, 6, 1.0, decay, T)
+    write_targets(D, 0, 6, 1.0, decay, T)
     targets = D.targets.copy()
     expected, following = np.zeros(6), 1.0
     for t in reversed(range(6)):
@@ -134,7 +130,7 @@ def test_targets_are_for_the_player_who_acts_and_swapping_the_seats_negates_them
         expected[t] = following if t % 2 == 0 else -following
     assert targets == pytest.approx(expected)
     D.values[:] = -values
-    give(D, 0, 6, -1.0, decay, T)
+    write_targets(D, 0, 6, -1.0, decay, T)
     assert D.targets == pytest.approx(-targets)
 
 

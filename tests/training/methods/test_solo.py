@@ -14,7 +14,8 @@ from leafwise.models.files import load_tensors, model_path, save_network, save_t
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training import publish
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
-from leafwise.training.kernels.selfplay import PASSED, kernels, new_record, new_table
+from leafwise.training.kernels.recording import AFTERSTATE, CHOSEN
+from leafwise.training.kernels.selfplay import kernels, new_record, new_table
 from leafwise.training.kernels.solo_games import play_solo
 from leafwise.training.methods import selfplay, td
 from leafwise.training.runs.gating import prefixed
@@ -99,12 +100,12 @@ def test_targets_are_outcomes_and_rows_before_hazards_are_worth_what_follows(run
     T, D = GAME.tables(evaluator), new_record(GAME, 3000)
     run_games = kernels(GAME, evaluator).record_games
     n = run_games(new_table(GAME, 1, 7, nodes=10), D, 800, 1, 0, 0.0, 0.0, 1.0, False, 0.5, T, T)
-    passed = np.flatnonzero(D.strayed[:n] == PASSED)
+    passed = np.flatnonzero(D.kinds[:n] == AFTERSTATE)
     assert len(passed) > 20
     assert (D.targets[passed] == D.targets[passed + 1]).all()
     assert ((D.targets[:n] > 0) & (D.targets[:n] <= 0.5)).any()  # a lost game got some way
     n = run_games(new_table(GAME, 1, 7, nodes=10), D, 800, 1, 0, 0.0, 0.0, 0.0, True, 0.0, T, T)
-    k = int(np.flatnonzero(D.strayed[: n - 1] == 0)[5])
+    k = int(np.flatnonzero(D.kinds[: n - 1] == CHOSEN)[5])
     assert D.targets[k] == pytest.approx(evaluator.compiled(D.rows, np.uint64(k + 1), T))
 
 

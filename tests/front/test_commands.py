@@ -81,7 +81,7 @@ WRONG = {
     "train foo": "expected a game among threes, got 'foo'",
     "train threes --method foo": "expected --method among",
     "train threes --method": "expected a value after --method, got nothing",
-    "train threes --moves x": "expected INT for --moves, got 'x'",
+    "train threes --total-steps x": "expected INT for --total-steps, got 'x'",
     "warmup foo": "expected a game among threes, got 'foo'",
 }
 
@@ -241,7 +241,7 @@ def test_train_runs_a_method_and_eval_plays_its_model(shell: Shell, tmp_path: Pa
     pytest.importorskip("tensorboard")
     run = tmp_path / "run"
     options = [
-        "--moves",
+        "--total-steps",
         "2000",
         "--interval",
         "1000",

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from running.campaign import Campaign, new_campaign, print_counts
-from running.groups import in_groups
+pytest.register_assert_rewrite("contract", "running")
+
+from running.campaign import Campaign, new_campaign, print_counts  # noqa: E402
+from running.groups import in_groups  # noqa: E402
 
 # A background job starts with Ctrl-C ignored, and so would every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -26,7 +26,7 @@ class Campaign:
         """Makes checks until all are done or the time is up; returns their number, at least 1. The first, which may
         have to be compiled for, costs no time."""
         count, start, end = 0, time.monotonic(), None
-        for count, _ in enumerate(checks, 1):  # noqa: B007
+        for count, _ in enumerate(checks, 1):
             now = time.monotonic()
             if end is None and self.seconds is not None:
                 end = now + self.seconds

@@ -15,7 +15,7 @@ from leafwise.search import Search
 pytestmark = pytest.mark.room("trap")
 
 TRAP = game("trap", size=4)
-BOARD = TRAP.parse("1#../..../#.../..#2 turn=0")
+BOARD = "1#../..../#.../..#2 turn=0"
 needs_clock = pytest.mark.skipif(not clock.READABLE, reason="no clock that compiled code can read")
 
 
@@ -37,9 +37,10 @@ def test_a_deadline_passes_when_its_time_is_over(kind, twin):
 def test_the_time_of_the_thread_is_kept():
     def measured(**options: Any) -> tuple[int, float]:
         search = Search(TRAP, TRAP.score(), candidates="near", table_mb=0, **options)
-        search(BOARD)
+        board = TRAP.parse(BOARD)
+        search(board)
         start = time.thread_time()
-        depth = search(BOARD).depth
+        depth = search(board).depth
         assert not search._B.deadline.any()
         return depth, time.thread_time() - start
 
@@ -52,7 +53,8 @@ def test_the_time_of_the_thread_is_kept():
 
 def test_a_depth_that_time_breaks_off_counts_as_far_as_it_went(monkeypatch):
     search = Search(TRAP, TRAP.score(), seconds=1e6, all_values=False)
-    before = search._root(BOARD, 3, 0.0)
+    board = TRAP.parse(BOARD)
+    before = search._root(board, 3, 0.0)
     best = before.action
     actions = sorted(before.values, key=lambda a: -before.values[a])
     better = actions[1]
@@ -65,7 +67,7 @@ def test_a_depth_that_time_breaks_off_counts_as_far_as_it_went(monkeypatch):
 
     monkeypatch.setattr(search, "_root_search", stopped_after_two)
     search._clear()
-    found = search._root(BOARD, 4, 0.0, before)
+    found = search._root(board, 4, 0.0, before)
     assert (found.action, found.depth) == (better, 3)
     assert found.action != best
     assert found.value == found.values[better] == max(found.values.values())

@@ -162,7 +162,7 @@ def main(arguments: list[str] | None = None) -> int:
     run = config.run or time.strftime("runs/demo-%Y%m%d-%H%M%S")
     console = Console()
     try:
-        path = td.train(td.Config(run=run, moves=config.moves))
+        path = td.train(td.Config(game="threes", run=run, total_steps=config.moves))
         if not (path / "results.json").exists():
             return 130
         rows = compare(config, path)

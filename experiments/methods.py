@@ -55,9 +55,11 @@ PLANS = {
     "trilobite": Plan(
         variant="board=7x6,k=4",
         runs={
-            "selfplay": {"iterations": 60, "positions": 40_000, "replay": 800_000, "batch": 4096, "depth": 2, "plies": 16},
-            "dqn": {"steps": 10_000_000, "interval": 204_800},
-            "ppo": {"steps": 2_800_000},
+            "selfplay": {
+                "total_steps": 60, "positions": 40_000, "buffer_size": 800_000, "batch_size": 4096, "depth": 2, "plies": 16,
+            },
+            "dqn": {"total_steps": 10_000_000, "interval": 204_800},
+            "ppo": {"total_steps": 2_800_000},
         },
         judged={"judged": 300, "judged_plies": (12, 30), "judged_depth": 4},
         arena_plies=6,
@@ -65,9 +67,9 @@ PLANS = {
     "cassis": Plan(
         variant="",
         runs={
-            "selfplay": {"iterations": 40, "positions": 20_000, "plies": 10},
-            "dqn": {"steps": 4_000_000},
-            "ppo": {"steps": 1_100_000},
+            "selfplay": {"total_steps": 40, "positions": 20_000, "plies": 10},
+            "dqn": {"total_steps": 4_000_000},
+            "ppo": {"total_steps": 1_100_000},
         },
         judged={"judged": 300, "judged_plies": (1, 13)},
         arena_plies=4,
@@ -101,9 +103,8 @@ class Config(Study):
 
 def trained_by(method: str, plan: Plan, config: Config) -> Path:
     """Returns the folder of a method's finished run."""
-    options = plan.runs[method]
-    length = "iterations" if "iterations" in options else "steps"
-    options = {**options, **plan.judged, length: max(1, round(config.share * options[length]))}
+    options = {**plan.runs[method], **plan.judged}
+    options["total_steps"] = max(1, round(config.share * options["total_steps"]))
     path = Path(config.runs) / f"{config.game}-{method}"
     return trained(path, method, {"game": config.game, "variant": plan.variant, **options})
 

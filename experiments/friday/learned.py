@@ -27,8 +27,9 @@ from leafwise.experiments.study import (
 )
 from leafwise.models.files import leaf
 from leafwise.training.evaluation.arena import FINAL_SEED
+from leafwise.training.evaluation.calibration import BINS, calibration
 from leafwise.training.evaluation.elo import share_interval
-from leafwise.training.kernels.solo_games import BINS, calibration, play_solo
+from leafwise.training.kernels.solo_games import play_solo
 
 LEVELS = (1, 2, 3, 4)
 KINDS = ("depth 1", "depth 2", "1 ms", "10 ms")

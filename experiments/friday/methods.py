@@ -20,13 +20,14 @@ from leafwise.models.files import load_evaluator
 from leafwise.training.evaluation.arena import FINAL_SEED
 from leafwise.training.evaluation.elo import share_interval
 from leafwise.training.kernels.solo_games import play_solo
+from leafwise.training.runs.options import config_file
 from leafwise.training.runs.recipes import with_recipe
 
 LENGTHS = {
-    "selfplay": ("--iterations", 12),
-    "td": ("--iterations", 12),
-    "dqn": ("--steps", 500_000),
-    "ppo": ("--steps", 350_000),
+    "selfplay": ("--total-steps", 12),
+    "td": ("--total-steps", 12),
+    "dqn": ("--total-steps", 500_000),
+    "ppo": ("--total-steps", 350_000),
 }
 """How long each method learns: one to three minutes of processor time."""
 EASED = ("--eased", "4")
@@ -50,8 +51,8 @@ def learned(config: Config, method: str) -> dict[str, Any]:
     """Trains, or goes on, and plays; returns what is told."""
     path, (length, most) = Path(config.runs) / method, LENGTHS[method]
     words = ["--game", "friday", "--variant", f"level={LEVEL}", "--run", str(path)]
-    words += [length, str(max(1, round(config.share * most))), *(EASED if length == "--iterations" else ())]
-    words = with_recipe("friday", method, words) + (["--resume"] if (path / "config.json").exists() else [])
+    words += [length, str(max(1, round(config.share * most))), *(EASED if method in ("selfplay", "td") else ())]
+    words = with_recipe("friday", method, words) + (["--resume"] if config_file(path) else [])
     if importlib.import_module(f"leafwise.training.methods.{method}").main(words):
         raise ValueError(f"expected {method} to learn, got status 2 of {' '.join(words)}")
     finished(path)

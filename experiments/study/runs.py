@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.training.runs.folder import need_train_extra
+from leafwise.training.runs.options import config_file
 
 
 def finished(path: Path) -> Path:
@@ -23,7 +24,7 @@ def trained(path: Path, method: str, options: Mapping[str, Any]) -> Path:
     if not (path / "results.json").exists():
         module = importlib.import_module(f"leafwise.training.methods.{method}")
         config = module.Config(run=str(path), **options)
-        module.train(replace(config, resume=(path / "config.json").exists()))
+        module.train(replace(config, resume=config_file(path) is not None))
     return finished(path)
 
 

@@ -49,14 +49,14 @@ INGREDIENTS: dict[str, dict[str, Any]] = {
     "afterstate with hint": {"valued": "afterstate", "small": "hint large"},
     "no deck tables": {"small": "large"},
     "with blank and merge counts": {"small": "deck deck_empties large blank_merge"},
-    "TD(0)": {"decay": 0.0},
+    "TD(0)": {"td_lambda": 0.0},
     "score as target": {"target": "score"},
     "survival as target": {"target": "survival"},
     "constant rate": {"hold": 1.0},
-    "coherent rates": {"coherence": True, "rate": 1.0, "final_rate": 0.1},
+    "coherent rates": {"coherence": True, "learning_rate": 1.0, "final_learning_rate": 0.1},
     "optimistic start": {"optimism": 3000.0},
     "no restarts": {"restart": 0},
-    "two stages": {"stages": "1536"},
+    "two stages": {"splits": "1536"},
     "targets of depth 1": {"target_depth": 1},
     "five 4-tuples only": {"tuples": "0123 4567 0145 1256 569a"},
     "four 6-tuples only": {"tuples": "012456 45689a 012345 456789"},
@@ -67,18 +67,31 @@ MIXED = "0123 4567 0145 1256 569a 012456 45689a 012345 456789"
 METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "td": (
         "td",
-        "moves",
-        {"moves": 130_000_000, "tuples": MIXED, "interval": 5_000_000, "final_rate": 0.006, "hold": 0.35},
+        "total_steps",
+        {
+            "total_steps": 130_000_000,
+            "tuples": MIXED,
+            "interval": 5_000_000,
+            "final_learning_rate": 0.006,
+            "hold": 0.35,
+        },
     ),
     "dqn": (
         "dqn",
-        "steps",
-        {"steps": 24_000_000, "gamma": 0.99, "scale": 200.0, "plies": 0, "final_exploration": 0.01, "match_pairs": 200},
+        "total_steps",
+        {
+            "total_steps": 24_000_000,
+            "gamma": 0.99,
+            "scale": 200.0,
+            "plies": 0,
+            "final_exploration": 0.01,
+            "match_pairs": 200,
+        },
     ),
     "ppo": (
         "ppo",
-        "steps",
-        {"steps": 10_000_000, "envs": 256, "rollout": 64, "gamma": 0.99, "scale": 200.0, "match_pairs": 200},
+        "total_steps",
+        {"total_steps": 10_000_000, "envs": 256, "rollout": 64, "gamma": 0.99, "scale": 200.0, "match_pairs": 200},
     ),
 }
 """Methods, the option that says how long a run is, and all its options."""
@@ -201,7 +214,7 @@ class Parts:
     def learned(self, name: str, moves: int, **options: Any) -> Path:
         """Returns the folder of a finished run of `td`."""
         options = {"tuples": self.config.tuples, "interval": max(1, moves // 20), **options}
-        return self.trained(name, moves=moves, **options)
+        return self.trained(name, total_steps=moves, **options)
 
     def judge(self, part: str, name: str, depth: int, games: int, train: Callable[[], Path]) -> None:
         """Finds what a run's model makes of a search of some depth, and what the run cost."""

@@ -10,6 +10,8 @@ from leafwise.experiments.threes import learned
 from leafwise.experiments.threes.learned import INGREDIENTS, METHODS, Config, Parts
 from leafwise.training.methods import td
 
+pytestmark = pytest.mark.room("threes")
+
 SMALL = [
     "--leaves",
     "learned",
@@ -80,7 +82,7 @@ def test_games_are_added_to_those_that_stand_there(words: list[str], capsys: pyt
 
 
 def test_runs_are_judged_and_told(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learned, "INGREDIENTS", {"as shipped": {}, "TD(0)": {"decay": 0.0}})
+    monkeypatch.setattr(learned, "INGREDIENTS", {"as shipped": {}, "TD(0)": {"td_lambda": 0.0}})
     assert learned.main([*words, "--parts", "curves", "ingredients", "--seeds", "1", "--curve-moves", "40000"]) == 0
     report = (Path(words[words.index("--out") + 1]) / "learned.md").read_text()
     assert "| 0.04 million moves | " in report
@@ -89,11 +91,11 @@ def test_runs_are_judged_and_told(words: list[str], monkeypatch: pytest.MonkeyPa
 
 def test_options_of_runs_are_those_of_their_methods() -> None:
     for options in INGREDIENTS.values():
-        td.check(td.Config(**options))
+        td.check(td.Config(game="threes", **options))
     for method, length, options in METHODS.values():
         module = importlib.import_module(f"leafwise.training.methods.{method}")
         assert length in options
-        module.Config(**options)
+        module.Config(game="threes", **options)
 
 
 def test_wrong_parts_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:

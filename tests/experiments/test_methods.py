@@ -14,9 +14,24 @@ SMALL = {"match_pairs": 100, "checkpoint_seconds": 0.0}
 PLAN = Plan(
     variant="",
     runs={
-        "selfplay": {"iterations": 2, "positions": 1000, "replay": 2000, "batch": 256, "hidden": (16, 8), **SMALL},
-        "dqn": {"steps": 4000, "envs": 100, "start": 1000, "batch": 128, "interval": 2000, "hidden": (32, 16), **SMALL},
-        "ppo": {"steps": 4096, "envs": 32, "rollout": 64, "evaluate_every": 1, "hidden": (32, 16), **SMALL},
+        "selfplay": {
+            "total_steps": 2,
+            "positions": 1000,
+            "buffer_size": 2000,
+            "batch_size": 256,
+            "hidden": (16, 8),
+            **SMALL,
+        },
+        "dqn": {
+            "total_steps": 4000,
+            "envs": 100,
+            "learning_starts": 1000,
+            "batch_size": 128,
+            "interval": 2000,
+            "hidden": (32, 16),
+            **SMALL,
+        },
+        "ppo": {"total_steps": 4096, "envs": 32, "rollout": 64, "evaluate_every": 1, "hidden": (32, 16), **SMALL},
     },
     judged={"judged": 20, "judged_plies": (1, 7)},
     arena_plies=2,

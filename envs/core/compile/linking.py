@@ -18,7 +18,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 from numba.core import cgutils, types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.funcdesc import ExternalFunctionDescriptor
 from numba.core.registry import CPUDispatcher
@@ -75,12 +75,48 @@ def _leave_out(context: Any, builder: Any, given: Any, wanted: Any, value: Any) 
     return context.make_tuple(builder, wanted, parts)
 
 
+class _Files(IndexDataCacheFile):
+    """A file for each version of a function, named by what tells it.
+
+    Numba lists the versions of a function in an index, in which processes that write at once may put one's code under the key
+    of another's.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        self._save_data(self._name(key), data)
+
+    def load(self, key: Any) -> Any:
+        try:
+            return self._load_data(self._name(key))
+        except FileNotFoundError:
+            return None
+
+    def _name(self, key: Any) -> str:
+        kinds, *others = key
+        told = repr((self._source_stamp, [described(kind) for kind in kinds], others))
+        return f"{self._index_name.removesuffix('.nbi')}.{hashlib.sha256(told.encode()).hexdigest()[:32]}.nbc"
+
+
+def described(kind: Any) -> str:
+    """Returns a type in words that tell NamedTuples of one name in several modules apart."""
+    if not isinstance(kind, types.BaseTuple):
+        return str(kind)
+    own = getattr(kind, "instance_class", tuple)
+    return f"{own.__module__}.{own.__qualname__}({', '.join(map(described, kind))})"
+
+
 class _Cache(FunctionCache):
     """The cached versions of a function, with and without a wrapper for Python."""
 
     _impl_class = _Reloading
     inside = False
     """Whether the version asked for, or to be kept, needs no wrapper."""
+    bound = ""
+    """The fingerprint of what a function inside a factory is bound to."""
+
+    def __init__(self, py_func: Any) -> None:
+        super().__init__(py_func)
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = super().load_overload(sig, target_context)
@@ -91,6 +127,8 @@ class _Cache(FunctionCache):
         return found
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
+        if self.bound:
+            return sig, codegen.magic_tuple(), self.bound, self.inside
         return *super()._index_key(sig, codegen), self.inside
 
 
@@ -103,18 +141,32 @@ class Function(CPUDispatcher):
     """Whether Python is sure to call it."""
     overloads: Any
     _compiler: Any
-    _ident: Ident | None = None
+    ident: Ident | None = None
+    """What tells it from all others, in every process; None: it is not kept."""
+    bound = ""
+    """The fingerprint of what it is bound to, if it was made by a factory."""
     _apart = False
     _inside = False
     """Whether it is a compiled caller that asks for a version."""
     _wrapperless: set[tuple[Any, ...]] = set()  # noqa: RUF012
 
-    def keep(self, folder: str, *, apart: bool) -> None:
-        """Caches the machine code in the folder that numba is set to, `folder` its name; `apart`: callers jump to it."""
+    def keep(self, folder: str, *, apart: bool, bound: str = "") -> Function:
+        """Caches the machine code in the folder that numba is set to, `folder` its name; `apart`: callers jump to it.
+
+        Returns itself, or the function of the same name that is bound to the same things. Raises ValueError if there is
+        one that is bound to others: neither may meet the other's code.
+        """
+        ident = folder, self.py_func.__module__, self.py_func.__qualname__
+        if bound and (other := _FUNCTIONS.get(ident)):
+            if other.bound == bound:
+                return other
+            raise ValueError(f"expected a name of its own for what is bound, got {ident[2]!r} of {ident[1]} again")
         self._cache = _Cache(self.py_func)
-        self._ident, self._apart = (folder, self.py_func.__module__, self.py_func.__qualname__), apart
+        self._cache.bound = self.bound = bound
+        self.ident, self._apart = ident, apart
         self._wrapperless = set()
-        _FUNCTIONS[self._ident] = self
+        _FUNCTIONS[ident] = self
+        return self
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Answers a compiled caller which version to call."""
@@ -146,7 +198,7 @@ class Function(CPUDispatcher):
             self._inside = before
 
     def _compile(self, sig: Any, *, inside: bool) -> Any:
-        if self._ident is None:
+        if self.ident is None:
             return super().compile(sig)
         options = self._compiler.targetoptions
         before = options.get("no_cpython_wrapper", False), self._cache.inside, self._inside
@@ -164,12 +216,12 @@ class Function(CPUDispatcher):
         else:
             self.overloads[kinds] = cres
             self._wrapperless.add(kinds)
-        if self._ident is None or not self._apart:
+        if self.ident is None or not self._apart:
             return
-        named = repr((self._ident, tuple(str(kind) for kind in kinds), str(result)))
+        named = repr((self.ident, self.bound, tuple(str(kind) for kind in kinds), str(result)))
         symbol = PREFIX + hashlib.sha256(named.encode()).hexdigest()[:32]
         llvm.add_symbol(symbol, cres.library.get_pointer_to_function(cres.fndesc.llvm_func_name))
-        _SYMBOLS[symbol] = self._ident, kinds
+        _SYMBOLS[symbol] = self.ident, kinds
         _KEPT.append(cres)
         self.targetctx.remove_user_function(cres.entry_point)
         self.targetctx.insert_user_function(cres.entry_point, ExternalFunctionDescriptor(symbol, result, kinds))

@@ -10,7 +10,8 @@ from typing import Any
 import tyro
 
 from leafwise.cli import fail, parse, patiently, print_json, say
-from leafwise.envs.core.compile.jit import DISABLED, cache_root
+from leafwise.envs.core.compile.cache import cache_root
+from leafwise.envs.core.compile.jit import DISABLED
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.vector import GameVectorEnv
@@ -60,12 +61,12 @@ def learn(game: Game) -> None:
     from leafwise.training.methods.td import Config as TdConfig
     from leafwise.training.methods.td import shape_of
 
-    config = TdConfig()
+    config = TdConfig(game=game.name)
     network = NTupleNetwork.create(game, shape_of(config, game))
     evaluator = network.evaluator("warmup")
     compiled, trainer = kernels(network), new_trainer(game, 0)
     T = game.tables(evaluator)
-    compiled.td_games(trainer, 1, 0.0, config.decay, config.restart, T)
+    compiled.td_games(trainer, 1, 0.0, config.td_lambda, config.restart, T)
     play_games(network, 1, 0, 1)
     Search(game, evaluator, 1)(game.new(0))
 

@@ -1,0 +1,94 @@
+"""Where compiled code is kept: one folder for the sources of a room and of what it is compiled with.
+
+An edited rule never meets an old search, since the folder's name is a hash of the sources. `LEAFWISE_CACHE_DIR` moves the cache.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import numba
+
+PACKAGE = Path(__file__).resolve().parents[3]
+"""The folder that holds envs, search, models, ... (a checkout, or the installed leafwise package)."""
+
+SHARED = ("envs/core", "search", "models")
+"""Folders whose sources every compiled room depends on."""
+
+KEEP_FOLDERS = 4
+"""Cache folders kept per room; older ones are removed when a new one is made."""
+
+
+def cache_root() -> Path:
+    """Returns the folder under which compiled code is kept: `LEAFWISE_CACHE_DIR`, or the user's cache folder."""
+    if named := os.environ.get("LEAFWISE_CACHE_DIR"):
+        return Path(named)
+    if sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "leafwise"
+
+
+def cache_folder(source: Path, flags: str) -> Path | None:
+    """Returns the folder for code that is compiled with `flags` for the room (or file) of `source`, made if need be.
+
+    None, with a warning, where none can be written, and where there is no source to read, as at a prompt.
+    """
+    room = room_of(source)
+    if not room.exists():  # typed at a prompt: numba cannot cache it either
+        return None
+    places = [PACKAGE / name for name in SHARED]
+    if room not in places:
+        places.append(room)
+    paths = [path for place in places for path in (sorted(place.rglob("*.py")) if place.is_dir() else [place])]
+    return _folder(room, flags, tuple(paths), tuple(path.stat().st_mtime_ns for path in paths))
+
+
+def room_of(source: Path) -> Path:
+    """Returns what `source` belongs to: its top package folder below `envs`, or the file itself outside a package."""
+    if source.suffix != ".py":
+        return source
+    if not (source.parent / "__init__.py").exists():
+        return source
+    folder = source.parent
+    while folder.parent.name != "envs" and (folder.parent / "__init__.py").exists() and folder.parent != PACKAGE:
+        folder = folder.parent
+    return folder
+
+
+@functools.cache
+def _folder(room: Path, flags: str, paths: tuple[Path, ...], changed: tuple[int, ...]) -> Path | None:
+    """Returns the cache folder for a room; `changed`, when each source was written, lets an edit be seen."""
+    digest = hashlib.sha256(f"{numba.__version__} {sys.version_info[:2]} {flags}".encode())
+    for path in paths:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    folder = cache_root() / f"{room.stem}-{digest.hexdigest()[:16]}"
+    try:
+        fresh = not folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as problem:
+        warnings.warn(f"compiled code is not cached, every start compiles again: {problem}", stacklevel=5)
+        return None
+    if fresh:
+        _prune(folder)
+    return folder
+
+
+def _prune(newest: Path) -> None:
+    """Removes the oldest cache folders of the same room."""
+    prefix = newest.name.rpartition("-")[0]
+    others = [p for p in newest.parent.glob(f"{prefix}-*") if p != newest and p.name.rpartition("-")[0] == prefix]
+    for old in sorted(others, key=lambda p: p.stat().st_mtime, reverse=True)[KEEP_FOLDERS - 1 :]:
+        shutil.rmtree(old, ignore_errors=True)

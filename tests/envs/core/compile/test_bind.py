@@ -1,0 +1,141 @@
+"""Functions made by factories: kept on disk under what they are bound to, and never taken for one another."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leafwise.envs.core.compile.jit import DISABLED, bind, jit
+
+HERE = Path(__file__)
+MODULE = """
+from pathlib import Path
+import numpy as np
+from leafwise.envs.core.compile.jit import bind, jit
+
+@jit
+def double(x):
+    return 2.0 * x
+
+@jit
+def triple(x):
+    return 3.0 * x
+
+def make(rule, shift, name):
+    @bind(name, Path(__file__), inline=True)
+    def shifted(x):
+        return rule(x) + shift
+
+    @bind(name, Path(__file__))
+    def summed(S):
+        total = 0.0
+        for x in S:
+            total += shifted(x)
+        return total
+
+    return summed
+"""
+PLAY = """
+import numpy as np
+import factory as f
+S = np.arange(4.0)
+made = [f.make(f.double, 0.0, "double"), f.make(f.triple, 1.0, "triple")]
+print(*(g(S) for g in made))
+print(sum(sum(g._cache_hits.values()) for g in made), sum(sum(g._cache_misses.values()) for g in made))
+"""
+
+
+def run(folder: Path, code: str = PLAY) -> list[str]:
+    environment = {**os.environ, "LEAFWISE_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(folder)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
+    (tmp_path / "factory.py").write_text(MODULE)
+    assert run(tmp_path) == ["12.0 22.0", "0 2"]
+    assert run(tmp_path) == ["12.0 22.0", "2 0"]
+
+
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+@pytest.mark.parametrize(
+    ("before", "after", "answer"),
+    [
+        ("2.0 * x", "5.0 * x", "30.0 22.0"),  # a rule
+        ("rule(x) + shift", "rule(x) - shift", "12.0 14.0"),  # what is bound
+        ("total = 0.0", "total = 7.0", "19.0 29.0"),  # a constant
+    ],
+)
+def test_an_edited_source_never_meets_old_code(tmp_path: Path, before: str, after: str, answer: str) -> None:
+    (tmp_path / "factory.py").write_text(MODULE)
+    run(tmp_path)
+    (tmp_path / "factory.py").write_text(MODULE.replace(before, after))
+    assert run(tmp_path) == [answer, "0 2"]
+
+
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+def test_other_things_under_a_name_that_is_taken_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "factory.py").write_text(MODULE)
+    taken = """
+import factory as f
+assert f.make(f.double, 1.0, "one") is f.make(f.double, 1.0, "one")
+for rule, shift in ((f.triple, 1.0), (f.double, 2.0)):
+    try:
+        f.make(rule, shift, "one")
+    except ValueError as problem:
+        print(problem)
+"""
+    for line in run(tmp_path, taken):
+        assert line == "expected a name of its own for what is bound, got 'shifted__one' of factory again"
+
+
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+def test_the_same_name_in_later_processes_is_told_by_what_is_bound(tmp_path: Path) -> None:
+    (tmp_path / "factory.py").write_text(MODULE)
+    one = "import numpy as np, factory as f\nprint(f.make(f.{}, {}, 'one')(np.arange(4.0)))"
+    answers = [run(tmp_path, one.format(*what)) for what in (("double", 1.0), ("triple", 1.0), ("double", 2.0))]
+    assert answers == [["16.0"], ["22.0"], ["20.0"]]
+
+
+def test_what_cannot_be_bound_is_named() -> None:
+    thing = {"a": 1}
+    if DISABLED:
+        pytest.skip("nothing is compiled")
+    with pytest.raises(TypeError, match=r"expected compiled functions, numbers, .* got {'a': 1}"):
+
+        @bind("thing", HERE)
+        def use(x):
+            return thing
+
+
+def test_arrays_and_tuples_are_bound_by_their_contents() -> None:
+    def make(table, pair, name):
+        @bind(name, HERE)
+        def look(k):
+            return table[k] + pair[0]
+
+        return look
+
+    one = make(np.array([1, 2]), (10, 20), "one")
+    assert one(1) == 12
+    if not DISABLED:
+        assert make(np.array([1, 2]), (10, 20), "one") is one
+        with pytest.raises(ValueError, match="name of its own"):
+            make(np.array([1, 3]), (10, 20), "one")
+
+
+def test_what_is_not_kept_on_disk_can_be_bound() -> None:
+    namespace: dict = {"jit": jit}
+    exec("@jit\ndef typed(x):\n    return x + 1", namespace)  # as at a prompt: without a source file
+    typed = namespace["typed"]
+
+    @bind("typed", HERE)
+    def use(x):
+        return typed(x) * 2
+
+    assert use(1) == 4

@@ -11,20 +11,20 @@ Values come in two forms that agree to rounding: compiled (`Evaluator.value`) an
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.intrinsics import dense, sum_rows
-from leafwise.envs.core.compile.jit import specialise
+from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.grid import GridFeatures
-from leafwise.envs.core.contract.rules import TERMINAL
+from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import u64
 
 TAPS = 9
@@ -80,6 +80,7 @@ SCRATCH = GridWeights._fields[len(TENSORS) : -2]
 ZERO = np.float32(0.0)
 
 
+@jit
 def mark_changes(W, side):
     """Marks the cells that may say something else than in the last position, and keeps what there is to see now."""
     codes, maps = W.seen_codes, W.seen_maps
@@ -97,6 +98,7 @@ def mark_changes(W, side):
                         W.changed[at] = True
 
 
+@jit
 def pool_cells(W, side):
     """Sums over the cells what the two convolutions say, into the front of `summed`; only what changed is computed anew.
 
@@ -127,43 +129,6 @@ def pool_cells(W, side):
         total[c] /= np.float32(CELLS_SUMMED)
 
 
-def grid_value(S, i, T):
-    """Returns the value of row i; at the end its return."""
-    if current_player(S, i, T) == TERMINAL:
-        return np.float64(returns(S, i, T))
-    W = T.leaf
-    base = see(S, i, W.seen_codes, W.seen_maps, W.seen_numbers, T)
-    pool_cells(W, np.int64(np.sqrt(np.float64(W.seen_maps.shape[0]))))
-    pooled, h = W.second.shape[1], W.hidden_out
-    for k in range(W.seen_numbers.shape[1]):
-        W.summed[pooled + k] = W.seen_numbers[0, k]
-    for c in range(h.shape[0]):
-        h[c] = W.hidden_bias[c]
-    for k in range(W.hidden.shape[0]):
-        value, weights = W.summed[k], W.hidden[k]
-        if value != ZERO:
-            for c in range(h.shape[0]):
-                h[c] += value * weights[c]
-    out = W.out_bias[0]
-    for c in range(h.shape[0]):
-        out += max(h[c], ZERO) * W.out[c]
-    return base + np.float64(out)
-
-
-def describe_grid(S, codes, maps, numbers, base, T):
-    """Writes what the network sees of each row: codes [n, cells], maps [n, side ** 2, maps], numbers, and what it adds to."""
-    W = T.leaf
-    for i in range(S.shape[0]):
-        base[i] = see(S, u64(i), W.seen_codes, W.seen_maps, W.seen_numbers, T)
-        for k in range(codes.shape[1]):
-            codes[i, k] = W.seen_codes[k]
-        for k in range(maps.shape[1]):
-            for m in range(maps.shape[2]):
-                maps[i, k, m] = W.seen_maps[k, m]
-        for k in range(numbers.shape[1]):
-            numbers[i, k] = W.seen_numbers[0, k]
-
-
 def features_of(game: Game) -> GridFeatures:
     """Returns what convolutional networks see of a game; raises ValueError if the game says nothing of it."""
     if game.grid is None:
@@ -171,16 +136,61 @@ def features_of(game: Game) -> GridFeatures:
     return game.grid
 
 
+class GridFunctions(NamedTuple):
+    """Compiled functions of networks for a game."""
+
+    value: Compiled
+    """`(S, i, T)` -> the value of row i; at the end its return."""
+    describe: Callable[..., None]
+    """`(S, codes, maps, numbers, base, T)`: what the network sees of rows; see `GridNetwork.describe`."""
+
+
 @functools.cache
-def _compiled(game: Game) -> SimpleNamespace:
-    scope: dict[str, Any] = {**game.rules.injected(), "see": features_of(game).see}
-    scope["mark_changes"] = specialise(mark_changes, game.name, scope, game.room)
-    scope["pool_cells"] = specialise(pool_cells, game.name, scope, game.room)
-    value = specialise(grid_value, game.name, scope, game.room)
-    return SimpleNamespace(value=value, describe=specialise(describe_grid, game.name, scope, game.room))
+def _compiled(game: Game) -> GridFunctions:
+    current_player, returns, see = game.rules.current_player, game.rules.returns, features_of(game).see
+    name, room = f"{game.name}_{label(current_player, returns, see)}", game.room
+
+    @bind(name, room)
+    def grid_value(S, i, T):
+        """Returns the value of row i; at the end its return."""
+        if current_player(S, i, T) == TERMINAL:
+            return np.float64(returns(S, i, T))
+        W = T.leaf
+        base = see(S, i, W.seen_codes, W.seen_maps, W.seen_numbers, T)
+        pool_cells(W, np.int64(np.sqrt(np.float64(W.seen_maps.shape[0]))))
+        pooled, h = W.second.shape[1], W.hidden_out
+        for k in range(W.seen_numbers.shape[1]):
+            W.summed[pooled + k] = W.seen_numbers[0, k]
+        for c in range(h.shape[0]):
+            h[c] = W.hidden_bias[c]
+        for k in range(W.hidden.shape[0]):
+            value, weights = W.summed[k], W.hidden[k]
+            if value != ZERO:
+                for c in range(h.shape[0]):
+                    h[c] += value * weights[c]
+        out = W.out_bias[0]
+        for c in range(h.shape[0]):
+            out += max(h[c], ZERO) * W.out[c]
+        return base + np.float64(out)
+
+    @bind(name, room)
+    def describe_grid(S, codes, maps, numbers, base, T):
+        """Writes what the network sees of each row: codes [n, cells], maps [n, side ** 2, maps], numbers, and what it adds to."""
+        W = T.leaf
+        for i in range(S.shape[0]):
+            base[i] = see(S, u64(i), W.seen_codes, W.seen_maps, W.seen_numbers, T)
+            for k in range(codes.shape[1]):
+                codes[i, k] = W.seen_codes[k]
+            for k in range(maps.shape[1]):
+                for m in range(maps.shape[2]):
+                    maps[i, k, m] = W.seen_maps[k, m]
+            for k in range(numbers.shape[1]):
+                numbers[i, k] = W.seen_numbers[0, k]
+
+    return GridFunctions(grid_value, describe_grid)
 
 
-def compiled(game: Game) -> SimpleNamespace:
+def compiled(game: Game) -> GridFunctions:
     """Returns the compiled `value` and `describe` of networks for a game (the same for all its variants)."""
     return _compiled(game.variant(**game.defaults))
 

@@ -12,17 +12,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.intrinsics import prefetch
-from leafwise.envs.core.compile.jit import specialise
+from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.cells import CellFeatures
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import TERMINAL
+from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 
 LINE = np.uint64(0xFFFF)
 S16, S32, S48 = np.uint64(16), np.uint64(32), np.uint64(48)
@@ -50,75 +52,6 @@ class NTupleWeights(NamedTuple):
     """What every state is worth before anything is learned, and what every move counts."""
 
 
-def tuple_index(b, t, W):
-    """Returns the index of tuple t for board b in a stage's tables."""
-    index = W.offsets[t]
-    for p in range(RUNS):
-        index += ((b >> W.pieces[t, p, 0]) & W.pieces[t, p, 1]) << W.pieces[t, p, 2]
-    return index
-
-
-def stage_start(b, W):
-    """Returns where the tables of the board's stage begin."""
-    start = np.uint64(0)
-    if STAGED:
-        rank = highest(b)
-        for k in range(W.splits.shape[0]):
-            if rank >= W.splits[k]:
-                start += W.offsets[W.offsets.shape[0] - 1]
-    return start
-
-
-def potential(S, i, T):
-    """Returns the potential of the board of row i."""
-    b, lines = S[i, 0], T.leaf.potential
-    return np.float64(lines[b & LINE]) + lines[(b >> S16) & LINE] + lines[(b >> S32) & LINE] + lines[b >> S48]
-
-
-def fetch(S, i, T):
-    """Starts to load what the value of row i will read, so that the rows beside it are loaded at the same time."""
-    W = T.leaf
-    n = W.pieces.shape[0]
-    if FETCHED:
-        start = stage_start(S[i, 0], W)
-        seen = boards(S, i, T)
-        for t in range(n):
-            if W.offsets[t + 1] - W.offsets[t] > FAR:
-                for b in seen:
-                    prefetch(W.table, start + tuple_index(b, t, W))
-
-
-def to_come(S, i, T):
-    """Returns the learned potential still to come, finished or not."""
-    W = T.leaf
-    n = W.pieces.shape[0]
-    start = stage_start(S[i, 0], W)
-    total = np.float32(W.constants[0])
-    seen = boards(S, i, T)
-    for t in range(n):
-        if PACKED:
-            units = np.int64(0)
-            for b in seen:
-                units += W.table[start + tuple_index(b, t, W)]
-            total += np.float32(units) * W.scales[t]
-        else:
-            for b in seen:
-                total += W.table[start + tuple_index(b, t, W)]
-    for k in range(EXTRAS):
-        if SMALL >> k & 1:
-            index = start + W.offsets[n + k] + extra(S, i, k, T)
-            total += np.float32(W.table[index]) * W.scales[n + k]
-    return np.float64(total)
-
-
-def ntuple_value(S, i, T):
-    """Returns the potential so far plus what is still to come."""
-    so_far = potential(S, i, T)
-    if current_player(S, i, T) == TERMINAL:
-        return so_far
-    return so_far + to_come(S, i, T)
-
-
 class Kind(NamedTuple):
     """What compiled code depends on, besides the game."""
 
@@ -134,18 +67,104 @@ class Kind(NamedTuple):
     """Whether tables are large enough to be fetched ahead."""
 
 
+class TableFunctions(NamedTuple):
+    """Compiled functions on the tables of one kind of networks, to be inlined; W are the weights, b is a board."""
+
+    tuple_index: Compiled
+    """`(b, t, W)` -> the index of tuple t in a stage's tables."""
+    stage_start: Compiled
+    """`(b, W)` -> where the tables of the board's stage begin."""
+
+
+def make_table_functions(cells: CellFeatures, kind: Kind, name: str, room: Path) -> TableFunctions:
+    """Compiles where in the tables of a network a board's entries are."""
+    runs, staged, highest = kind.runs, kind.staged, cells.highest
+
+    @bind(name, room, inline=True)
+    def tuple_index(b, t, W):
+        index = W.offsets[t]
+        for p in range(runs):
+            index += ((b >> W.pieces[t, p, 0]) & W.pieces[t, p, 1]) << W.pieces[t, p, 2]
+        return index
+
+    @bind(name, room, inline=True)
+    def stage_start(b, W):
+        start = np.uint64(0)
+        if staged:
+            rank = highest(b)
+            for k in range(W.splits.shape[0]):
+                if rank >= W.splits[k]:
+                    start += W.offsets[W.offsets.shape[0] - 1]
+        return start
+
+    return TableFunctions(tuple_index, stage_start)
+
+
 @functools.cache
 def compiled(game: Game, kind: Kind) -> dict[str, Any]:
     """Returns the compiled functions of one kind of n-tuple networks, by name; NAME tells the kinds apart."""
-    cells = features(game)
-    bits = sum(1 << k for k, own in enumerate(cells.extra_sizes) if own in kind.small)
-    name = "_".join(str(int(v)) for v in (kind.runs, bits, kind.packed, kind.staged, kind.fetched))
-    scope: dict[str, Any] = {**game.rules.injected(), "boards": cells.boards, "extra": cells.extra}
-    scope |= {"highest": cells.highest, "RUNS": kind.runs, "EXTRAS": len(cells.extra_sizes), "SMALL": bits}
-    scope |= {"PACKED": kind.packed, "STAGED": kind.staged, "FETCHED": kind.fetched, "NAME": f"{game.name}_{name}"}
-    for template in (tuple_index, stage_start, potential, fetch, to_come, ntuple_value):
-        scope[template.__name__] = specialise(template, scope["NAME"], scope, game.room, inline=True)
-    return scope
+    cells, current_player = features(game), game.rules.current_player
+    boards, extra, extras = cells.boards, cells.extra, len(cells.extra_sizes)
+    small = sum(1 << k for k, own in enumerate(cells.extra_sizes) if own in kind.small)
+    packed, fetched = kind.packed, kind.fetched
+    told = label(current_player, boards, extra, cells.highest, extras, small, kind)
+    name, room = f"{game.name}_{told}", game.room
+    tuple_index, stage_start = make_table_functions(cells, kind, name, room)
+
+    @bind(name, room, inline=True)
+    def potential(S, i, T):
+        """Returns the potential of the board of row i of S [rows, width]."""
+        b, lines = S[i, 0], T.leaf.potential
+        return np.float64(lines[b & LINE]) + lines[(b >> S16) & LINE] + lines[(b >> S32) & LINE] + lines[b >> S48]
+
+    @bind(name, room, inline=True)
+    def fetch(S, i, T):
+        """Starts to load what the value of row i will read, so that the rows beside it are loaded at the same time."""
+        W = T.leaf
+        n = W.pieces.shape[0]
+        if fetched:
+            start = stage_start(S[i, 0], W)
+            seen = boards(S, i, T)
+            for t in range(n):
+                if W.offsets[t + 1] - W.offsets[t] > FAR:
+                    for b in seen:
+                        prefetch(W.table, start + tuple_index(b, t, W))
+
+    @bind(name, room, inline=True)
+    def to_come(S, i, T):
+        """Returns the learned potential still to come at row i, finished or not."""
+        W = T.leaf
+        n = W.pieces.shape[0]
+        start = stage_start(S[i, 0], W)
+        total = np.float32(W.constants[0])
+        seen = boards(S, i, T)
+        for t in range(n):
+            if packed:
+                units = np.int64(0)
+                for b in seen:
+                    units += W.table[start + tuple_index(b, t, W)]
+                total += np.float32(units) * W.scales[t]
+            else:
+                for b in seen:
+                    total += W.table[start + tuple_index(b, t, W)]
+        for k in range(extras):
+            if small >> k & 1:
+                index = start + W.offsets[n + k] + extra(S, i, k, T)
+                total += np.float32(W.table[index]) * W.scales[n + k]
+        return np.float64(total)
+
+    @bind(name, room, inline=True)
+    def ntuple_value(S, i, T):
+        """Returns the potential so far plus what is still to come."""
+        so_far = potential(S, i, T)
+        if current_player(S, i, T) == TERMINAL:
+            return so_far
+        return so_far + to_come(S, i, T)
+
+    scope: dict[str, Any] = {**game.rules.injected(), "boards": boards, "extra": extra, "highest": cells.highest}
+    scope |= {"EXTRAS": extras, "SMALL": small, "NAME": name}
+    scope |= {"tuple_index": tuple_index, "stage_start": stage_start, "potential": potential, "fetch": fetch}
+    return scope | {"to_come": to_come, "ntuple_value": ntuple_value}
 
 
 def features(game: Game) -> CellFeatures:

@@ -16,20 +16,21 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.intrinsics import dense, sum_rows
-from leafwise.envs.core.compile.jit import specialise
+from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import TERMINAL
+from leafwise.envs.core.contract.rules import TERMINAL, Compiled, Rules
 from leafwise.envs.core.contract.sparse import SparseFeatures
 from leafwise.envs.core.contract.stream import u64
 
@@ -72,64 +73,21 @@ class SparseWeights(NamedTuple):
     """Scratch: legal actions."""
 
 
-def observed(S, i, F, T):
-    """Writes the feature of every cell of the observation; the `active` of networks that see it."""
-    W = T.leaf
-    observe(S, i, W.seen, 0, T)
-    for k in range(W.first_of.shape[0]):
-        F[k] = W.first_of[k] + np.int64(W.seen[0, k])
-    return W.first_of.shape[0]
+@functools.cache
+def make_observed(rules: Rules, game: str, room: Path) -> Compiled:
+    """Compiles the `active` of networks that see the observation: a feature for every cell of it."""
+    observe = rules.observe
 
+    @bind(f"{game}_{label(observe)}", room, inline=True)
+    def observed(S, i, F, T):
+        """Writes the features of row i of S [rows, width] to F [cells]; returns how many."""
+        W = T.leaf
+        observe(S, i, W.seen, 0, T)
+        for k in range(W.first_of.shape[0]):
+            F[k] = W.first_of[k] + np.int64(W.seen[0, k])
+        return W.first_of.shape[0]
 
-def outputs(S, i, T):
-    """Writes the outputs of every layer for row i to its row of `hidden`."""
-    W = T.leaf
-    n = active(S, i, W.features, T)
-    x = W.hidden[0]
-    sum_rows(x, W.bias, W.embedding, W.features, n)
-    start = 0
-    for layer in range(1, W.sizes.shape[0]):
-        rows, columns = W.sizes[layer - 1], W.sizes[layer]
-        y = W.hidden[layer]
-        dense(y, x, W.dense, start, rows, columns)
-        start += (rows + 1) * columns
-        x = y
-
-
-def sparse_value(S, i, T):
-    """Returns the value of row i for the player who acts (at a chance stage for player 0)."""
-    W = T.leaf
-    outputs(S, i, T)
-    x = W.hidden[W.sizes.shape[0] - 1]
-    best = np.float64(x[0])
-    if HEAD_MAX:
-        n = legal_actions(S, i, W.legal, T)
-        best = np.float64(x[W.legal[0]])
-        for k in range(1, n):
-            best = max(best, np.float64(x[W.legal[k]]))
-    if HEAD_CHANCE:
-        return 1.0 / (1.0 + math.exp(-best))
-    if PLAYERS == 1:
-        return best * W.scale
-    bounded = BOUND * math.tanh(best)
-    return -bounded if FIRST_VIEW and current_player(S, i, T) == 1 else bounded
-
-
-def describe_rows(S, F, L, signs, T):
-    """Writes the features of every row to F, filled up with `features`, its mask of legal actions to L, and its sign.
-
-    The sign turns an output into a value for the player who acts: -1 where the features take the other side.
-    """
-    W = T.leaf
-    for i in range(S.shape[0]):
-        n = active(S, u64(i), W.features, T)
-        for k in range(F.shape[1]):
-            F[i, k] = W.features[k] if k < n else W.embedding.shape[0] - 1
-        player = current_player(S, u64(i), T)
-        signs[i] = -1.0 if FIRST_VIEW and player == 1 else 1.0
-        if player != TERMINAL and L.shape[1]:
-            for k in range(legal_actions(S, u64(i), W.legal, T)):
-                L[i, W.legal[k]] = 1
+    return observed
 
 
 def features_of(game: Game, sees: str = "features") -> SparseFeatures:
@@ -139,7 +97,8 @@ def features_of(game: Game, sees: str = "features") -> SparseFeatures:
     """
     if sees == "observation":
         first, size = cells_of(game)
-        return SparseFeatures(observed, lambda options: size, lambda options: len(first))
+        active = make_observed(game.rules, game.name, game.room)
+        return SparseFeatures(active, lambda options: size, lambda options: len(first))
     if game.sparse is None:
         raise ValueError(f"sparse networks: expected a game with sparse features, got {game.name!r}")
     return game.sparse
@@ -161,22 +120,80 @@ def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
     return starts[:-1] - low.astype(np.int64), int(starts[-1])
 
 
+class SparseFunctions(NamedTuple):
+    """Compiled functions of networks for a game."""
+
+    value: Compiled
+    """`(S, i, T)` -> the value of row i for the player who acts (at a chance stage for player 0)."""
+    describe_rows: Callable[..., None]
+    """`(S, F, L, signs, T)`: what the network sees of rows; see `SparseNetwork.describe`."""
+
+
 @functools.cache
-def _compiled(game: Game, head: str, sees: str) -> SimpleNamespace:
-    found = features_of(game, sees)
-    name = f"{game.name}_{head}_{sees}"
-    scope: dict[str, Any] = {**game.rules.injected(), "active": found.active}
-    if sees == "observation":
-        scope["active"] = specialise(observed, name, scope, game.room, inline=True)
-    scope |= {"HEAD_MAX": head == "max", "HEAD_CHANCE": head == "chance"}
-    scope |= {"FIRST_VIEW": found.view == "first", "PLAYERS": game.players}
-    for template in (outputs, sparse_value, describe_rows):
-        inline = template is not describe_rows
-        scope[template.__name__] = specialise(template, name, scope, game.room, inline=inline)
-    return SimpleNamespace(value=scope["sparse_value"], describe_rows=scope["describe_rows"])
+def _compiled(game: Game, head: str, sees: str) -> SparseFunctions:
+    found, rules, room = features_of(game, sees), game.rules, game.room
+    active, current_player, legal_actions = found.active, rules.current_player, rules.legal_actions
+    alone, first_view = game.players == 1, found.view == "first"
+    head_max, head_chance = head == "max", head == "chance"
+    told = label(active, current_player, legal_actions, alone, first_view)
+    name = f"{game.name}_{head}_{sees}_{told}"
+
+    @bind(name, room, inline=True)
+    def outputs(S, i, T):
+        """Writes the outputs of every layer for row i to its row of `hidden`."""
+        W = T.leaf
+        n = active(S, i, W.features, T)
+        x = W.hidden[0]
+        sum_rows(x, W.bias, W.embedding, W.features, n)
+        start = 0
+        for layer in range(1, W.sizes.shape[0]):
+            rows, columns = W.sizes[layer - 1], W.sizes[layer]
+            y = W.hidden[layer]
+            dense(y, x, W.dense, start, rows, columns)
+            start += (rows + 1) * columns
+            x = y
+
+    @bind(name, room, inline=True)
+    def sparse_value(S, i, T):
+        """Returns the value of row i of S [rows, width] for the player who acts (at a chance stage for player 0)."""
+        W = T.leaf
+        outputs(S, i, T)
+        x = W.hidden[W.sizes.shape[0] - 1]
+        best = np.float64(x[0])
+        if head_max:
+            n = legal_actions(S, i, W.legal, T)
+            best = np.float64(x[W.legal[0]])
+            for k in range(1, n):
+                best = max(best, np.float64(x[W.legal[k]]))
+        if head_chance:
+            return 1.0 / (1.0 + math.exp(-best))
+        if alone:
+            return best * W.scale
+        bounded = BOUND * math.tanh(best)
+        return -bounded if first_view and current_player(S, i, T) == 1 else bounded
+
+    @bind(name, room)
+    def describe_rows(S, F, L, signs, T):
+        """Writes the features of every row of S [n, width] to F [n, most], filled up with `features`, its mask of legal
+        actions to L [n, A], and its sign to signs [n].
+
+        The sign turns an output into a value for the player who acts: -1 where the features take the other side.
+        """
+        W = T.leaf
+        for i in range(S.shape[0]):
+            n = active(S, u64(i), W.features, T)
+            for k in range(F.shape[1]):
+                F[i, k] = W.features[k] if k < n else W.embedding.shape[0] - 1
+            player = current_player(S, u64(i), T)
+            signs[i] = -1.0 if first_view and player == 1 else 1.0
+            if player != TERMINAL and L.shape[1]:
+                for k in range(legal_actions(S, u64(i), W.legal, T)):
+                    L[i, W.legal[k]] = 1
+
+    return SparseFunctions(sparse_value, describe_rows)
 
 
-def compiled(game: Game, head: str, sees: str) -> SimpleNamespace:
+def compiled(game: Game, head: str, sees: str) -> SparseFunctions:
     """Returns the compiled `value` and `describe_rows` of networks for a game (the same for all its variants)."""
     return _compiled(game.variant(**game.defaults), head, sees)
 

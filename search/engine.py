@@ -16,12 +16,12 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.search.alpha_beta import bounds
 from leafwise.search.background import Alarm, Background, share_out
+from leafwise.search.compiled import compiled_search
 from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier
 from leafwise.search.result import Result
 from leafwise.search.settings import MAX_DEPTH, ORDERINGS, ROUNDED, Settings, make_buffers
 from leafwise.search.table import GENERATIONS
-from leafwise.search.templates import compiled_search
 
 ROUNDING = 1e-12
 """What the order of sums may change in a value, relative to the greater of 1 and its size."""

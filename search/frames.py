@@ -1,4 +1,4 @@
-"""The stack of open nodes that the depth-first and the alpha-beta template share: its columns, its memory.
+"""The stack of open nodes that the depth-first and the alpha-beta search share: its columns, its memory.
 
 An explicit stack takes the place of recursion: a search may then be called from compiled code, and the tables are not
 passed on at every node.
@@ -40,6 +40,9 @@ WORTHS = 8
 
 AVERAGE = np.uint64(2)
 ZERO, ONE = np.uint64(0), np.uint64(1)
+
+SEARCHING, ORDERING, PROBING = np.uint64(0), np.uint64(1), np.uint64(2)
+"""PHASE: what the open child of a node is for: its value, its one-ply value, a bound of it."""
 
 LEAF, GIVEN_UP = -2, -3
 """What `arrive` answers beside a player or CHANCE: the row has a value; the search is stopped or out of rows."""
@@ -106,8 +109,9 @@ class Options(NamedTuple):
     """Outcomes less probable than this are valued at once, by the leaf (approximate; alpha-beta alone)."""
     width: int
     """Most actions searched at a decision with two or more decisions to go (approximate)."""
-    symmetric: bool
-    """Whether symmetric decisions share an entry of the table; alpha-beta alone."""
+    symmetries: int
+    """Decisions share an entry of the table with those that so many symmetries of the game turn them into (1: none);
+    alpha-beta alone."""
 
 
 @jit(inline=True)
@@ -122,3 +126,22 @@ def open_frame(B, f, first, end, left, row, free, kind, reach):
     B.frames[f, CHECK] = ZERO
     B.worth[f, BEST] = 0.0
     B.worth[f, REACH] = reach
+
+
+@jit(inline=True)
+def reach_below(B, f, row):
+    """Returns the probability that the row of a child of node f is reached with; the toll of a decision is off."""
+    reach = B.worth[f, REACH]
+    if B.frames[f, KIND] == AVERAGE:
+        return reach * B.P[row]
+    if B.options.toll > 0.0:
+        return (reach - B.options.toll) / np.float64(B.frames[f, END])
+    return reach
+
+
+@jit(inline=True)
+def set_window(B, f, lower, upper, low, high):
+    """Sets the window of node f, and the least and the most that its open outcomes add, or that it is worth."""
+    B.worth[f, LOWER], B.worth[f, UPPER] = lower, upper
+    B.worth[f, ENTRY_LOWER], B.worth[f, ENTRY_UPPER] = lower, upper
+    B.worth[f, OPEN_LOW], B.worth[f, OPEN_HIGH] = low, high

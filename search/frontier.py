@@ -1,6 +1,6 @@
 """Batched leaves: a tree is grown into arrays, all its leaves are valued in a few calls, and the values are backed up.
 
-The tree is that of `templates.depth_first`, node for node. The expansion is compiled once per game, whatever the
+The tree is that of `depth_first`, node for node. The expansion is compiled once per game, whatever the
 evaluator: what the evaluator states (its stage, its rule for finished games) is handed over at run time. Equal leaf rows
 are valued once.
 """
@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import jit, specialise
+from leafwise.envs.core.compile.fingerprint import label
+from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Rules, copy_row, row_hash
-from leafwise.search.frames import COUNTS, FAILED, LEAVES, NO_ROWS, NODES, STOPPED
-from leafwise.search.templates import EVALUATE, RETURNS, constants
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row, row_hash
+from leafwise.envs.core.contract.statement import EVALUATE, RETURNS, Statement, statement
+from leafwise.search import frames as F
 
 ROWS, BYTES = 1 << 18, 1 << 26
 """Nodes that a tree may have, and memory of their rows; a larger tree is taken apart at the root, and its subtrees follow one
@@ -44,12 +45,7 @@ hash_of = jit(inline=True)(row_hash)
 class Asking(NamedTuple):
     """What an evaluator states and what a search leaves out, known at run time only."""
 
-    stage: int
-    to_go: bool
-    rule: int
-    win: float
-    draw: float
-    loss: float
+    stated: Statement
     cutoff: float
     """Decisions reached with a smaller probability than this are leaves (0: exact)."""
     toll: float
@@ -74,72 +70,6 @@ class Tree(NamedTuple):
     """Player 0's value; of a leaf before the back-up, what is added to its number."""
     counts: NDArray[np.int64]
     """As in `frames.Buffers`, for this tree."""
-
-
-def expand(S, N, A, most, asking, T):
-    """Grows the tree of row 0 by the children of its first `most` nodes; returns how many nodes it then has."""
-    rows = np.uint64(S.shape[0])
-    top, i = ONE, ZERO
-    while i < top and i < most:
-        if i & POLL == ZERO and T.stop[0]:
-            N.counts[FAILED] = STOPPED
-            return top
-        player = current_player(S, i, T)
-        left = np.int64(N.left[i])
-        N.value[i] = 0.0
-        leaf = player == TERMINAL or (player != CHANCE and N.reach[i] < asking.cutoff)
-        if left == 0 and not leaf:
-            here = stage(S, i, T)
-            leaf = here == asking.stage or here == 0
-        if leaf:
-            N.counts[LEAVES] += 1
-            outcome = np.float64(returns(S, i, T))
-            if player != TERMINAL or asking.rule == EVALUATE:
-                N.counts[ASKED] += 1
-                N.kind[i] = NEGATED if player == 1 else LEAF
-                if asking.to_go:
-                    N.value[i] = outcome
-            else:
-                N.kind[i] = KNOWN
-                if asking.rule == RETURNS:
-                    N.value[i] = outcome
-                else:
-                    N.value[i] = asking.win if outcome > 0 else asking.loss if outcome < 0 else asking.draw
-        elif player == CHANCE:
-            if top + MAX_OUTCOMES > rows:
-                N.counts[FAILED] = NO_ROWS
-                return top
-            N.kind[i] = AVERAGE
-            N.first[i] = top
-            top += np.uint64(chance_outcomes(S, i, N.P, top, T))
-            N.end[i] = top
-            for o in range(np.uint64(N.first[i]), top):
-                N.left[o] = left
-                N.reach[o] = N.reach[i] * N.P[o]
-        else:
-            N.counts[NODES] += 1
-            n = np.int64(legal_actions(S, i, A, T))
-            if top + np.uint64(n) > rows:
-                N.counts[FAILED] = NO_ROWS
-                return top
-            N.kind[i] = player
-            N.first[i] = top
-            for k in range(n):
-                apply_action(S, i, A[k], top, T)
-                N.left[top] = left - np.int64(action_cost(S, i, A[k], T))
-                N.reach[top] = (N.reach[i] - asking.toll) / np.float64(n) if asking.toll > 0.0 else N.reach[i]
-                top += ONE
-            N.end[i] = top
-        i += ONE
-    return top
-
-
-def value_rows(S, V, T):
-    """Values the rows of S one after another with the compiled evaluator, unless it is stopped."""
-    for i in range(np.uint64(S.shape[0])):
-        if T.stop[0]:
-            return
-        V[i] = value(S, np.uint64(i), T)
 
 
 @jit(inline=True)
@@ -198,11 +128,93 @@ def back_up(N, n, V):
 
 
 @cache
-def compiled_expand(rules: Rules, name: str, max_outcomes: int, room: Path) -> Any:
-    """Returns a game's compiled `expand`, over the actions that a search considers."""
-    scope = {**rules.injected(), "MAX_OUTCOMES": np.uint64(max_outcomes)}
-    scope["legal_actions"] = scope.get("candidates", scope["legal_actions"])
-    return specialise(expand, f"{name}_{max_outcomes}", scope, room)
+def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compiled:
+    """Compiles a game's `expand`, over the actions that a search considers."""
+    legal_actions = rules.candidates or rules.legal_actions
+    current_player, stage, returns = rules.current_player, rules.stage, rules.returns
+    apply_action, action_cost, chance_outcomes = rules.apply_action, rules.action_cost, rules.chance_outcomes
+    most_outcomes = np.uint64(max_outcomes)
+    name = f"{game}_{label(*rules.injected().values(), max_outcomes)}"
+
+    @bind(name, room, inline=True)
+    def is_leaf(S, N, i, player, asking, T):
+        """Whether node i has no children, since the game or the depth is over, or it is too improbable."""
+        if player == TERMINAL or (player != CHANCE and N.reach[i] < asking.cutoff):
+            return True
+        if N.left[i] > 0:
+            return False
+        here = stage(S, i, T)
+        return here == asking.stated.stage or here == 0
+
+    @bind(name, room, inline=True)
+    def set_leaf(S, N, i, player, stated, T):
+        """Sets kind and value of leaf i: what is known, or what is added to the evaluator's number."""
+        N.counts[F.LEAVES] += 1
+        outcome = np.float64(returns(S, i, T))
+        if player != TERMINAL or stated.rule == EVALUATE:
+            N.counts[ASKED] += 1
+            N.kind[i] = NEGATED if player == 1 else LEAF
+            if stated.to_go:
+                N.value[i] = outcome
+            return
+        N.kind[i] = KNOWN
+        if stated.rule == RETURNS:
+            N.value[i] = outcome
+        else:
+            N.value[i] = stated.win if outcome > 0 else stated.loss if outcome < 0 else stated.draw
+
+    @bind(name, room, inline=True)
+    def add_outcomes(S, N, i, top, T):
+        """Adds the outcomes of chance node i from row `top` on; returns how many."""
+        n = np.uint64(chance_outcomes(S, i, N.P, top, T))
+        for o in range(top, top + n):
+            N.left[o] = N.left[i]
+            N.reach[o] = N.reach[i] * N.P[o]
+        return n
+
+    @bind(name, room, inline=True)
+    def add_actions(S, N, i, A, n, top, toll, T):
+        """Adds the rows after the n actions A of decision i from row `top` on."""
+        for k in range(n):
+            o = top + np.uint64(k)
+            apply_action(S, i, A[k], o, T)
+            N.left[o] = np.int64(N.left[i]) - np.int64(action_cost(S, i, A[k], T))
+            N.reach[o] = (N.reach[i] - toll) / np.float64(n) if toll > 0.0 else N.reach[i]
+
+    @bind(name, room)
+    def expand(S, N, A, most, asking, T):
+        """Grows the tree of row 0 of S [rows, width] by the children of its first `most` nodes; returns how many nodes it
+        then has. A [actions] is scratch."""
+        rows, top, i = np.uint64(S.shape[0]), ONE, ZERO
+        while i < top and i < most:
+            if i & POLL == ZERO and T.stop[0]:
+                N.counts[F.FAILED] = F.STOPPED
+                return top
+            player = current_player(S, i, T)
+            N.value[i] = 0.0
+            if is_leaf(S, N, i, player, asking, T):
+                set_leaf(S, N, i, player, asking.stated, T)
+                i += ONE
+                continue
+            n = most_outcomes
+            if player != CHANCE:
+                N.counts[F.NODES] += 1
+                n = np.uint64(legal_actions(S, i, A, T))
+            if top + n > rows:
+                N.counts[F.FAILED] = F.NO_ROWS
+                return top
+            N.kind[i] = AVERAGE if player == CHANCE else player
+            N.first[i] = top
+            if player == CHANCE:
+                n = add_outcomes(S, N, i, top, T)
+            else:
+                add_actions(S, N, i, A, np.int64(n), top, asking.toll, T)
+            top += n
+            N.end[i] = top
+            i += ONE
+        return top
+
+    return expand
 
 
 Values = Callable[[NDArray[Any], NDArray[np.float64], Any], None]
@@ -212,7 +224,7 @@ Values = Callable[[NDArray[Any], NDArray[np.float64], Any], None]
 def values_of(evaluator: Evaluator, room: Path) -> Values:
     """Returns what values a batch: the evaluator's own `batch`, or a compiled loop over its `value`."""
     if evaluator.batch is None:
-        return compiled_values(evaluator.value, evaluator.room or room)
+        return make_values(evaluator.value, evaluator.room or room)
     batch = evaluator.batch
 
     def fill(rows: NDArray[Any], V: NDArray[np.float64], T: Any) -> None:
@@ -225,9 +237,18 @@ def values_of(evaluator: Evaluator, room: Path) -> Values:
 
 
 @cache
-def compiled_values(value: Any, room: Path) -> Values:
-    """Returns the compiled loop over an evaluator's `value`."""
-    loop: Values = specialise(value_rows, value.__qualname__, {"value": value}, room)
+def make_values(value: Compiled, room: Path) -> Values:
+    """Compiles the loop over an evaluator's `value`."""
+
+    @bind(f"{getattr(value, '__qualname__', '')}_{label(value)}", room)
+    def value_rows(S, V, T):
+        """Values the rows of S [n, width] one after another into V [n], unless it is stopped."""
+        for i in range(np.uint64(S.shape[0])):
+            if T.stop[0]:
+                return
+            V[i] = value(S, np.uint64(i), T)
+
+    loop: Values = value_rows
     return loop
 
 
@@ -274,19 +295,9 @@ class Frontier:
             rows = max(least, min(ROWS, BYTES // game.rows(1).nbytes))
         if rows < least or batch < 1:
             raise ValueError(f"frontier: expected at least {least} rows and a batch of 1, got {rows!r} and {batch!r}")
-        fixed = constants(game, evaluator)
-        self._asking = Asking(
-            stage=fixed["LEAF_STAGE"],
-            to_go=fixed["TO_GO"],
-            rule=fixed["TERMINAL_RULE"],
-            win=fixed["WIN"],
-            draw=fixed["DRAW"],
-            loss=fixed["LOSS"],
-            cutoff=float(cutoff),
-            toll=float(toll),
-        )
+        self._asking = Asking(statement(evaluator, game.stages), cutoff=float(cutoff), toll=float(toll))
         self._values, self._batch = values_of(evaluator, game.room), batch
-        self._expand = compiled_expand(game.rules, game.name, game.max_outcomes, game.room)
+        self._expand = make_expand(game.rules, game.max_outcomes, game.name, game.room)
         self._T, self._bare = T, T._replace(leaf=())  # the expansion is one for all weights
         self._S = game.rows(rows)
         self._N = Tree(
@@ -297,7 +308,7 @@ class Frontier:
             kind=np.zeros(rows, dtype=np.uint8),
             left=np.zeros(rows, dtype=np.uint8),
             value=np.zeros(rows),
-            counts=np.zeros(COUNTS, dtype=np.int64),
+            counts=np.zeros(F.COUNTS, dtype=np.int64),
         )
         self._A = np.zeros(game.max_actions, dtype=np.int64)
         self._slots = np.zeros(1 << (2 * rows).bit_length(), dtype=np.uint32)
@@ -313,14 +324,14 @@ class Frontier:
         Adds nodes and leaves to `counts` as `Buffers.counts` has them, and writes there why the search failed, if it did.
         """
         n = self._grow(row, depth, reach, self._N.P.size)
-        if self._N.counts[FAILED] == NO_ROWS:
+        if self._N.counts[F.FAILED] == F.NO_ROWS:
             return self._apart(row, depth, reach, counts)
         counts += self._N.counts * ADDED  # HITS, elsewhere ASKED, stays what it is
-        if counts[FAILED]:
+        if counts[F.FAILED]:
             return 0.0, []
         back_up(self._N, n, self._value_leaves(n))
         if self._T.stop[0]:
-            counts[FAILED] = STOPPED
+            counts[F.FAILED] = F.STOPPED
         N = self._N
         inner = N.kind[0] in (MAX, MIN, AVERAGE)
         return float(N.value[0]), N.value[N.first[0] : N.end[0]].tolist() if inner else []
@@ -339,13 +350,13 @@ class Frontier:
         N = self._N
         n = self._grow(row, depth, reach, 1)
         counts += N.counts * ADDED
-        if counts[FAILED]:
+        if counts[F.FAILED]:
             return 0.0, []
         kind, P = N.kind[0], N.P[1:n].copy()
         children = list(zip(self._S[1:n].copy(), N.left[1:n].tolist(), N.reach[1:n].tolist(), strict=True))
         values: list[float] = []
         for child in children:
-            if counts[FAILED]:
+            if counts[F.FAILED]:
                 return 0.0, []
             values.append(self(child[0], child[1], counts, child[2])[0])
         if kind == AVERAGE:

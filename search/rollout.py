@@ -6,7 +6,6 @@ from its key and the seed, so that the value is a function of the row: transposi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import specialise
+from leafwise.envs.core.compile.fingerprint import label
+from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Rules
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
 from leafwise.envs.core.contract.stream import below, mix
 from leafwise.envs.core.play.greedy import compiled_greedy, rows_needed
 
@@ -45,50 +45,77 @@ class RolloutWeights(NamedTuple):
     """Scratch: probabilities of those rows."""
 
 
-def random_action(S, i, R, T):
-    """Returns one of the legal actions of row i, each as often, drawn from stream R."""
-    n = legal_actions(S, i, T.leaf.actions, T)
-    return T.leaf.actions[below(R, n)]
+def make_random_action(rules: Rules, name: str, room: Path) -> Compiled:
+    """Compiles the policy of random moves."""
+    legal_actions = rules.legal_actions
+
+    @bind(name, room, inline=True)
+    def random_action(S, i, R, T):
+        """Returns one of the legal actions of row i, each as often, drawn from stream R [2]."""
+        n = legal_actions(S, i, T.leaf.actions, T)
+        return T.leaf.actions[below(R, n)]
+
+    return random_action
 
 
-def best_action(S, i, R, T):
-    """Returns the action of row i that a score likes best one decision ahead, ties broken by stream R."""
-    W = T.leaf
-    return greedy_action(S, i, i + ONE, W.actions, W.P, R, W.tables)
+def make_best_action(greedy_action: Compiled, name: str, room: Path) -> Compiled:
+    """Compiles the policy of a score."""
+
+    @bind(name, room, inline=True)
+    def best_action(S, i, R, T):
+        """Returns the action of row i that the score likes best one decision ahead, ties broken by stream R [2]."""
+        W = T.leaf
+        return greedy_action(S, i, i + ONE, W.actions, W.P, R, W.tables)
+
+    return best_action
 
 
-def rollout_value(S, i, T):
-    """Returns the mean return of the games played out from row i, for the player who acts; 0 once it is stopped."""
-    W = T.leaf
-    G, R = W.rows, W.stream
-    R[0], R[1] = mix(np.uint64(key(S, i, T)) ^ mix(W.seed)), ZERO
-    total = 0.0
-    for _ in range(W.games):
-        for w in range(S.shape[1]):
-            G[ZERO, w] = S[i, w]
+@cache
+def make_rollout(rules: Rules, greedy_action: Compiled | None, game: str, room: Path) -> Compiled:
+    """Compiles a game's `rollout_value` with random moves or a greedy choice."""
+    current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
+    sample_outcome, key = rules.sample_outcome, rules.key
+    policy = "random" if greedy_action is None else getattr(greedy_action, "__qualname__", "")
+    name = f"{game}_{policy}_{label(*rules.injected().values(), greedy_action)}"
+    if greedy_action is None:
+        choose = make_random_action(rules, name, room)
+    else:
+        choose = make_best_action(greedy_action, name, room)
+
+    @bind(name, room, inline=True)
+    def play_out(G, R, T):
+        """Plays the game at row 0 of G to its end, or until it is stopped; returns whether it is over."""
         player = current_player(G, ZERO, T)
         while player != TERMINAL:
             if T.stop[0]:
-                return 0.0
+                return False
             if player == CHANCE:
                 sample_outcome(G, ZERO, R, T)
             else:
                 apply_action(G, ZERO, choose(G, ZERO, R, T), ZERO, T)
             player = current_player(G, ZERO, T)
-        total += returns(G, ZERO, T)
-    mean = total / W.games
-    return -mean if current_player(S, i, T) == 1 else mean
+        return True
 
+    @bind(name, room)
+    def rollout_value(S, i, T):
+        """Returns the mean return of the games played out from row i of S [rows, width], for the player who acts.
 
-@cache
-def compiled(rules: Rules, name: str, greedy: Callable[..., Any] | None, room: Path) -> Callable[..., Any]:
-    """Returns a game's compiled `rollout_value` with random moves or a greedy choice."""
-    policy = "random" if greedy is None else greedy.__qualname__
-    scope = {**rules.injected(), "greedy_action": greedy}
-    template = random_action if greedy is None else best_action
-    scope["choose"] = specialise(template, f"{name}_{policy}", scope, room, inline=True)
-    value: Callable[..., Any] = specialise(rollout_value, f"{name}_{policy}", scope, room)
-    return value
+        0 once it is stopped.
+        """
+        W = T.leaf
+        G, R = W.rows, W.stream
+        R[0], R[1] = mix(np.uint64(key(S, i, T)) ^ mix(W.seed)), ZERO
+        total = 0.0
+        for _ in range(W.games):
+            for w in range(S.shape[1]):
+                G[ZERO, w] = S[i, w]
+            if not play_out(G, R, T):
+                return 0.0
+            total += returns(G, ZERO, T)
+        mean = total / W.games
+        return -mean if current_player(S, i, T) == 1 else mean
+
+    return rollout_value
 
 
 def rollout(game: Game, n: int = GAMES, policy: str = "random", seed: int = 0) -> Evaluator:
@@ -108,7 +135,7 @@ def rollout(game: Game, n: int = GAMES, policy: str = "random", seed: int = 0) -
     given = [("n", n, None), ("policy", policy, "random"), ("seed", seed, 0)]
     return Evaluator(
         "rollout:" + ",".join(f"{option}={value}" for option, value, default in given if value != default),
-        compiled(game.rules, game.name, compiled_greedy(game, score) if score else None, game.room),
+        make_rollout(game.rules, compiled_greedy(game, score) if score else None, game.name, game.room),
         RolloutWeights(
             games=n,
             seed=np.uint64(seed),

@@ -134,7 +134,7 @@ class Settings:
             probe_from=PROBE_FROM if self.star2 else NEVER,
             rare=float(self.rare),
             width=self.width or NEVER,
-            symmetric=self.symmetric,
+            symmetries=game.symmetries if self.symmetric else 1,
         )
 
 

@@ -36,11 +36,11 @@ def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
         network = NTupleNetwork.create(game, Shape(parse_tuples(text)))
         trainer, T = new_trainer(game, 1), game.tables(network.evaluator(name))
         run = kernels(network).td_games
-        rate = td.Config.rate / network.active
-        run(trainer, WARM_UP, rate, td.Config.decay, td.Config.restart, T)
+        rate = td.Config.learning_rate / network.active
+        run(trainer, WARM_UP, rate, td.Config.td_lambda, td.Config.restart, T)
         before, start = int(trainer.counts[MOVES]), time.perf_counter()
         while time.perf_counter() - start < seconds:
-            run(trainer, STEP, rate, td.Config.decay, td.Config.restart, T)
+            run(trainer, STEP, rate, td.Config.td_lambda, td.Config.restart, T)
         rates[f"td_moves_{name}"] = float((trainer.counts[MOVES] - before) / (time.perf_counter() - start))
     return rates
 

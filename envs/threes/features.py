@@ -156,4 +156,6 @@ CELLS = CellFeatures(
     points=tuple(float(p) for p in tile_points(np.arange(16))),
     names=tuple(str(tile_value(rank)) for rank in range(16)),
     stages=("draw", "enter"),
+    stage_words=("entered", "afterstate"),  # the tile that was shown is on the board, or not yet
+    extra_stages={"hint": "enter"},  # once it has entered no tile is known
 )

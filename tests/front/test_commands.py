@@ -81,7 +81,7 @@ WRONG = {
     "train foo": "expected a game among threes, got 'foo'",
     "train threes --method foo": "expected --method among",
     "train threes --method": "expected a value after --method, got nothing",
-    "train threes --moves x": "expected INT for --moves, got 'x'",
+    "train threes --total-steps x": "expected INT for --total-steps, got 'x'",
     "warmup foo": "expected a game among threes, got 'foo'",
 }
 
@@ -227,10 +227,16 @@ def test_bench_prints_rates(shell: Shell) -> None:
     assert "envs/single" in shell("bench", "threes", "envs", "--seconds", "0.01").out
 
 
-def test_warmup_prints_seconds_by_item(shell: Shell, dice_game: None) -> None:
+@pytest.mark.long
+def test_warmup_of_a_room(shell: Shell) -> None:
     answer = json.loads(shell("warmup", "threes", "--json").out)
     assert answer["seconds"] == pytest.approx(sum(answer["items"].values()))
     assert {"threes batch", "threes search, rows", "threes n-tuple network, td"} <= answer["items"].keys()
+
+
+def test_warmup_prints_seconds_by_item(shell: Shell, dice_game: None) -> None:
+    answer = json.loads(shell("warmup", "dice", "--json").out)
+    assert answer["seconds"] == pytest.approx(sum(answer["items"].values()))
     out = shell("warmup", "dice").out
     for item in ("search, lead", "depth-first search, lead", "batched search, lead", "search, rollout", "environment"):
         assert f" s  dice {item}\n" in out
@@ -241,7 +247,7 @@ def test_train_runs_a_method_and_eval_plays_its_model(shell: Shell, tmp_path: Pa
     pytest.importorskip("tensorboard")
     run = tmp_path / "run"
     options = [
-        "--moves",
+        "--total-steps",
         "2000",
         "--interval",
         "1000",

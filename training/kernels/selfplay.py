@@ -1,6 +1,6 @@
 """The compiled part of self-play: games whose positions get the root value of a search, matches, choices.
 
-One set of factories, whose functions are compiled per game and leaf with the search of `leafwise.search.templates`. A position
+One set of factories, whose functions are compiled per game and leaf with the search of `leafwise.search.compiled`. A position
 is played at row HERE of a `Table`; the search uses the rows after it. `T` are the game's tables, with the leaf's weights.
 """
 
@@ -15,7 +15,7 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
-from leafwise.search.templates import compiled_search
+from leafwise.search.compiled import compiled_search
 from leafwise.training.kernels.batches import make_advance, make_choose_actions, make_start_games, make_transform_rows
 from leafwise.training.kernels.playing import (
     GAMES,

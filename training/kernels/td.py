@@ -20,9 +20,9 @@ from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, copy_r
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.models.ntuple import Kind, NTupleNetwork, features
 from leafwise.models.ntuple import compiled as ntuple_functions
+from leafwise.search.compiled import compiled_search
 from leafwise.search.frames import Buffers
 from leafwise.search.settings import Settings, make_buffers
-from leafwise.search.templates import compiled_search
 from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
 
 MOVES, GAMES, FRESH_GAMES, RESTARTED = 0, 1, 2, 3

@@ -36,6 +36,18 @@ def fingerprint(fn: Callable[..., Any]) -> str | None:
     return digest.hexdigest()
 
 
+def label(*things: Any) -> str:
+    """Returns eight digits that tell things that are bound from others, in every process: a part of a name for `bind`."""
+    digest = hashlib.sha256()
+    for thing in things:
+        try:
+            told = _told(thing)
+        except _Nameless:  # what binds it is not kept under any name
+            told = f"{thing.__module__} {thing.__qualname__}"
+        digest.update(told.encode() + b"\0")
+    return digest.hexdigest()[:8]
+
+
 def _parts(fn: Callable[..., Any]) -> Iterator[str]:
     code = fn.__code__
     yield from _code(code)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import types as python_types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -57,21 +57,22 @@ def bind(name: str, room: Path, *, inline: bool = False, cache: bool = True, pla
 
     `name` tells the functions of one factory apart: it names the game and everything else that is bound. `room` is the
     folder or file of the game whose functions are bound. What may be closed over: compiled functions, numbers, strings,
-    arrays and tuples of these. `cache=False` keeps nothing on disk, `plain=True` leaves the function plain Python.
+    arrays and tuples of these. `cache=False` keeps nothing on disk, `plain=True` leaves the function plain Python. The function
+    itself stays as it is: it may be bound under several names.
 
     Raises ValueError where a name of the same function was bound to other things.
     """
 
     def decorate(fn: F) -> Any:
-        fn.__qualname__ = (
-            f"{fn.__qualname__.rpartition('.')[2]}__{_identifier(name)}"  # a part of the cache file's name
-        )
         if DISABLED or plain:
             return _wrapping_integers(fn)
-        bound = fingerprint(fn) if cache else None
+        own = python_types.FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
+        own.__module__ = fn.__module__
+        own.__qualname__ = f"{fn.__name__}__{_identifier(name)}"  # a part of the cache file's name
+        bound = fingerprint(own) if cache else None
         if bound is None:  # something that has no name outside this process
-            return numba.njit(forceinline=inline, **FLAGS)(fn)
-        return _compiled(fn, room, inline=inline, bound=bound)
+            return numba.njit(forceinline=inline, **FLAGS)(own)
+        return _compiled(own, room, inline=inline, bound=bound)
 
     return decorate
 
@@ -95,38 +96,6 @@ def _compiled(fn: Callable[..., Any], source: Path, *, inline: bool, merged: boo
         return function.keep(folder.name, apart=not inline and not merged, bound=bound)
     finally:
         config.CACHE_DIR = before
-
-
-def specialise(
-    template: Callable[..., Any],
-    name: str,
-    injected: Mapping[str, Any],
-    room: Path | None = None,
-    *,
-    inline: bool = False,
-    cache: bool = True,
-    plain: bool = False,
-) -> Any:
-    """Clones the plain function `template` with `injected` as globals and compiles the clone.
-
-    `name` tells the clones of one template apart and must contain the game and everything that is injected.
-    `room` is the folder or file of the game whose functions are injected; its sources name the cache folder.
-    Recursion inside the template resolves to the clone; loaded from a cache it is not to be relied on, so a template
-    that calls itself asks for `cache=False`. `plain=True` leaves the clone plain Python: what is injected may then be
-    any function.
-    """
-    scope = {**template.__globals__, **injected}
-    clone = python_types.FunctionType(template.__code__, scope, template.__name__, template.__defaults__)
-    clone.__qualname__ = f"{template.__qualname__}__{_identifier(name)}"  # a part of the cache file's name
-    clone.__module__ = template.__module__
-    if DISABLED or plain:
-        compiled: Any = _wrapping_integers(clone)
-    elif cache:
-        compiled = _compiled(clone, room or Path(template.__code__.co_filename), inline=inline)
-    else:
-        compiled = numba.njit(forceinline=inline, **FLAGS)(clone)
-    scope[template.__name__] = compiled
-    return compiled
 
 
 def _identifier(name: str) -> str:

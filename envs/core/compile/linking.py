@@ -18,7 +18,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 from numba.core import cgutils, types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.funcdesc import ExternalFunctionDescriptor
 from numba.core.registry import CPUDispatcher
@@ -75,6 +75,36 @@ def _leave_out(context: Any, builder: Any, given: Any, wanted: Any, value: Any) 
     return context.make_tuple(builder, wanted, parts)
 
 
+class _Files(IndexDataCacheFile):
+    """A file for each version of a function, named by what tells it.
+
+    Numba lists the versions of a function in an index, in which processes that write at once may put one's code under the key
+    of another's.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        self._save_data(self._name(key), data)
+
+    def load(self, key: Any) -> Any:
+        try:
+            return self._load_data(self._name(key))
+        except FileNotFoundError:
+            return None
+
+    def _name(self, key: Any) -> str:
+        kinds, *others = key
+        told = repr((self._source_stamp, [described(kind) for kind in kinds], others))
+        return f"{self._index_name.removesuffix('.nbi')}.{hashlib.sha256(told.encode()).hexdigest()[:32]}.nbc"
+
+
+def described(kind: Any) -> str:
+    """Returns a type in words that tell NamedTuples of one name in several modules apart."""
+    if not isinstance(kind, types.BaseTuple):
+        return str(kind)
+    own, parts = getattr(kind, "instance_class", tuple), list[Any](kind)
+    return f"{own.__module__}.{own.__qualname__}({', '.join(map(described, parts))})"
+
+
 class _Cache(FunctionCache):
     """The cached versions of a function, with and without a wrapper for Python."""
 
@@ -83,6 +113,10 @@ class _Cache(FunctionCache):
     """Whether the version asked for, or to be kept, needs no wrapper."""
     bound = ""
     """The fingerprint of what a function inside a factory is bound to."""
+
+    def __init__(self, py_func: Any) -> None:
+        super().__init__(py_func)
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, self._impl.locator.get_source_stamp())
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = super().load_overload(sig, target_context)

@@ -13,7 +13,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import leafless, specialise
+from leafwise.envs.core.compile.jit import bind, leafless
 from leafwise.envs.core.contract.cells import CellFeatures
 from leafwise.envs.core.contract.evaluator import Evaluator, with_own
 from leafwise.envs.core.contract.grid import GridFeatures
@@ -129,7 +129,7 @@ class Game:
         if self.symmetries_of is not None:
             object.__setattr__(self, "symmetries", self.symmetries_of(self.options))
         own = {
-            name: specialise(function, self.name, {}, self.room, inline=True)
+            name: bind(self.name, self.room, inline=True)(function)
             for name, function in self.rules.injected().items()
             if function in DEFAULTS
         }

@@ -120,5 +120,5 @@ class Rules:
     """`(a, k, T)` -> the action that matches `a` after symmetry k."""
 
     def injected(self) -> dict[str, Compiled]:
-        """Returns the functions by name, for `specialise`."""
+        """Returns the functions by name."""
         return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}

@@ -1,7 +1,7 @@
 """The compiled step of a batch of environments: one call acts, draws, answers for the opponent and starts anew.
 
-The templates below are cloned for each game, reward and opponent by `compiled_batch`. Rows 0..n-1 of `S` are the
-environments, the rows after them scratch. `leafwise.envs.core.gym.stepper` owns the buffers.
+`make_batch` compiles it for a game, a reward and an opponent. Rows 0..n-1 of `S` are the environments, the rows after them
+scratch. `leafwise.envs.core.gym.stepper` owns the buffers.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import specialise
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Rules, copy_row
+from leafwise.envs.core.compile.fingerprint import label
+from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row
 from leafwise.envs.core.contract.stream import below, u64
 
 OVER, TERMINATED, ILLEGAL, SEAT = 0, 1, 2, 3
@@ -63,66 +64,129 @@ class Buffers(NamedTuple):
     """[3]: what to do about AUTORESET, ON_ILLEGAL and SEATING."""
 
 
-def no_opponent(S, i, o, L, P, R, T):
-    """Stands in where one player plays alone; never reached."""
-    return L[0]
+@cache
+def no_opponent(game: str, room: Path) -> Compiled:
+    """Compiles what stands in where one player plays alone; never reached."""
+
+    @bind(game, room)
+    def no_action(S, i, o, L, P, R, T):
+        return L[0]
+
+    return no_action
 
 
-def no_reward(S, i, j, k, T):
-    """Stands in for the difference of returns, which needs no rows; never reached."""
-    return 0.0
+@cache
+def random_opponent(rules: Rules, game: str, room: Path) -> Compiled:
+    """Compiles the opponent that plays at random."""
+    legal_actions = rules.legal_actions
+
+    @bind(f"{game}_{label(*rules.injected().values())}", room)
+    def random_action(S, i, o, L, P, R, T):
+        """Returns a legal action drawn from stream R [2]; L [actions] is scratch."""
+        return L[below(R, legal_actions(S, i, L, T))]
+
+    return random_action
 
 
-def random_action(S, i, o, L, P, R, T):
-    """Returns a legal action drawn from stream R."""
-    return L[below(R, legal_actions(S, i, L, T))]
+class Episodes(NamedTuple):
+    """Compiled functions on environments of a batch B; e is one of them."""
+
+    play_on: Compiled
+    """`(S, i, o, seat, R, B, T)` -> whether the game at row i ends before the agent decides; rows from o on are scratch."""
+    begin: Compiled
+    """`(e, B, T)`: starts an episode."""
+    show: Compiled
+    """`(e, B, T)`: writes what the agent sees and may do."""
 
 
-def play_on(S, i, o, seat, R, B, T):
-    """Plays chance and the opponent at row i until the agent decides (False) or the game is over (True)."""
-    while True:
-        player = current_player(S, i, T)
-        if player == CHANCE:
-            sample_outcome(S, i, R, T)
-        elif player == TERMINAL:
-            return True
-        elif player == seat:
-            return False
-        else:
-            apply_action(S, i, opponent_action(S, i, o, B.legal, B.P, R, T), i, T)
+def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path, plain: bool) -> Episodes:
+    """Compiles what happens between two decisions of the agent."""
+    initial_state, current_player, legal_actions = rules.initial_state, rules.current_player, rules.legal_actions
+    sample_outcome, apply_action, observe = rules.sample_outcome, rules.apply_action, rules.observe
+    inlined = bind(name, room, inline=True, plain=plain)  # handing all the arrays on costs more than the work
+
+    @inlined
+    def play_on(S, i, o, seat, R, B, T):
+        """Plays chance and the opponent at row i until the agent decides (False) or the game is over (True)."""
+        while True:
+            player = current_player(S, i, T)
+            if player == CHANCE:
+                sample_outcome(S, i, R, T)
+            elif player == TERMINAL:
+                return True
+            elif player == seat:
+                return False
+            else:
+                apply_action(S, i, opponent_action(S, i, o, B.legal, B.P, R, T), i, T)
+
+    @inlined
+    def begin(e, B, T):
+        """Starts an episode: the first game in which the agent gets to decide."""
+        i, o, R = u64(e), u64(B.reward.shape[0]), B.R[e]
+        seat = B.options[SEATING]
+        if seat == RANDOM_SEAT:
+            seat = np.int64(below(R, 2))
+        B.flags[SEAT, e] = seat
+        over = True
+        while over:
+            initial_state(B.S, i, T)
+            over = play_on(B.S, i, o, seat, R, B, T)
+        B.flags[OVER, e] = 0
+
+    @inlined
+    def show(e, B, T):
+        """Writes what the agent sees and may do; where the episode is over everything may be done."""
+        over = B.flags[OVER, e]
+        observe(B.S, u64(e), B.obs, e, T)
+        for a in range(B.mask.shape[1]):
+            B.mask[e, a] = over
+        if not over:
+            for k in range(legal_actions(B.S, u64(e), B.legal, T)):
+                B.mask[e, B.legal[k]] = 1
+
+    return Episodes(play_on, begin, show)
 
 
-def begin(e, B, T):
-    """Starts an episode: the first game in which the agent gets to decide."""
-    i, o, R = u64(e), u64(B.reward.shape[0]), B.R[e]
-    seat = B.options[SEATING]
-    if seat == RANDOM_SEAT:
-        seat = np.int64(below(R, 2))
-    B.flags[SEAT, e] = seat
-    over = True
-    while over:
-        initial_state(B.S, i, T)
-        over = play_on(B.S, i, o, seat, R, B, T)
-    B.flags[OVER, e] = 0
+def make_act(
+    rules: Rules, episodes: Episodes, other_reward: Compiled | None, name: str, room: Path, plain: bool
+) -> Compiled:
+    """Compiles `act(e, B, T)`: acts at row e and plays on to the agent's next decision.
 
+    It writes the reward, the difference of returns or `other_reward`, and returns whether the game is over.
+    """
+    apply_action, returns, play_on = rules.apply_action, rules.returns, episodes.play_on
+    inlined = bind(name, room, inline=True, plain=plain)
 
-def show(e, B, T):
-    """Writes what the agent sees and may do; where the episode is over everything may be done."""
-    over = B.flags[OVER, e]
-    observe(B.S, u64(e), B.obs, e, T)
-    for a in range(B.mask.shape[1]):
-        B.mask[e, a] = over
-    if not over:
-        for k in range(legal_actions(B.S, u64(e), B.legal, T)):
-            B.mask[e, B.legal[k]] = 1
+    if other_reward is None:
 
+        @inlined
+        def reward_and_end(e, B, seat, T):
+            S, i, after = B.S, u64(e), u64(B.reward.shape[0])
+            before = returns(S, i, T)
+            apply_action(S, i, B.action[e], i, T)
+            over = play_on(S, i, after, seat, B.R[e], B, T)
+            return returns(S, i, T) - before, over
+    else:
 
-def refresh(fresh, B, T):
-    """Starts an episode in every environment (fresh) or only shows again what stands there."""
-    for e in range(B.reward.shape[0]):
-        if fresh:
-            begin(e, B, T)
-        show(e, B, T)
+        @inlined
+        def reward_and_end(e, B, seat, T):
+            S, i, after = B.S, u64(e), u64(B.reward.shape[0])
+            now = after + u64(1)
+            apply_action(S, i, B.action[e], after, T)
+            copy_row(S, after, now)
+            over = play_on(S, now, now + u64(1), seat, B.R[e], B, T)
+            reward = other_reward(S, i, after, now, T)
+            copy_row(S, now, i)
+            return reward, over
+
+    @inlined
+    def act(e, B, T):
+        seat = np.int64(B.flags[SEAT, e])
+        reward, over = reward_and_end(e, B, seat, T)
+        B.reward[e] = -reward if seat == 1 else reward
+        return over
+
+    return act
 
 
 def refused(B):
@@ -139,69 +203,7 @@ def refused(B):
     return -1
 
 
-def act(e, B, T):
-    """Acts at row e and plays on to the agent's next decision; writes the reward, returns whether it is the end."""
-    S, R, a, i = B.S, B.R[e], B.action[e], u64(e)
-    seat = np.int64(B.flags[SEAT, e])
-    after = u64(B.reward.shape[0])
-    if OTHER_REWARD:
-        apply_action(S, i, a, after, T)
-        now = after + u64(1)
-        copy_row(S, after, now)
-        over = play_on(S, now, now + u64(1), seat, R, B, T)
-        reward = other_reward(S, i, after, now, T)
-        copy_row(S, now, i)
-    else:
-        before = returns(S, i, T)
-        apply_action(S, i, a, i, T)
-        over = play_on(S, i, after, seat, R, B, T)
-        reward = returns(S, i, T) - before
-    B.reward[e] = -reward if seat == 1 else reward
-    return over
-
-
-def step_batch(B, T):
-    """Steps every environment; returns bits SOME_DONE and SOME_ILLEGAL, or -1 - e if environment e refuses.
-
-    Nothing changes if one refuses: its action is no id, or illegal under RAISE, or its episode is over.
-    """
-    e = refused(B)
-    if e >= 0:
-        return -1 - e
-    summary = 0
-    autoreset = B.options[AUTORESET]
-    for e in range(B.reward.shape[0]):
-        B.flags[TERMINATED, e] = 0
-        B.flags[ILLEGAL, e] = 0
-        B.reward[e] = 0.0
-        start = False
-        over = False
-        if B.flags[OVER, e]:
-            start = True
-        elif B.mask[e, B.action[e]]:
-            over = act(e, B, T)
-        else:
-            B.flags[ILLEGAL, e] = 1
-            summary |= SOME_ILLEGAL
-            if B.options[ON_ILLEGAL] == NOOP:
-                continue
-            over = True
-            so_far = returns(B.S, u64(e), T)
-            B.reward[e] = so_far - HIGH if B.flags[SEAT, e] else LOW - so_far
-        if over:
-            summary |= SOME_DONE
-            B.flags[TERMINATED, e] = 1
-            B.flags[OVER, e] = 1
-            if autoreset == SAME_STEP:
-                observe(B.S, u64(e), B.final, e, T)
-                start = True
-        if start:
-            begin(e, B, T)
-        show(e, B, T)
-    return summary
-
-
-class Compiled(NamedTuple):
+class Batch(NamedTuple):
     """The two calls of a batch."""
 
     step: Callable[..., int]
@@ -211,53 +213,80 @@ class Compiled(NamedTuple):
 
 
 @cache
-def compiled_batch(
+def make_batch(
     rules: Rules,
-    name: str,
+    opponent: Compiled,
+    other_reward: Compiled | None,
+    return_range: tuple[float, float],
+    game: str,
     room: Path,
-    opponent: Callable[..., Any],
-    other_reward: Callable[..., Any] | None,
-    return_range: tuple[float, float],
-) -> Compiled:
-    """Returns the compiled step of a game; `name` must tell game, reward and opponent.
-
-    `opponent` is compiled, or the template `random_action` or `no_opponent`; `other_reward` is one of `game.rewards`, or None for
-    the difference of returns; `return_range` is player 0's.
-    """
-    if opponent in (random_action, no_opponent):
-        opponent = specialise(opponent, name, rules.injected(), room)
-    return _specialised(rules, name, room, opponent, other_reward, return_range, plain=False)
-
-
-def plain_batch(
-    rules: Rules,
-    opponent: Callable[..., Any],
-    other_reward: Callable[..., Any] | None,
-    return_range: tuple[float, float],
-) -> Compiled:
-    """Returns the same step as plain Python around the compiled rules, for an opponent that is a Python function."""
-    return _specialised(rules, "plain", Path(), opponent, other_reward, return_range, plain=True)
-
-
-def _specialised(
-    rules: Rules,
-    name: str,
-    room: Path,
-    opponent: Callable[..., Any],
-    other_reward: Callable[..., Any] | None,
-    return_range: tuple[float, float],
     *,
-    plain: bool,
-) -> Compiled:
-    scope: dict[str, Any] = dict(rules.injected())
-    scope |= {"opponent_action": opponent}
-    scope |= {
-        "OTHER_REWARD": other_reward is not None,
-        "other_reward": other_reward or specialise(no_reward, name, {}, room, plain=plain),
-    }
-    scope |= {"LOW": return_range[0], "HIGH": return_range[1]}
-    for template in (play_on, begin, show, refused, act):
-        # inlined: handing all the arrays on costs more than the work
-        scope[template.__name__] = specialise(template, name, scope, room, inline=True, plain=plain)
-    step, again = (specialise(template, name, scope, room, plain=plain) for template in (step_batch, refresh))
-    return Compiled(step, again)
+    plain: bool = False,
+) -> Batch:
+    """Compiles the step of a game.
+
+    `opponent` is compiled, as is `other_reward`, one of `game.rewards`, or None for the difference of returns; `return_range` is
+    player 0's. `plain`: the step is plain Python around the compiled rules, for an opponent that is a Python function.
+    """
+    name = game if plain else f"{game}_{label(*rules.injected().values(), opponent, other_reward, return_range)}"
+    low, high = return_range
+    returns, observe = rules.returns, rules.observe
+    episodes = make_episodes(rules, opponent, name, room, plain)
+    begin, show = episodes.begin, episodes.show
+    act = make_act(rules, episodes, other_reward, name, room, plain)
+    refuse = bind(name, room, inline=True, plain=plain)(refused)
+
+    @bind(name, room, inline=True, plain=plain)
+    def forfeit(e, B, T):
+        """Ends the episode of environment e, whose action is illegal, with the least that there is to get."""
+        so_far = returns(B.S, u64(e), T)
+        B.reward[e] = so_far - high if B.flags[SEAT, e] else low - so_far
+
+    @bind(name, room, plain=plain)
+    def refresh(fresh, B, T):
+        """Starts an episode in every environment (fresh) or only shows again what stands there."""
+        for e in range(B.reward.shape[0]):
+            if fresh:
+                begin(e, B, T)
+            show(e, B, T)
+
+    @bind(name, room, plain=plain)
+    def step_batch(B, T):
+        """Steps every environment; returns bits SOME_DONE and SOME_ILLEGAL, or -1 - e if environment e refuses.
+
+        Nothing changes if one refuses: its action is no id, or illegal under RAISE, or its episode is over.
+        """
+        e = refuse(B)
+        if e >= 0:
+            return -1 - e
+        summary = 0
+        for e in range(B.reward.shape[0]):
+            B.flags[TERMINATED, e] = 0
+            B.flags[ILLEGAL, e] = 0
+            B.reward[e] = 0.0
+            start = False
+            over = False
+            if B.flags[OVER, e]:
+                start = True
+            elif B.mask[e, B.action[e]]:
+                over = act(e, B, T)
+            else:
+                B.flags[ILLEGAL, e] = 1
+                summary |= SOME_ILLEGAL
+                if B.options[ON_ILLEGAL] == NOOP:
+                    continue
+                over = True
+                forfeit(e, B, T)
+            if over:
+                summary |= SOME_DONE
+                B.flags[TERMINATED, e] = 1
+                B.flags[OVER, e] = 1
+                if B.options[AUTORESET] == SAME_STEP:
+                    observe(B.S, u64(e), B.final, e, T)
+                    start = True
+            if start:
+                begin(e, B, T)
+            show(e, B, T)
+        return summary
+
+    return Batch(step_batch, refresh)

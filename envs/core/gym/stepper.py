@@ -86,11 +86,8 @@ class Stepper:
         own = named_ai(game, opponent) if game.players == 2 and isinstance(opponent, str) else None
         play, evaluator = (asked(game, own), None) if own is not None else self._opponent()
         other = game.rewards.get(self.reward)
-        if own is not None:
-            self.compiled = batch.plain_batch(game.rules, play, other, game.return_range)
-        else:
-            name = f"{game.name}_{'returns' if other is None else self.reward}_{play.__qualname__}"
-            self.compiled = batch.compiled_batch(game.rules, name, game.room, play, other, game.return_range)
+        fixed = game.rules, play, other, game.return_range, game.name, game.room
+        self.compiled = batch.make_batch(*fixed, plain=own is not None)
         self.tables = game.tables(evaluator)
         scratch = STEP_ROWS + (rows_needed(game) if evaluator is not None else 0)
         self.buffers = batch.Buffers(
@@ -116,9 +113,9 @@ class Stepper:
             for what, given, only in (("opponent", self.opponent, "greedy"), ("seat", self.seat, "first")):
                 if given != only:
                     raise ValueError(f"{game.name}: expected no {what} in a game for one player, got {given!r}")
-            return batch.no_opponent, None
+            return batch.no_opponent(game.name, game.room), None
         if self.opponent == "random":
-            return batch.random_action, None
+            return batch.random_opponent(game.rules, game.name, game.room), None
         kind, colon, score = self.opponent.partition(":") if isinstance(self.opponent, str) else ("", "", "")
         if kind != "greedy" or (colon and score not in game.scores):
             known = ", ".join(["random", "greedy", *(f"greedy:{name}" for name in game.scores), *game.ais])

@@ -1,0 +1,84 @@
+"""What a leaf of a search is worth: the evaluator's number, or the outcome of a finished game; always player 0's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.rules import TERMINAL, Compiled, Rules
+from leafwise.envs.core.contract.statement import EVALUATE, RETURNS, Statement
+from leafwise.search.frames import ZERO
+from leafwise.search.table import second_hash
+
+HIGH_BITS = np.uint64(20)
+"""The bits of a hash from here on say where a leaf is remembered."""
+
+
+class LeafValues(NamedTuple):
+    """Compiled functions of a game and a leaf kind; S [rows, width], i a row."""
+
+    is_leaf: Compiled
+    """`(S, i, T)` -> whether the evaluator is asked at a row below the last decision."""
+    leaf_value: Compiled
+    """`(S, i, T)` -> the value of a leaf, finished or not."""
+    finished_value: Compiled
+    """`(S, i, T)` -> the value of a finished game."""
+    seen_value: Compiled
+    """`(S, B, i, T)` -> `leaf_value`, remembered where there is a memory for it."""
+
+
+def make_leaf_values(
+    rules: Rules, players: int, value: Compiled, stated: Statement, name: str, room: Path
+) -> LeafValues:
+    """Compiles what leaves are worth by an evaluator's `value`, to be inlined."""
+    current_player, stage, returns = rules.current_player, rules.stage, rules.returns
+    leaf_stage, to_go, rule = stated.stage, stated.to_go, stated.rule
+    win, draw, loss = stated.win, stated.draw, stated.loss
+    may_be_over, may_be_other = players == 2 or rule != EVALUATE, players == 2
+
+    @bind(name, room, inline=True)
+    def is_leaf(S, i, T):
+        here = stage(S, i, T)
+        return here == leaf_stage or here == 0
+
+    @bind(name, room, inline=True)
+    def finished_value(S, i, T):
+        if rule == EVALUATE:
+            return value(S, i, T) + returns(S, i, T) if to_go else value(S, i, T)
+        outcome = returns(S, i, T)
+        if rule == RETURNS:
+            return outcome
+        return win if outcome > 0 else loss if outcome < 0 else draw
+
+    @bind(name, room, inline=True)
+    def leaf_value(S, i, T):
+        player = 0
+        if may_be_over:
+            player = current_player(S, i, T)
+            if player == TERMINAL:
+                return finished_value(S, i, T)
+        worth = value(S, i, T)
+        if may_be_other and player == 1:
+            worth = -worth
+        return worth + returns(S, i, T) if to_go else worth
+
+    @bind(name, room, inline=True)
+    def seen_value(S, B, i, T):
+        """Rows that differ are told apart by 64 bits."""
+        n = B.leaves.shape[0]
+        h, e = ZERO, ZERO
+        if n > 1:
+            h = second_hash(S, i)
+            e = (h >> HIGH_BITS) & np.uint64(n - 1)
+            if B.leaves[e, 0] == h:
+                return B.leaf_values[e, 1]
+        worth = leaf_value(S, i, T)
+        if n > 1:
+            B.leaves[e, 0] = h
+            B.leaf_values[e, 1] = worth
+        return worth
+
+    return LeafValues(is_leaf, leaf_value, finished_value, seen_value)

@@ -1,0 +1,55 @@
+"""Every search with every kind of leaf that a game has, and its environments: small, for what is compiled of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from games import dice, solitaire
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.gym.env import GameEnv
+from leafwise.envs.registry import game
+from leafwise.models.grid import GridNetwork
+from leafwise.models.ntuple import NTupleNetwork, Shape
+from leafwise.models.sparse import HEADS, SEES, SparseNetwork
+from leafwise.search import Search
+from leafwise.search.rollout import rollout
+
+OWN = {"dice": dice.GAME, "solitaire": solitaire.GAME}
+SMALL: dict[str, dict[str, Any]] = {"trap": {"size": 4}}
+SEARCHES: tuple[dict[str, Any], ...] = ({"pruning": True}, {"pruning": False}, {"batched": True})
+
+
+def leaves(g: Game) -> Iterator[Evaluator]:
+    """Yields a leaf of every kind, untrained where it is learned."""
+    for score in g.scores:
+        yield g.score(score)
+    yield rollout(g, 1)
+    yield rollout(g, 1, "greedy")
+    if g.cells:
+        yield NTupleNetwork.create(g, Shape(((0, 1, 2, 3),))).evaluator("tuples")
+    if g.grid:
+        yield GridNetwork.create(g, (4, 4, 4)).evaluator("grid")
+    for head in HEADS:
+        for sees in SEES:
+            try:
+                yield SparseNetwork.create(g, (8, 4), head=head, sees=sees).evaluator(f"{head} of {sees}")
+            except ValueError:  # a game without such features, or where nobody wins
+                continue
+
+
+def ask(name: str, *, fast: bool) -> dict[str, Any]:
+    """Returns the answers of all searches of a game's first decision; `fast`: only with the default score."""
+    g = OWN[name] if name in OWN else game(name, **SMALL.get(name, {}))
+    state, found = g.new(1), {}
+    for leaf in [g.score()] if fast else leaves(g):
+        for options in SEARCHES:
+            result = Search(g, leaf, 1, **options)(state)
+            found[f"{leaf.name} {options}"] = [result.nodes, result.leaves, sorted(result.values.items())]
+    opponents = ["greedy", "random"] if g.players == 2 else ["greedy"]
+    for opponent in opponents[:1] if fast else opponents:
+        env = GameEnv(g, opponent=opponent)
+        _, info = env.reset(seed=1)
+        found[f"environment, {opponent}"] = [float(env.step(int(info["action_mask"].argmax()))[1])]
+    return found

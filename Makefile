@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint types clean
+.PHONY: demo test test-numba lint types clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -15,6 +15,18 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The rules of all games under the lowest and the highest numba, in environments of their own.
+NUMBA_RANGE := 0.65.1 0.68.1
+test-numba:
+	mkdir -p build
+	for version in $(NUMBA_RANGE); do \
+	  grep -v -e '^numba' -e '^llvmlite' constraints.txt > build/numba-$$version.txt || exit 1; \
+	  $(PYTHON) -m venv build/numba-$$version || exit 1; \
+	  build/numba-$$version/bin/python -m pip install --quiet --disable-pip-version-check -c build/numba-$$version.txt \
+	    numba==$$version -e ".[multiagent,dev]" || exit 1; \
+	  build/numba-$$version/bin/python -m pytest -n 2 tests/contract tests/envs/core/compile || exit 1; \
+	done
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

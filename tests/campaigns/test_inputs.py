@@ -100,7 +100,6 @@ def shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.campaign(whole=20_000)
-@pytest.mark.room("trilobite")
 def test_command_lines(shell: Shell, campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
@@ -112,7 +111,7 @@ def test_command_lines(shell: Shell, campaign: Campaign, tmp_path: Path, monkeyp
                 words[at : at + rng.randint(0, 1)] = [rng.choice(WORDS)] * rng.randint(0, 1)
             answer = shell(*words)
             assert answer.status in (0, 2), (words, answer)
-            if answer.status == 2:
+            if answer.status == 2 and words:  # without any it explains itself
                 assert answer.error.count("\n") == 1, (words, answer)
             yield
 

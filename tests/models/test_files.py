@@ -11,8 +11,6 @@ from leafwise.models import NTupleNetwork, leaf, load_evaluator, load_network, s
 from leafwise.models.files import load_tensors, save_tensors, write_atomically
 from leafwise.models.ntuple import Shape
 
-pytestmark = pytest.mark.room("threes")
-
 SAID = {"steps": 3, "command": "none", "commit": "none"}
 
 

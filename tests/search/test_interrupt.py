@@ -10,8 +10,6 @@ from leafwise.envs.registry import game
 from leafwise.search import Search
 from leafwise.search.bench import POSITIONS
 
-pytestmark = pytest.mark.room("threes")
-
 THREES = game("threes")
 STATE = THREES.parse(POSITIONS["s19"])
 

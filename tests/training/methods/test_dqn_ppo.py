@@ -15,8 +15,6 @@ from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.kernels.selfplay import kernels, new_table
 from leafwise.training.methods import dqn, ppo
 
-pytestmark = pytest.mark.room("trilobite")
-
 GAME = leafwise.game("trilobite")
 DQN: dict[str, Any] = {
     "steps": 60_000, "envs": 100, "replay": 20_000, "batch": 256, "every": 100, "start": 2000, "rate": 0.004, "plies": 5,

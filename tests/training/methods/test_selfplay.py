@@ -20,8 +20,6 @@ from leafwise.training.kernels.selfplay import kernels, new_record, new_table
 from leafwise.training.methods import selfplay
 from leafwise.training.networks.sparse import SparseModule, fit
 
-pytestmark = pytest.mark.room("trilobite")
-
 GAME = leafwise.game("trilobite")
 SMALL: dict[str, Any] = {
     "iterations": 6, "positions": 3000, "replay": 20_000, "passes": 8.0, "plies": 7, "batch": 512, "hidden": (16, 8),

@@ -20,8 +20,6 @@ from leafwise.training.methods import selfplay, td
 from leafwise.training.runs.gating import prefixed
 from leafwise.training.runs.recipes import with_recipe
 
-pytestmark = pytest.mark.room("friday")
-
 GAME = leafwise.game("friday")
 SMALL: dict[str, Any] = {
     "game": "friday", "iterations": 3, "positions": 1500, "replay": 4000, "passes": 4.0, "batch": 256, "hidden": (8, 8),

@@ -20,8 +20,6 @@ from leafwise.training.kernels.ntuple_games import play_games
 from leafwise.training.methods import td
 from running.waiting import until
 
-pytestmark = pytest.mark.room("threes")
-
 SMALL: dict[str, Any] = {"moves": 400_000, "interval": 50_000, "evaluate_every": 2, "evaluate_games": 20}
 SMALL |= {"checkpoint_seconds": 0.0, "average": 2.0}
 WORDS = [

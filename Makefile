@@ -28,7 +28,7 @@ test-quick: $(VENV)/.installed
 
 # What takes too long for `make test`, and a share of every campaign: at most 15 minutes.
 test-long: $(VENV)/.installed
-	$(PYTEST) -m "long or campaign" --campaign-seconds 600
+	$(PYTEST) -m "long or campaign" --campaign-seconds 480
 
 # The campaigns as a whole; takes hours. Another seed: make campaign SEED=1
 SEED ?= 0

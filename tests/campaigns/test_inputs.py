@@ -37,7 +37,8 @@ def test_texts(game: Game, campaign: Campaign) -> None:
     def checks(rng: Random) -> Iterator[None]:
         while True:
             case = rng.choice(variants)
-            yield assert_one_clear_line(case, edited(rng, rng.choice(texts[case]), letters))
+            assert_one_clear_line(case, edited(rng, rng.choice(texts[case]), letters))
+            yield
 
     campaign.run(checks(campaign.rng), "texts")
 

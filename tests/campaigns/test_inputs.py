@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -50,11 +51,11 @@ def test_actions(game: Game, campaign: Campaign) -> None:
 
     def checks(rng: Random) -> Iterator[None]:
         while True:
-            env = gym.make(f"leafwise/{rng.choice(list(game.ids))}-v0")
+            env: Any = gym.make(f"leafwise/{rng.choice(list(game.ids))}-v0")
             env.reset(seed=rng.randrange(900_000))
             legally, over = rng.random(), False
             while not over:
-                mask = env.unwrapped.action_masks()  # type: ignore[attr-defined]
+                mask = env.unwrapped.action_masks()
                 action = rng.choice(np.flatnonzero(mask)) if rng.random() < legally else rng.randrange(len(mask))
                 obs, reward, terminated, truncated, _ = env.step(action)
                 assert env.observation_space.contains(obs)

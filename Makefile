@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-# One worker a core; the tests of one game stay together, the longest first.
-PYTEST := $(BIN)/python -m pytest -n logical --dist loadgroup --no-loadscope-reorder --costs
+# One worker a core, each with the tests of a whole room (tests/running/groups.py), the longest first.
+PYTEST := $(BIN)/python -m pytest -n logical --dist loadscope --no-loadscope-reorder --costs
 QUICK := tests/architecture/test_imports.py tests/contract tests/envs/*/test_*scenarios.py tests/envs/core \
   tests/models/test_files.py tests/search/test_clock.py tests/search/test_twin.py tests/front/test_commands.py
 
@@ -28,7 +28,7 @@ test-quick: $(VENV)/.installed
 
 # What takes too long for `make test`, and a share of every campaign: at most 15 minutes.
 test-long: $(VENV)/.installed
-	$(PYTEST) -m "long or campaign" --campaign-seconds 600
+	$(PYTEST) -m "long or campaign" --campaign-seconds 480
 
 # The campaigns as a whole; takes hours. Another seed: make campaign SEED=1
 SEED ?= 0

@@ -10,8 +10,6 @@ from leafwise.experiments.threes import learned
 from leafwise.experiments.threes.learned import INGREDIENTS, METHODS, Config, Parts
 from leafwise.training.methods import td
 
-pytestmark = pytest.mark.room("threes")
-
 SMALL = [
     "--leaves",
     "learned",

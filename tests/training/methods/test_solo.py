@@ -21,8 +21,6 @@ from leafwise.training.methods import selfplay, td
 from leafwise.training.runs.gating import prefixed
 from leafwise.training.runs.recipes import with_recipe
 
-pytestmark = pytest.mark.room("friday")
-
 GAME = leafwise.game("friday")
 SMALL: dict[str, Any] = {
     "game": "friday", "total_steps": 3, "positions": 1500, "buffer_size": 4000, "passes": 4.0, "batch_size": 256,

@@ -13,8 +13,6 @@ import pytest
 
 from leafwise.experiments import demo
 
-pytestmark = pytest.mark.room("threes")
-
 SMALL = ["--moves", "200000", "--games", "20", "--timed-games", "2", "--processes", "1"]
 
 

@@ -78,8 +78,11 @@ KERNELS = {
 }
 
 
+LONG = {"td, searched", "td, coherent", "selfplay, alone"}
+
+
 @pytest.mark.skipif(DISABLED, reason="nothing is compiled")
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in KERNELS])
 def test_a_second_process_compiles_nothing(name: str) -> None:
     first, second = (
         json.loads(subprocess.run([sys.executable, __file__, name], check=True, capture_output=True, text=True).stdout)

@@ -104,7 +104,8 @@ def described(kind: Any) -> str:
     """Returns a type in words that tell NamedTuples of one name in several modules apart."""
     if not isinstance(kind, types.BaseTuple):
         return str(kind)
-    own, parts = getattr(kind, "instance_class", tuple), list[Any](kind)
+    own: Any = getattr(kind, "instance_class", tuple)
+    parts: Any = kind
     return f"{own.__module__}.{own.__qualname__}({', '.join(map(described, parts))})"
 
 

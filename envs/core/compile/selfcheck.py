@@ -26,9 +26,9 @@ def check(folder: Path, flags: dict[str, Any]) -> None:
     """Compiles, links, keeps and loads functions in `folder`; raises whatever goes wrong."""
     S, T = np.array([3.0]), _Tables(2.0, (np.array([1.0]),))
     for loaded in range(2):
-        rule = compiled(_rule, folder, flags)
+        rule: Any = compiled(_rule, folder, flags)
         rule.leafless = rule.door = True
-        play = compiled(_play(rule), folder, flags, bound="selfcheck")
+        play: Any = compiled(_play(rule), folder, flags, bound="selfcheck")
         _expect(play(S, T), 7.0)
         _expect(rule(S, T._replace(leaf=())), 6.0)
         for function in (rule, play):
@@ -46,7 +46,10 @@ def _play(rule: Function) -> Any:
 
 def _check_emitted() -> None:
     """Compiles what is emitted for LLVM, and compares it with NumPy."""
-    prefetch, sum_rows, dense, read_clock = emitted.prefetch, emitted.sum_rows, emitted.dense, emitted.read_clock
+    prefetch: Any = emitted.prefetch
+    sum_rows: Any = emitted.sum_rows
+    dense: Any = emitted.dense
+    read_clock: Any = emitted.read_clock
 
     @numba.njit
     def run(out, rows, which, weights, number):

@@ -39,7 +39,7 @@ def test_the_switch_is_thrown(switch: str) -> None:
     code = (
         "import numpy as np\n"
         "from games import dice\n"
-        "from leafwise.envs.core import jit\n"
+        "from leafwise.envs.core.compile import jit\n"
         "print(jit.DISABLED, jit.BOUNDSCHECK)\n"
         "S = dice.GAME.rows(1)\n"
         "dice.GAME.rules.stage(S, np.uint64(1), dice.GAME.tables())\n"

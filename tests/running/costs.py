@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 import sys
+import time
 from collections import Counter
 from collections.abc import Generator
 from typing import Any
@@ -38,7 +39,9 @@ class Costs:
         return done
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        self.total += cpu_seconds()
+        # pytest-xdist's workers, who tell their own, are processes that the controller has started
+        controls = session.config.pluginmanager.hasplugin("dsession")
+        self.total += time.process_time() if controls else cpu_seconds()
         self.peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // PER_MB)
         if hasattr(session.config, "workeroutput"):
             session.config.workeroutput["costs"] = (dict(self.by_file), self.total, self.peaks)

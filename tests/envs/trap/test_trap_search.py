@@ -40,6 +40,7 @@ def test_values_tend_to_the_exact_ones(leaf: str) -> None:
         assert errors[2] < 0.004
 
 
+@pytest.mark.long
 def test_values_tend_to_the_exact_ones_on_4x4() -> None:
     game, rng = GAME.variant(size=4, max_turns=1000), Random(4)
     solver = Solver(game)

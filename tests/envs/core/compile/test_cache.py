@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TESTS = Path(__file__).parents[3]
 PLAY = """
 from leafwise.envs.core.gym.env import GameEnv
@@ -18,6 +20,7 @@ env.step(int(info["action_mask"].argmax()))
 """
 
 
+@pytest.mark.long
 def test_a_user_s_game_leaves_nothing_that_later_processes_cannot_read(tmp_path: Path) -> None:
     def run(first: str, **extra: str) -> None:
         environment = {**os.environ, "LEAFWISE_CACHE_DIR": str(tmp_path), **extra}

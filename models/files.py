@@ -113,9 +113,9 @@ def _load(path: Path, game: Game, kinds: tuple[str, ...] = (PLAIN, PACKED, SPARS
     if kind not in kinds:
         raise refuse("kind", " or ".join(kinds), kind)
     check_types(OF_KIND[kind])
-    for name in ("scale", "power"):
-        if not math.isfinite(metadata.get(name, 1.0)) or metadata.get(name, 1.0) <= 0:
-            raise refuse(f"metadata {name!r}", "a finite number above 0", metadata[name])
+    for name in ("scale", "power"):  # a power of 0: moves survived
+        if not math.isfinite(number := metadata.get(name, 1.0)) or number < 0 or (name == "scale" and number == 0):
+            raise refuse(f"metadata {name!r}", "a finite number above 0", number)
     if metadata["steps"] < 0:
         raise refuse("metadata 'steps'", "0 or more", metadata["steps"])
     if metadata["game"] != game.name:

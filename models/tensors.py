@@ -79,7 +79,7 @@ def checksum(metadata: str, tensors: Mapping[str, NDArray[Any]]) -> str:
     digest = hashlib.sha256(metadata.encode())
     for name, tensor in sorted(tensors.items()):
         digest.update(f"\0{name} {tensor.dtype} {tensor.shape}\0".encode())
-        digest.update(np.ascontiguousarray(tensor).reshape(-1).view(np.uint8))
+        digest.update(np.ascontiguousarray(tensor).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 

@@ -40,7 +40,18 @@ PLAN = Plan(
 
 def test_the_page_of_a_small_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(methods, "PLANS", {"trilobite": PLAN})
-    words = ["--positions", "40", "--games", "4", "--runs", str(tmp_path / "runs"), "--folder", str(tmp_path)]
+    words = [
+        "--positions",
+        "40",
+        "--games",
+        "4",
+        "--runs",
+        str(tmp_path / "runs"),
+        "--out",
+        str(tmp_path),
+        "--data",
+        str(tmp_path),
+    ]
     words += ["--depths", "1"]
     assert main(words) == 0
     results = json.loads((tmp_path / "methods.json").read_text())["results"]
@@ -55,7 +66,7 @@ def test_the_page_of_a_small_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ]  # fmt: skip
     assert page.count("python -m leafwise.training.") == 3
     assert (tmp_path / "methods.png").read_bytes().startswith(b"\x89PNG")
-    monkeypatch.setattr(methods, "trained", lambda game, plan, method, share, folder: folder / f"trilobite-{method}")
+    monkeypatch.setattr(methods, "trained", lambda path, method, options: path)
     monkeypatch.setattr(methods, "strength", None)
     assert main(words) == 0
     assert (tmp_path / "methods.md").read_text() == page

@@ -227,10 +227,16 @@ def test_bench_prints_rates(shell: Shell) -> None:
     assert "envs/single" in shell("bench", "threes", "envs", "--seconds", "0.01").out
 
 
-def test_warmup_prints_seconds_by_item(shell: Shell, dice_game: None) -> None:
+@pytest.mark.long
+def test_warmup_of_a_room(shell: Shell) -> None:
     answer = json.loads(shell("warmup", "threes", "--json").out)
     assert answer["seconds"] == pytest.approx(sum(answer["items"].values()))
     assert {"threes batch", "threes search, rows", "threes n-tuple network, td"} <= answer["items"].keys()
+
+
+def test_warmup_prints_seconds_by_item(shell: Shell, dice_game: None) -> None:
+    answer = json.loads(shell("warmup", "dice", "--json").out)
+    assert answer["seconds"] == pytest.approx(sum(answer["items"].values()))
     out = shell("warmup", "dice").out
     for item in ("search, lead", "depth-first search, lead", "batched search, lead", "search, rollout", "environment"):
         assert f" s  dice {item}\n" in out

@@ -9,7 +9,7 @@ from leafwise.envs.core.contract.evaluator import for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.training.kernels.playing import GAMES, PLIES, make_open_game
-from leafwise.training.kernels.steps import HERE, make_settle, put_row
+from leafwise.training.kernels.steps import HERE, make_settle, name_of, put_row
 
 
 def make_choose_actions(game: Game, best_action: Compiled, name: str) -> Compiled:
@@ -35,7 +35,7 @@ def make_transform_rows(game: Game) -> Compiled:
     """
     transform, transform_action = game.rules.transform, game.rules.transform_action
 
-    @bind(game.name, game.room)
+    @bind(name_of(game), game.room)
     def transform_rows(rows, symmetries, actions, T):
         n = symmetries.shape[0]
         for i in range(n):
@@ -52,7 +52,7 @@ def make_start_games(game: Game) -> Compiled:
     """
     open_game = make_open_game(game)
 
-    @bind(game.name, game.room)
+    @bind(name_of(game), game.room)
     def start_games(table, rows, streams, plies, T):
         R = table.R
         for i in range(rows.shape[0]):
@@ -76,7 +76,7 @@ def make_advance(game: Game) -> Compiled:
     current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
     settle, open_game = make_settle(game), make_open_game(game)
 
-    @bind(game.name, game.room)
+    @bind(name_of(game), game.room)
     def advance(table, rows, after, streams, actions, rewards, signs, plies, T):
         S, R = table.S, table.R
         for i in range(rows.shape[0]):

@@ -15,7 +15,7 @@ from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.search.alpha_beta import bounds
 from leafwise.search.frames import Buffers
 from leafwise.search.settings import ORDERINGS, Settings, make_buffers
-from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle
+from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, name_of
 
 GAMES, PLIES, WON_BY_FIRST = 0, 1, 2
 """Counters: games, decisions played after the opening, games won by player 0."""
@@ -133,7 +133,7 @@ def make_random_action(game: Game) -> Compiled:
     """Returns `random_action(table, T)`: a legal action of row HERE."""
     legal_actions = game.rules.legal_actions
 
-    @bind(game.name, game.room, inline=True)
+    @bind(name_of(game), game.room, inline=True)
     def random_action(table, T):
         return table.A[below(table.R, legal_actions(table.S, HERE, table.A, T))]
 
@@ -152,7 +152,7 @@ def make_open_game(game: Game) -> Compiled:
     )
     settle, random_action = make_settle(game), make_random_action(game)
 
-    @bind(game.name, game.room, inline=True)
+    @bind(name_of(game), game.room, inline=True)
     def open_game(table, plies, T):
         S, R = table.S, table.R
         over = True

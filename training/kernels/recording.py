@@ -13,7 +13,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, uniform
 from leafwise.training.kernels.playing import GAMES, PLIES, WON_BY_FIRST, make_open_game, make_random_action
-from leafwise.training.kernels.steps import HERE, make_settle, make_settle_to_stage, put_row
+from leafwise.training.kernels.steps import HERE, make_settle, make_settle_to_stage, name_of, put_row
 
 CHOSEN, EXPLORED, AFTERSTATE = 0, 1, 2
 """Kinds of positions: the search's action was played, another one was, chance was to act."""
@@ -46,7 +46,7 @@ def make_write_targets(game: Game) -> Compiled:
     """
     current_player = game.rules.current_player
 
-    @bind(game.name, game.room, inline=True)
+    @bind(name_of(game), game.room, inline=True)
     def write_targets(record, first, end, outcome, trace_decay, T):
         target = outcome
         for back in range(end - first):

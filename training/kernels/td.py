@@ -23,7 +23,7 @@ from leafwise.models.ntuple import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
 from leafwise.search.frames import Buffers
 from leafwise.search.settings import Settings, make_buffers
-from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
+from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, name_of, put_row
 
 MOVES, GAMES, FRESH_GAMES, RESTARTED = 0, 1, 2, 3
 """Counters: actions, trajectories, games played from a start, and whether this trajectory began in mid-game."""
@@ -108,7 +108,7 @@ def compiled(game: Game, kind: Kind, stage: str, depth: int, searched: bool, coh
     """Returns what `kernels` does for networks of a kind whose values are asked at a stage."""
     network, valued = SimpleNamespace(**ntuple_functions(game, kind)), game.stages.index(stage)
     step_weight = coherent_step if coherent else plain_step
-    kind_name = "_".join(str(part) for part in (network.NAME, stage, depth))
+    kind_name = "_".join(str(part) for part in (network.NAME, name_of(game), stage, depth))
     name = f"{kind_name}_{searched}_{coherent}"
     if depth > 1:
         leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", fetch=network.fetch)
@@ -178,7 +178,7 @@ def make_act(game: Game, valued: int) -> Compiled:
     """Returns `act(S, R, a, T)`: plays action a at row HERE and draws chance up to the stage that is valued."""
     apply_action, settle_to_stage = game.rules.apply_action, make_settle_to_stage(game, valued)
 
-    @bind(f"{game.name}_{valued}", game.room, inline=True)
+    @bind(f"{name_of(game)}_{valued}", game.room, inline=True)
     def act(S, R, a, T):
         apply_action(S, HERE, a, AFTER, T)
         copy_row(S, AFTER, HERE)

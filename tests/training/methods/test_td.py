@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +18,7 @@ from leafwise.training import publish
 from leafwise.training.evaluation.arena import FINAL_SEED, evaluate
 from leafwise.training.kernels.ntuple_games import play_games
 from leafwise.training.methods import td
+from running.waiting import until
 
 SMALL: dict[str, Any] = {
     "game": "threes",
@@ -95,15 +95,6 @@ def command(path, *more):
     return [sys.executable, "-m", "leafwise.training.methods.td", "--run", str(path), *WORDS, *more]
 
 
-def wait_for(path, process, seconds=120.0):
-    """Waits until the trainer has written a file."""
-    end = time.monotonic() + seconds
-    while not path.exists():
-        assert process.poll() is None, "the trainer ended too early"
-        assert time.monotonic() < end, "the trainer wrote nothing"
-        time.sleep(0.005)
-
-
 VARIANTS: dict[str, list[str]] = {
     "coherence, stages, score": [
         "--coherence", "--learning-rate", "1.0", "--final-learning-rate", "0.1", "--splits", "24 96", "--target", "score",
@@ -169,13 +160,13 @@ def test_a_run_starts_from_a_packed_model_with_fewer_tuples_and_stages():
 def test_a_killed_run_resumes_to_the_same_end(run, tmp_path, how):
     path = tmp_path / "cut"
     process = subprocess.Popen(command(path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    wait_for(path / "state.safetensors", process)
+    until((path / "state.safetensors").exists, process)
     os.kill(process.pid, how)
-    said = process.communicate(timeout=60)[0]
+    said = process.communicate()[0]
     assert "Traceback" not in said
     if (path / "results.json").exists():
         pytest.fail("the run was over before it could be cut; make it longer")
-    subprocess.run(command(path, "--resume"), check=True, capture_output=True, timeout=120)
+    subprocess.run(command(path, "--resume"), check=True, capture_output=True)
     assert np.array_equal(weights(path)[0], weights(run)[0])
     assert weights(path)[1]["steps"] == weights(run)[1]["steps"]
 

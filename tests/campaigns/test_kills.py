@@ -18,11 +18,11 @@ from running.campaign import Campaign
 from running.waiting import until
 
 COMMANDS = {
-    "td": "--moves 200000 --interval 25000 --evaluate-every 2 --evaluate-games 20",
-    "selfplay": "--game trilobite --iterations 4 --positions 2000 --replay 8000 --passes 4 --plies 7 --batch 512 "
+    "td": "--game threes --total-steps 200000 --interval 25000 --evaluate-every 2 --evaluate-games 20",
+    "selfplay": "--game trilobite --total-steps 4 --positions 2000 --buffer-size 8000 --passes 4 --plies 7 --batch-size 512 "
     "--hidden 16 8 --match-pairs 100 --judged 0",
-    "dqn": "--game trilobite --steps 30000 --envs 100 --replay 20000 --batch 256 --every 100 --start 2000 --plies 5 "
-    "--hidden 32 16 --interval 10000 --match-pairs 100 --judged 0",
+    "dqn": "--game trilobite --total-steps 30000 --envs 100 --buffer-size 20000 --batch-size 256 --train-every 100 "
+    "--learning-starts 2000 --plies 5 --hidden 32 16 --interval 10000 --match-pairs 100 --judged 0",
 }
 
 
@@ -52,7 +52,7 @@ def test_killed_runs(method: str, campaign: Campaign, tmp_path: Path) -> None:
         while True:
             shutil.rmtree(cut, ignore_errors=True)
             process = start(method, cut)
-            until((cut / "config.json").exists, process)
+            until((cut / "config.toml").exists, process)
             for _ in range(rng.randint(1, 3)):
                 time.sleep(rng.uniform(0, seconds))
                 process.kill()

@@ -68,7 +68,8 @@ def test_the_run_folder(run):
     _, results = weights(run)
     assert results["steps"] >= SMALL["total_steps"]
     assert results["score"]["ci_low"] <= results["score"]["mean"] <= results["score"]["ci_high"]
-    assert results["command"].startswith("python -m leafwise.training.methods.td --game threes --total-steps 400000")
+    assert results["command"].startswith("python -m leafwise.training.methods.td --game threes ")
+    assert " --total-steps 400000 " in results["command"]
     events = EventAccumulator(str(run))
     events.Reload()
     tags = {"rollout/ep_rew_mean", "train/error", "train/rate", "time/fps", "eval/score_mean", "eval/score_ci_low"}

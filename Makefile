@@ -3,12 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-# One worker a core; the tests of one game stay together, the longest first.
-PYTEST := $(BIN)/python -m pytest -n logical --dist loadgroup --no-loadscope-reorder --costs
+# One worker a core, each with the tests of a whole room (tests/running/groups.py), the longest first.
+PYTEST := $(BIN)/python -m pytest -n logical --dist loadscope --no-loadscope-reorder --costs
 QUICK := tests/architecture/test_imports.py tests/contract tests/envs/*/test_*scenarios.py tests/envs/core \
   tests/models/test_files.py tests/search/test_clock.py tests/search/test_twin.py tests/front/test_commands.py
 
-.PHONY: demo test test-quick test-long campaign lint types clean
+.PHONY: demo test test-quick test-long test-numba campaign lint types clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -28,12 +28,24 @@ test-quick: $(VENV)/.installed
 
 # What takes too long for `make test`, and a share of every campaign: at most 15 minutes.
 test-long: $(VENV)/.installed
-	$(PYTEST) -m "long or campaign" --campaign-seconds 600
+	$(PYTEST) -m "long or campaign" --campaign-seconds 480
 
 # The campaigns as a whole; takes hours. Another seed: make campaign SEED=1
 SEED ?= 0
 campaign: $(VENV)/.installed
 	$(PYTEST) -m campaign --campaign-seed $(SEED) -o faulthandler_timeout=0
+
+# The rules of all games under the lowest and the highest numba, in environments of their own.
+NUMBA_RANGE := 0.65.1 0.68.1
+test-numba:
+	mkdir -p build
+	for version in $(NUMBA_RANGE); do \
+	  grep -v -e '^numba' -e '^llvmlite' constraints.txt > build/numba-$$version.txt || exit 1; \
+	  $(PYTHON) -m venv build/numba-$$version || exit 1; \
+	  build/numba-$$version/bin/python -m pip install --quiet --disable-pip-version-check -c build/numba-$$version.txt \
+	    numba==$$version -e ".[multiagent,dev]" || exit 1; \
+	  build/numba-$$version/bin/python -m pytest -n 2 tests/contract tests/envs/core/compile || exit 1; \
+	done
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

@@ -176,6 +176,7 @@ def main(arguments: list[str] | None = None) -> int:
     won = learned.interval()[0] > hand_made.interval()[1]
     verdict = "wins, intervals apart" if won else "does not win with intervals apart"
     for line in (
+        f"limits of time are of the processor, ms per move the wall's; decisions less probable than {CUTOFF} are leaves there",
         f"seeds {FINAL_SEED:,} to {last:,}, paired; {time.perf_counter() - start:.0f} s in all",
         f"at depth 1 the learned leaf {verdict}",
         f"the first moves of a game that it plays: {animation}",

@@ -10,8 +10,8 @@ import pytest
 
 pytest.register_assert_rewrite("contract", "running")
 
+from running import groups  # noqa: E402
 from running.campaign import Campaign, new_campaign, print_counts  # noqa: E402
-from running.groups import in_groups  # noqa: E402
 
 # A background job starts with Ctrl-C ignored, and so would every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -36,7 +36,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    in_groups(items)
+    groups.sort(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return groups.scheduler(config, log) if config.getoption("dist") == "loadscope" else None
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

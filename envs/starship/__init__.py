@@ -7,6 +7,7 @@ a corridor. Source: the early ship generator of Cosmoteer, as its author told it
     >>> from leafwise.envs.starship import generate
     >>> print(generate(seed=7))
 
+A *stage* in this room is one of these 14; only `rules.CHANCE_STAGES` and the `stage=` of evaluators mean the contract's.
 Building is a game too, `leafwise.game("starship")` and `leafwise/StarshipPlace-v0`; its rules: `rules`.
 """
 
@@ -49,7 +50,7 @@ GAME = Game(
     max_actions=4 * 64 * 64,
     max_outcomes=16,
     max_stages=136,
-    stages=rules.STAGES,
+    stages=rules.CHANCE_STAGES,
     action_names=options.names,
     observation_space=features.observation_space,
     observation=features.Observation,

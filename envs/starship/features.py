@@ -13,7 +13,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import load_planes, part_at, write_steps
 from leafwise.envs.starship.catalogue import ARMOUR, CLEAR, COCKPIT, CORRIDOR, ROOM, SPACE
-from leafwise.envs.starship.legality import leaves_ways, next_anchor, place_at
+from leafwise.envs.starship.legality import leaves_ways, next_anchor
 from leafwise.envs.starship.presets import PRESETS
 from leafwise.envs.starship.quality import start_from
 from leafwise.envs.starship.stages import hull_area
@@ -56,7 +56,7 @@ def show_cells(S, i, T, grid, e):
     """Writes the maps of what stands where, and where the centre of mass is."""
     total = max(1, T.notes[TOTAL])
     centre_x, centre_y = T.notes[MOMENT_X] / (2.0 * total), T.notes[MOMENT_Y] / (2.0 * total)
-    for c in range(len(CHANNELS)):
+    for c in range(C_DISTANCE):
         for y in range(T.grid):
             for x in range(T.grid):
                 grid[e, c, y, x] = 0.0
@@ -66,6 +66,7 @@ def show_cells(S, i, T, grid, e):
             grid[e, C_STEPS, y, x] = 1.0
             grid[e, C_X, y, x] = (x + 0.5 - centre_x) / T.grid
             grid[e, C_Y, y, x] = (y + 0.5 - centre_y) / T.grid
+            grid[e, C_LEGAL, y, x] = 0.0
             word = np.int64(S[i, at.HEADER + y * T.grid + x])
             if word != SPACE:
                 show_hull(S, i, T, grid, e, y, x, word)
@@ -94,12 +95,13 @@ def show_places(S, i, T, grid, e):
     """Writes the top-left cells of the current request's legal places."""
     stage, entry = current_request(S, i)
     part = T.kinds[stage, entry // 4]
-    place = next_anchor(T, part, entry % 4, -1)
-    while place >= 0:
-        _, x, y = place_at(T, place)
-        if grid[e, C_LEGAL, y, x] == 0.0 and leaves_ways(T, stage, part, place):
+    r, y = -1, 0
+    while True:
+        r, x, y = next_anchor(T, part, entry % 4, r, y)
+        if r < 0:
+            return
+        if grid[e, C_LEGAL, y, x] == 0.0 and leaves_ways(T, stage, part, r, x, y):
             grid[e, C_LEGAL, y, x] = 1.0
-        place = next_anchor(T, part, entry % 4, place)
 
 
 @jit

@@ -93,48 +93,55 @@ def place_at(T, place):
 
 
 @jit(inline=True)
-def next_anchor(T, part, facing, place):
-    """Returns the first place after `place` (-1: the first of all) where footprint, lane and door are in order, or -1.
+def next_rotation(T, part, facing, r):
+    """Returns the rotation after `r` (-1: the first one), or -1: a directional part has `facing`, others all of theirs."""
+    if T.facts[part, CLEAR] > 0:
+        return facing if r < 0 else -1
+    return r + 1 if r + 1 < T.facts[part, ROTATIONS] else -1
 
-    Asked once for each place, so it is copied into its callers: handing over `T` takes longer than the answer.
-    A directional part keeps rotation `facing`, others try all of theirs. From one call to the next, plane ANCHORS holds what
-    is left of the rotation.
+
+@jit(inline=True)
+def next_anchor(T, part, facing, r, y):
+    """Returns the first anchor (r, x, y) after one in rotation `r` and row `y` (-1: the first of all); r is -1 after the last.
+
+    There footprint, lane and door are in order. From one call to the next, plane ANCHORS holds what is left of the rotation.
+    It is asked for every place, so it is copied into its callers, and divides nothing.
     """
-    directional = T.facts[part, CLEAR] > 0
-    last = facing if directional else T.facts[part, ROTATIONS] - 1
-    if place < 0:
-        r, y = facing if directional else 0, 0
-        find_anchors(T, part, r)
-    else:
-        r, _, y = place_at(T, place)
     while True:
-        while y < T.grid:
-            left = T.planes[at.ANCHORS, y + 1]
-            if left != ZERO:
-                T.planes[at.ANCHORS, y + 1] = left & (left - ONE)
-                return (r * T.grid + y) * T.grid + lowest(left)
-            y += 1
-        if r == last:
-            return -1
-        r, y = r + 1, 0
+        if r >= 0:
+            while y < T.grid:
+                left = T.planes[at.ANCHORS, y + 1]
+                if left != ZERO:
+                    T.planes[at.ANCHORS, y + 1] = left & (left - ONE)
+                    return r, lowest(left), y
+                y += 1
+        r, y = next_rotation(T, part, facing, r), 0
+        if r < 0:
+            return -1, -1, -1
         find_anchors(T, part, r)
 
 
 @jit(inline=True)
-def leaves_ways(T, stage, part, place):
+def leaves_ways(T, stage, part, r, x, y):
     """Returns whether a part at an anchor leaves the crew their ways, by the longest detour that the stage allows."""
-    r, x, y = place_at(T, place)
     return contiguous(T.planes, T.grid, x, y, T.size[part, r, 0], T.size[part, r, 1], T.stages[stage, at.LIMIT])
 
 
 @jit(inline=True)
-def next_place(T, stage, entry, place):
-    """Returns the first legal place of a request after `place` (-1: the first of all), or -1."""
+def next_place(T, stage, entry, r, y):
+    """Returns the first legal place (r, x, y) of a request after one in rotation `r` and row `y`, as `next_anchor` does."""
     part = T.kinds[stage, entry // 4]
-    place = next_anchor(T, part, entry % 4, place)
-    while place >= 0 and not leaves_ways(T, stage, part, place):
-        place = next_anchor(T, part, entry % 4, place)
-    return place
+    while True:
+        r, x, y = next_anchor(T, part, entry % 4, r, y)
+        if r < 0 or leaves_ways(T, stage, part, r, x, y):
+            return r, x, y
+
+
+@jit
+def has_place(T, stage, entry):
+    """Returns whether a request has a legal place."""
+    r, _, _ = next_place(T, stage, entry, -1, 0)
+    return r >= 0
 
 
 @jit
@@ -143,4 +150,4 @@ def is_place(T, stage, entry, place):
     part = T.kinds[stage, entry // 4]
     r, x, y = place_at(T, place)
     find_anchors(T, part, r)
-    return (T.planes[at.ANCHORS, y + 1] >> u64(x)) & ONE != ZERO and leaves_ways(T, stage, part, place)
+    return (T.planes[at.ANCHORS, y + 1] >> u64(x)) & ONE != ZERO and leaves_ways(T, stage, part, r, x, y)

@@ -64,7 +64,7 @@ def hull_extent(T, box):
             box[0], box[2] = min(box[0], x), x
 
 
-@jit
+@jit(inline=True)
 def thrust_of(S, i, T, facing):
     """Returns the thrust of a facing, and how far its mean lies off the centre of mass, in cells; the mass must be measured."""
     thrust, moment = 0, 0

@@ -19,7 +19,8 @@ from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.quality import potential
 from leafwise.envs.starship.turns import DECISION, DRAW_HULL, DRAW_REQUEST, OVER, take_place, write_places
 
-STAGES = ("decision", "hull", "target", "request")
+CHANCE_STAGES = ("decision", "hull", "target", "request")
+"""The contract's stages: what comes next, a decision or a draw. Everywhere else in this room a stage is one of the source's 14."""
 
 
 @jit
@@ -40,7 +41,7 @@ def current_player(S, i, T):
 
 @jit(inline=True)
 def stage(S, i, T):
-    """Returns the index of the stage in STAGES; 0 at the end."""
+    """Returns the index of the contract's stage in CHANCE_STAGES; 0 at the end."""
     turn = np.int64(S[i, at.TURN])
     return turn + 1 if DRAW_HULL <= turn <= DRAW_REQUEST else 0
 

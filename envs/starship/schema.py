@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import re
 import reprlib
+import types
 import typing
 from typing import Annotated, Any, Literal
 
@@ -54,7 +55,7 @@ def ship(grid: int) -> Any:
     line: Any = Annotated[str, Meta(min_length=grid, max_length=grid, pattern=r"^[. ]*\Z")]
     part = _object("Part", id=Literal[tuple(PART_NUMBERS)], r=whole(0, 3), x=across, y=across)
     kinds = typing.get_type_hints(Parameters)
-    stages = tuple(
+    stages = (
         _object("Stage", name=Literal[title], enabled=bool, params=struct(kinds[field], ("enabled",)))
         for _, field, title in STAGES
     )
@@ -68,10 +69,10 @@ def ship(grid: int) -> Any:
         reasons=_list(Literal[REASON_NAMES], 0, len(REASON_NAMES)),
         grid=whole(12, 64),
         hull=_list(line, grid, grid),
-        armour=_list(tuple[across, across], 0, grid**2),
+        armour=_list(_entries(across, across), 0, grid**2),
         parts=_list(part, 0, grid**2),
-        doors=_list(tuple[across, across, Literal["E", "S"], whole(0, 1)], 0, 2 * grid**2),
-        stages=tuple[stages],
+        doors=_list(_entries(across, across, Literal["E", "S"], whole(0, 1)), 0, 2 * grid**2),
+        stages=_entries(*stages),
         stats=dict[str, NUMBER],
     )
 
@@ -82,6 +83,11 @@ def _object(name: str, /, **fields: Any) -> Any:
 
 def _list(kind: Any, low: int, high: int) -> Any:
     return Annotated[list[kind], Meta(min_length=low, max_length=high)]
+
+
+def _entries(*kinds: Any) -> Any:
+    """Returns the type of a list with one entry of each kind."""
+    return types.GenericAlias(tuple, kinds)
 
 
 def read(values: Any, kind: Any, name: str) -> Any:
@@ -133,8 +139,8 @@ def _expected(kind: inspect.Type) -> str:
             return f"one of {', '.join(map(str, values))}"
         case inspect.ListType(min_length=length, max_length=most):
             return f"a list of {length}" if length == most else f"a list of at most {most}"
-        case inspect.TupleType(item_types=types):
-            return f"a list of {len(types)}"
+        case inspect.TupleType(item_types=kinds):
+            return f"a list of {len(kinds)}"
         case inspect.StrType(max_length=None):
             return "a text"
         case inspect.StrType(max_length=length):

@@ -112,18 +112,18 @@ def choose_place(S, i, T, stage, part, facing):
     """
     prepare(S, i, T, stage, part)
     first_tie, chosen, best, ties = T.stages[stage, at.FIRST_TIE] != 0, -1, 0, 0
-    place = next_anchor(T, part, facing, -1)
-    while place >= 0:
-        r, x, y = place_at(T, place)
+    r, y = -1, 0
+    while True:
+        r, x, y = next_anchor(T, part, facing, r, y)
+        if r < 0:
+            return chosen
         value = score(S, i, T, stage, r, x, y, T.size[part, r, 0], T.size[part, r, 1])
         better = chosen < 0 or value > best
-        if (better or (value == best and not first_tie)) and leaves_ways(T, stage, part, place):
+        if (better or (value == best and not first_tie)) and leaves_ways(T, stage, part, r, x, y):
             ties = 1 if better else ties + 1
             if ties == 1 or below(T.place, u64(ties)) == ZERO:
-                chosen = place
+                chosen = (r * T.grid + y) * T.grid + x
             best = value
-        place = next_anchor(T, part, facing, place)
-    return chosen
 
 
 @jit

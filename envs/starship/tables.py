@@ -7,6 +7,11 @@ each part in placement order.
   stands from PHASE on is the building game's (see `turns`); the generator leaves it 0.
 - cell: SPACE, ARMOUR, CORRIDOR or ROOM + part, with DOOR_EAST and DOOR_SOUTH for the cell's own east and south edge.
 - part: first word `part | rotation << 4 | door slot << 8`, second word `x | y << 8` of its top-left cell.
+
+Compiled functions of this room take: `S` the rows, uint16 [rows, words], and `i`, `j` indices of some; `T` the `Tables` (the
+contract's `GameTables` in `rules` and where `T.ship` is passed on); `A` actions, int64 [max_actions]; `P` probabilities,
+float64 [rows]; `R` a random stream, uint64 [2]; `planes` is `T.planes`; `x`, `y` a column and a row of the grid from 0 on, of which
+row y of a plane is at y + 1. Elsewhere this module is imported as `at`: its constants say where in a row or a table things stand.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from leafwise.envs.starship.board import load_planes
 from leafwise.envs.starship.catalogue import CORRIDOR, DIRECTIONS, PARTS, SPACE
 from leafwise.envs.starship.chance import HULL_DIGITS, take
 from leafwise.envs.starship.generator import hull_mask
-from leafwise.envs.starship.legality import is_place, next_place
+from leafwise.envs.starship.legality import has_place, is_place
 from leafwise.envs.starship.presets import PRESETS, STAGES
 from leafwise.envs.starship.ship import parts_of_row
 from leafwise.envs.starship.stages import MOST_SKIPS, entry_usable, note_failure, phase_over, put_request, weight_of
@@ -250,9 +250,7 @@ def _read_requests(S: Row, T: Tables, stage: int, words: Mapping[str, str]) -> N
     S[0, at.TURN] = turns.DECISION if len(seen) == at.PREVIEW else turns.DRAW_REQUEST
     if turns.fill_preview(S, FIRST, T, stage) and len(seen) < at.PREVIEW:
         raise wrong(f"{at.PREVIEW} requests in sight", words["next"])
-    if seen and not (
-        entry_usable(S, FIRST, T, stage, known[seen[0]]) and next_place(T, stage, known[seen[0]], -1) >= 0
-    ):
+    if seen and not (entry_usable(S, FIRST, T, stage, known[seen[0]]) and has_place(T, stage, known[seen[0]])):
         raise wrong("a first request that can be placed", seen[0])
 
 

@@ -12,7 +12,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.starship import stages
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import load_planes
-from leafwise.envs.starship.legality import next_place
+from leafwise.envs.starship.legality import has_place, next_place
 
 DRAW_HULL, DRAW_TARGET, DRAW_REQUEST, DECISION, OVER = range(5)
 """Values of the TURN word: chance draws a digit of the hull's number, a stage's target or a request; or the builder
@@ -111,7 +111,7 @@ def settle(S, j, T):
             return
         entry = np.int64(S[j, at.QUEUE]) - 1
         if stages.entry_usable(S, j, T, stage, entry):
-            if next_place(T, stage, entry, -1) >= 0:
+            if has_place(T, stage, entry):
                 S[j, at.TURN] = DECISION if full else DRAW_REQUEST
                 return
             S[j, at.EXHAUSTED] |= np.uint16(1 << entry)
@@ -124,12 +124,13 @@ def write_places(S, i, A, T):
     """Writes the legal places of the current request to `A`, ascending; returns how many."""
     load_planes(S, i, T)
     stage, entry = current_request(S, i)
-    count, place = 0, next_place(T, stage, entry, -1)
-    while place >= 0:
-        A[count] = place
+    count, r, y = 0, -1, 0
+    while True:
+        r, x, y = next_place(T, stage, entry, r, y)
+        if r < 0:
+            return count
+        A[count] = (r * T.grid + y) * T.grid + x
         count += 1
-        place = next_place(T, stage, entry, place)
-    return count
 
 
 @jit

@@ -24,10 +24,10 @@ from leafwise.training.runs.options import config_file
 from leafwise.training.runs.recipes import with_recipe
 
 LENGTHS = {
-    "selfplay": ("--total-steps", 12),
-    "td": ("--total-steps", 12),
-    "dqn": ("--total-steps", 500_000),
-    "ppo": ("--total-steps", 350_000),
+    "selfplay": 12,
+    "td": 12,
+    "dqn": 500_000,
+    "ppo": 350_000,
 }
 """How long each method learns: one to three minutes of processor time."""
 EASED = ("--eased", "4")
@@ -49,9 +49,9 @@ class Config(Study):
 
 def learned(config: Config, method: str) -> dict[str, Any]:
     """Trains, or goes on, and plays; returns what is told."""
-    path, (length, most) = Path(config.runs) / method, LENGTHS[method]
+    path, steps = Path(config.runs) / method, max(1, round(config.share * LENGTHS[method]))
     words = ["--game", "friday", "--variant", f"level={LEVEL}", "--run", str(path)]
-    words += [length, str(max(1, round(config.share * most))), *(EASED if method in ("selfplay", "td") else ())]
+    words += ["--total-steps", str(steps), *(EASED if method in ("selfplay", "td") else ())]
     words = with_recipe("friday", method, words) + (["--resume"] if config_file(path) else [])
     if importlib.import_module(f"leafwise.training.methods.{method}").main(words):
         raise ValueError(f"expected {method} to learn, got status 2 of {' '.join(words)}")

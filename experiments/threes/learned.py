@@ -64,37 +64,16 @@ INGREDIENTS: dict[str, dict[str, Any]] = {
 }
 """Runs of `td` that differ from the first in one ingredient."""
 MIXED = "0123 4567 0145 1256 569a 012456 45689a 012345 456789"
-METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {
-    "td": (
-        "td",
-        "total_steps",
-        {
-            "total_steps": 130_000_000,
-            "tuples": MIXED,
-            "interval": 5_000_000,
-            "final_learning_rate": 0.006,
-            "hold": 0.35,
-        },
-    ),
-    "dqn": (
-        "dqn",
-        "total_steps",
-        {
-            "total_steps": 24_000_000,
-            "gamma": 0.99,
-            "scale": 200.0,
-            "plies": 0,
-            "final_exploration": 0.01,
-            "match_pairs": 200,
-        },
-    ),
-    "ppo": (
-        "ppo",
-        "total_steps",
-        {"total_steps": 10_000_000, "envs": 256, "rollout": 64, "gamma": 0.99, "scale": 200.0, "match_pairs": 200},
-    ),
-}
-"""Methods, the option that says how long a run is, and all its options."""
+METHODS: dict[str, dict[str, Any]] = {
+    "td": {
+        "total_steps": 130_000_000, "tuples": MIXED, "interval": 5_000_000, "final_learning_rate": 0.006, "hold": 0.35,
+    },
+    "dqn": {
+        "total_steps": 24_000_000, "gamma": 0.99, "scale": 200.0, "plies": 0, "final_exploration": 0.01, "match_pairs": 200,
+    },
+    "ppo": {"total_steps": 10_000_000, "envs": 256, "rollout": 64, "gamma": 0.99, "scale": 200.0, "match_pairs": 200},
+}  # fmt: skip
+"""Methods, and the options of their runs."""
 FINISHERS = ("openness", "rows")
 """Hand-made leaves that play endings on."""
 PARTS = ("depth", "time", "methods", "curves", "ingredients", "endings")
@@ -233,10 +212,10 @@ class Parts:
 
     def methods(self) -> None:
         """Runs of three methods that cost about the same processor time, at depth 1."""
-        for name, (method, length, options) in METHODS.items():
-            least = max(1, round(self.config.methods_share * options[length]))
-            run = partial(self.trained, f"methods-{name}", method, **{**options, length: least})
-            self.judge("methods", name, 1, self.games(500), run)
+        for method, options in METHODS.items():
+            steps = max(1, round(self.config.methods_share * options["total_steps"]))
+            run = partial(self.trained, f"methods-{method}", method, **{**options, "total_steps": steps})
+            self.judge("methods", method, 1, self.games(500), run)
 
     def curves(self) -> None:
         """The score at depth 1 along runs of growing length, each annealed to its end."""

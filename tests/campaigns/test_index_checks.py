@@ -26,14 +26,12 @@ def test_random_games(campaign: Campaign) -> None:
     def checks() -> Iterator[None]:
         assert process.stdout is not None
         for expected in listings_from(campaign.seed):
-            yield compare("".join(takewhile(lambda line: line != END, process.stdout)), expected)
+            got = "".join(takewhile(lambda line: line != END, process.stdout))
+            assert got.splitlines() == expected.splitlines()
+            yield
 
     try:
         campaign.run(checks(), "games")
     finally:
         process.kill()
         process.communicate()
-
-
-def compare(got: str, expected: str) -> None:
-    assert got.splitlines() == expected.splitlines()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -37,7 +38,8 @@ def test_texts(game: Game, campaign: Campaign) -> None:
     def checks(rng: Random) -> Iterator[None]:
         while True:
             case = rng.choice(variants)
-            yield assert_one_clear_line(case, edited(rng, rng.choice(texts[case]), letters))
+            assert_one_clear_line(case, edited(rng, rng.choice(texts[case]), letters))
+            yield
 
     campaign.run(checks(campaign.rng), "texts")
 
@@ -49,11 +51,11 @@ def test_actions(game: Game, campaign: Campaign) -> None:
 
     def checks(rng: Random) -> Iterator[None]:
         while True:
-            env = gym.make(f"leafwise/{rng.choice(list(game.ids))}-v0")
+            env: Any = gym.make(f"leafwise/{rng.choice(list(game.ids))}-v0")
             env.reset(seed=rng.randrange(900_000))
             legally, over = rng.random(), False
             while not over:
-                mask = env.unwrapped.action_masks()  # type: ignore[attr-defined]
+                mask = env.unwrapped.action_masks()
                 action = rng.choice(np.flatnonzero(mask)) if rng.random() < legally else rng.randrange(len(mask))
                 obs, reward, terminated, truncated, _ = env.step(action)
                 assert env.observation_space.contains(obs)
@@ -100,7 +102,6 @@ def shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.campaign(whole=20_000)
-@pytest.mark.room("trilobite")
 def test_command_lines(shell: Shell, campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
@@ -112,7 +113,7 @@ def test_command_lines(shell: Shell, campaign: Campaign, tmp_path: Path, monkeyp
                 words[at : at + rng.randint(0, 1)] = [rng.choice(WORDS)] * rng.randint(0, 1)
             answer = shell(*words)
             assert answer.status in (0, 2), (words, answer)
-            if answer.status == 2:
+            if answer.status == 2 and words:  # without any it explains itself
                 assert answer.error.count("\n") == 1, (words, answer)
             yield
 

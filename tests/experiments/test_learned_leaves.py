@@ -15,8 +15,6 @@ from leafwise.experiments.trilobite.fair_openings import FILE, is_fair, read
 from leafwise.experiments.trilobite.learned import every_board
 from leafwise.training.evaluation.agreement import Judged, critical_positions, played_positions
 
-pytestmark = pytest.mark.room("trilobite")
-
 GAME = leafwise.game("trilobite")
 
 

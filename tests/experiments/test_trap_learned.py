@@ -13,8 +13,7 @@ from leafwise.experiments.trap.learned import Config, figures, study
 
 
 def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files = {"out": tmp_path, "data": tmp_path}
-    config = Config(parts=("depth",), rivals=("reach",), depths=(4,), games=20, first_seed=920_000, **files)
+    config = Config(tmp_path, tmp_path, parts=("depth",), rivals=("reach",), depths=(4,), games=20, first_seed=920_000)
     title = "depth 4 (2 turns), against `reach`"
     study(config)
     first = json.loads((tmp_path / "learned.json").read_text())[title]

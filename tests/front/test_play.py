@@ -17,8 +17,6 @@ from leafwise.cli import patiently
 from leafwise.envs.threes.companion import first_deck, follow, without
 from leafwise.envs.trilobite.solver import Solver
 
-pytestmark = pytest.mark.room("threes")
-
 ALMOST_LOST = "6 2 3 6/2 2 6 3/3 6 1 6/0 1 1 3 next=2 deck=4,3,3 start=12"
 START = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1"
 

@@ -12,8 +12,6 @@ from leafwise.models import NTupleNetwork, leaf, load_evaluator, load_network, s
 from leafwise.models.ntuple import Shape
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors, shipped_checksums, write_atomically
 
-pytestmark = pytest.mark.room("threes")
-
 SAID = {"steps": 3, "command": "none", "commit": "none"}
 
 

@@ -12,8 +12,6 @@ from leafwise.models.ntuple import Shape, parse_tuples
 from leafwise.models.packing import merged, quantised
 from leafwise.search import Search
 
-pytestmark = pytest.mark.room("threes")
-
 TUPLES = parse_tuples("0123 569a 01245")
 SAID = {"steps": 3, "command": "none", "commit": "none"}
 STEP = 0.05

@@ -3,27 +3,48 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
 ROOMS = ("threes", "trilobite", "starship", "trap", "friday", "cassis", "solitaire", "dice")
 """The rooms and the test games, the longest to test first; what belongs to none comes after them."""
 NAMED = re.compile(rf"(?<![a-z])({'|'.join(ROOMS)})")
+COMPILED = {
+    "threes": "models/test_files models/test_ntuple models/test_packing search/test_approximate search/test_bench "
+    "search/test_interrupt search/test_threads front/test_play evaluation/test_arena methods/test_td "
+    "experiments/test_learned",
+    "trilobite": "models/test_sparse front/test_solve front/test_arena_command evaluation/test_tournament "
+    "methods/test_dqn_ppo methods/test_selfplay experiments/test_learned_leaves campaigns/test_kills",
+    "starship": "front/test_ship",
+    "trap": "search/test_clock",
+    "friday": "search/test_costless methods/test_solo",
+}
+"""The room whose game is compiled most in files that no room's name is in."""
+HOMES = {path: room for room, paths in COMPILED.items() for path in paths.split()}
 
 
-def room_of(item: pytest.Item) -> str:
-    """Returns the room that a test compiles most of: what the marker `room` says, else what its file's path, its name or
-    its parameters name, else the file."""
-    if mark := item.get_closest_marker("room"):
-        return str(mark.args[0])
-    named = NAMED.search(item.nodeid.lower())
-    return named[0] if named else item.location[0]
+def room_of(nodeid: str) -> str:
+    """Returns the room of a test, given as FILE::NAME[PARAMETERS]; of one that belongs to none, the file."""
+    file = nodeid.partition("::")[0]
+    if home := HOMES.get("/".join(file.removesuffix(".py").split("/")[-2:])):
+        return home
+    named = NAMED.search(nodeid.lower())
+    return named[0] if named else file
 
 
-def in_groups(items: list[pytest.Item]) -> None:
-    """Orders the tests by room, and tells pytest-xdist's `--dist loadgroup` to keep each room's together."""
-    rooms = {item: room_of(item) for item in items}
-    for item, room in rooms.items():
-        item.add_marker(pytest.mark.xdist_group(room))
+def sort(items: list[pytest.Item]) -> None:
+    """Puts the tests of each room together, the longest first."""
     ranks = {room: k for k, room in enumerate(ROOMS)}
-    items.sort(key=lambda item: ranks.get(rooms[item], len(ROOMS)))
+    items.sort(key=lambda item: ranks.get(room_of(item.nodeid), len(ROOMS)))
+
+
+def scheduler(config: pytest.Config, log: Any) -> Any:
+    """Returns a scheduler for pytest-xdist that hands a worker the tests of a whole room."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByRoom(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return room_of(nodeid)
+
+    return ByRoom(config, log)

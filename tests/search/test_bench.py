@@ -19,8 +19,6 @@ from leafwise.search.bench import (
 )
 from leafwise.search.players import SearchPlayer, player
 
-pytestmark = pytest.mark.room("threes")
-
 THREES = game("threes")
 
 

@@ -12,8 +12,6 @@ from leafwise.envs.core.compile import clock
 from leafwise.envs.registry import game
 from leafwise.search import Search
 
-pytestmark = pytest.mark.room("trap")
-
 TRAP = game("trap", size=4)
 BOARD = "1#../..../#.../..#2 turn=0"
 needs_clock = pytest.mark.skipif(not clock.READABLE, reason="no clock that compiled code can read")

@@ -8,8 +8,6 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game
 from leafwise.search import Search
 
-pytestmark = pytest.mark.room("friday")
-
 FRIDAY = game("friday")
 PIRATES = FRIDAY.score("pirates")
 ROOT = np.uint64(0)

@@ -10,8 +10,6 @@ from leafwise.envs.registry import game
 from leafwise.envs.threes.bench import POSITIONS
 from leafwise.search import Search
 
-pytestmark = pytest.mark.room("threes")
-
 THREES = game("threes")
 STATE = THREES.parse(POSITIONS["s19"])
 

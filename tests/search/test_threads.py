@@ -19,8 +19,6 @@ from leafwise.search.players import SearchPlayer, player
 from leafwise.search.rollout import rollout
 from running.waiting import until
 
-pytestmark = pytest.mark.room("threes")
-
 THREES = game("threes")
 CROWDED = THREES.parse(POSITIONS["s19"])
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import Any
 
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
+from leafwise.envs.core.compile import emitted
+from leafwise.envs.core.compile.emitted import NANOSECONDS
+from leafwise.envs.core.compile.jit import DISABLED, PLAIN, jit
 
-from leafwise.envs.core.compile.jit import DISABLED, jit
-
-READABLE = hasattr(time, "clock_gettime_ns") and sys.maxsize > 1 << 32
-"""Whether compiled code can read a clock here: by `clock_gettime` of POSIX, with its times in 64 bits."""
+READABLE = emitted.READABLE and not PLAIN
+"""Whether compiled code can read a clock here."""
 NUMBERS: dict[str, int] = {"wall": time.CLOCK_MONOTONIC, "cpu": time.CLOCK_THREAD_CPUTIME_ID} if READABLE else {}
 """What the system calls the clocks: time that passes, and time for which the thread that asks has computed."""
-NANOSECONDS = 1_000_000_000
 
 
 def _read_plain(number: int) -> int:
@@ -24,25 +20,13 @@ def _read_plain(number: int) -> int:
     return time.clock_gettime_ns(int(number))
 
 
-@intrinsic
-def _read(typing: Any, number: Any) -> Any:
-    """The same, compiled."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = ir.IntType(64)
-        if not READABLE:
-            return word(0)
-        told = cgutils.alloca_once(builder, ir.ArrayType(word, 2))
-        which = builder.trunc(context.cast(builder, arguments[0], signature.args[0], types.int64), ir.IntType(32))
-        kind = ir.FunctionType(ir.IntType(32), [ir.IntType(32), told.type])
-        builder.call(cgutils.get_or_insert_function(builder.module, kind, "clock_gettime"), [which, told])
-        whole, rest = (builder.extract_value(builder.load(told), k) for k in range(2))
-        return builder.add(builder.mul(whole, word(NANOSECONDS)), rest)
-
-    return types.int64(number), generate
+@jit(inline=True)
+def _read_nothing(number):
+    """Stands in where compiled code cannot read a clock; never asked."""
+    return 0
 
 
-read: Any = _read_plain if DISABLED else _read
+read: Any = _read_plain if DISABLED else emitted.read_clock if READABLE else _read_nothing
 
 
 @jit(inline=True)

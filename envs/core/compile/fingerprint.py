@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.compile.linking import Function
-
 
 class _Nameless(Exception):
     """Something bound cannot be told in another process."""
@@ -86,8 +84,8 @@ def _code(code: CodeType) -> Iterator[str]:
 
 def _told(thing: Any) -> str:
     """Returns what tells a thing that is bound from others."""
-    if isinstance(thing, Function):
-        if thing.ident is None:
+    if hasattr(thing, "py_func"):
+        if getattr(thing, "ident", None) is None:  # compiled, and not kept on disk
             raise _Nameless
         return f"{thing.ident} {thing.bound}"
     if isinstance(thing, np.ndarray):
@@ -98,8 +96,6 @@ def _told(thing: Any) -> str:
         return f"{type(thing).__name__} {thing!r}"
     if isinstance(thing, ModuleType):
         return f"module {thing.__name__}"
-    if hasattr(thing, "py_func"):  # compiled, and not kept on disk
-        raise _Nameless
     if isinstance(thing, type) or callable(thing):  # a type, an intrinsic
         return f"{getattr(thing, '__module__', '')} {getattr(thing, '__qualname__', repr(thing))}"
     raise TypeError(f"expected compiled functions, numbers, strings, arrays or tuples of these, got {thing!r}")

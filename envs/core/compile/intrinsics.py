@@ -1,148 +1,57 @@
-"""What compiled code asks of LLVM directly: prefetching, and the vector loops of networks. Each has a plain twin."""
+"""Prefetching, and the vector loops of networks: as LLVM's own, as loops that any numba compiles, and in plain Python."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba.core import cgutils, types
-from numba.extending import intrinsic
 
-from leafwise.envs.core.compile.jit import DISABLED
+from leafwise.envs.core.compile import emitted
+from leafwise.envs.core.compile.jit import DISABLED, PLAIN, jit
 
 
-def _prefetch_plain(array: Any, index: Any) -> None:
-    """Starts to load `array[index]` into the cache; nothing in plain Python."""
+def prefetch_nothing(array: Any, index: Any) -> None:
+    """Starts to load `array[index]` into the cache; nothing where it cannot."""
 
 
-@intrinsic
-def _prefetch(typing: Any, array: Any, index: Any) -> Any:
-    """The same, compiled: LLVM's prefetch of an address to read, to be kept."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        address = builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer())
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        builder.call(function, [address, number(0), number(3), number(1)])
-        return context.get_dummy_value()
-
-    return types.void(array, index), generate
-
-
-prefetch: Any = _prefetch_plain if DISABLED else _prefetch
-
-
-def _sum_rows_plain(out: Any, bias: Any, rows: Any, which: Any, n: int) -> None:
+def sum_rows_plain(out: Any, bias: Any, rows: Any, which: Any, n: int) -> None:
     """Writes `bias` plus the rows numbered by the first n of `which` to `out`; float32, whole arrays."""
     out[: len(bias)] = bias + rows[which[:n]].sum(axis=0)
 
 
-def _dense_plain(out: Any, x: Any, weights: Any, start: int, n: int, columns: int) -> None:
+def dense_plain(out: Any, x: Any, weights: Any, start: int, n: int, columns: int) -> None:
     """Writes `columns` outputs of a dense layer: max(x, 0) [n] times weights, from `start` on [n, columns], plus the biases
     that follow; float32, n a multiple of 4."""
     matrix = weights[start : start + n * columns].reshape(n, columns)
     out[:columns] = np.maximum(x[:n], 0) @ matrix + weights[start + n * columns : start + (n + 1) * columns]
 
 
-FLOAT = ir.FloatType()
-SUM_WIDTHS, DENSE_WIDTHS = (32, 4, 1), (16, 4, 1)
-"""Columns taken together, as long as there are so many: vector instructions, which numba's loops over slices seldom become."""
-CONTRACT = ("contract",)
-"""Lets a product and a sum be one instruction."""
+@jit(inline=True)
+def sum_rows_loops(out, bias, rows, which, n):
+    """Writes `bias` [columns] plus the rows [*, columns] numbered by the first n of `which` to `out`; float32."""
+    for c in range(rows.shape[1]):
+        total = bias[c]
+        for k in range(n):
+            total += rows[which[k], c]
+        out[c] = total
 
 
-def _load(builder: Any, pointer: Any, index: Any, width: int) -> Any:
-    """Emits the load of `width` floats from an index on."""
-    address = builder.gep(pointer, [index])
-    return builder.load(builder.bitcast(address, ir.VectorType(FLOAT, width).as_pointer()), align=4)
+@jit(inline=True)
+def dense_loops(out, x, weights, start, n, columns):
+    """Writes `columns` outputs of a dense layer: max(x, 0) [n] times weights, from `start` on [n, columns], plus the biases
+    that follow; float32."""
+    for c in range(columns):
+        out[c] = weights[start + n * columns + c]
+    for k in range(n):
+        if x[k] > 0:
+            for c in range(columns):
+                out[c] += x[k] * weights[start + k * columns + c]
 
 
-def _store(builder: Any, value: Any, pointer: Any, index: Any, width: int) -> None:
-    address = builder.gep(pointer, [index])
-    builder.store(value, builder.bitcast(address, ir.VectorType(FLOAT, width).as_pointer()), align=4)
-
-
-def _by_columns(builder: Any, columns: Any, widths: tuple[int, ...], body: Callable[[Any, int], None]) -> None:
-    """Emits `body` for all columns, as many at once as there are."""
-    done = columns.type(0)
-    for width in widths:
-        end = builder.sub(columns, builder.urem(columns, columns.type(width)))
-        with cgutils.for_range_slice(builder, done, end, columns.type(width), inc=True) as (column, _):
-            body(column, width)
-        done = end
-
-
-@intrinsic
-def _sum_rows(typing: Any, out: Any, bias: Any, rows: Any, which: Any, n: Any) -> Any:
-    """The same, compiled."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        to, biases, table, chosen = (
-            context.make_array(kind)(context, builder, value)
-            for kind, value in zip(signature.args[:4], arguments[:4], strict=True)
-        )
-        count = context.cast(builder, arguments[4], signature.args[4], types.intp)
-        columns = cgutils.unpack_tuple(builder, table.shape)[1]
-
-        def body(column: Any, width: int) -> None:
-            total = cgutils.alloca_once_value(builder, _load(builder, biases.data, column, width))
-            with cgutils.for_range(builder, count) as loop:
-                row = builder.load(builder.gep(chosen.data, [loop.index]))
-                place = builder.add(builder.mul(row, columns), column)
-                builder.store(builder.fadd(builder.load(total), _load(builder, table.data, place, width)), total)
-            _store(builder, builder.load(total), to.data, column, width)
-
-        _by_columns(builder, columns, SUM_WIDTHS, body)
-        return context.get_dummy_value()
-
-    return types.void(out, bias, rows, which, n), generate
-
-
-@intrinsic
-def _dense(typing: Any, out: Any, x: Any, weights: Any, start: Any, n: Any, columns: Any) -> Any:
-    """The same, compiled."""
-    together = 4
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        to, inputs, table = (
-            context.make_array(kind)(context, builder, value).data
-            for kind, value in zip(signature.args[:3], arguments[:3], strict=True)
-        )
-        begin, rows, wide = (
-            context.cast(builder, value, kind, types.intp)
-            for kind, value in zip(signature.args[3:], arguments[3:], strict=True)
-        )
-        biases = builder.add(begin, builder.mul(rows, wide))
-        step = rows.type(together)
-
-        def body(column: Any, width: int) -> None:
-            vector = ir.VectorType(FLOAT, width)
-            first = _load(builder, table, builder.add(biases, column), width)
-            sums = [cgutils.alloca_once_value(builder, first)]
-            sums += [cgutils.alloca_once_value(builder, vector(None)) for _ in range(together - 1)]
-            with cgutils.for_range_slice(builder, rows.type(0), rows, step, inc=True) as (r, _):
-                for k, total in enumerate(sums):
-                    row = builder.add(r, rows.type(k))
-                    value = builder.load(builder.gep(inputs, [row]))
-                    value = builder.select(builder.fcmp_ordered(">", value, FLOAT(0)), value, FLOAT(0))
-                    spread = builder.insert_element(vector(ir.Undefined), value, ir.IntType(32)(0))
-                    mask = ir.Constant(ir.VectorType(ir.IntType(32), width), [0] * width)
-                    spread = builder.shuffle_vector(spread, vector(ir.Undefined), mask)
-                    place = builder.add(builder.add(begin, builder.mul(row, wide)), column)
-                    product = builder.fmul(spread, _load(builder, table, place, width), flags=CONTRACT)
-                    builder.store(builder.fadd(builder.load(total), product, flags=CONTRACT), total)
-            pairs = [builder.fadd(builder.load(sums[k]), builder.load(sums[k + 1])) for k in (0, 2)]
-            _store(builder, builder.fadd(*pairs), to, column, width)
-
-        _by_columns(builder, wide, DENSE_WIDTHS, body)
-        return context.get_dummy_value()
-
-    return types.void(out, x, weights, start, n, columns), generate
-
-
-sum_rows: Any = _sum_rows_plain if DISABLED else _sum_rows
-dense: Any = _dense_plain if DISABLED else _dense
+prefetch: Any = emitted.prefetch
+sum_rows: Any = emitted.sum_rows
+dense: Any = emitted.dense
+if DISABLED:
+    prefetch, sum_rows, dense = prefetch_nothing, sum_rows_plain, dense_plain
+elif PLAIN:
+    prefetch, sum_rows, dense = jit(inline=True)(prefetch_nothing), sum_rows_loops, dense_loops

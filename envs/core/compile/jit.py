@@ -3,7 +3,8 @@
 `jit` compiles a function of a module. `bind` compiles a function inside a factory, with the names that it closes over: a game's
 rules, a leaf, constants. Both keep machine code on disk (`cache`), and callers jump to it (`linking`).
 
-Environment variables: `NUMBA_DISABLE_JIT=1` runs everything as plain Python; `NUMBA_BOUNDSCHECK=1` checks every index.
+Environment variables: `NUMBA_DISABLE_JIT=1` runs everything as plain Python; `NUMBA_BOUNDSCHECK=1` checks every index;
+`LEAFWISE_PLAIN_NUMBA=1` compiles without numba's inner parts (`mode`).
 """
 
 from __future__ import annotations
@@ -19,21 +20,10 @@ import numpy as np
 
 from leafwise.envs.core.compile.cache import cache_folder
 from leafwise.envs.core.compile.fingerprint import fingerprint
-from leafwise.envs.core.compile.linking import Function
+from leafwise.envs.core.compile.mode import BOUNDSCHECK as BOUNDSCHECK
+from leafwise.envs.core.compile.mode import DISABLED, FLAGS, PLAIN, PLAIN_FLAGS
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-config: Any = numba.config
-DISABLED = bool(config.DISABLE_JIT)
-BOUNDSCHECK = bool(config.BOUNDSCHECK)
-"""Whether compiled code checks every index (slow; for tests)."""
-
-# No reference counting: an allocation in compiled code becomes a compile error, and array arguments cost nothing.
-# With index checks on, numba needs the runtime for its exceptions.
-FLAGS: dict[str, Any] = {"error_model": "numpy", "_nrt": BOUNDSCHECK, "nogil": True, "no_cfunc_wrapper": True}
-
-INLINE: Any = ("never", "always")
-"""Numba's words for whether source is copied."""
 
 
 def jit(fn: F | None = None, *, inline: bool = False, merged: bool = False, bare: bool = False) -> Any:
@@ -69,9 +59,9 @@ def bind(name: str, room: Path, *, inline: bool = False, cache: bool = True, pla
         own = python_types.FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
         own.__module__ = fn.__module__
         own.__qualname__ = f"{fn.__name__}__{_identifier(name)}"  # a part of the cache file's name
-        bound = fingerprint(own) if cache else None
+        bound = fingerprint(own) if cache and not PLAIN else None
         if bound is None:  # something that has no name outside this process
-            return numba.njit(forceinline=inline, **FLAGS)(own)
+            return _unkept(own, inline=inline)
         return _compiled(own, room, inline=inline, bound=bound)
 
     return decorate
@@ -79,23 +69,26 @@ def bind(name: str, room: Path, *, inline: bool = False, cache: bool = True, pla
 
 def leafless(function: F) -> F:
     """Lets compiled callers hand a function `T` without the leaf's weights, so that one version serves all leaves."""
-    if isinstance(function, Function):
-        function.leafless = function.door = True
+    if hasattr(function, "leafless"):
+        function.leafless = function.door = True  # type: ignore[attr-defined]
     return function
 
 
 def _compiled(fn: Callable[..., Any], source: Path, *, inline: bool, merged: bool = False, bound: str = "") -> Any:
     """Returns `fn` compiled, its machine code kept in the cache folder of the room that `source` belongs to."""
-    folder = cache_folder(source, str(sorted(FLAGS.items())))
+    folder = None if PLAIN else cache_folder(source, str(sorted(FLAGS.items())))
     if folder is None:
-        return numba.njit(forceinline=inline, inline=INLINE[merged], **FLAGS)(fn)
-    before, config.CACHE_DIR = config.CACHE_DIR, str(folder)  # numba reads it while it decorates
-    try:
-        options = {"nopython": True, "boundscheck": None, "forceinline": inline, "inline": INLINE[merged], **FLAGS}
-        function = Function(py_func=fn, targetoptions=options)
-        return function.keep(folder.name, apart=not inline and not merged, bound=bound)
-    finally:
-        config.CACHE_DIR = before
+        return _unkept(fn, inline=inline, merged=merged)
+    from leafwise.envs.core.compile import linking  # builds on numba's inner parts
+
+    return linking.compiled(fn, folder, FLAGS, inline=inline, merged=merged, bound=bound)
+
+
+def _unkept(fn: Callable[..., Any], *, inline: bool, merged: bool = False) -> Any:
+    """Returns `fn` compiled by numba's own means, for this process alone."""
+    if PLAIN:
+        return numba.njit(inline="always" if merged else "never", **PLAIN_FLAGS)(fn)
+    return numba.njit(forceinline=inline, inline="always" if merged else "never", **FLAGS)(fn)
 
 
 def _identifier(name: str) -> str:

@@ -14,9 +14,12 @@ leaves.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
+from numba import config
 from numba.core import cgutils, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
@@ -101,7 +104,8 @@ def described(kind: Any) -> str:
     """Returns a type in words that tell NamedTuples of one name in several modules apart."""
     if not isinstance(kind, types.BaseTuple):
         return str(kind)
-    own, parts = getattr(kind, "instance_class", tuple), list[Any](kind)
+    own: Any = getattr(kind, "instance_class", tuple)
+    parts: Any = kind
     return f"{own.__module__}.{own.__qualname__}({', '.join(map(described, parts))})"
 
 
@@ -168,6 +172,11 @@ class Function(CPUDispatcher):
         _FUNCTIONS[ident] = self
         return self
 
+    def forget(self) -> None:
+        """Lets another function have its name."""
+        if self.ident is not None:
+            _FUNCTIONS.pop(self.ident, None)
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Answers a compiled caller which version to call."""
         if self.leafless:
@@ -225,3 +234,24 @@ class Function(CPUDispatcher):
         _KEPT.append(cres)
         self.targetctx.remove_user_function(cres.entry_point)
         self.targetctx.insert_user_function(cres.entry_point, ExternalFunctionDescriptor(symbol, result, kinds))
+
+
+def compiled(
+    fn: Callable[..., Any],
+    folder: Path,
+    flags: dict[str, Any],
+    *,
+    inline: bool = False,
+    merged: bool = False,
+    bound: str = "",
+) -> Function:
+    """Returns `fn` compiled with numba's `flags`, its machine code kept in `folder`; the rest is that of `jit.jit`."""
+    settings: Any = config
+    before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)  # numba reads it while it decorates
+    try:
+        source = "always" if merged else "never"
+        options = {"nopython": True, "boundscheck": None, "forceinline": inline, "inline": source, **flags}
+        function = Function(py_func=fn, targetoptions=options)
+        return function.keep(folder.name, apart=not inline and not merged, bound=bound)
+    finally:
+        settings.CACHE_DIR = before

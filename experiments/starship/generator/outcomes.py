@@ -99,8 +99,8 @@ def plot(results: dict[str, Any], path: Path) -> None:
             }
             names = [key.replace("thruster_", "").replace("cannon_", "") for key in entries]
             grouped(axis, names, bars, f"{name}: sizes and facings")
-        names = {"thrust_score": "thruster score", "weapon_score": "weapon score", "seats": "seats"}
-        for axis, (key, title) in zip([*axes[1], axes[2][0]], names.items(), strict=True):
+        scores = {"thrust_score": "thruster score", "weapon_score": "weapon score", "seats": "seats"}
+        for axis, (key, title) in zip([*axes[1], axes[2][0]], scores.items(), strict=True):
             counts = results["outcomes"]["counts"][key]
             axis.bar([int(k) for k in counts], list(counts.values()), color="#4a86e8")
             axis.set_title(f"{title}, ships")

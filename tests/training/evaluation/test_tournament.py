@@ -22,8 +22,6 @@ from leafwise.training.evaluation.match_workers import Job, Table
 from leafwise.training.evaluation.tournament import Tournament, openings, plan
 from running.waiting import until
 
-pytestmark = pytest.mark.room("trilobite")
-
 TRILOBITE = leafwise.game("trilobite")
 
 

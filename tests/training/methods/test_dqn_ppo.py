@@ -15,8 +15,6 @@ from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.kernels.selfplay import kernels, new_table
 from leafwise.training.methods import dqn, ppo
 
-pytestmark = pytest.mark.room("trilobite")
-
 GAME = leafwise.game("trilobite")
 DQN: dict[str, Any] = {
     "game": "trilobite", "total_steps": 60_000, "envs": 100, "buffer_size": 20_000, "batch_size": 256, "train_every": 100,

@@ -19,8 +19,6 @@ from leafwise.training.kernels.selfplay import kernels, new_record, new_table
 from leafwise.training.methods import selfplay
 from leafwise.training.networks.sparse import SparseModule, fit
 
-pytestmark = pytest.mark.room("trilobite")
-
 GAME = leafwise.game("trilobite")
 SMALL: dict[str, Any] = {
     "game": "trilobite", "total_steps": 6, "positions": 3000, "buffer_size": 20_000, "passes": 8.0, "plies": 7,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import leafwise
+from leafwise.envs.core.contract.stream import new_stream
 from leafwise.models import load_sparse
 from leafwise.models.files import load_tensors, model_path, save_network, save_tensors
 from leafwise.models.sparse import SparseNetwork
@@ -20,8 +21,6 @@ from leafwise.training.kernels.solo_games import play_solo
 from leafwise.training.methods import selfplay, td
 from leafwise.training.runs.gating import prefixed
 from leafwise.training.runs.recipes import with_recipe
-
-pytestmark = pytest.mark.room("friday")
 
 GAME = leafwise.game("friday")
 SMALL: dict[str, Any] = {
@@ -45,9 +44,7 @@ def some_rows(game: leafwise.Game, n: int) -> Any:
         state = game.new(seed)
         while not state.is_terminal and len(rows) < n:
             rows.append(state.row)
-            state = state.play(int(rng.choice(state.legal_actions))).settle(
-                leafwise.envs.core.contract.stream.new_stream(seed)
-            )
+            state = state.play(int(rng.choice(state.legal_actions))).settle(new_stream(seed))
     return np.array(rows)
 
 

@@ -20,8 +20,6 @@ from leafwise.training.kernels.ntuple_games import play_games
 from leafwise.training.methods import td
 from running.waiting import until
 
-pytestmark = pytest.mark.room("threes")
-
 SMALL: dict[str, Any] = {
     "game": "threes",
     "total_steps": 400_000,

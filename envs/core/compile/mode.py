@@ -1,0 +1,63 @@
+"""How this process compiles: with functions linked and kept on disk, plainly, or not at all.
+
+Linking builds on numba's inner parts, which may change with any version. They are checked once for each version of numba;
+where they are not as expected, or `LEAFWISE_PLAIN_NUMBA` is set, everything is compiled by numba's own means: it answers the
+same, but more slowly, and compiles at every start.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import numba
+
+from leafwise.envs.core.compile.cache import cache_root
+
+config: Any = numba.config
+DISABLED = bool(config.DISABLE_JIT)
+BOUNDSCHECK = bool(config.BOUNDSCHECK)
+"""Whether compiled code checks every index (slow; for tests)."""
+
+# No reference counting: an allocation in compiled code becomes a compile error, and array arguments cost nothing.
+# With index checks on, numba needs the runtime for its exceptions.
+FLAGS: dict[str, Any] = {"error_model": "numpy", "_nrt": BOUNDSCHECK, "nogil": True, "no_cfunc_wrapper": True}
+PLAIN_FLAGS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+
+
+def _is_as_expected() -> bool:
+    """Whether numba's inner parts do what linking asks of them; checked by use, and remembered in the cache."""
+    digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__} {sys.version}".encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    known = cache_root() / f"numba-{numba.__version__}-{digest.hexdigest()[:16]}"
+    if known.exists():
+        return True
+    try:
+        from leafwise.envs.core.compile import selfcheck
+
+        with tempfile.TemporaryDirectory() as folder:
+            selfcheck.check(Path(folder), FLAGS)
+    except Exception as problem:
+        warnings.warn(
+            f"numba {numba.__version__}: expected the inner parts that fast compilation builds on, got {problem!r}; everything "
+            "is compiled plainly, runs more slowly, and is compiled again at every start",
+            stacklevel=2,
+        )
+        return False
+    try:
+        known.parent.mkdir(parents=True, exist_ok=True)
+        known.touch()
+    except OSError:  # checked again next time
+        pass
+    return True
+
+
+PLAIN = not DISABLED and (bool(os.environ.get("LEAFWISE_PLAIN_NUMBA")) or not _is_as_expected())
+"""Whether numba's own means alone are used."""

@@ -1,0 +1,74 @@
+"""Uses once what is used of numba's inner parts: linking, the cache, and what is emitted for LLVM."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from leafwise.envs.core.compile import emitted
+from leafwise.envs.core.compile.linking import Function, compiled
+
+
+class _Tables(NamedTuple):
+    factor: float
+    leaf: Any
+
+
+def _rule(S, T):
+    return S[0] * T.factor
+
+
+def check(folder: Path, flags: dict[str, Any]) -> None:
+    """Compiles, links, keeps and loads functions in `folder`; raises whatever goes wrong."""
+    S, T = np.array([3.0]), _Tables(2.0, (np.array([1.0]),))
+    for loaded in range(2):
+        rule: Any = compiled(_rule, folder, flags)
+        rule.leafless = rule.door = True
+        play: Any = compiled(_play(rule), folder, flags, bound="selfcheck")
+        _expect(play(S, T), 7.0)
+        _expect(rule(S, T._replace(leaf=())), 6.0)
+        for function in (rule, play):
+            _expect(sum(function._cache_hits.values()), loaded)
+            function.forget()
+    _check_emitted()
+
+
+def _play(rule: Function) -> Any:
+    def play(S, T):
+        return rule(S, T) + T.leaf[0][0]
+
+    return play
+
+
+def _check_emitted() -> None:
+    """Compiles what is emitted for LLVM, and compares it with NumPy."""
+    prefetch: Any = emitted.prefetch
+    sum_rows: Any = emitted.sum_rows
+    dense: Any = emitted.dense
+    read_clock: Any = emitted.read_clock
+
+    @numba.njit
+    def run(out, rows, which, weights, number):
+        prefetch(rows, 0)
+        sum_rows(out[0], rows[0], rows, which, which.shape[0])
+        dense(out[1], out[0], weights, 0, 4, 4)
+        return read_clock(number)
+
+    rows, weights = np.arange(20, dtype=np.float32).reshape(5, 4) - 30, np.arange(20, dtype=np.float32)
+    out, which = np.zeros((2, 4), dtype=np.float32), np.array([1, 4])
+    rows[4] = 90.0
+    now = run(out, rows, which, weights, time.CLOCK_MONOTONIC if emitted.READABLE else 0)
+    first = rows[0] + rows[which].sum(axis=0)
+    _expect(out[0].tolist(), first.tolist())
+    _expect(out[1].tolist(), (np.maximum(first, 0) @ weights[:16].reshape(4, 4) + weights[16:]).tolist())
+    if emitted.READABLE:
+        _expect(abs(time.clock_gettime_ns(time.CLOCK_MONOTONIC) - now) < 60 * emitted.NANOSECONDS, True)
+
+
+def _expect(got: Any, expected: Any) -> None:
+    if got != expected:
+        raise ValueError(f"expected {expected!r}, got {got!r}")

@@ -1,0 +1,80 @@
+"""Compilation by numba's own means: where its inner parts are not as expected, and where it is asked for."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from leafwise.envs.core.compile.mode import DISABLED
+
+TESTS = Path(__file__).parents[3]
+SUM = """
+import numpy as np
+from leafwise.envs.core.compile.intrinsics import dense, sum_rows, sum_rows_plain, dense_plain
+from leafwise.envs.core.compile.jit import bind, jit
+from leafwise.envs.core.compile.mode import PLAIN
+from pathlib import Path
+
+@jit
+def layers(out, rows, which, weights):
+    sum_rows(out[0], rows[0], rows, which, which.shape[0])
+    dense(out[1], out[0], weights, 0, 4, 5)
+
+rows, weights = np.arange(-20, 20, dtype=np.float32).reshape(10, 4), np.arange(25, dtype=np.float32)
+out, plain, which = np.zeros((2, 5), np.float32), np.zeros((2, 5), np.float32), np.array([1, 9, 9, 8])
+layers(out[:, :], rows, which, weights)
+sum_rows_plain(plain[0], rows[0], rows, which, 4)
+dense_plain(plain[1], plain[0], weights, 0, 4, 5)
+print(PLAIN, np.array_equal(out, plain), out.any())
+"""
+WITHOUT = """
+import numba.core.caching
+del numba.core.caching.IndexDataCacheFile
+"""
+EVERYTHING = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from twins import everything
+print(everything.ask("dice", fast=True))
+"""
+
+pytestmark = pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+
+
+def run(cache: Path, code: str, **environment: str) -> tuple[str, str]:
+    """Returns what a process of its own prints, and its warnings."""
+    variables = {**os.environ, "LEAFWISE_CACHE_DIR": str(cache), **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(TESTS)], env=variables, capture_output=True, text=True, timeout=1800
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip(), done.stderr
+
+
+def test_numba_is_checked_once_and_then_known(tmp_path: Path) -> None:
+    assert run(tmp_path, SUM) == ("False True True", "")
+    known = list(tmp_path.glob("numba-*"))
+    assert len(known) == 1
+    assert run(tmp_path, SUM) == ("False True True", "")
+    assert list(tmp_path.glob("numba-*")) == known
+
+
+def test_a_numba_without_the_parts_compiles_plainly_with_one_warning(tmp_path: Path) -> None:
+    answer, told = run(tmp_path, WITHOUT + SUM)
+    assert answer == "True True True"
+    assert told.count("UserWarning") == 1
+    assert "expected the inner parts that fast compilation builds on, got ImportError" in told
+    assert not list(tmp_path.glob("numba-*"))
+
+
+def test_plain_compilation_can_be_asked_for(tmp_path: Path) -> None:
+    assert run(tmp_path, SUM, LEAFWISE_PLAIN_NUMBA="1") == ("True True True", "")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.long
+def test_a_game_is_the_same_compiled_plainly(tmp_path: Path) -> None:
+    plain = run(tmp_path, EVERYTHING, LEAFWISE_PLAIN_NUMBA="1")
+    assert plain == run(tmp_path, EVERYTHING)

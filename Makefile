@@ -3,7 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-numba lint types clean
+# One worker a core; the tests of one game stay together, the longest first.
+PYTEST := $(BIN)/python -m pytest -n logical --dist loadgroup --no-loadscope-reorder --costs
+QUICK := tests/architecture/test_imports.py tests/contract tests/envs/*/test_*scenarios.py tests/envs/core \
+  tests/models/test_files.py tests/search/test_clock.py tests/search/test_twin.py tests/front/test_commands.py
+
+.PHONY: demo test test-quick test-long campaign test-numba lint types clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -13,8 +18,22 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 demo: $(VENV)/.installed
 	$(BIN)/leafwise demo
 
+# Everything that a change can break, in at most 6 minutes on two quiet cores.
 test: $(VENV)/.installed
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(PYTEST)
+
+# The rules of all games and a little of each room: about a minute, once `make test` has compiled it.
+test-quick: $(VENV)/.installed
+	$(PYTEST) $(QUICK)
+
+# What takes too long for `make test`, and a share of every campaign: at most 15 minutes.
+test-long: $(VENV)/.installed
+	$(PYTEST) -m "long or campaign" --campaign-seconds 600
+
+# The campaigns as a whole; takes hours. Another seed: make campaign SEED=1
+SEED ?= 0
+campaign: $(VENV)/.installed
+	$(PYTEST) -m campaign --campaign-seed $(SEED) -o faulthandler_timeout=0
 
 # The rules of all games under the lowest and the highest numba, in environments of their own.
 NUMBA_RANGE := 0.65.1 0.68.1

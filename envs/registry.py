@@ -1,18 +1,20 @@
-"""Finds games by name, and registers their environments with Gymnasium."""
+"""Finds games by name, and registers their environments with Gymnasium.
+
+`games.json` says what the package's games are called, their options and their ids, so that nothing of a game is imported before it
+is asked for.
+"""
 
 from __future__ import annotations
 
 import importlib
-import importlib.util
-import pkgutil
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import gymnasium as gym
-
-import leafwise.envs
-from leafwise.envs.core.contract.game import Game
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
 
 NAMESPACE = "leafwise"
 _added: dict[str, Game] = {}
@@ -20,15 +22,34 @@ _player_makers: list[Callable[[str, Game], Any]] = []
 
 
 @cache
-def _rooms() -> tuple[str, ...]:
-    """Returns the names of the package's games: every folder of leafwise.envs with rules that is not `core`."""
-    names = [m.name for m in pkgutil.iter_modules(leafwise.envs.__path__) if m.ispkg and m.name != "core"]
-    return tuple(sorted(n for n in names if importlib.util.find_spec(f"leafwise.envs.{n}.rules")))
+def listed() -> dict[str, dict[str, Any]]:
+    """Returns what is known of the package's games without importing them: name -> title, options (defaults), words of
+    a position, ids."""
+    told: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("games.json").read_text(encoding="utf-8"))
+    return told
 
 
 def games() -> tuple[str, ...]:
     """Returns the names of all games."""
-    return tuple(sorted({*_rooms(), *_added}))
+    return tuple(sorted({*listed(), *_added}))
+
+
+def check_name(name: str) -> None:
+    """Raises ValueError for a game that there is not; imports none."""
+    if name not in games():
+        raise ValueError(f"expected a game among {', '.join(games())}, got {name!r}")
+
+
+def option_defaults(name: str) -> Mapping[str, Any]:
+    """Returns the options of a game and their defaults; imports nothing for the package's games."""
+    check_name(name)
+    return _added[name].defaults if name in _added else listed()[name]["options"]
+
+
+def position_words(name: str) -> Mapping[str, str]:
+    """Returns the words of a position that a command takes as options, and what they say; imports as little."""
+    check_name(name)
+    return _added[name].position_words if name in _added else listed()[name]["position_words"]
 
 
 def game(name: str, **options: Any) -> Game:
@@ -38,8 +59,7 @@ def game(name: str, **options: Any) -> Game:
     """
     if name in _added:
         return _added[name].variant(**options)
-    if name not in _rooms():
-        raise ValueError(f"expected a game among {', '.join(games())}, got {name!r}")
+    check_name(name)
     found: Game = importlib.import_module(f"leafwise.envs.{name}").GAME
     return found.variant(**options)
 
@@ -59,22 +79,24 @@ def register_game(new: Game) -> None:
     if new.name in games() and game(new.name) != new:
         raise ValueError(f"expected a new name for a game, {new.name!r} is taken")
     _added[new.name] = new
-    _register(new)
+    _register(new.name, new.ids)
 
 
 def register_envs() -> None:
-    """Registers the environments of all rooms with Gymnasium."""
-    for name in _rooms():
-        _register(game(name))
+    """Registers the environments of the package's games with Gymnasium."""
+    for name, told in listed().items():
+        _register(name, told["ids"])
 
 
-def _register(found: Game) -> None:
-    for short, options in found.ids.items():
+def _register(name: str, ids: Mapping[str, Mapping[str, Any]]) -> None:
+    import gymnasium as gym
+
+    for short, options in ids.items():
         full = f"{NAMESPACE}/{short}-v0"
         if full not in gym.registry:
             gym.register(
                 id=full,
                 entry_point="leafwise.envs.core.gym.env:GameEnv",
                 vector_entry_point="leafwise.envs.core.gym.vector:GameVectorEnv",
-                kwargs={"game": found.name, **options},
+                kwargs={"game": name, **options},
             )

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import functools
-import json
+import math
 import os
-import struct
 from collections.abc import Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -24,6 +20,8 @@ from leafwise.models.grid import features_of as grid_features
 from leafwise.models.ntuple import NTupleNetwork, Shape, features
 from leafwise.models.packing import merged, pack, unpack
 from leafwise.models.sparse import SparseNetwork, features_of
+from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors
+from leafwise.models.tensors import write_atomically as write_atomically
 from leafwise.search.rollout import is_rollout, parse_rollout
 
 FORMAT = 1
@@ -31,7 +29,6 @@ PLAIN, PACKED, SPARSE, GRID = "ntuple", "ntuple-packed", "sparse", "grid"
 """Kinds of models: n-tuples as one tensor of float32 or as tables of int16 that `packing` writes, sparse networks, and
 convolutional ones."""
 Network = NTupleNetwork | SparseNetwork | GridNetwork
-KEY = "leafwise"
 REQUIRED: dict[str, type | tuple[type, ...]] = {
     "format": int,
     "kind": str,
@@ -49,39 +46,6 @@ OF_KIND: dict[str, dict[str, type | tuple[type, ...]]] = {
     GRID: {"hidden": list},
 }
 """What the metadata of each kind of model holds besides."""
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Writes a file so that it is either the old or the new one, whenever the process dies."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def save_tensors(path: Path, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> None:
-    """Writes tensors and JSON metadata to a `.safetensors` file, atomically."""
-    write_atomically(path, save(dict(tensors), {KEY: json.dumps(dict(metadata))}))
-
-
-def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-    """Reads tensors and metadata; raises ValueError in one line for a file that is none of ours."""
-    try:
-        with safe_open(path, framework="numpy") as file:
-            metadata = json.loads((file.metadata() or {})[KEY])
-            return {name: file.get_tensor(name) for name in file.keys()}, dict(metadata)  # noqa: SIM118
-    except FileNotFoundError:
-        raise ValueError(f"expected a model file, found nothing at {str(path)!r}") from None
-    except (SafetensorError, KeyError, TypeError, ValueError, OSError, struct.error) as problem:
-        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        raise ValueError(f"expected a leafwise .safetensors file, got {str(path)!r}: {reason}") from None
 
 
 def save_network(path: Path, network: Network, metadata: Mapping[str, Any]) -> None:
@@ -149,6 +113,11 @@ def _load(path: Path, game: Game, kinds: tuple[str, ...] = (PLAIN, PACKED, SPARS
     if kind not in kinds:
         raise refuse("kind", " or ".join(kinds), kind)
     check_types(OF_KIND[kind])
+    for name in ("scale", "power"):  # a power of 0: moves survived
+        if not math.isfinite(number := metadata.get(name, 1.0)) or number < 0 or (name == "scale" and number == 0):
+            raise refuse(f"metadata {name!r}", "a finite number above 0", number)
+    if metadata["steps"] < 0:
+        raise refuse("metadata 'steps'", "0 or more", metadata["steps"])
     if metadata["game"] != game.name:
         raise refuse("a model of game", game.name, metadata["game"])
     seen, expected = (
@@ -186,7 +155,7 @@ def model_path(source: str | os.PathLike[str]) -> Path:
     path = Path(source)
     if path.is_dir():
         return path / "model.safetensors"
-    shipped = Path(str(files("leafwise.models.weights"))) / f"{source}.safetensors"
+    shipped = WEIGHTS / f"{source}.safetensors"
     if not path.exists() and path.name == str(source) and shipped.exists():
         return shipped
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from statistics import median
@@ -12,15 +13,9 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.registry import game as find_game
 from leafwise.search.engine import Search
 
-POSITIONS = {
-    "s18": "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1",
-    "s19": "768 384 192 96/12 24 48 96/6 3 2 1/1 2 0 3 next=+ deck=0,1,2",
-    "s20": "96 3 2 1/12 6 1 0/3 2 0 0/1 0 0 0 next=3 deck=2,2,2",
-}
-"""Three boards of Threes: early, crowded, and with a bonus to come."""
+Yardstick = Callable[[State, int], tuple[dict[int, float], int]]
 
 
 def best_time(work: Callable[[], object], seconds: float) -> float:
@@ -35,31 +30,46 @@ def best_time(work: Callable[[], object], seconds: float) -> float:
             return best
 
 
-def bench_threes(depths: tuple[int, ...] = (2, 3, 4, 5), seconds: float = 0.2) -> dict[str, float]:
-    """Returns leaves per second of the engine, and its time over that of the hand-written search for Threes.
+def room_bench(game: Game) -> Any:
+    """Returns the module `bench` of a game's room, None where there is none.
 
-    Keys are `LEAF/BOARD/depth=D` and the same with ` time ratio` after them. Both searches value the same leaves; a
+    What it may have for benchmarks of searches:
+    - `POSITIONS`, name -> text: where the game as it is by default is searched instead of at its start; on the last of them
+      options are measured.
+    - `yardsticks(game)`, leaf's name -> (state, depth) -> (value by action, leaves): searches written by hand, to hold the
+      engine against.
+    - `bench_baselines(seconds)` -> rates by name: other people's programs.
+    """
+    return importlib.import_module(f"{game.module}.bench") if (game.room / "bench.py").exists() else None
+
+
+def positions(game: Game) -> dict[str, State]:
+    """Returns the positions at which searches of a game are measured, by name."""
+    texts = {} if game.given_options else getattr(room_bench(game), "POSITIONS", {})
+    return {name: game.parse(text) for name, text in texts.items()} or {"start": game.new(0)}
+
+
+def bench_yardsticks(
+    game: Game, yardsticks: Mapping[str, Yardstick], seconds: float = 0.2, depths: tuple[int, ...] = (2, 3, 4, 5)
+) -> dict[str, float]:
+    """Returns leaves per second of the engine, and its time over that of searches written by hand.
+
+    Keys are `LEAF/POSITION/depth=D` and the same with ` time ratio` after them. Both searches value the same leaves; a
     difference raises ArithmeticError.
     """
-    from leafwise.envs.threes.scalar_search import ScalarSearch
-
-    game = find_game("threes")
     rates = {}
-    for leaf in ("openness", "rows"):
-        evaluator = game.score(leaf)
-        scalar = ScalarSearch(game, evaluator)
-        for board, text in POSITIONS.items():
-            state = game.parse(text)
+    for leaf, yardstick in yardsticks.items():
+        for place, state in positions(game).items():
             for depth in depths:
-                search = Search(game, evaluator, depth)
+                search = Search(game, game.score(leaf), depth)
                 found = search(state)
-                values, leaves = scalar(state, depth)
+                values, leaves = yardstick(state, depth)
                 if leaves != found.leaves or any(abs(values[a] - v) > 1e-9 * abs(v) for a, v in found.values.items()):
                     raise ArithmeticError(f"expected equal trees and values, got {values} and {found.values}")
                 own = best_time(partial(search, state), seconds)
-                name = f"{leaf}/{board}/depth={depth}"
+                name = f"{leaf}/{place}/depth={depth}"
                 rates[name] = leaves / own
-                rates[f"{name} time ratio"] = own / best_time(partial(scalar, state, depth), seconds)
+                rates[f"{name} time ratio"] = own / best_time(partial(yardstick, state, depth), seconds)
     return rates
 
 
@@ -129,7 +139,7 @@ CLOCK = 0.2
 
 
 RARE = 0.25
-"""Outcomes of chance less probable than this are then valued at once, in games for two; single cards of Friday are all rarer."""
+"""Outcomes of chance less probable than this are then valued at once, in games for two."""
 
 
 def bench_clock(game: Game, leaves: Mapping[str, Evaluator]) -> dict[str, float]:
@@ -189,30 +199,32 @@ def bench_threads(game: Game, seconds: float = 0.5, at_least: float = 0.05, thre
 def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
     """Returns rates of searches: by leaf, position and depth, by option (`bench_options`), and against the clock.
 
-    For Threes as it is by default, `bench_threes` takes the place of the first.
+    A room that brings searches written by hand has the engine held against them instead of the first.
     """
-    standard = game == find_game("threes")
-    state = game.parse(POSITIONS["s19"]) if standard else game.new(0)
+    room = room_bench(game)
+    yardsticks = room.yardsticks(game) if hasattr(room, "yardsticks") and not game.given_options else {}
+    state = list(positions(game).values())[-1]
     depth = measured_depth(game, state)
-    rates = bench_threes(seconds=seconds) if standard else bench_depths(game, seconds, min(depth, 3))
+    if yardsticks:
+        rates = bench_yardsticks(game, yardsticks, seconds)
+    else:
+        rates = bench_depths(game, seconds, min(depth, 3))
     found = bench_options(game, state, depth, seconds)
     rates |= {f"depth={depth}/{name}": rate for name, rate in found.items()}
     rates |= bench_threads(game, seconds)
     if game.candidates:
         rates |= bench_clock(game, {name: game.score(name) for name in game.scores})
-    if game.name == "friday":
-        from leafwise.envs.friday.bench import bench_fridai
-
-        rates |= bench_fridai(seconds)
+    if hasattr(room, "bench_baselines"):
+        rates |= room.bench_baselines(seconds)
     return rates
 
 
 def bench_depths(game: Game, seconds: float, deepest: int) -> dict[str, float]:
-    """Returns leaves per second at the game's start, at depth 1 and deeper."""
+    """Returns leaves per second at each position, at depth 1 and deeper."""
     rates = {}
-    state = game.new(0)
-    for depth in range(1, deepest + 1):
-        search = Search(game, game.score(), depth, nodes=0)
-        leaves = search(state).leaves
-        rates[f"{game.default_score}/start/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
+    for place, state in positions(game).items():
+        for depth in range(1, deepest + 1):
+            search = Search(game, game.score(), depth, nodes=0)
+            leaves = search(state).leaves
+            rates[f"{game.default_score}/{place}/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
     return rates

@@ -1,8 +1,17 @@
-"""Options of the whole suite."""
+"""Options of the whole suite, and how it is run."""
+
+from __future__ import annotations
 
 import signal
+from collections.abc import Callable
+from typing import Any
 
 import pytest
+
+pytest.register_assert_rewrite("contract", "running")
+
+from running.campaign import Campaign, new_campaign, print_counts  # noqa: E402
+from running.groups import in_groups  # noqa: E402
 
 # A background job starts with Ctrl-C ignored, and so would every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -12,3 +21,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--regenerate-golden", action="store_true", help="write tests/golden/*.txt anew instead of comparing with them"
     )
+    parser.addoption("--costs", action="store_true", help="print CPU seconds by file and the workers' peak memory")
+    parser.addoption(
+        "--campaign-seconds", type=float, help="seconds of all campaigns together (default: each is carried out whole)"
+    )
+    parser.addoption("--campaign-seed", type=int, default=0, help="what the campaigns draw from")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--costs"):
+        from running.costs import Costs
+
+        config.pluginmanager.register(Costs())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    in_groups(items)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    print_counts(terminalreporter)
+
+
+@pytest.fixture
+def campaign(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> Campaign:
+    """Carries a campaign out; for tests with the marker of that name."""
+    return new_campaign(request, record_property)

@@ -6,11 +6,10 @@ import time
 from functools import partial
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.registry import game as find_game
 from leafwise.models.files import load_evaluator, model_path, shipped_name
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.search import Search
-from leafwise.search.bench import POSITIONS, bench_clock, best_time
+from leafwise.search.bench import bench_clock, best_time, positions
 from leafwise.training.kernels.td import MOVES, kernels, new_trainer
 from leafwise.training.methods import td
 
@@ -31,25 +30,25 @@ def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
         rates |= bench_clock(game, {"learned": load_evaluator(game, shipped_name(game))})
     if game.cells is None:
         return rates
-    if game == find_game("threes"):
+    if not game.given_options and model_path(shipped_name(game)).exists():
         rates |= bench_learned(game, seconds)
     for name, text in SETS.items():
         network = NTupleNetwork.create(game, Shape(parse_tuples(text)))
         trainer, T = new_trainer(game, 1), game.tables(network.evaluator(name))
         run = kernels(network).td_games
-        rate = td.Config.rate / network.active
-        run(trainer, WARM_UP, rate, td.Config.decay, td.Config.restart, T)
+        rate = td.Config.learning_rate / network.active
+        run(trainer, WARM_UP, rate, td.Config.td_lambda, td.Config.restart, T)
         before, start = int(trainer.counts[MOVES]), time.perf_counter()
         while time.perf_counter() - start < seconds:
-            run(trainer, STEP, rate, td.Config.decay, td.Config.restart, T)
+            run(trainer, STEP, rate, td.Config.td_lambda, td.Config.restart, T)
         rates[f"td_moves_{name}"] = float((trainer.counts[MOVES] - before) / (time.perf_counter() - start))
     return rates
 
 
 def bench_learned(game: Game, seconds: float) -> dict[str, float]:
     """Returns moves a second of the search with the shipped leaf, by depth, over the positions of the search's benchmark."""
-    evaluator, rates = load_evaluator(game, game.name), {}
-    states = [game.parse(text) for text in POSITIONS.values()]
+    evaluator, rates = load_evaluator(game, shipped_name(game)), {}
+    states = list(positions(game).values())
     for depth in (1, 2, 3, 4):
         search = Search(game, evaluator, depth)
         spent = sum(best_time(partial(search, state), seconds / len(states)) for state in states)

@@ -57,7 +57,7 @@ def renamed(own, other, cell, T):
 
 
 @jit(inline=True)
-def refine(own, other, level, C, T):
+def refine(own, other, level, scratch, T):
     """Splits the cells of a level until nothing changes; returns the number of cells.
 
     A point's label is its cell and, for either colour, how many edges it has into each cell (three bits a cell).
@@ -65,7 +65,7 @@ def refine(own, other, level, C, T):
     cells = 0
     while True:
         for v in range(T.n):
-            C.label[v] = (C.cell[level, v] << S51) | u64(v)
+            scratch.label[v] = (scratch.cell[level, v] << S51) | u64(v)
         for e in range(T.edges):
             bit = u64(e)
             shift = ZERO
@@ -74,23 +74,23 @@ def refine(own, other, level, C, T):
             elif (own >> bit) & ONE == ZERO:
                 continue
             a, b = T.ends[e, 0], T.ends[e, 1]
-            C.label[a] += ONE << (shift + S3 * C.cell[level, b] + S3)
-            C.label[b] += ONE << (shift + S3 * C.cell[level, a] + S3)
+            scratch.label[a] += ONE << (shift + S3 * scratch.cell[level, b] + S3)
+            scratch.label[b] += ONE << (shift + S3 * scratch.cell[level, a] + S3)
         for v in range(1, T.n):
-            label = C.label[v]
+            label = scratch.label[v]
             k = v
-            while k > 0 and C.label[k - 1] > label:
-                C.label[k] = C.label[k - 1]
+            while k > 0 and scratch.label[k - 1] > label:
+                scratch.label[k] = scratch.label[k - 1]
                 k -= 1
-            C.label[k] = label
+            scratch.label[k] = label
         before = cells
         cells = 0
         first = ZERO
         for k in range(T.n):
-            if k == 0 or (C.label[k] ^ C.label[k - 1]) > SEVEN:
+            if k == 0 or (scratch.label[k] ^ scratch.label[k - 1]) > SEVEN:
                 cells += 1
                 first = u64(k)
-            C.cell[level, np.int64(C.label[k] & SEVEN)] = first
+            scratch.cell[level, np.int64(scratch.label[k] & SEVEN)] = first
         if cells == before or cells == T.n:
             return cells
 
@@ -107,51 +107,51 @@ def are_twins(own, other, a, b, T):
 
 
 @jit
-def canonical(own, other, C, T):
-    """Returns the least renamed board, own edges in bits 0 to 27, the other's from bit 28 on; C.place renames."""
+def canonical(own, other, scratch, T):
+    """Returns the least renamed board, own edges in bits 0 to 27, the other's from bit 28 on; `scratch.place` renames."""
     for v in range(T.n):
-        C.cell[0, v] = ZERO
+        scratch.cell[0, v] = ZERO
     best = ~ZERO
     level = 0
-    cells = refine(own, other, 0, C, T)
+    cells = refine(own, other, 0, scratch, T)
     while True:
         if cells == T.n:
-            board = renamed(own, other, C.cell[level], T)
+            board = renamed(own, other, scratch.cell[level], T)
             if board < best:
                 best = board
                 for v in range(T.n):
-                    C.place[v] = np.int64(C.cell[level, v])
+                    scratch.place[v] = np.int64(scratch.cell[level, v])
             level -= 1
         else:
             # the first cell with several points: the least name that two points share
             split = T.n
             for a in range(T.n):
                 for b in range(a):
-                    if C.cell[level, a] == C.cell[level, b]:
-                        split = min(split, np.int64(C.cell[level, a]))
-            C.trying[level, 0] = split
-            C.trying[level, 1] = 0
+                    if scratch.cell[level, a] == scratch.cell[level, b]:
+                        split = min(split, np.int64(scratch.cell[level, a]))
+            scratch.trying[level, 0] = split
+            scratch.trying[level, 1] = 0
         cells = 0
         while level >= 0 and cells == 0:
-            v = C.trying[level, 1]
-            C.trying[level, 1] = v + 1
+            v = scratch.trying[level, 1]
+            scratch.trying[level, 1] = v + 1
             if v >= T.n:
                 level -= 1
                 continue
-            split = u64(C.trying[level, 0])
-            if C.cell[level, v] != split:
+            split = u64(scratch.trying[level, 0])
+            if scratch.cell[level, v] != split:
                 continue
             twin = False
             for a in range(v):
-                if C.cell[level, a] == split and are_twins(own, other, a, v, T):
+                if scratch.cell[level, a] == split and are_twins(own, other, a, v, T):
                     twin = True
             if twin:
                 continue
             for a in range(T.n):
-                name = C.cell[level, a]
-                C.cell[level + 1, a] = name + ONE if name == split and a != v else name
+                name = scratch.cell[level, a]
+                scratch.cell[level + 1, a] = name + ONE if name == split and a != v else name
             level += 1
-            cells = refine(own, other, level, C, T)
+            cells = refine(own, other, level, scratch, T)
         if level < 0:
             return best
 

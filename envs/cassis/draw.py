@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from leafwise.envs.cassis.rules import LOST, Tables
 from leafwise.envs.cassis.tables import edges
-from leafwise.envs.cassis.text import MARKS, colours
+from leafwise.envs.cassis.text import colours
+from leafwise.envs.core.contract.words import SIDES
 from leafwise.envs.core.pictures.canvas import Canvas
 
 SIDE, RADIUS, FOOT = 380, 140, 40
@@ -34,7 +35,7 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
     colour = colours(row, T)
     lines = ["  " + " ".join(str(b) for b in range(1, T.n))]
     for a in range(T.n - 1):
-        marks = ["  "] * a + [f"{MARKS[colour[int(T.edge_of[a, b])]]} " for b in range(a + 1, T.n)]
+        marks = ["  "] * a + [f"{SIDES[colour[int(T.edge_of[a, b])]]} " for b in range(a + 1, T.n)]
         lines.append(f"{a} {''.join(marks)}".rstrip())
     lines.append(status(row, T))
     return "\n".join(lines)

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.cassis.rules import LOST, Tables, spoiled
-
-MARKS = ".xo"
+from leafwise.envs.core.contract.words import SIDES, last_player, marked
 
 
 def colours(row: NDArray[Any], T: Tables) -> list[int]:
@@ -25,22 +24,16 @@ def colours(row: NDArray[Any], T: Tables) -> list[int]:
 
 def to_text(row: NDArray[Any], T: Tables) -> str:
     """Returns the line of text for a row."""
-    marks = "".join(MARKS[colour] for colour in colours(row, T))
+    marks = "".join(SIDES[colour] for colour in colours(row, T))
     starts = [int(T.edge_of[point, point + 1]) for point in range(T.n - 1)] + [T.edges]
     return "/".join(marks[a:b] for a, b in pairwise(starts))
 
 
 def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
     """Returns the row that a line of text describes; raises ValueError if no game leads there."""
-    groups = text.strip().split("/")
     lengths = [T.n - 1 - point for point in range(T.n - 1)]
-    if [len(group) for group in groups] != lengths:
-        expected = ", ".join(map(str, lengths))
-        raise ValueError(f"cassis: expected groups of {expected} edges separated by '/', got {text!r}")
-    for mark in "".join(groups):
-        if mark not in MARKS:
-            raise ValueError(f"cassis: expected edges among '.', 'x', 'o', got {mark!r} in {text!r}")
-    return row_of([MARKS.index(mark) for mark in "".join(groups)], T, text)
+    shape = f"groups of {', '.join(map(str, lengths))} edges"
+    return row_of(marked(text.strip(), lengths, SIDES, shape, "edges"), T, text)
 
 
 def to_code(row: NDArray[Any], T: Tables) -> int:
@@ -58,19 +51,9 @@ def parse_code(code: int, T: Tables) -> NDArray[np.uint64]:
 def row_of(colour: list[int], T: Tables, text: str) -> NDArray[np.uint64]:
     """Returns the row with these colours; raises ValueError if no game leads there."""
     sides = [sum(1 << e for e, c in enumerate(colour) if c == player + 1) for player in range(2)]
-    counts = [side.bit_count() for side in sides]
-    if counts[0] - counts[1] not in (0, 1):
-        raise ValueError(
-            f"cassis: expected as many x as o, or one more, got {counts[0]} x and {counts[1]} o in {text!r}"
-        )
     row = np.array(sides, dtype=np.uint64)
-    last = 0 if counts[0] > counts[1] else 1
-    if has_triangle(row[1 - last], T):
-        raise ValueError(f"cassis: expected no move after a triangle of {'xo'[1 - last]}, got {text!r}")
+    last = last_player(row, -1, lambda side: has_triangle(side, T), "triangle", "edge that closed", text)
     if has_triangle(row[last], T):
-        own = [e for e in range(T.edges) if sides[last] >> e & 1]
-        if all(has_triangle(row[last] ^ np.uint64(1 << e), T) for e in own):
-            raise ValueError(f"cassis: expected one last edge that closed every triangle, got {text!r}")
         row[last] |= LOST
     return row
 

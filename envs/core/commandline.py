@@ -12,11 +12,13 @@ from typing import TypeVar
 C = TypeVar("C")
 
 
-def parse(config_class: type[C], arguments: Sequence[str], prog: str, description: str | None = None) -> C:
+def parse(
+    config_class: type[C], arguments: Sequence[str], prog: str, description: str | None = None, default: C | None = None
+) -> C:
     """Returns a `config_class` filled from arguments; its docstrings are the help.
 
-    `description` replaces the class's docstring. Exits with status 0 after `--help`, and with status 2 after one line on
-    standard error for wrong arguments.
+    `description` replaces the class's docstring, the values of `default` those of the class. Exits with status 0 after
+    `--help`, and with status 2 after one line on standard error for wrong arguments.
     """
     import tyro
 
@@ -24,7 +26,14 @@ def parse(config_class: type[C], arguments: Sequence[str], prog: str, descriptio
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            return tyro.cli(config_class, args=list(arguments), prog=prog, description=description, config=markers)
+            return tyro.cli(
+                config_class,
+                args=list(arguments),
+                prog=prog,
+                description=description,
+                default=tyro.MISSING_NONPROP if default is None else default,
+                config=markers,
+            )
     except SystemExit as exit:
         if exit.code:
             print(f"error: {one_line(said.getvalue())} (see {prog} --help)", file=sys.stderr)

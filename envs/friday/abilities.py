@@ -4,183 +4,117 @@ from __future__ import annotations
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.friday import layout as at
+from leafwise.envs.friday import piles
 from leafwise.envs.friday.cards import BELOW, COPY, DESTROY, DOUBLE, DRAW, EXCHANGE, LIFE, PHASE, SORT
 from leafwise.envs.friday.endings import go_on, lose
-from leafwise.envs.friday.layout import (
-    ACTING_AT,
-    ACTING_MASK,
-    ARRANGE,
-    CARD_BITS,
-    CARD_MASK,
-    DEAL_AGING,
-    DEAL_CARD,
-    DISCARD,
-    DOUBLED,
-    DOWN,
-    EXCHANGE_AGAIN,
-    FIGHT,
-    FOUR,
-    KIND_AT,
-    KNOWN,
-    LEFT,
-    LIFE_AT,
-    LOOKED_AT,
-    LOWERED_AT,
-    M2,
-    M3,
-    M4,
-    M5,
-    M7,
-    M18,
-    MODE_AT,
-    OFFER,
-    ONE,
-    ORDER,
-    RIGHT,
-    RUIN,
-    STACK,
-    STATUS,
-    STEPS_AT,
-    TARGET,
-    THREE,
-    TO_AT,
-    TO_LEFT,
-    TO_LOOK,
-    TO_RIGHT,
-    TWO,
-    USES_AT,
-    ZERO,
-    aging_pile,
-    get,
-    life,
-    mode,
-    set_fight,
-    set_status,
-)
-from leafwise.envs.friday.piles import (
-    acting_reference,
-    can_draw,
-    can_exchange,
-    kind_in,
-    looked,
-    mark_used,
-    one_card,
-    push_back,
-    put_on_top,
-    reference,
-    side_in,
-    take_off,
-    take_top,
-    with_entry,
-    with_looked,
-    without_looked,
-)
+from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, set_fight, set_status
 from leafwise.envs.friday.tables import ABILITY, AMOUNT, DOUBLER, LOWERER, fact
 
 
 @jit
 def ask_for_card(S, j, to, T):
     """Asks chance for a card that goes to the left, the right or the looker's hand; an empty stack is made anew first."""
-    set_status(S, j, TO_AT, M2, to)
-    next_mode = DEAL_CARD
-    if S[j, STACK] == ZERO:
+    set_status(S, j, at.TO_AT, at.M2, to)
+    next_mode = at.DEAL_CARD
+    if S[j, at.STACK] == ZERO:
         if aging_pile(S, j) != ZERO:
-            next_mode = DEAL_AGING
-        elif can_draw(S, j, T):
-            S[j, STACK] = S[j, DISCARD]
-            S[j, DISCARD] = ZERO
+            next_mode = at.DEAL_AGING
+        elif piles.can_draw(S, j, T):
+            S[j, at.STACK] = S[j, at.DISCARD]
+            S[j, at.DISCARD] = ZERO
         else:
-            set_status(S, j, TO_AT, M2, ZERO)
-            lose(S, j, RUIN)
+            set_status(S, j, at.TO_AT, at.M2, ZERO)
+            lose(S, j, at.RUIN)
             return
-    set_status(S, j, MODE_AT, M4, next_mode)
+    set_status(S, j, at.MODE_AT, at.M4, next_mode)
 
 
 @jit
 def begin(S, j, kind, T):
     """Begins the ability of a kind of card; the acting card is noted already."""
     ability, amount = fact(kind, ABILITY, T), u64(fact(kind, AMOUNT, T))
-    acting = kind_in(acting_reference(S, j))
-    set_fight(S, j, KIND_AT, M4, u64(ability))
+    acting = piles.kind_in(piles.acting_reference(S, j))
+    set_fight(S, j, at.KIND_AT, at.M4, u64(ability))
     if ability == LIFE:
-        set_status(S, j, LIFE_AT, M5, min(T.max_life, life(S, j) + amount))
+        set_status(S, j, at.LIFE_AT, at.M5, min(T.max_life, life(S, j) + amount))
         go_on(S, j, T)
     elif ability == PHASE:
-        lowered = get(S[j, FIGHT], LOWERED_AT, M3) | u64(fact(acting, LOWERER, T))
-        set_fight(S, j, LOWERED_AT, M3, lowered)
+        lowered = get(S[j, at.FIGHT], at.LOWERED_AT, at.M3) | u64(fact(acting, LOWERER, T))
+        set_fight(S, j, at.LOWERED_AT, at.M3, lowered)
         go_on(S, j, T)
     elif ability == DRAW:
-        set_fight(S, j, STEPS_AT, M2, amount - ONE)
-        ask_for_card(S, j, TO_RIGHT, T)
+        set_fight(S, j, at.STEPS_AT, at.M2, amount - ONE)
+        ask_for_card(S, j, at.TO_RIGHT, T)
     elif ability == SORT:
-        ask_for_card(S, j, TO_LOOK, T)
+        ask_for_card(S, j, at.TO_LOOK, T)
     else:
-        set_fight(S, j, STEPS_AT, M2, amount)
-        set_status(S, j, MODE_AT, M4, TARGET)
+        set_fight(S, j, at.STEPS_AT, at.M2, amount)
+        set_status(S, j, at.MODE_AT, at.M4, at.TARGET)
 
 
 @jit
 def use(S, j, slot, T):
     """Uses the ability of the card in a slot."""
-    ref = reference(S, j, slot, T)
-    mark_used(S, j, ref, T)
-    set_fight(S, j, USES_AT, M7, get(S[j, FIGHT], USES_AT, M7) + ONE)
-    set_fight(S, j, ACTING_AT, ACTING_MASK, ((ref >> FOUR) << THREE) | (ref & M3))
-    begin(S, j, kind_in(ref), T)
+    ref = piles.reference(S, j, slot, T)
+    piles.mark_used(S, j, ref, T)
+    set_fight(S, j, at.USES_AT, at.M7, get(S[j, at.FIGHT], at.USES_AT, at.M7) + ONE)
+    set_fight(S, j, at.ACTING_AT, at.ACTING_MASK, ((ref >> at.FOUR) << at.THREE) | (ref & at.M3))
+    begin(S, j, piles.kind_in(ref), T)
 
 
 @jit
 def aim(S, j, slot, T):
     """Applies the ability under way to the card in a slot."""
-    ref = reference(S, j, slot, T)
-    kind, side = kind_in(ref), side_in(ref)
-    ability = get(S[j, FIGHT], KIND_AT, M4)
+    ref = piles.reference(S, j, slot, T)
+    kind, side = piles.kind_in(ref), piles.side_in(ref)
+    ability = get(S[j, at.FIGHT], at.KIND_AT, at.M4)
     if ability == u64(COPY):
         begin(S, j, kind, T)
     elif ability == u64(DOUBLE):
-        by = u64(fact(kind_in(acting_reference(S, j)), DOUBLER, T)) if T.needs_source else ZERO
-        S[j, DOUBLED] = with_entry(S[j, DOUBLED], ((ref >> THREE) << TWO) | by)
+        by = u64(fact(piles.kind_in(piles.acting_reference(S, j)), DOUBLER, T)) if T.needs_source else ZERO
+        S[j, at.DOUBLED] = piles.with_entry(S[j, at.DOUBLED], ((ref >> at.THREE) << at.TWO) | by)
         go_on(S, j, T)
     else:
-        take_off(S, j, ref, T)
+        piles.take_off(S, j, ref, T)
         if ability == u64(DESTROY):
             if T.face_down:
-                S[j, DOWN] += one_card(kind, T)
+                S[j, at.DOWN] += piles.one_card(kind, T)
             go_on(S, j, T)
         elif ability == u64(BELOW):
-            known = S[j, KNOWN]
-            S[j, KNOWN] = push_back(known, kind + ONE)
-            S[j, STACK] += one_card(kind, T)
+            known = S[j, at.KNOWN]
+            S[j, at.KNOWN] = piles.push_back(known, kind + ONE)
+            S[j, at.STACK] += piles.one_card(kind, T)
             if side == ZERO:
-                set_status(S, j, MODE_AT, M4, OFFER)
+                set_status(S, j, at.MODE_AT, at.M4, at.OFFER)
             else:
                 go_on(S, j, T)
         else:
-            S[j, DISCARD] += one_card(kind, T)
-            set_fight(S, j, STEPS_AT, M2, get(S[j, FIGHT], STEPS_AT, M2) - ONE)
-            ask_for_card(S, j, TO_RIGHT if side else TO_LEFT, T)
+            S[j, at.DISCARD] += piles.one_card(kind, T)
+            set_fight(S, j, at.STEPS_AT, at.M2, get(S[j, at.FIGHT], at.STEPS_AT, at.M2) - ONE)
+            ask_for_card(S, j, at.TO_RIGHT if side else at.TO_LEFT, T)
 
 
 @jit
 def draw_more(S, j, T):
     """Takes the card that the ability under way offers."""
-    ability = get(S[j, FIGHT], KIND_AT, M4)
+    ability = get(S[j, at.FIGHT], at.KIND_AT, at.M4)
     if ability == u64(DRAW):
-        set_fight(S, j, STEPS_AT, M2, get(S[j, FIGHT], STEPS_AT, M2) - ONE)
-        ask_for_card(S, j, TO_RIGHT, T)
+        set_fight(S, j, at.STEPS_AT, at.M2, get(S[j, at.FIGHT], at.STEPS_AT, at.M2) - ONE)
+        ask_for_card(S, j, at.TO_RIGHT, T)
     elif ability == u64(SORT):
-        ask_for_card(S, j, TO_LOOK, T)
+        ask_for_card(S, j, at.TO_LOOK, T)
     else:
-        ask_for_card(S, j, TO_LEFT, T)
+        ask_for_card(S, j, at.TO_LEFT, T)
 
 
 @jit
 def stop(S, j, T):
     """Ends the ability under way where it may stop."""
-    if get(S[j, FIGHT], KIND_AT, M4) != u64(SORT):
+    if get(S[j, at.FIGHT], at.KIND_AT, at.M4) != u64(SORT):
         go_on(S, j, T)
-    elif mode(S, j) == OFFER:
-        set_status(S, j, MODE_AT, M4, ARRANGE)
+    elif mode(S, j) == at.OFFER:
+        set_status(S, j, at.MODE_AT, at.M4, at.ARRANGE)
     else:
         put_back_rest(S, j, T)
 
@@ -188,52 +122,52 @@ def stop(S, j, T):
 @jit
 def put_back_rest(S, j, T):
     """Puts the cards looked at back on top if their order makes no difference; else the player orders them."""
-    cards_left = looked(S, j)
-    first = cards_left & CARD_MASK
+    cards_left = piles.looked(S, j)
+    first = cards_left & at.CARD_MASK
     same = True
     rest = cards_left
     while rest:
-        same = same and rest & CARD_MASK == first
-        rest >>= CARD_BITS
+        same = same and rest & at.CARD_MASK == first
+        rest >>= at.CARD_BITS
     if not same:
-        set_status(S, j, MODE_AT, M4, ORDER)
+        set_status(S, j, at.MODE_AT, at.M4, at.ORDER)
         return
     while cards_left:
-        put_on_top(S, j, first - ONE, T)
-        cards_left >>= CARD_BITS
+        piles.put_on_top(S, j, first - ONE, T)
+        cards_left >>= at.CARD_BITS
     go_on(S, j, T)
 
 
 @jit
 def pick_looked(S, j, place, T):
     """Discards a card that was looked at (ARRANGE), or puts it back on top of the stack (ORDER)."""
-    kind = ((looked(S, j) >> (CARD_BITS * place)) & CARD_MASK) - ONE
-    set_fight(S, j, LOOKED_AT, M18, without_looked(looked(S, j), place))
-    if mode(S, j) == ARRANGE:
-        S[j, DISCARD] += one_card(kind, T)
+    kind = ((piles.looked(S, j) >> (at.CARD_BITS * place)) & at.CARD_MASK) - ONE
+    set_fight(S, j, at.LOOKED_AT, at.M18, piles.without_looked(piles.looked(S, j), place))
+    if mode(S, j) == at.ARRANGE:
+        S[j, at.DISCARD] += piles.one_card(kind, T)
     else:
-        put_on_top(S, j, kind, T)
+        piles.put_on_top(S, j, kind, T)
     put_back_rest(S, j, T)
 
 
 @jit
 def receive(S, j, kind, T):
     """Takes the card that chance has drawn to where it goes, and goes on with what was under way."""
-    take_top(S, j, kind, T)
-    to = get(S[j, STATUS], TO_AT, M2)
-    set_status(S, j, TO_AT, M2, ZERO)
-    if to == TO_LOOK:
-        set_fight(S, j, LOOKED_AT, M18, with_looked(looked(S, j), kind + ONE))
-        more = looked(S, j) >> (TWO * CARD_BITS) == ZERO and can_draw(S, j, T)
-        set_status(S, j, MODE_AT, M4, OFFER if more else ARRANGE)
+    piles.take_top(S, j, kind, T)
+    to = get(S[j, at.STATUS], at.TO_AT, at.M2)
+    set_status(S, j, at.TO_AT, at.M2, ZERO)
+    if to == at.TO_LOOK:
+        set_fight(S, j, at.LOOKED_AT, at.M18, piles.with_looked(piles.looked(S, j), kind + ONE))
+        more = piles.looked(S, j) >> (at.TWO * at.CARD_BITS) == ZERO and piles.can_draw(S, j, T)
+        set_status(S, j, at.MODE_AT, at.M4, at.OFFER if more else at.ARRANGE)
         return
-    S[j, RIGHT if to == TO_RIGHT else LEFT] += one_card(kind, T)
-    ability = get(S[j, FIGHT], KIND_AT, M4)
-    steps = get(S[j, FIGHT], STEPS_AT, M2)
-    if ability == u64(DRAW) and steps > ZERO and can_draw(S, j, T):
-        set_status(S, j, MODE_AT, M4, OFFER)
-    elif ability == u64(EXCHANGE) and steps > ZERO and can_exchange(S, j, T):
-        set_fight(S, j, KIND_AT, M4, EXCHANGE_AGAIN)
-        set_status(S, j, MODE_AT, M4, TARGET)
+    S[j, at.RIGHT if to == at.TO_RIGHT else at.LEFT] += piles.one_card(kind, T)
+    ability = get(S[j, at.FIGHT], at.KIND_AT, at.M4)
+    steps = get(S[j, at.FIGHT], at.STEPS_AT, at.M2)
+    if ability == u64(DRAW) and steps > ZERO and piles.can_draw(S, j, T):
+        set_status(S, j, at.MODE_AT, at.M4, at.OFFER)
+    elif ability == u64(EXCHANGE) and steps > ZERO and piles.can_exchange(S, j, T):
+        set_fight(S, j, at.KIND_AT, at.M4, at.EXCHANGE_AGAIN)
+        set_status(S, j, at.MODE_AT, at.M4, at.TARGET)
     else:
         go_on(S, j, T)

@@ -10,7 +10,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.friday.baselines.fridai import BestFirst, Cards
 from leafwise.envs.registry import game as find_game
 
-POSITIONS = {
+FRIDAI_POSITIONS = {
     "start": "turn=choose phase=green life=20 pirates=P3,P7 stack=S1*5,S2*8,S3*3,S4,S5 "
     "hazards=W1*2,W3*2,W5*2,W7,W8,W9,E1*2,E3*2,E5,E6,E7,E8,F1,F2,F3,F4,F5,F6,N1,N2,N3,N4,C1 "
     "aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3 active=W10,C1",
@@ -51,7 +51,7 @@ def measure(text: str, states: int, seconds: float, variant: Game | None = None)
     return Rates(expanded, generated, done / (perf_counter() - start))
 
 
-def bench_fridai(seconds: float, states: int = 20_000) -> dict[str, float]:
+def bench_baselines(seconds: float, states: int = 20_000) -> dict[str, float]:
     """Returns rates by position, and how much faster two processes are than one (2: perfectly).
 
     Keys are `fridai/POSITION expanded/s` and `generated/s`, per second of processor time; and of two processes that run at once
@@ -59,11 +59,11 @@ def bench_fridai(seconds: float, states: int = 20_000) -> dict[str, float]:
     what they cost each other.
     """
     rates = {}
-    for name, text in POSITIONS.items():
+    for name, text in FRIDAI_POSITIONS.items():
         found = measure(text, states, seconds)
         rates[f"fridai/{name} expanded/s"] = found.expanded
         rates[f"fridai/{name} generated/s"] = found.generated
-    text = POSITIONS["yellow"]
+    text = FRIDAI_POSITIONS["yellow"]
     with get_context("spawn").Pool(2) as pool:
         alone = pool.apply(measure, (text, states, seconds))
         pair = pool.starmap(measure, [(text, states, seconds)] * 2, chunksize=1)

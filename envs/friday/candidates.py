@@ -6,23 +6,10 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import DOUBLE
 from leafwise.envs.friday.fight import can_end, pirate
-from leafwise.envs.friday.layout import (
-    CARD,
-    END,
-    FIGHT,
-    IN_FIGHT,
-    KIND_AT,
-    M4,
-    ONE,
-    REMOVE,
-    TARGET,
-    USE,
-    ZERO,
-    get,
-    mode,
-)
+from leafwise.envs.friday.layout import ONE, ZERO, get, mode
 from leafwise.envs.friday.piles import kind_in, reference
 from leafwise.envs.friday.rules import legal_actions
 from leafwise.envs.friday.tables import ABILITY, AMOUNT, RATING, VALUE, fact
@@ -36,8 +23,8 @@ def distinct(S, i, A, n, T):
     kept = 0
     seen = ZERO
     for k in range(n):
-        if A[k] >= USE:
-            kind = kind_in(reference(S, i, u64(A[k] - USE), T))
+        if A[k] >= at.USE:
+            kind = kind_in(reference(S, i, u64(A[k] - at.USE), T))
             ability, amount = fact(kind, ABILITY, T), fact(kind, AMOUNT, T)
             bit = ONE << u64(4 * ability + amount)
             if seen & bit:
@@ -53,7 +40,7 @@ def best_to_double(S, i, A, n, T):
     """Keeps the target of the highest printed value, if it is above 0; returns how many are left."""
     best, choice = 0, np.int64(-1)
     for k in range(n):
-        value = fact(kind_in(reference(S, i, u64(A[k] - CARD), T)), VALUE, T)
+        value = fact(kind_in(reference(S, i, u64(A[k] - at.CARD), T)), VALUE, T)
         if value > best:
             best, choice = value, A[k]
     A[0] = choice
@@ -65,7 +52,7 @@ def removable(S, i, A, n, T):
     """Keeps the end and the cards rated 0 or less; returns how many are left."""
     kept = 0
     for k in range(n):
-        if A[k] == END or fact(kind_in(reference(S, i, u64(A[k] - CARD), T)), RATING, T) <= 0:
+        if A[k] == at.END or fact(kind_in(reference(S, i, u64(A[k] - at.CARD), T)), RATING, T) <= 0:
             A[kept] = A[k]
             kept += 1
     return kept
@@ -79,15 +66,15 @@ def few(S, i, A, T):
     doubled, which may leave nothing; cards rated 0 or less are removed.
     """
     here = mode(S, i)
-    if here == IN_FIGHT and pirate(S, i) != ZERO and can_end(S, i, T):
-        A[0] = END
+    if here == at.IN_FIGHT and pirate(S, i) != ZERO and can_end(S, i, T):
+        A[0] = at.END
         return 1
     n = legal_actions(S, i, A, T)
-    if here == IN_FIGHT:
+    if here == at.IN_FIGHT:
         return distinct(S, i, A, n, T)
-    if here == REMOVE:
+    if here == at.REMOVE:
         return removable(S, i, A, n, T)
-    if here == TARGET and get(S[i, FIGHT], KIND_AT, M4) == u64(DOUBLE):
+    if here == at.TARGET and get(S[i, at.FIGHT], at.KIND_AT, at.M4) == u64(DOUBLE):
         return best_to_double(S, i, A, n, T)
     return n
 

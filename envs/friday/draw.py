@@ -14,17 +14,8 @@ from leafwise.envs.friday.fight import free_cards, hazard_value, pirate_value, t
 from leafwise.envs.friday.piles import next_cards
 from leafwise.envs.friday.scores import final_score
 from leafwise.envs.friday.tables import Tables
-from leafwise.envs.friday.text import (
-    ABILITY_NAMES,
-    TURNS,
-    acting_card,
-    cards_in,
-    field,
-    pile_text,
-    pirates_of,
-    sequence_in,
-    table_cards,
-)
+from leafwise.envs.friday.text import acting_card, cards_in, number, pile, pile_text, pirates_of, sequence, table_cards
+from leafwise.envs.friday.words import ABILITY_NAMES, TURNS
 
 ROW = np.uint64(0)
 QUESTIONS = {
@@ -39,6 +30,7 @@ QUESTIONS = {
     "lost": "lost",
 }
 ORDER = ("first", "second")
+PILE_TITLES = {"stack": "stack", "discard": "discard", "hazards": "hazards", "away": "hazard discard", "aging": "aging"}
 WIDTH, HEIGHT = 760, 560
 INK, PAPER, FAINT = "#22313f", "#f4efe3", "#8a8f94"
 PHASE_COLOURS = ("#4f9d69", "#a87a00", "#c0392b", "#2c3e50")
@@ -49,23 +41,22 @@ SHOWN = 20
 
 def turn_of(row: NDArray[Any]) -> str:
     """Returns the name of the mode."""
-    return TURNS[field(row[at.STATUS], at.MODE_AT, at.M4)]
+    return TURNS[number(row, "turn")]
 
 
 def phase_of(row: NDArray[Any]) -> int:
     """Returns the phase, 0 to 3."""
-    return field(row[at.STATUS], at.PHASE_AT, at.M2)
+    return number(row, "phase")
 
 
 def revealed(row: NDArray[Any]) -> list[int]:
     """Returns the kinds of the hazards revealed or fought."""
-    kinds = [field(row[at.STATUS], where, at.M6) for where in (at.HAZARD_AT, at.SECOND_HAZARD_AT)]
-    return [kind - 1 for kind in kinds if kind]
+    return sequence(row, "active")
 
 
 def is_fight(row: NDArray[Any]) -> bool:
     """Whether a hazard or a pirate is being fought."""
-    fought = field(row[at.STATUS], at.FOUGHT_AT, at.M2)
+    fought = number(row, "fought")
     return bool(fought) or (len(revealed(row)) == 1 and turn_of(row) not in ("choose", "hazard"))
 
 
@@ -84,17 +75,17 @@ def card_words(kind: int) -> str:
 
 def pirate_line(place: int, row: NDArray[Any], T: Tables) -> str:
     """Returns a pirate in words, with what it asks for now."""
-    number = pirates_of(row)[place]
+    pirate_number = pirates_of(row)[place]
     state = ""
-    if field(row[at.STATUS], at.BEATEN_AT, at.M2) >> place & 1:
+    if number(row, "beaten") >> place & 1:
         state = " [beaten]"
-    elif field(row[at.STATUS], at.FOUGHT_AT, at.M2) == place + 1:
+    elif number(row, "fought") == place + 1:
         state = " [fought]"
-    pirate = PIRATES[number - 1]
-    value = int(pirate_value(row[None], ROW, np.uint64(number), T))
-    free = pirate.free if number < 10 else "all"
+    pirate = PIRATES[pirate_number - 1]
+    value = int(pirate_value(row[None], ROW, np.uint64(pirate_number), T))
+    free = pirate.free if pirate_number < 10 else "all"
     words = f", {pirate.words}" if pirate.words else ""
-    return f"P{number}: value {value}, {free} free{words}{state}"
+    return f"P{pirate_number}: value {value}, {free} free{words}{state}"
 
 
 def sides(row: NDArray[Any], T: Tables) -> tuple[list[str], list[str]]:
@@ -122,32 +113,19 @@ def slot_lines(row: NDArray[Any]) -> list[str]:
         note = f"  [{', '.join(marks)}]" if marks else ""
         lines.append(f"  {slot:>2}  {('left', 'right')[side]:<5}  {NAMES[kind]:<4} {card_words(kind)}{note}")
     if row[at.DOWN]:
-        lines.append(f"      face down: {pile_text(cards_in(row[at.DOWN]))}")
+        lines.append(f"      face down: {pile_text(pile(row, 'down'))}")
     return lines
 
 
 def to_board(row: NDArray[Any], T: Tables) -> str:
     """Returns the table in lines: piles, hazards or pirates, the fight, and the chances of the next card."""
-    turn, status = turn_of(row), int(row[at.STATUS])
-    hazards = int(row[at.HAZARDS])
-    shift = int(at.HAZARD_SHIFT)
-    stack_left = cards_in((hazards & int(at.HAZARD_MASK)) << shift)
-    away = cards_in(hazards >> int(at.HAZARD_BITS) << shift)
-    aging = cards_in(field(status, at.AGING_AT, at.M11) << int(at.AGING_SHIFT))
-    known = int(row[at.KNOWN])
-    top, bottom = sequence_in(known >> int(at.TOP_AT)), sequence_in(known & int(at.QUEUE_MASK))
-    life = field(status, at.LIFE_AT, at.M5)
-    lines = [f"life {life}/{int(T.max_life)}   phase {PHASES[phase_of(row)]}"]
+    turn, top, bottom = turn_of(row), sequence(row, "top"), sequence(row, "bottom")
+    lines = [f"life {number(row, 'life')}/{int(T.max_life)}   phase {PHASES[phase_of(row)]}"]
     pirates, hazards_here = sides(row, T)
     lines += pirates
-    for name, cards in (
-        ("stack", cards_in(row[at.STACK])),
-        ("discard", cards_in(row[at.DISCARD])),
-        ("hazards", stack_left),
-        ("hazard discard", away),
-        ("aging pile", aging),
-    ):
-        lines.append(f"{name:<14} {sum(cards.values()):>2}  {pile_text(cards)}".rstrip())
+    for name, title in (PILE_TITLES | {"aging": "aging pile"}).items():
+        cards = pile(row, name)
+        lines.append(f"{title:<14} {sum(cards.values()):>2}  {pile_text(cards)}".rstrip())
     if top or bottom:
         places = ("on top", top), ("at the bottom", bottom)
         lines.append(
@@ -156,19 +134,19 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
     lines += hazards_here
     if is_fight(row):
         rows = row[None]
-        made, free = field(row[at.FIGHT], at.FREE_AT, at.M7), int(free_cards(rows, ROW, T))
+        made, free = number(row, "free"), int(free_cards(rows, ROW, T))
         lines.append(
             f"fight: total {int(total(rows, ROW, T))} against {int(hazard_value(rows, ROW, T))}, free cards {made}/{free}"
         )
     lines += slot_lines(row)
     acting = acting_card(row)
     if acting is not None:
-        ability = ABILITY_NAMES[field(row[at.FIGHT], at.KIND_AT, at.M4)]
+        ability = ABILITY_NAMES[number(row, "ability")]
         lines.append(f"{ability} by {NAMES[acting[0]]}")
-    looked = sequence_in(field(row[at.FIGHT], at.LOOKED_AT, at.M18))
+    looked = sequence(row, "look")
     lines += [f"  {place:>2}  looked at {NAMES[kind]:<4} {card_words(kind)}" for place, kind in enumerate(looked)]
     if turn == "remove":
-        lines.append(f"removal points {field(row[at.FIGHT], at.POINTS_AT, at.M5)}")
+        lines.append(f"removal points {number(row, 'points')}")
     if turn in ("won", "lost"):
         lines.append(f"final score {int(final_score(row[None], ROW, T))}")
     next_card = chances(row, T)
@@ -202,26 +180,18 @@ def side_of_table(canvas: Canvas, y: float, name: str, cards: list[tuple[int, in
 def draw(row: NDArray[Any], T: Tables) -> Canvas:
     """Returns a drawing of a row."""
     canvas = Canvas(WIDTH, HEIGHT, PAPER)
-    rows, status, phase = row[None], int(row[at.STATUS]), phase_of(row)
+    rows, phase = row[None], phase_of(row)
     canvas.box(0, 0, WIDTH, 40, fill=PHASE_COLOURS[phase])
-    life = field(status, at.LIFE_AT, at.M5)
+    life = number(row, "life")
     canvas.text(16, 20, f"Friday, {PHASES[phase]}", size=18, colour="#ffffff", anchor="start")
     canvas.text(WIDTH - 16, 20, f"life {life} of {int(T.max_life)}", size=18, colour="#ffffff", anchor="end")
     for k in range(int(T.max_life)):
         canvas.disc(200 + 16 * k, 20, 5, fill="#ffffff" if k < life else "#3b3b3b")
-    hazards, shift = int(row[at.HAZARDS]), int(at.HAZARD_SHIFT)
-    piles = (
-        ("stack", cards_in(row[at.STACK])),
-        ("discard", cards_in(row[at.DISCARD])),
-        ("hazards", cards_in((hazards & int(at.HAZARD_MASK)) << shift)),
-        ("hazard discard", cards_in(hazards >> int(at.HAZARD_BITS) << shift)),
-        ("aging", cards_in(field(status, at.AGING_AT, at.M11) << int(at.AGING_SHIFT))),
-    )
-    for k, (name, cards) in enumerate(piles):
+    for k, (name, title) in enumerate(PILE_TITLES.items()):
         x = 16 + 112 * k
         canvas.box(x, 52, 100, 54, fill="#e3dac6", edge=INK, radius=6)
-        canvas.text(x + 50, 70, str(sum(cards.values())), size=20)
-        canvas.text(x + 50, 94, name, size=11, colour=FAINT)
+        canvas.text(x + 50, 70, str(sum(pile(row, name).values())), size=20)
+        canvas.text(x + 50, 94, title, size=11, colour=FAINT)
     canvas.text(600, 54, "next card", size=11, colour=FAINT, anchor="start")
     for k, (kind, p) in enumerate(chances(row, T)[:6]):
         y = 64 + 17 * k
@@ -234,24 +204,24 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
         canvas.text(16, top, words, size=13, colour=colour, anchor="start")
         top += 20
     if is_fight(row):
-        made, free = field(row[at.FIGHT], at.FREE_AT, at.M7), int(free_cards(rows, ROW, T))
+        made, free = number(row, "free"), int(free_cards(rows, ROW, T))
         words = (
             f"total {int(total(rows, ROW, T))} against {int(hazard_value(rows, ROW, T))}, free cards {made} of {free}"
         )
         if row[at.DOWN]:
-            words += f", face down: {pile_text(cards_in(row[at.DOWN]))}"
+            words += f", face down: {pile_text(pile(row, 'down'))}"
         canvas.text(16, 214, words, size=16, anchor="start")
     for side, name in enumerate(("left", "right")):
         here = [(slot, kind, used, by) for slot, (kind, s, used, by) in enumerate(table_cards(row)) if s == side]
         side_of_table(canvas, 240 + 140 * side, name, here)
-    looked = sequence_in(field(row[at.FIGHT], at.LOOKED_AT, at.M18))
+    looked = sequence(row, "look")
     acting = acting_card(row)
     foot = QUESTIONS.get(turn_of(row), f"chance: {turn_of(row)}")
     if acting is not None:
-        foot = f"{ABILITY_NAMES[field(row[at.FIGHT], at.KIND_AT, at.M4)]} by {NAMES[acting[0]]}: {foot}"
+        foot = f"{ABILITY_NAMES[number(row, 'ability')]} by {NAMES[acting[0]]}: {foot}"
     if looked:
         foot += f"   [{' '.join(NAMES[kind] for kind in looked)}]"
     if turn_of(row) == "remove":
-        foot += f"   [{field(row[at.FIGHT], at.POINTS_AT, at.M5)} points]"
+        foot += f"   [{number(row, 'points')} points]"
     canvas.text(16, HEIGHT - 24, foot, size=14, anchor="start")
     return canvas

@@ -4,46 +4,9 @@ from __future__ import annotations
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.fight import any_usable, can_end, can_pay, free_left, hazard_value, pirate, total
-from leafwise.envs.friday.layout import (
-    BEATEN_AT,
-    CHOOSE,
-    DEAL_HAZARD,
-    DEBT_AT,
-    DISCARD,
-    DOUBLED,
-    DOWN,
-    FIGHT,
-    FOUGHT_AT,
-    HAZARD_AT,
-    HAZARD_BITS,
-    HAZARD_MASK,
-    HAZARD_SHIFT,
-    HAZARDS,
-    IN_FIGHT,
-    LEFT,
-    LIFE_AT,
-    LOST,
-    M2,
-    M4,
-    M5,
-    M6,
-    MODE_AT,
-    ONE,
-    PHASE_AT,
-    POINTS_AT,
-    REMOVE,
-    RUIN,
-    STATUS,
-    THREE,
-    WON,
-    ZERO,
-    get,
-    life,
-    on_table,
-    phase,
-    set_status,
-)
+from leafwise.envs.friday.layout import ONE, ZERO, get, life, on_table, phase, set_status
 from leafwise.envs.friday.piles import (
     digest,
     hunger_of,
@@ -57,8 +20,8 @@ BASICS = u64(2**17 - 1)
 @jit
 def lose(S, j, debt):
     """Ends the game; `debt` is the life that could not be paid, 0 if no action was left."""
-    set_status(S, j, DEBT_AT, M6, debt)
-    set_status(S, j, MODE_AT, M4, LOST)
+    set_status(S, j, at.DEBT_AT, at.M6, debt)
+    set_status(S, j, at.MODE_AT, at.M4, at.LOST)
 
 
 @jit
@@ -66,18 +29,18 @@ def pay(S, j, n):
     """Pays life, a uint64; returns whether there was enough, else the game is lost."""
     here = life(S, j)
     if here < n:
-        set_status(S, j, LIFE_AT, M5, ZERO)
-        lose(S, j, min(n - here, RUIN - ONE))
+        set_status(S, j, at.LIFE_AT, at.M5, ZERO)
+        lose(S, j, min(n - here, at.RUIN - ONE))
         return False
-    set_status(S, j, LIFE_AT, M5, here - n)
+    set_status(S, j, at.LIFE_AT, at.M5, here - n)
     return True
 
 
 @jit
 def go_on(S, j, T):
     """Ends what was under way and returns to the fight, which is lost if it leaves a player without an action."""
-    S[j, FIGHT] &= BASICS
-    set_status(S, j, MODE_AT, M4, IN_FIGHT)
+    S[j, at.FIGHT] &= BASICS
+    set_status(S, j, at.MODE_AT, at.M4, at.IN_FIGHT)
     if pirate(S, j) != ZERO and not (free_left(S, j, T) or can_pay(S, j, T) or can_end(S, j, T) or any_usable(S, j, T)):
         lose(S, j, ZERO)
 
@@ -85,35 +48,35 @@ def go_on(S, j, T):
 @jit
 def clear_table(S, j):
     """Puts the table onto the discard and forgets the fight."""
-    S[j, DISCARD] += on_table(S, j)
-    for w in range(LEFT, DOWN + 1):
+    S[j, at.DISCARD] += on_table(S, j)
+    for w in range(at.LEFT, at.DOWN + 1):
         S[j, w] = ZERO
-    S[j, DOUBLED] = ZERO
-    S[j, FIGHT] = ZERO
+    S[j, at.DOUBLED] = ZERO
+    S[j, at.FIGHT] = ZERO
 
 
 @jit
 def end_turn(S, j):
     """Goes on to the next hazard, phase or the pirates."""
-    set_status(S, j, HAZARD_AT, M6, ZERO)
+    set_status(S, j, at.HAZARD_AT, at.M6, ZERO)
     here = phase(S, j)
-    mode = DEAL_HAZARD
-    if S[j, HAZARDS] & HAZARD_MASK == ZERO:
+    mode = at.DEAL_HAZARD
+    if S[j, at.HAZARDS] & at.HAZARD_MASK == ZERO:
         here += ONE
-        if S[j, HAZARDS] == ZERO:
-            here = THREE
-        if here < THREE:
-            S[j, HAZARDS] >>= HAZARD_BITS
+        if S[j, at.HAZARDS] == ZERO:
+            here = at.THREE
+        if here < at.THREE:
+            S[j, at.HAZARDS] >>= at.HAZARD_BITS
         else:
-            mode = CHOOSE
-    set_status(S, j, PHASE_AT, M2, here)
-    set_status(S, j, MODE_AT, M4, mode)
+            mode = at.CHOOSE
+    set_status(S, j, at.PHASE_AT, at.M2, here)
+    set_status(S, j, at.MODE_AT, at.M4, mode)
 
 
 @jit(inline=True)
 def discard_hazard(S, j, kind, T):
     """Puts a hazard onto the hazard discard."""
-    S[j, HAZARDS] += (one_card(kind, T) >> HAZARD_SHIFT) << HAZARD_BITS
+    S[j, at.HAZARDS] += (one_card(kind, T) >> at.HAZARD_SHIFT) << at.HAZARD_BITS
 
 
 @jit
@@ -122,21 +85,21 @@ def end_hazard(S, j, T):
     if not pay(S, j, u64(hunger_of(digest(on_table(S, j), T)))):
         return
     missing = hazard_value(S, j, T) - total(S, j, T)
-    kind = get(S[j, STATUS], HAZARD_AT, M6) - ONE
+    kind = get(S[j, at.STATUS], at.HAZARD_AT, at.M6) - ONE
     if missing <= 0:
-        S[j, DISCARD] += one_card(kind, T)
+        S[j, at.DISCARD] += one_card(kind, T)
         clear_table(S, j)
         end_turn(S, j)
     elif pay(S, j, u64(missing)):
         discard_hazard(S, j, kind, T)
         table = on_table(S, j)
-        set_status(S, j, HAZARD_AT, M6, ZERO)
-        for w in range(LEFT, DOWN + 1):
+        set_status(S, j, at.HAZARD_AT, at.M6, ZERO)
+        for w in range(at.LEFT, at.DOWN + 1):
             S[j, w] = ZERO
-        S[j, LEFT] = table
-        S[j, DOUBLED] = ZERO
-        S[j, FIGHT] = u64(missing) << POINTS_AT
-        set_status(S, j, MODE_AT, M4, REMOVE)
+        S[j, at.LEFT] = table
+        S[j, at.DOUBLED] = ZERO
+        S[j, at.FIGHT] = u64(missing) << at.POINTS_AT
+        set_status(S, j, at.MODE_AT, at.M4, at.REMOVE)
 
 
 @jit
@@ -144,10 +107,10 @@ def end_pirate(S, j, T):
     """Settles the fight against a pirate, which is won."""
     pay(S, j, u64(hunger_of(digest(on_table(S, j), T))))
     clear_table(S, j)
-    beaten = get(S[j, STATUS], BEATEN_AT, M2) | get(S[j, STATUS], FOUGHT_AT, M2)
-    set_status(S, j, BEATEN_AT, M2, beaten)
-    set_status(S, j, FOUGHT_AT, M2, THREE & ~beaten)
-    if beaten == THREE:
-        set_status(S, j, MODE_AT, M4, WON)
+    beaten = get(S[j, at.STATUS], at.BEATEN_AT, at.M2) | get(S[j, at.STATUS], at.FOUGHT_AT, at.M2)
+    set_status(S, j, at.BEATEN_AT, at.M2, beaten)
+    set_status(S, j, at.FOUGHT_AT, at.M2, at.THREE & ~beaten)
+    if beaten == at.THREE:
+        set_status(S, j, at.MODE_AT, at.M4, at.WON)
     else:
         go_on(S, j, T)

@@ -10,50 +10,10 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_KNOWLEDGE, KINDS
 from leafwise.envs.friday.fight import free_cards, hazard_value, lowerings, pirate_value, total
-from leafwise.envs.friday.layout import (
-    ACTING_AT,
-    BEATEN_AT,
-    CARD_BITS,
-    CARD_MASK,
-    CHOOSE,
-    DISCARD,
-    DOUBLED,
-    ENTRY_BITS,
-    ENTRY_MASK,
-    FIGHT,
-    FOUGHT_AT,
-    FREE_AT,
-    FROM_AT,
-    HAZARD_AT,
-    HAZARD_BITS,
-    HAZARD_MASK,
-    HAZARD_SHIFT,
-    HAZARDS,
-    KIND_AT,
-    KNOWN,
-    LEFT,
-    M2,
-    M4,
-    M5,
-    M6,
-    M7,
-    ONE,
-    PIRATE_AT,
-    POINTS_AT,
-    SECOND_PIRATE_AT,
-    STACK,
-    STATUS,
-    STEPS_AT,
-    USES_AT,
-    ZERO,
-    aging_pile,
-    get,
-    life,
-    mode,
-    phase,
-)
+from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, phase
 from leafwise.envs.friday.piles import copies_in, count_entries, looked
 
 HAZARD_KINDS = FIRST_AGING - FIRST_KNOWLEDGE
@@ -95,40 +55,40 @@ def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
 
 
 @jit
-def see_kinds(O, e, at, word, first, last, T):
+def see_kinds(O, e, column, word, first, last, T):
     """Writes how many cards of the kinds first..last-1 a word counts."""
     for kind in range(first, last):
-        O[e, at + kind - first] = np.float32(copies_in(word, u64(kind), T))
+        O[e, column + kind - first] = np.float32(copies_in(word, u64(kind), T))
 
 
 @jit
-def see_cards(O, e, at, n, word):
+def see_cards(O, e, column, n, word):
     """Writes n fields of 6 bits."""
     for k in range(n):
-        O[e, at + k] = np.float32((word >> (CARD_BITS * u64(k))) & CARD_MASK)
+        O[e, column + k] = np.float32((word >> (at.CARD_BITS * u64(k))) & at.CARD_MASK)
 
 
 @jit
 def observe(S, i, O, e, T):
     for k in range(6):
-        word = S[i, STACK if k == 0 else DISCARD if k == 1 else LEFT + k - 2]
+        word = S[i, at.STACK if k == 0 else at.DISCARD if k == 1 else at.LEFT + k - 2]
         see_kinds(O, e, k * KINDS, word, 0, KINDS, T)
-    stack, away = S[i, HAZARDS] & HAZARD_MASK, S[i, HAZARDS] >> HAZARD_BITS
-    see_kinds(O, e, COUNTED, stack << HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
-    see_kinds(O, e, COUNTED + HAZARD_KINDS, away << HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
+    stack, away = S[i, at.HAZARDS] & at.HAZARD_MASK, S[i, at.HAZARDS] >> at.HAZARD_BITS
+    see_kinds(O, e, COUNTED, stack << at.HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
+    see_kinds(O, e, COUNTED + HAZARD_KINDS, away << at.HAZARD_SHIFT, FIRST_KNOWLEDGE, FIRST_AGING, T)
     see_kinds(O, e, COUNTED + 2 * HAZARD_KINDS, aging_pile(S, i), FIRST_AGING, KINDS, T)
-    status, fight = S[i, STATUS], S[i, FIGHT]
-    see_cards(O, e, PILES_END, 10, S[i, KNOWN])
+    status, fight = S[i, at.STATUS], S[i, at.FIGHT]
+    see_cards(O, e, PILES_END, 10, S[i, at.KNOWN])
     see_cards(O, e, PILES_END + 10, 3, looked(S, i))
-    see_cards(O, e, PILES_END + 13, 2, status >> HAZARD_AT)
-    entries = S[i, DOUBLED]
+    see_cards(O, e, PILES_END + 13, 2, status >> at.HAZARD_AT)
+    entries = S[i, at.DOUBLED]
     for k in range(SEQUENCES_END, DOUBLES_END):
-        O[e, k] = np.float32((entries & ENTRY_MASK) >> u64(4))
-        entries >>= ENTRY_BITS
+        O[e, k] = np.float32((entries & at.ENTRY_MASK) >> u64(4))
+        entries >>= at.ENTRY_BITS
     for k in range(DOUBLES_END, MODES_END):
         O[e, k] = np.float32(0.0)
-    pirates = get(status, PIRATE_AT, M4), get(status, SECOND_PIRATE_AT, M4)
-    beaten, fought = get(status, BEATEN_AT, M2), get(status, FOUGHT_AT, M2)
+    pirates = get(status, at.PIRATE_AT, at.M4), get(status, at.SECOND_PIRATE_AT, at.M4)
+    beaten, fought = get(status, at.BEATEN_AT, at.M2), get(status, at.FOUGHT_AT, at.M2)
     values = (0, 0)
     if pirates[1] != ZERO:
         values = (pirate_value(S, i, pirates[0], T), pirate_value(S, i, pirates[1], T))
@@ -138,27 +98,27 @@ def observe(S, i, O, e, T):
             O[e, DOUBLES_END + 9 + number] = np.float32((fought >> u64(k)) & ONE)
     here = mode(S, i)
     O[e, PIRATES_END + np.int64(here)] = np.float32(1.0)
-    fighting = fought != ZERO or (get(status, HAZARD_AT, M6) != ZERO and here != CHOOSE)
-    acting = get(fight, ACTING_AT, u64(1023))
-    at = MODES_END
+    fighting = fought != ZERO or (get(status, at.HAZARD_AT, at.M6) != ZERO and here != at.CHOOSE)
+    acting = get(fight, at.ACTING_AT, u64(1023))
+    column = MODES_END
     numbers = (
         np.float32(life(S, i)),
         np.float32(phase(S, i)),
         np.float32(hazard_value(S, i, T) if fighting else 0),
         np.float32(total(S, i, T)),
         np.float32(free_cards(S, i, T) if fighting else 0),
-        np.float32(get(fight, FREE_AT, M7)),
-        np.float32(get(fight, USES_AT, M7)),
+        np.float32(get(fight, at.FREE_AT, at.M7)),
+        np.float32(get(fight, at.USES_AT, at.M7)),
         np.float32(lowerings(S, i)),
-        np.float32(get(fight, KIND_AT, M4)),
-        np.float32(get(fight, STEPS_AT, M2)),
+        np.float32(get(fight, at.KIND_AT, at.M4)),
+        np.float32(get(fight, at.STEPS_AT, at.M2)),
         np.float32(acting >> u64(4)),
-        np.float32(count_entries(S[i, DOUBLED])),
-        np.float32(get(fight, POINTS_AT, M5)),
-        np.float32(get(fight, FROM_AT, M6)),
+        np.float32(count_entries(S[i, at.DOUBLED])),
+        np.float32(get(fight, at.POINTS_AT, at.M5)),
+        np.float32(get(fight, at.FROM_AT, at.M6)),
         np.float32(values[0]),
         np.float32(values[1]),
         np.float32((acting >> u64(3)) & ONE),
     )
     for k in range(NUMBERS):
-        O[e, at + k] = numbers[k]
+        O[e, column + k] = numbers[k]

@@ -39,6 +39,8 @@ QUEUE_MASK = u64(2 ** (6 * QUEUE_CARDS) - 1)
 # DOUBLED: up to 6 entries, ascending: kind + 1 (6 bits), side, used, number of the card that doubles (2 bits).
 ENTRY_BITS, ENTRY_MASK, ENTRIES = TEN, u64(1023), 6
 
+ALL_BITS = u64(2**64 - 1)
+
 # STATUS: (shift, mask) of each field.
 M1, M2, M3, M4, M5, M6, M7, M11, M18 = (u64(2**n - 1) for n in (1, 2, 3, 4, 5, 6, 7, 11, 18))
 LIFE_AT, DEBT_AT, PHASE_AT, MODE_AT, PIRATE_AT, SECOND_PIRATE_AT = u64(0), u64(5), u64(11), u64(13), u64(17), u64(21)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.words import need
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import (
     BELOW,
@@ -24,7 +24,8 @@ from leafwise.envs.friday.cards import (
 from leafwise.envs.friday.chance import open_outcomes
 from leafwise.envs.friday.rules import legal_actions
 from leafwise.envs.friday.tables import Tables, at_start, counts
-from leafwise.envs.friday.text import ABILITY_NAMES, PLACES, TURNS, Words, packed, table_cards
+from leafwise.envs.friday.text import LOWEST, cards_in, names_text, table_cards, write
+from leafwise.envs.friday.words import ABILITY_NAMES, NUMBERS, PILES, PLACES, TURNS, Words
 
 ROW = np.uint64(0)
 CHANCE = TURNS[:4]
@@ -32,22 +33,17 @@ ABILITY_TURNS = ("target", "offer", "arrange", "order")
 Table = list[tuple[int, int, int, str]]
 
 
-def need(ok: Any, expected: str, got: object) -> None:
-    """Raises ValueError in one line unless `ok`."""
-    if not ok:
-        raise ValueError(f"friday: expected {expected}, got {str(got)[:80]!r}")
-
-
 def parse_row(line: str, T: Tables) -> NDArray[np.uint64]:
     """Returns the row that a line of text describes; raises ValueError in the game's words."""
     words = Words(line)
     turn, phase = words.choice("turn"), words.choice("phase")
-    need(turn, f"a turn among {', '.join(TURNS)}", "none")
-    need(phase, f"a phase among {', '.join(PHASES)}", "none")
+    need(turn, f"a turn among {', '.join(TURNS)}")
+    need(phase, f"a phase among {', '.join(PHASES)}")
     need(words.number("life") <= int(T.max_life), f"life of 0 to {int(T.max_life)}", words.number("life"))
     table: Table = [(kind, side, used, by) for side in range(2) for kind, used, by in words.table(PLACES[side])]
     row = np.zeros(at.WIDTH, dtype=np.uint64)
-    row[at.DISCARD] = counts(words.cards("discard"))
+    for name in NUMBERS:
+        write(row, name, words.number(name))
     write_piles(row, words, table, T)
     write_table(row, table, T)
     write_status(row, words, turn, phase)
@@ -70,32 +66,25 @@ def write_piles(row: NDArray[np.uint64], words: Words, table: Table, T: Tables) 
         low, high = (FIRST_KNOWLEDGE, FIRST_AGING) if name == "hazards" else (FIRST_AGING, len(CARDS))
         strange = [NAMES[kind] for kind in pile if not low <= kind < high]
         need(not strange, f"{name} from {NAMES[low]} to {NAMES[high - 1]}", ",".join(strange))
-    start = [cards_at_start(T, k) for k in range(3)]
+    start = [cards_in(at_start(pile, T)) for pile in range(3)]
     for kind, n in (possessed + hazards + aging).items():
         most = sum(cards.get(kind, 0) for cards in start)
         need(n <= most, f"at most {most} of {NAMES[kind]} in all", n)
     need(T.face_down or not words.cards("down"), "no cards face-down with destroy='immediate'", "some")
     again = [kind for kind, side, used, by in table if not used] + list(stack.elements()) + words.sequence("look") + top
     movable = sum(CARDS[kind].ability in (COPY, BELOW) for kind in again)
-    need(len(bottom) + movable <= at.QUEUE_CARDS, f"at most {at.QUEUE_CARDS} cards that can be known", line_of(bottom))
-    row[at.STACK] = counts(stack + Counter([*top, *bottom]))
-    row[at.KNOWN] = packed(bottom) | packed(top) << int(at.TOP_AT)
-    shift, bits = int(at.HAZARD_SHIFT), int(at.HAZARD_BITS)
-    row[at.HAZARDS] = counts(words.cards("hazards")) >> shift | counts(words.cards("away")) >> shift << bits
-    row[at.DOWN] = counts(words.cards("down"))
-    row[at.STATUS] = counts(aging) >> int(at.AGING_SHIFT) << int(at.AGING_AT)
+    known = len(bottom) + movable
+    need(known <= at.QUEUE_CARDS, f"at most {at.QUEUE_CARDS} cards that can be known", names_text(bottom))
+    piles = {name: words.cards(name) for name in PILES} | {"stack": stack + Counter([*top, *bottom])}
+    for name, cards in piles.items():
+        write(row, name, counts(cards) >> LOWEST.get(name, 0))
+    write(row, "top", packed(top))
+    write(row, "bottom", packed(bottom))
 
 
-def line_of(kinds: list[int]) -> str:
-    """Writes cards for a message."""
-    return ",".join(NAMES[kind] for kind in kinds)
-
-
-def cards_at_start(T: Tables, pile: int) -> dict[int, int]:
-    """Returns kind -> copies of one of the three piles of the start."""
-    from leafwise.envs.friday.text import cards_in
-
-    return cards_in(at_start(pile, T))
+def packed(kinds: list[int]) -> int:
+    """Packs kinds into fields of 6 bits, the first lowest."""
+    return sum((kind + 1) << 6 * k for k, kind in enumerate(kinds))
 
 
 def write_table(row: NDArray[np.uint64], table: Table, T: Tables) -> None:
@@ -118,11 +107,6 @@ def write_table(row: NDArray[np.uint64], table: Table, T: Tables) -> None:
     row[at.DOUBLED] = sum(entry << 10 * k for k, entry in enumerate(sorted(entries)))
 
 
-def put(row: NDArray[np.uint64], word: int, where: np.uint64, value: int) -> None:
-    """Writes a field that is still 0."""
-    row[word] |= np.uint64(value << int(where))
-
-
 def write_status(row: NDArray[np.uint64], words: Words, turn: str, phase: str) -> None:
     """Writes life, phase, pirates and hazards."""
     pirates, fought, beaten = (words.sequence(name) for name in ("pirates", "fought", "beaten"))
@@ -132,26 +116,17 @@ def write_status(row: NDArray[np.uint64], words: Words, turn: str, phase: str) -
     need(phase == "pirates" or not fought + beaten, "pirates to be fought in phase=pirates", phase)
     need(len(set(beaten)) == len(beaten), "each beaten pirate once", beaten)
     pirates.sort()
-    active = sorted(words.sequence("active"))
-    fields = {
-        at.LIFE_AT: words.number("life"),
-        at.DEBT_AT: words.number("debt"),
-        at.PHASE_AT: PHASES.index(phase),
-        at.MODE_AT: TURNS.index(turn),
-        at.PIRATE_AT: pirates[0] if pirates else 0,
-        at.SECOND_PIRATE_AT: pirates[1] if len(pirates) > 1 else 0,
-        at.FOUGHT_AT: 1 + pirates.index(fought[0]) if fought else 0,
-        at.BEATEN_AT: sum(1 << pirates.index(p) for p in beaten),
-        at.HAZARD_AT: active[0] + 1 if active else 0,
-        at.SECOND_HAZARD_AT: active[1] + 1 if len(active) > 1 else 0,
-    }
-    for where, value in fields.items():
-        put(row, at.STATUS, where, value)
+    write(row, "phase", PHASES.index(phase))
+    write(row, "turn", TURNS.index(turn))
+    write(row, "pirates", sum(p << 4 * k for k, p in enumerate(pirates)))
+    write(row, "fought", 1 + pirates.index(fought[0]) if fought else 0)
+    write(row, "beaten", sum(1 << pirates.index(p) for p in beaten))
+    write(row, "active", packed(sorted(words.sequence("active"))))
     need(turn == "lost" or not words.number("debt"), "no debt in a game that goes on", words.number("debt"))
     to = words.choice("to")
     need(bool(to) == (turn in ("aging", "card")), "to= at turn=aging and turn=card only", to or "none")
     if to:
-        put(row, at.STATUS, at.TO_AT, PLACES.index(to))
+        write(row, "to", PLACES.index(to))
 
 
 def write_fight(row: NDArray[np.uint64], words: Words, turn: str, table: Table, T: Tables) -> None:
@@ -175,19 +150,12 @@ def write_fight(row: NDArray[np.uint64], words: Words, turn: str, table: Table, 
             NAMES[kind],
         )
         doubled = 1 + (DOUBLERS.index(by[1:]) if T.needs_source else 0) if by else 0
-        put(row, at.FIGHT, at.ACTING_AT, (kind + 1) << 4 | side << 3 | doubled)
-        put(row, at.FIGHT, at.KIND_AT, number)
+        write(row, "acting", (kind + 1) << 4 | side << 3 | doubled)
+        write(row, "ability", number)
     need(ability == "sort" or not looked, "cards looked at with ability=sort only", ability or "none")
-    for where, value in {
-        at.FREE_AT: words.number("free"),
-        at.USES_AT: words.number("uses"),
-        at.LOWERED_AT: sum(1 << LOWERERS.index(name) for name in set(lowered)),
-        at.STEPS_AT: words.number("steps"),
-        at.LOOKED_AT: packed(looked),
-        at.POINTS_AT: points,
-        at.FROM_AT: lowest[0] if lowest else 0,
-    }.items():
-        put(row, at.FIGHT, where, value)
+    write(row, "lowered", sum(1 << LOWERERS.index(name) for name in set(lowered)))
+    write(row, "look", packed(looked))
+    write(row, "from", lowest[0] if lowest else 0)
 
 
 def check_turn(row: NDArray[np.uint64], words: Words, turn: str, phase: str, T: Tables) -> None:

@@ -6,49 +6,10 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.friday.layout import (
-    ACTING_AT,
-    ACTING_MASK,
-    CARD_BITS,
-    CARD_MASK,
-    DISCARD,
-    DOUBLED,
-    ENTRY_BITS,
-    ENTRY_MASK,
-    FIGHT,
-    FOUR,
-    KNOWN,
-    LOOKED_AT,
-    LOWERED_AT,
-    M3,
-    M18,
-    ONE,
-    QUEUE_MASK,
-    STACK,
-    THREE,
-    TOP_AT,
-    TWO,
-    ZERO,
-    aging_pile,
-    get,
-    on_table,
-    set_fight,
-    table_word,
-)
-from leafwise.envs.friday.tables import (
-    AGED_AT,
-    BIAS,
-    DOUBLER,
-    HUNGER_AT,
-    LOWERER,
-    RATING_AT,
-    SCARED_AT,
-    VALUE_AT,
-    fact,
-    first_kind,
-    mask_of,
-    shift_of,
-)
+from leafwise.envs.friday import layout as at
+from leafwise.envs.friday import tables
+from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, on_table, set_fight
+from leafwise.envs.friday.tables import fact, first_kind, mask_of, shift_of
 
 BYTE = u64(255)
 
@@ -75,27 +36,27 @@ def count_of(d):
 
 @jit(inline=True)
 def value_of(d):
-    return ((d >> VALUE_AT) & 4095) - BIAS * (d & 255)
+    return ((d >> tables.VALUE_AT) & 4095) - tables.BIAS * (d & 255)
 
 
 @jit(inline=True)
 def rating_of(d):
-    return ((d >> RATING_AT) & 4095) - BIAS * (d & 255)
+    return ((d >> tables.RATING_AT) & 4095) - tables.BIAS * (d & 255)
 
 
 @jit(inline=True)
 def hunger_of(d):
-    return (d >> HUNGER_AT) & 15
+    return (d >> tables.HUNGER_AT) & 15
 
 
 @jit(inline=True)
 def aged_of(d):
-    return (d >> AGED_AT) & 31
+    return (d >> tables.AGED_AT) & 31
 
 
 @jit(inline=True)
 def scared_of(d):
-    return (d >> SCARED_AT) & 3
+    return (d >> tables.SCARED_AT) & 3
 
 
 @jit(inline=True)
@@ -113,70 +74,70 @@ def copies_in(word, kind, T):
 @jit
 def unknown(S, i, T):
     """Returns the counts of the stack without the cards whose place is known."""
-    word, known = S[i, STACK], S[i, KNOWN]
+    word, known = S[i, at.STACK], S[i, at.KNOWN]
     while known:
-        card = known & CARD_MASK
+        card = known & at.CARD_MASK
         if card:
             word -= one_card(card - ONE, T)
-        known >>= CARD_BITS
+        known >>= at.CARD_BITS
     return word
 
 
 @jit(inline=True)
 def push_back(known, card):
     """Puts a kind + 1 under the cards known at the bottom."""
-    at = ZERO
-    while (known & QUEUE_MASK) >> at:
-        at += CARD_BITS
-    return known | (card << at)
+    shift = ZERO
+    while (known & at.QUEUE_MASK) >> shift:
+        shift += at.CARD_BITS
+    return known | (card << shift)
 
 
 @jit
 def put_on_top(S, j, kind, T):
     """Puts a card that was looked at on top of the stack; with all else known, the bottom is the top."""
-    known = S[j, KNOWN]
-    top, queue = known >> TOP_AT, known & QUEUE_MASK
+    known = S[j, at.KNOWN]
+    top, queue = known >> at.TOP_AT, known & at.QUEUE_MASK
     if unknown(S, j, T):
-        top = (top << CARD_BITS) | (kind + ONE)
+        top = (top << at.CARD_BITS) | (kind + ONE)
     else:
-        queue = (queue << CARD_BITS) | (kind + ONE)
-    S[j, KNOWN] = (top << TOP_AT) | queue
-    S[j, STACK] += one_card(kind, T)
+        queue = (queue << at.CARD_BITS) | (kind + ONE)
+    S[j, at.KNOWN] = (top << at.TOP_AT) | queue
+    S[j, at.STACK] += one_card(kind, T)
 
 
 @jit
 def next_cards(S, i, T):
     """Returns the counts of the kinds that may be drawn next: the card known, or all whose order is not."""
-    known = S[i, KNOWN]
+    known = S[i, at.KNOWN]
     if not known:
-        return S[i, STACK]
-    if known >> TOP_AT:
-        return one_card(((known >> TOP_AT) & CARD_MASK) - ONE, T)
+        return S[i, at.STACK]
+    if known >> at.TOP_AT:
+        return one_card(((known >> at.TOP_AT) & at.CARD_MASK) - ONE, T)
     word = unknown(S, i, T)
-    return word if word else one_card((known & CARD_MASK) - ONE, T)
+    return word if word else one_card((known & at.CARD_MASK) - ONE, T)
 
 
 @jit
 def take_top(S, j, kind, T):
     """Takes the card that is drawn off the stack."""
-    known = S[j, KNOWN]
-    if known >> TOP_AT:
-        S[j, KNOWN] = ((known >> (TOP_AT + CARD_BITS)) << TOP_AT) | (known & QUEUE_MASK)
+    known = S[j, at.KNOWN]
+    if known >> at.TOP_AT:
+        S[j, at.KNOWN] = ((known >> (at.TOP_AT + at.CARD_BITS)) << at.TOP_AT) | (known & at.QUEUE_MASK)
     elif known and not unknown(S, j, T):
-        S[j, KNOWN] = known >> CARD_BITS
-    S[j, STACK] -= one_card(kind, T)
+        S[j, at.KNOWN] = known >> at.CARD_BITS
+    S[j, at.STACK] -= one_card(kind, T)
 
 
 @jit(inline=True)
 def can_draw(S, i, T):
     """Whether a card can be drawn, after a reshuffle if need be."""
-    return S[i, STACK] != ZERO or aging_pile(S, i) != ZERO or (T.reshuffle_only != 0 and S[i, DISCARD] != ZERO)
+    return S[i, at.STACK] != ZERO or aging_pile(S, i) != ZERO or (T.reshuffle_only != 0 and S[i, at.DISCARD] != ZERO)
 
 
 @jit(inline=True)
 def can_exchange(S, i, T):
     """Whether a card can be drawn after another was put onto the discard."""
-    return S[i, STACK] != ZERO or aging_pile(S, i) != ZERO or T.reshuffle_only != 0
+    return S[i, at.STACK] != ZERO or aging_pile(S, i) != ZERO or T.reshuffle_only != 0
 
 
 # A card on the table is named by its reference: kind + 1 (6 bits), side, used, and how it is doubled (3 bits: 0 not, else the
@@ -190,12 +151,12 @@ def kind_in(ref):
 
 @jit(inline=True)
 def side_in(ref):
-    return (ref >> FOUR) & ONE
+    return (ref >> at.FOUR) & ONE
 
 
 @jit(inline=True)
 def code_of(kind, side, used):
-    return ((kind + ONE) << TWO) | (side << ONE) | used
+    return ((kind + ONE) << at.TWO) | (side << ONE) | used
 
 
 @jit(inline=True)
@@ -203,8 +164,8 @@ def entries_of(doubled, code):
     """Counts the doubled cards of a code."""
     n = ZERO
     while doubled:
-        n += u64((doubled & ENTRY_MASK) >> TWO == code)
-        doubled >>= ENTRY_BITS
+        n += u64((doubled & at.ENTRY_MASK) >> at.TWO == code)
+        doubled >>= at.ENTRY_BITS
     return n
 
 
@@ -213,8 +174,8 @@ def count_entry(doubled, entry):
     """Counts an entry among the doubled cards."""
     n = ZERO
     while doubled:
-        n += u64(doubled & ENTRY_MASK == entry)
-        doubled >>= ENTRY_BITS
+        n += u64(doubled & at.ENTRY_MASK == entry)
+        doubled >>= at.ENTRY_BITS
     return n
 
 
@@ -224,70 +185,82 @@ def count_entries(doubled):
     n = 0
     while doubled:
         n += 1
-        doubled >>= ENTRY_BITS
+        doubled >>= at.ENTRY_BITS
     return n
 
 
 @jit
 def with_entry(doubled, entry):
     """Adds an entry, in ascending order."""
-    at = ZERO
-    while (doubled >> at) & ENTRY_MASK != ZERO and (doubled >> at) & ENTRY_MASK < entry:
-        at += ENTRY_BITS
-    low = doubled & ((ONE << at) - ONE)
-    return low | (entry << at) | ((doubled >> at) << (at + ENTRY_BITS))
+    shift = ZERO
+    while (doubled >> shift) & at.ENTRY_MASK != ZERO and (doubled >> shift) & at.ENTRY_MASK < entry:
+        shift += at.ENTRY_BITS
+    low = doubled & ((ONE << shift) - ONE)
+    return low | (entry << shift) | ((doubled >> shift) << (shift + at.ENTRY_BITS))
 
 
 @jit
 def without_entry(doubled, entry):
     """Takes one entry away."""
-    at = ZERO
-    while (doubled >> at) & ENTRY_MASK != entry:
-        at += ENTRY_BITS
-    low = doubled & ((ONE << at) - ONE)
-    return low | ((doubled >> (at + ENTRY_BITS)) << at)
+    shift = ZERO
+    while (doubled >> shift) & at.ENTRY_MASK != entry:
+        shift += at.ENTRY_BITS
+    low = doubled & ((ONE << shift) - ONE)
+    return low | ((doubled >> (shift + at.ENTRY_BITS)) << shift)
 
 
 @jit(inline=True)
 def entry_of(ref):
     """Returns the entry of DOUBLED that belongs to a doubled card."""
-    return ((ref >> THREE) << TWO) | ((ref & M3) - ONE)
+    return ((ref >> at.THREE) << at.TWO) | ((ref & at.M3) - ONE)
 
 
 @jit
 def mark_used(S, j, ref, T):
     """Turns a card on the table into a used one."""
     kind, side = kind_in(ref), side_in(ref)
-    S[j, table_word(side, ZERO)] -= one_card(kind, T)
-    S[j, table_word(side, ONE)] += one_card(kind, T)
-    if ref & M3:
+    S[j, at.table_word(side, ZERO)] -= one_card(kind, T)
+    S[j, at.table_word(side, ONE)] += one_card(kind, T)
+    if ref & at.M3:
         entry = entry_of(ref)
-        S[j, DOUBLED] = with_entry(without_entry(S[j, DOUBLED], entry), entry | FOUR)
+        S[j, at.DOUBLED] = with_entry(without_entry(S[j, at.DOUBLED], entry), entry | at.FOUR)
 
 
 @jit
 def take_off(S, j, ref, T):
     """Takes a card off the table, and with it what depends on it."""
     kind = kind_in(ref)
-    S[j, table_word(side_in(ref), (ref >> THREE) & ONE)] -= one_card(kind, T)
-    if ref & M3:
-        S[j, DOUBLED] = without_entry(S[j, DOUBLED], entry_of(ref))
-    by = fact(kind, DOUBLER, T)
-    if by >= 0 and T.needs_source and S[j, DOUBLED]:
+    S[j, at.table_word(side_in(ref), (ref >> at.THREE) & ONE)] -= one_card(kind, T)
+    if ref & at.M3:
+        S[j, at.DOUBLED] = without_entry(S[j, at.DOUBLED], entry_of(ref))
+    by = fact(kind, tables.DOUBLER, T)
+    if by >= 0 and T.needs_source and S[j, at.DOUBLED]:
         kept = ZERO
-        rest = S[j, DOUBLED]
-        at = ZERO
+        rest = S[j, at.DOUBLED]
+        shift = ZERO
         while rest:
-            if np.int64(rest & THREE) != by:
-                kept |= (rest & ENTRY_MASK) << at
-                at += ENTRY_BITS
-            rest >>= ENTRY_BITS
-        S[j, DOUBLED] = kept
-        if np.int64(get(S[j, FIGHT], ACTING_AT, M3)) == by + 1:  # it doubled the very card that acts
-            set_fight(S, j, ACTING_AT, M3, ZERO)
-    if fact(kind, LOWERER, T):
-        lowered = get(S[j, FIGHT], LOWERED_AT, M3)
-        set_fight(S, j, LOWERED_AT, M3, lowered & ~u64(fact(kind, LOWERER, T)))
+            if np.int64(rest & at.THREE) != by:
+                kept |= (rest & at.ENTRY_MASK) << shift
+                shift += at.ENTRY_BITS
+            rest >>= at.ENTRY_BITS
+        S[j, at.DOUBLED] = kept
+        if np.int64(get(S[j, at.FIGHT], at.ACTING_AT, at.M3)) == by + 1:  # it doubled the very card that acts
+            set_fight(S, j, at.ACTING_AT, at.M3, ZERO)
+    if fact(kind, tables.LOWERER, T):
+        lowered = get(S[j, at.FIGHT], at.LOWERED_AT, at.M3)
+        set_fight(S, j, at.LOWERED_AT, at.M3, lowered & ~u64(fact(kind, tables.LOWERER, T)))
+
+
+@jit(inline=True)
+def doubled_reference(doubled, code, before):
+    """Returns the reference of the doubled card of a code with `before` others of it in front; there must be one."""
+    while True:
+        entry = doubled & at.ENTRY_MASK
+        if entry >> at.TWO == code:
+            if before == ZERO:
+                return (code << at.THREE) | ((entry & at.THREE) + ONE)
+            before -= ONE
+        doubled >>= at.ENTRY_BITS
 
 
 @jit
@@ -296,27 +269,20 @@ def reference(S, i, slot, T):
     seen = ZERO
     for s in range(2):
         side = u64(s)
-        kinds = S[i, table_word(side, ZERO)] | S[i, table_word(side, ONE)]
+        kinds = S[i, at.table_word(side, ZERO)] | S[i, at.table_word(side, ONE)]
         while kinds:
             kind = first_kind(kinds, T)
             kinds &= ~mask_of(kind, T)
             for u in range(2):
                 used = u64(u)
-                n = copies_in(S[i, table_word(side, used)], kind, T)
+                n = copies_in(S[i, at.table_word(side, used)], kind, T)
                 if slot < seen + n:
                     code = code_of(kind, side, used)
-                    doubled = S[i, DOUBLED]
+                    doubled = S[i, at.DOUBLED]
                     plain = n - entries_of(doubled, code)
                     if slot < seen + plain:
-                        return code << THREE
-                    seen += plain
-                    while True:
-                        entry = doubled & ENTRY_MASK
-                        if entry >> TWO == code:
-                            if slot == seen:
-                                return (code << THREE) | ((entry & THREE) + ONE)
-                            seen += ONE
-                        doubled >>= ENTRY_BITS
+                        return code << at.THREE
+                    return doubled_reference(doubled, code, slot - seen - plain)
                 seen += n
     return ZERO
 
@@ -324,38 +290,38 @@ def reference(S, i, slot, T):
 @jit(inline=True)
 def acting_reference(S, i):
     """Returns the reference of the card whose ability is under way; it is used."""
-    acting = get(S[i, FIGHT], ACTING_AT, ACTING_MASK)
-    return ((acting >> THREE) << FOUR) | u64(8) | (acting & M3)
+    acting = get(S[i, at.FIGHT], at.ACTING_AT, at.ACTING_MASK)
+    return ((acting >> at.THREE) << at.FOUR) | u64(8) | (acting & at.M3)
 
 
 @jit(inline=True)
 def looked(S, i):
     """Returns the cards looked at: kinds + 1, ascending from the lowest field."""
-    return get(S[i, FIGHT], LOOKED_AT, M18)
+    return get(S[i, at.FIGHT], at.LOOKED_AT, at.M18)
 
 
 @jit
 def with_looked(cards, card):
     """Adds a kind + 1 to the cards looked at."""
-    at = ZERO
-    while (cards >> at) & CARD_MASK != ZERO and (cards >> at) & CARD_MASK < card:
-        at += CARD_BITS
-    low = cards & ((ONE << at) - ONE)
-    return low | (card << at) | ((cards >> at) << (at + CARD_BITS))
+    shift = ZERO
+    while (cards >> shift) & at.CARD_MASK != ZERO and (cards >> shift) & at.CARD_MASK < card:
+        shift += at.CARD_BITS
+    low = cards & ((ONE << shift) - ONE)
+    return low | (card << shift) | ((cards >> shift) << (shift + at.CARD_BITS))
 
 
 @jit
 def without_looked(cards, place):
     """Takes the card at a place away from the cards looked at."""
-    at = CARD_BITS * place
-    low = cards & ((ONE << at) - ONE)
-    return low | ((cards >> (at + CARD_BITS)) << at)
+    shift = at.CARD_BITS * place
+    low = cards & ((ONE << shift) - ONE)
+    return low | ((cards >> (shift + at.CARD_BITS)) << shift)
 
 
 @jit(inline=True)
 def in_play(S, i):
     """Returns the counts of stack, discard and face-up table."""
-    return S[i, STACK] + S[i, DISCARD] + on_table(S, i)
+    return S[i, at.STACK] + S[i, at.DISCARD] + on_table(S, i)
 
 
 @jit
@@ -364,6 +330,6 @@ def possessed(S, i, T):
     word = in_play(S, i)
     cards = looked(S, i)
     while cards:
-        word += one_card((cards & CARD_MASK) - ONE, T)
-        cards >>= CARD_BITS
+        word += one_card((cards & at.CARD_MASK) - ONE, T)
+        cards >>= at.CARD_BITS
     return word

@@ -15,34 +15,10 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import COSTLY, CROWD, HALF, REST
 from leafwise.envs.friday.fight import hazard_value, pirate_value, rest, total
-from leafwise.envs.friday.layout import (
-    BEATEN_AT,
-    DEBT_AT,
-    FOUGHT_AT,
-    HAZARD_AT,
-    HAZARD_BITS,
-    HAZARD_MASK,
-    HAZARD_SHIFT,
-    HAZARDS,
-    LOST,
-    M2,
-    M4,
-    M6,
-    ONE,
-    PHASE_AT,
-    PIRATE_AT,
-    RUIN,
-    SECOND_HAZARD_AT,
-    SECOND_PIRATE_AT,
-    STATUS,
-    WON,
-    ZERO,
-    get,
-    life,
-    mode,
-)
+from leafwise.envs.friday.layout import ONE, ZERO, get, life, mode
 from leafwise.envs.friday.piles import count_of, digest, in_play, possessed, rating_of
 from leafwise.envs.friday.tables import FREE_CARDS, IS_AGING, RED, VALUE, fact, first_kind, mask_of, printed, shift_of
 
@@ -54,10 +30,10 @@ WIN = 2.0**31 - 1
 @jit
 def life_left(S, i):
     """Returns the life; in a lost game below 0: what could not be paid, and 999 where no card could be drawn."""
-    if mode(S, i) != LOST:
+    if mode(S, i) != at.LOST:
         return np.int64(life(S, i))
-    debt = get(S[i, STATUS], DEBT_AT, M6)
-    if debt == RUIN:
+    debt = get(S[i, at.STATUS], at.DEBT_AT, at.M6)
+    if debt == at.RUIN:
         return np.int64(-999)
     return -np.int64(debt) if debt else np.int64(-1)
 
@@ -75,21 +51,21 @@ def mean_rating(S, i, T):
 
 @jit(bare=True)
 def life_score(S, i, T):
-    if mode(S, i) == WON:
+    if mode(S, i) == at.WON:
         return WIN / LIFE_WEIGHT
     return np.float64(life_left(S, i))
 
 
 @jit(bare=True)
 def deck_score(S, i, T):
-    if mode(S, i) >= WON:
-        return 10_000.0 if mode(S, i) == WON else -10_000.0
+    if mode(S, i) >= at.WON:
+        return 10_000.0 if mode(S, i) == at.WON else -10_000.0
     return np.float64(mean_rating(S, i, T))
 
 
 @jit(bare=True)
 def blend_score(S, i, T):
-    if mode(S, i) == WON:
+    if mode(S, i) == at.WON:
         return WIN
     return np.float64(LIFE_WEIGHT * life_left(S, i) + mean_rating(S, i, T))
 
@@ -98,8 +74,8 @@ def blend_score(S, i, T):
 def beaten_value(S, i, T):
     """Returns the red values of all hazards that have been beaten."""
     open_value = rest(S, i, RED, T)
-    for where in (HAZARD_AT, SECOND_HAZARD_AT):
-        hazard = get(S[i, STATUS], where, M6)
+    for where in (at.HAZARD_AT, at.SECOND_HAZARD_AT):
+        hazard = get(S[i, at.STATUS], where, at.M6)
         if hazard != ZERO:
             open_value += fact(hazard - ONE, RED, T)
     return 198 - open_value
@@ -107,8 +83,8 @@ def beaten_value(S, i, T):
 
 @jit(bare=True)
 def trade_score(S, i, T):
-    if mode(S, i) >= WON:
-        return 1000.0 if mode(S, i) == WON else -1000.0
+    if mode(S, i) >= at.WON:
+        return 1000.0 if mode(S, i) == at.WON else -1000.0
     spent = np.int64(T.max_life) - np.int64(life(S, i))
     return np.float64(beaten_value(S, i, T)) / np.float64(1 + spent)
 
@@ -133,15 +109,15 @@ def shortfall(S, i, number, strength, T):
 
 @jit(bare=True)
 def pirates_score(S, i, T):
-    if mode(S, i) >= WON:
-        return 1000.0 if mode(S, i) == WON else -1000.0
+    if mode(S, i) >= at.WON:
+        return 1000.0 if mode(S, i) == at.WON else -1000.0
     sums = digest(in_play(S, i), T)
     strength = np.float64(rating_of(sums)) / np.float64(max(count_of(sums), 1))
-    beaten = get(S[i, STATUS], BEATEN_AT, M2)
+    beaten = get(S[i, at.STATUS], at.BEATEN_AT, at.M2)
     value = np.float64(life(S, i))
     for k in range(2):
         if beaten & (ONE << u64(k)) == ZERO:
-            number = get(S[i, STATUS], PIRATE_AT if k == 0 else SECOND_PIRATE_AT, M4)
+            number = get(S[i, at.STATUS], at.PIRATE_AT if k == 0 else at.SECOND_PIRATE_AT, at.M4)
             value -= shortfall(S, i, number, strength, T)
     return value
 
@@ -156,14 +132,14 @@ def final_score(S, i, T):
         n = np.int64((cards & mask_of(kind, T)) >> shift_of(kind, T))
         points += n * (-5 if fact(kind, IS_AGING, T) else fact(kind, VALUE, T))
         cards &= ~mask_of(kind, T)
-    beaten = get(S[i, STATUS], BEATEN_AT, M2)
+    beaten = get(S[i, at.STATUS], at.BEATEN_AT, at.M2)
     points += 15 * np.int64((beaten & ONE) + (beaten >> ONE))
-    if mode(S, i) == WON:
+    if mode(S, i) == at.WON:
         points += 5 * np.int64(life(S, i))
-    hazards = (S[i, HAZARDS] & HAZARD_MASK) + (S[i, HAZARDS] >> HAZARD_BITS)
-    left = count_of(digest(hazards << HAZARD_SHIFT, T))
-    left += np.int64(get(S[i, STATUS], HAZARD_AT, M6) != ZERO) + np.int64(
-        get(S[i, STATUS], SECOND_HAZARD_AT, M6) != ZERO
+    hazards = (S[i, at.HAZARDS] & at.HAZARD_MASK) + (S[i, at.HAZARDS] >> at.HAZARD_BITS)
+    left = count_of(digest(hazards << at.HAZARD_SHIFT, T))
+    left += np.int64(get(S[i, at.STATUS], at.HAZARD_AT, at.M6) != ZERO) + np.int64(
+        get(S[i, at.STATUS], at.SECOND_HAZARD_AT, at.M6) != ZERO
     )
     return np.float64(points - 3 * left)
 
@@ -171,13 +147,13 @@ def final_score(S, i, T):
 @jit
 def score_reward(S, i, j, k, T):
     """Returns the final score where the game ends, 0 before."""
-    return final_score(S, k, T) if mode(S, k) >= WON else 0.0
+    return final_score(S, k, T) if mode(S, k) >= at.WON else 0.0
 
 
 @jit
 def progress(S, i, T):
     """Returns what `shaped_reward` gives for what has been reached, without the win."""
-    beaten = get(S[i, STATUS], BEATEN_AT, M2)
+    beaten = get(S[i, at.STATUS], at.BEATEN_AT, at.M2)
     pirates = np.int64((beaten & ONE) + (beaten >> ONE))
     alive = np.float64(life(S, i)) / np.float64(T.max_life)
     return np.float64(beaten_value(S, i, T)) / 198.0 + 0.5 * pirates + 0.2 * alive
@@ -186,13 +162,13 @@ def progress(S, i, T):
 @jit
 def how_far(S, i, T):
     """Returns how far a lost game got: a half for the hazards revealed, by phase, a quarter for a pirate, of the last by points."""
-    now = np.float64(get(S[i, STATUS], PHASE_AT, M2))
+    now = np.float64(get(S[i, at.STATUS], at.PHASE_AT, at.M2))
     if now < 3.0:
-        left = count_of(digest((S[i, HAZARDS] & HAZARD_MASK) << HAZARD_SHIFT, T))
+        left = count_of(digest((S[i, at.HAZARDS] & at.HAZARD_MASK) << at.HAZARD_SHIFT, T))
         return (now + 1.0 - np.float64(left) / 30.0) / 6.0
-    beaten = get(S[i, STATUS], BEATEN_AT, M2)
+    beaten = get(S[i, at.STATUS], at.BEATEN_AT, at.M2)
     points = 0.5 + 0.25 * np.float64((beaten & ONE) + (beaten >> ONE))
-    if get(S[i, STATUS], FOUGHT_AT, M2) == ZERO:
+    if get(S[i, at.STATUS], at.FOUGHT_AT, at.M2) == ZERO:
         return points
     asked = np.float64(max(hazard_value(S, i, T), 1))
     return points + 0.25 * min(1.0, max(0.0, np.float64(total(S, i, T)) / asked))
@@ -201,7 +177,7 @@ def how_far(S, i, T):
 @jit
 def shaped_reward(S, i, j, k, T):
     """Returns 1 for a win, and the change of: share of the hazards' red values beaten + 0.5 a pirate + 0.2 life / most life."""
-    won = 1.0 if mode(S, k) == WON else 0.0
+    won = 1.0 if mode(S, k) == at.WON else 0.0
     return won + progress(S, k, T) - progress(S, i, T)
 
 

@@ -21,48 +21,10 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.sparse import SparseFeatures
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import KINDS, PIRATES
 from leafwise.envs.friday.fight import free_cards, free_made, hazard_value, rest, total
-from leafwise.envs.friday.layout import (
-    BEATEN_AT,
-    CARD_BITS,
-    CARD_MASK,
-    CHOOSE,
-    DEAL_HAZARD,
-    DISCARD,
-    DOUBLED,
-    ENTRY_BITS,
-    ENTRY_MASK,
-    FIGHT,
-    FOUGHT_AT,
-    FOUR,
-    HAZARD_AT,
-    HAZARD_BITS,
-    HAZARD_MASK,
-    HAZARD_SHIFT,
-    HAZARDS,
-    KIND_AT,
-    KNOWN,
-    LEFT,
-    M2,
-    M4,
-    M5,
-    M6,
-    ONE,
-    PIRATE_AT,
-    POINTS_AT,
-    SECOND_HAZARD_AT,
-    SECOND_PIRATE_AT,
-    STACK,
-    STATUS,
-    TOP_AT,
-    ZERO,
-    aging_pile,
-    get,
-    life,
-    mode,
-    phase,
-)
+from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, phase
 from leafwise.envs.friday.piles import copies_in, count_of, digest, in_play, looked, rating_of, value_of
 from leafwise.envs.friday.scores import shortfall
 from leafwise.envs.friday.tables import RED, first_kind, mask_of
@@ -135,7 +97,7 @@ def mean_tenths(points, count):
 def see_sums(S, i, F, n, T):
     """Writes what sums over cards say of the game to come; returns how many features there are then."""
     now, alive = int(phase(S, i)), np.int64(life(S, i))
-    cards, stack = digest(in_play(S, i), T), digest(S[i, STACK], T)
+    cards, stack = digest(in_play(S, i), T), digest(S[i, at.STACK], T)
     F[n] = step(VALUES + STRENGTH * now, mean_tenths(value_of(cards), count_of(cards)), STRENGTH)
     F[n + 1] = step(RATINGS + STRENGTH * now, mean_tenths(rating_of(cards), count_of(cards)), STRENGTH)
     F[n + 2] = step(CARDS, count_of(cards), 64)
@@ -145,14 +107,16 @@ def see_sums(S, i, F, n, T):
     F[n + 6] = step(UNBEATEN, rest(S, i, RED, T) // 3, 64)
     F[n + 7] = step(MOST_LIFE, T.max_life, 32)
     n += 8
-    if get(S[i, STATUS], SECOND_PIRATE_AT, M4) == ZERO:
+    if get(S[i, at.STATUS], at.SECOND_PIRATE_AT, at.M4) == ZERO:
         return n
-    beaten = get(S[i, STATUS], BEATEN_AT, M2)
+    beaten = get(S[i, at.STATUS], at.BEATEN_AT, at.M2)
     strength = np.float64(rating_of(cards)) / np.float64(max(count_of(cards), 1))
     harder, both = 0.0, 0.0
     for k in range(2):
         if beaten & (ONE << u64(k)) == ZERO:
-            lack = shortfall(S, i, get(S[i, STATUS], PIRATE_AT if k == 0 else SECOND_PIRATE_AT, M4), strength, T)
+            lack = shortfall(
+                S, i, get(S[i, at.STATUS], at.PIRATE_AT if k == 0 else at.SECOND_PIRATE_AT, at.M4), strength, T
+            )
             harder, both = max(harder, lack), both + lack
     F[n] = step(HARDER, harder, 64)
     F[n + 1] = step(NEED, both, 64)
@@ -163,43 +127,43 @@ def see_sums(S, i, F, n, T):
 @jit
 def active(S, i, F, T):
     n = see_pile(F, 0, 0, in_play(S, i), T)
-    n = see_pile(F, n, PILE, S[i, STACK], T)
-    n = see_pile(F, n, 2 * PILE, S[i, DISCARD], T)
+    n = see_pile(F, n, PILE, S[i, at.STACK], T)
+    n = see_pile(F, n, 2 * PILE, S[i, at.DISCARD], T)
     for side in range(4):
-        n = see_pile(F, n, (3 + side) * PILE, S[i, u64(LEFT + side)], T)
-    left, away = S[i, HAZARDS] & HAZARD_MASK, S[i, HAZARDS] >> HAZARD_BITS
-    n = see_pile(F, n, 7 * PILE, left << HAZARD_SHIFT, T)
-    n = see_pile(F, n, 8 * PILE, away << HAZARD_SHIFT, T)
+        n = see_pile(F, n, (3 + side) * PILE, S[i, u64(at.LEFT + side)], T)
+    left, away = S[i, at.HAZARDS] & at.HAZARD_MASK, S[i, at.HAZARDS] >> at.HAZARD_BITS
+    n = see_pile(F, n, 7 * PILE, left << at.HAZARD_SHIFT, T)
+    n = see_pile(F, n, 8 * PILE, away << at.HAZARD_SHIFT, T)
     n = see_pile(F, n, 9 * PILE, aging_pile(S, i), T)
-    card = (S[i, KNOWN] >> TOP_AT) & CARD_MASK
+    card = (S[i, at.KNOWN] >> at.TOP_AT) & at.CARD_MASK
     if card != ZERO:
         F[n] = NEXT + int(card) - 1
         n += 1
-    known = S[i, KNOWN] & ~(CARD_MASK << TOP_AT)
+    known = S[i, at.KNOWN] & ~(at.CARD_MASK << at.TOP_AT)
     while known:
-        if known & CARD_MASK:
-            F[n] = LATER + int(known & CARD_MASK) - 1
+        if known & at.CARD_MASK:
+            F[n] = LATER + int(known & at.CARD_MASK) - 1
             n += 1
-        known >>= CARD_BITS
-    cards = S[i, DOUBLED]
+        known >>= at.CARD_BITS
+    cards = S[i, at.DOUBLED]
     while cards:
-        F[n] = TWICE + int((cards & ENTRY_MASK) >> FOUR) - 1
-        cards >>= ENTRY_BITS
+        F[n] = TWICE + int((cards & at.ENTRY_MASK) >> at.FOUR) - 1
+        cards >>= at.ENTRY_BITS
         n += 1
     cards = looked(S, i)
     while cards:
-        F[n] = SEEN + int(cards & CARD_MASK) - 1
-        cards >>= CARD_BITS
+        F[n] = SEEN + int(cards & at.CARD_MASK) - 1
+        cards >>= at.CARD_BITS
         n += 1
-    status, here, now = S[i, STATUS], mode(S, i), int(phase(S, i))
+    status, here, now = S[i, at.STATUS], mode(S, i), int(phase(S, i))
     F[n] = LIFE + 32 * now + int(life(S, i))
     F[n + 1] = MODE + int(here)
-    F[n + 2] = LEFT_OVER + 31 * now + count_of(digest(left << HAZARD_SHIFT, T))
-    F[n + 3] = ABILITY + int(get(S[i, FIGHT], KIND_AT, M4))
-    F[n + 4] = POINTS + int(get(S[i, FIGHT], POINTS_AT, M5))
+    F[n + 2] = LEFT_OVER + 31 * now + count_of(digest(left << at.HAZARD_SHIFT, T))
+    F[n + 3] = ABILITY + int(get(S[i, at.FIGHT], at.KIND_AT, at.M4))
+    F[n + 4] = POINTS + int(get(S[i, at.FIGHT], at.POINTS_AT, at.M5))
     n += 5
-    beaten, fought = get(status, BEATEN_AT, M2), get(status, FOUGHT_AT, M2)
-    first, second = get(status, PIRATE_AT, M4), get(status, SECOND_PIRATE_AT, M4)
+    beaten, fought = get(status, at.BEATEN_AT, at.M2), get(status, at.FOUGHT_AT, at.M2)
+    first, second = get(status, at.PIRATE_AT, at.M4), get(status, at.SECOND_PIRATE_AT, at.M4)
     if beaten == ZERO:
         F[n] = PAIR + NUMBERS * int(first) + int(second)
         n += 1
@@ -211,16 +175,16 @@ def active(S, i, F, T):
         if (fought >> u64(k)) & ONE:
             F[n] = FOUGHT + number
             n += 1
-    for at in (HAZARD_AT, SECOND_HAZARD_AT):
-        hazard = get(status, at, M6)
+    for where in (at.HAZARD_AT, at.SECOND_HAZARD_AT):
+        hazard = get(status, where, at.M6)
         if hazard != ZERO:
             F[n] = ACTIVE + KINDS * now + int(hazard) - 1
             n += 1
-    if fought != ZERO or (get(status, HAZARD_AT, M6) != ZERO and here != CHOOSE and here != DEAL_HAZARD):
+    if fought != ZERO or (get(status, at.HAZARD_AT, at.M6) != ZERO and here != at.CHOOSE and here != at.DEAL_HAZARD):
         lack = max(-MARGIN, min(MARGIN, hazard_value(S, i, T) - total(S, i, T)))
         free = max(0, min(FREE - 1, free_cards(S, i, T) - free_made(S, i)))
         F[n] = LACK + FREE * (lack + MARGIN) + free
-        stack = digest(S[i, STACK], T)
+        stack = digest(S[i, at.STACK], T)
         brought = (value_of(stack) * max(0, free_cards(S, i, T) - free_made(S, i))) // max(count_of(stack), 1)
         short = hazard_value(S, i, T) - total(S, i, T) - brought
         F[n + 1] = step(EXPECTED, short + MARGIN, 2 * MARGIN + 1)

@@ -12,67 +12,95 @@ ability under way has its name, its `steps` left, its card and the cards looked 
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.words import written
 from leafwise.envs.friday import layout as at
-from leafwise.envs.friday.cards import ABILITIES, CARDS, DOUBLERS, LOWERERS, NAMES, PHASES
-from leafwise.envs.friday.layout import SHIFTS, WIDTHS
+from leafwise.envs.friday.cards import CARDS, DOUBLERS, LOWERERS, NAMES, PHASES
 from leafwise.envs.friday.tables import Tables
+from leafwise.envs.friday.words import ABILITY_NAMES, PILES, PLACES, TURNS
 
-TURNS = (
-    *("pirate", "aging", "hazard", "card"),
-    *("choose", "fight", "target", "offer", "arrange", "order", "remove", "won", "lost"),
-)
-"""Names of the modes."""
-PLACES = ("left", "right", "look", "setup")
-ABILITY_NAMES = (*ABILITIES, "exchange-again")
-NUMBERS = {"life": 31, "debt": 63, "free": 99, "uses": 64, "steps": 2, "points": 31}
-"""Words that are numbers, and their most."""
-PILES = ("stack", "discard", "hazards", "away", "aging", "down")
-SEQUENCES = {
-    "top": 3,
-    "bottom": 7,
-    "active": 2,
-    "look": 3,
-    "lowered": 3,
-    "pirates": 2,
-    "fought": 1,
-    "beaten": 2,
-    "from": 1,
+FIELDS: dict[str, tuple[int, Any, Any]] = {
+    "turn": (at.STATUS, at.MODE_AT, at.M4),
+    "phase": (at.STATUS, at.PHASE_AT, at.M2),
+    "life": (at.STATUS, at.LIFE_AT, at.M5),
+    "debt": (at.STATUS, at.DEBT_AT, at.M6),
+    "pirates": (at.STATUS, at.PIRATE_AT, 255),
+    "fought": (at.STATUS, at.FOUGHT_AT, at.M2),
+    "beaten": (at.STATUS, at.BEATEN_AT, at.M2),
+    "top": (at.KNOWN, at.TOP_AT, at.M18),
+    "stack": (at.STACK, 0, at.ALL_BITS),
+    "bottom": (at.KNOWN, 0, at.QUEUE_MASK),
+    "discard": (at.DISCARD, 0, at.ALL_BITS),
+    "hazards": (at.HAZARDS, 0, at.HAZARD_MASK),
+    "away": (at.HAZARDS, at.HAZARD_BITS, at.HAZARD_MASK),
+    "aging": (at.STATUS, at.AGING_AT, at.M11),
+    "active": (at.STATUS, at.HAZARD_AT, 4095),
+    "left": (at.LEFT, 0, at.ALL_BITS),
+    "right": (at.RIGHT, 0, at.ALL_BITS),
+    "down": (at.DOWN, 0, at.ALL_BITS),
+    "free": (at.FIGHT, at.FREE_AT, at.M7),
+    "uses": (at.FIGHT, at.USES_AT, at.M7),
+    "lowered": (at.FIGHT, at.LOWERED_AT, at.M3),
+    "ability": (at.FIGHT, at.KIND_AT, at.M4),
+    "steps": (at.FIGHT, at.STEPS_AT, at.M2),
+    "acting": (at.FIGHT, at.ACTING_AT, at.ACTING_MASK),
+    "look": (at.FIGHT, at.LOOKED_AT, at.M18),
+    "points": (at.FIGHT, at.POINTS_AT, at.M5),
+    "from": (at.FIGHT, at.FROM_AT, at.M6),
+    "to": (at.STATUS, at.TO_AT, at.M2),
 }
-CHOICES = {"turn": TURNS, "phase": PHASES, "ability": ABILITY_NAMES[1:], "to": PLACES}
-ALIASES = {name: kind for kind, first in enumerate(NAMES) for name in [first]} | {
-    f"{name[0]}{int(name[1:]) + k}": kind
-    for kind, name in enumerate(NAMES)
-    if name[0] != "S"
-    for k in range(CARDS[kind].copies)
-}
-"""Every printed card's name -> its kind."""
+"""Words of the text in their order -> word of the row, shift and mask of what they tell (the table: only of unused cards)."""
+LOWEST = {"hazards": int(at.HAZARD_SHIFT), "away": int(at.HAZARD_SHIFT), "aging": int(at.AGING_SHIFT)}
+"""Piles that lie as the counts of some kinds alone -> where the lowest of these begin among all."""
 
 
-def field(word: Any, where: np.uint64, mask: np.uint64) -> int:
+def field(word: Any, where: Any, mask: Any) -> int:
     """Reads a field as an int."""
     return int(word) >> int(where) & int(mask)
 
 
+def number(row: NDArray[Any], name: str) -> int:
+    """Returns a field of a row."""
+    word, where, mask = FIELDS[name]
+    return field(row[word], where, mask)
+
+
+def write(row: NDArray[Any], name: str, value: int) -> None:
+    """Writes a field that is still 0."""
+    word, where, _ = FIELDS[name]
+    row[word] |= np.uint64(value << int(where))
+
+
 def cards_in(word: Any) -> dict[int, int]:
     """Returns the cards that a word counts: kind -> number."""
-    found = {k: int(word) >> SHIFTS[k] & (1 << WIDTHS[k]) - 1 for k in range(len(CARDS))}
+    found = {k: int(word) >> at.SHIFTS[k] & (1 << at.WIDTHS[k]) - 1 for k in range(len(CARDS))}
     return {kind: n for kind, n in found.items() if n}
+
+
+def pile(row: NDArray[Any], name: str) -> dict[int, int]:
+    """Returns the cards of a pile: kind -> number."""
+    return cards_in(number(row, name) << LOWEST.get(name, 0))
 
 
 def sequence_in(word: int) -> list[int]:
     """Returns the kinds of a list of known cards, the lowest field first."""
-    kinds = []
-    while word:
-        kinds.append((word & 63) - 1)
-        word >>= 6
-    return kinds
+    return [kind - 1 for kind in fields_in(word, 6)]
+
+
+def fields_in(word: int, bits: int) -> list[int]:
+    """Returns the numbers in fields of so many bits, the lowest first, without zeros."""
+    found = [word >> shift & (1 << bits) - 1 for shift in range(0, 64, bits)]
+    return [n for n in found if n]
+
+
+def sequence(row: NDArray[Any], name: str) -> list[int]:
+    """Returns the kinds of cards in their order."""
+    return sequence_in(number(row, name))
 
 
 def table_cards(row: NDArray[Any]) -> list[tuple[int, int, int, str]]:
@@ -80,11 +108,7 @@ def table_cards(row: NDArray[Any]) -> list[tuple[int, int, int, str]]:
 
     The last is "" for a card that is not doubled, else the name of the card that doubles it.
     """
-    entries = []
-    word = int(row[at.DOUBLED])
-    while word:
-        entries.append(word & 1023)
-        word >>= 10
+    entries = fields_in(int(row[at.DOUBLED]), 10)
     cards = []
     for side in range(2):
         here = [cards_in(row[at.LEFT + 2 * side + used]) for used in range(2)]
@@ -98,7 +122,7 @@ def table_cards(row: NDArray[Any]) -> list[tuple[int, int, int, str]]:
 
 def acting_card(row: NDArray[Any]) -> tuple[int, int, str] | None:
     """Returns kind, side and doubler of the card whose ability is under way."""
-    acting = field(row[at.FIGHT], at.ACTING_AT, at.ACTING_MASK)
+    acting = number(row, "acting")
     if not acting:
         return None
     return (acting >> 4) - 1, acting >> 3 & 1, DOUBLERS[(acting & 7) - 1] if acting & 7 else ""
@@ -106,8 +130,7 @@ def acting_card(row: NDArray[Any]) -> tuple[int, int, str] | None:
 
 def pirates_of(row: NDArray[Any]) -> list[int]:
     """Returns the numbers of the pirates that are known."""
-    both = [field(row[at.STATUS], where, at.M4) for where in (at.PIRATE_AT, at.SECOND_PIRATE_AT)]
-    return [number for number in both if number]
+    return fields_in(number(row, "pirates"), 4)
 
 
 def pile_text(cards: dict[int, int]) -> str:
@@ -133,153 +156,42 @@ def side_text(row: NDArray[Any], side: int, T: Tables) -> str:
 
 def unknown_cards(row: NDArray[Any]) -> dict[int, int]:
     """Returns the part of the stack whose order is not known."""
-    known = Counter(sequence_in(int(row[at.KNOWN]) & int(at.QUEUE_MASK)))
-    known += Counter(sequence_in(int(row[at.KNOWN]) >> int(at.TOP_AT)))
-    return {kind: n - known[kind] for kind, n in cards_in(row[at.STACK]).items() if n > known[kind]}
+    return dict(Counter(pile(row, "stack")) - Counter(sequence(row, "bottom") + sequence(row, "top")))
 
 
 def to_text(row: NDArray[Any], T: Tables) -> str:
     """Returns the position as one line that `parse_row` reads back."""
-    status, fight, known = int(row[at.STATUS]), int(row[at.FIGHT]), int(row[at.KNOWN])
-    hazards = int(row[at.HAZARDS])
-    shift, bits = int(at.HAZARD_SHIFT), int(at.HAZARD_BITS)
-    pirates, fought = pirates_of(row), field(status, at.FOUGHT_AT, at.M2)
-    beaten = [p for k, p in enumerate(pirates) if field(status, at.BEATEN_AT, at.M2) >> k & 1]
-    active = [field(status, where, at.M6) - 1 for where in (at.HAZARD_AT, at.SECOND_HAZARD_AT)]
-    acting, turn = acting_card(row), TURNS[field(status, at.MODE_AT, at.M4)]
-    lowest = field(fight, at.FROM_AT, at.M6)
-    to = field(status, at.TO_AT, at.M2)
-    lowered = [name for k, name in enumerate(LOWERERS) if field(fight, at.LOWERED_AT, at.M3) >> k & 1]
-    ability = field(fight, at.KIND_AT, at.M4)
-    parts = {
+    turn, pirates, acting = TURNS[number(row, "turn")], pirates_of(row), acting_card(row)
+    ability, lowest = number(row, "ability"), number(row, "from")
+    words: dict[str, Any] = {name: number(row, name) for name in FIELDS}
+    words |= {name: pile_text(pile(row, name)) for name in PILES}
+    words |= {name: names_text(sequence(row, name)) for name in ("top", "bottom", "active", "look")}
+    words |= {
         "turn": turn,
-        "phase": PHASES[field(status, at.PHASE_AT, at.M2)],
-        "life": str(field(status, at.LIFE_AT, at.M5)),
-        "debt": number_text(field(status, at.DEBT_AT, at.M6)),
+        "phase": PHASES[words["phase"]],
+        "life": str(words["life"]),
         "pirates": ",".join(f"P{p}" for p in pirates),
-        "fought": f"P{pirates[fought - 1]}" if fought else "",
-        "beaten": ",".join(f"P{p}" for p in beaten),
-        "top": names_text(sequence_in(known >> int(at.TOP_AT))),
+        "fought": f"P{pirates[words['fought'] - 1]}" if words["fought"] else "",
+        "beaten": ",".join(f"P{p}" for k, p in enumerate(pirates) if words["beaten"] >> k & 1),
         "stack": pile_text(unknown_cards(row)),
-        "bottom": names_text(sequence_in(known & int(at.QUEUE_MASK))),
-        "discard": pile_text(cards_in(row[at.DISCARD])),
-        "hazards": pile_text(cards_in((hazards & int(at.HAZARD_MASK)) << shift)),
-        "away": pile_text(cards_in(hazards >> bits << shift)),
-        "aging": pile_text(cards_in(field(status, at.AGING_AT, at.M11) << int(at.AGING_SHIFT))),
-        "active": names_text([kind for kind in active if kind >= 0]),
+        "lowered": ",".join(name for k, name in enumerate(LOWERERS) if words["lowered"] >> k & 1),
+        "ability": ABILITY_NAMES[ability] if ability else "",
+        "acting": f"{PLACES[acting[1]]}:{NAMES[acting[0]]}{mark_text(acting[2], T)}" if acting else "",
+        "from": NAMES[lowest] if lowest else "",
+        "to": PLACES[words["to"]] if turn in ("aging", "card") else "",
         "left": side_text(row, 0, T),
         "right": side_text(row, 1, T),
-        "down": pile_text(cards_in(row[at.DOWN])),
-        "free": number_text(field(fight, at.FREE_AT, at.M7)),
-        "uses": number_text(field(fight, at.USES_AT, at.M7)),
-        "lowered": ",".join(lowered),
-        "ability": ABILITY_NAMES[ability] if ability else "",
-        "steps": number_text(field(fight, at.STEPS_AT, at.M2)),
-        "acting": f"{PLACES[acting[1]]}:{NAMES[acting[0]]}{mark_text(acting[2], T)}" if acting else "",
-        "look": names_text(sequence_in(field(fight, at.LOOKED_AT, at.M18))),
-        "points": number_text(field(fight, at.POINTS_AT, at.M5)),
-        "from": NAMES[lowest] if lowest else "",
-        "to": PLACES[to] if turn in ("aging", "card") else "",
     }
-    return " ".join(f"{name}={value}" for name, value in parts.items() if value)
-
-
-def number_text(n: int) -> str:
-    """Writes a number, 0 as nothing."""
-    return str(n) if n else ""
+    return written(words)
 
 
 def outcome_name(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
     """Returns the pirate or the card that chance has picked."""
-    turn = TURNS[field(before[at.STATUS], at.MODE_AT, at.M4)]
+    turn = TURNS[number(before, "turn")]
     if turn == "pirate":
         return f"P{next(p for p in pirates_of(after) if p not in pirates_of(before))}"
-    if turn == "aging":
-        gone = field(before[at.STATUS], at.AGING_AT, at.M11) - field(after[at.STATUS], at.AGING_AT, at.M11)
-        return names_text(list(cards_in(gone << int(at.AGING_SHIFT))))
-    if turn == "hazard":
-        gone = int(before[at.HAZARDS]) - int(after[at.HAZARDS])
-        return names_text(list(cards_in(gone << int(at.HAZARD_SHIFT))))
-    if field(before[at.STATUS], at.TO_AT, at.M2) != int(at.TO_LOOK):
-        return names_text(list(cards_in(int(before[at.STACK]) - int(after[at.STACK]))))
-    looked = [Counter(sequence_in(field(row[at.FIGHT], at.LOOKED_AT, at.M18))) for row in (before, after)]
-    return names_text(list(looked[1] - looked[0]))
-
-
-class Words:
-    """A position's words, each read once and checked on its own; raises ValueError for a word that is none."""
-
-    def __init__(self, line: str) -> None:
-        self.values: dict[str, str] = {}
-        known = [*CHOICES, *NUMBERS, *PILES, *SEQUENCES, "left", "right", "acting"]
-        for word in line.split():
-            name, equals, value = word.partition("=")
-            if name not in known or not equals or not value:
-                raise ValueError(f"friday: expected words like life=20 among {', '.join(known)}, got {word[:40]!r}")
-            if name in self.values:
-                raise ValueError(f"friday: expected each word once, got {name!r} twice")
-            self.values[name] = value
-
-    def choice(self, name: str, default: str = "") -> str:
-        """Returns a word's value out of its choices."""
-        value = self.values.get(name, default)
-        if value and value not in CHOICES[name]:
-            raise ValueError(f"friday: expected {name} among {', '.join(CHOICES[name])}, got {value[:40]!r}")
-        return value
-
-    def number(self, name: str) -> int:
-        """Returns a word's number, 0 if it is not there."""
-        value = self.values.get(name, "0")
-        if not re.fullmatch(r"\d{1,2}", value, re.ASCII) or int(value) > NUMBERS[name]:
-            raise ValueError(f"friday: expected {name} of 0 to {NUMBERS[name]}, got {value[:40]!r}")
-        return int(value)
-
-    def cards(self, name: str) -> Counter[int]:
-        """Returns a pile: kind -> number."""
-        found: Counter[int] = Counter()
-        for part in filter(None, self.values.get(name, "").split(",")):
-            match = re.fullmatch(r"([A-Z]\d{1,2})(?:\*(\d{1,2}))?", part, re.ASCII)
-            found[self.kind(name, match[1] if match else part)] += int(match[2] or 1) if match else 0
-        return found
-
-    def kind(self, name: str, card: str) -> int:
-        """Returns the kind of a card."""
-        if card not in ALIASES:
-            raise ValueError(f"friday: expected cards like S1 or W8 in {name}, got {card[:40]!r}")
-        return ALIASES[card]
-
-    def sequence(self, name: str) -> list[int]:
-        """Returns the kinds of cards in order, or the numbers of pirates."""
-        parts = [part for part in self.values.get(name, "").split(",") if part]
-        if len(parts) > SEQUENCES[name]:
-            raise ValueError(f"friday: expected at most {SEQUENCES[name]} in {name}, got {len(parts)}")
-        if name not in ("pirates", "fought", "beaten"):
-            return [self.kind(name, part) for part in parts]
-        for part in parts:
-            if not re.fullmatch(r"P([1-9]|10)", part, re.ASCII):
-                raise ValueError(f"friday: expected {name} among P1 to P10, got {part[:40]!r}")
-        return [int(part[1:]) for part in parts]
-
-    def table(self, side: str) -> list[tuple[int, int, str]]:
-        """Returns the cards on one side: (kind, used, doubled by)."""
-        found: list[tuple[int, int, str]] = []
-        for part in filter(None, self.values.get(side, "").split(",")):
-            match = re.fullmatch(r"([A-Z]\d{1,2})(!?)(\^([A-Z]\d)?)?(?:\*(\d{1,2}))?", part, re.ASCII)
-            if not match:
-                raise ValueError(f"friday: expected cards like S1*2, W8! or C1^E7 on the {side}, got {part[:40]!r}")
-            kind = self.kind(side, match[1])
-            found += [(kind, len(match[2]), match[3] or "")] * int(match[5] or 1)
-        return found
-
-    def acting(self) -> tuple[int, int, str] | None:
-        """Returns the card whose ability is under way: (kind, side, doubled by)."""
-        value = self.values.get("acting", "")
-        match = re.fullmatch(r"(left|right):([A-Z]\d{1,2})(\^([A-Z]\d)?)?", value, re.ASCII)
-        if value and not match:
-            raise ValueError(f"friday: expected acting like left:W8 or right:E7^F5, got {value[:40]!r}")
-        return (self.kind("acting", match[2]), PLACES.index(match[1]), match[3] or "") if match else None
-
-
-def packed(kinds: list[int]) -> int:
-    """Packs kinds into fields of 6 bits, the first lowest."""
-    return sum((kind + 1) << 6 * k for k, kind in enumerate(kinds))
+    if turn == "card" and number(before, "to") == int(at.TO_LOOK):
+        looked = [Counter(sequence(row, "look")) for row in (before, after)]
+        return names_text(list(looked[1] - looked[0]))
+    name = {"aging": "aging", "hazard": "hazards"}.get(turn, "stack")
+    return names_text(list(Counter(pile(before, name)) - Counter(pile(after, name))))

@@ -9,20 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, ROOM, SPACE
-from leafwise.envs.starship.tables import (
-    DOOR_EAST,
-    DOOR_SOUTH,
-    EAST,
-    FLOOR,
-    HEADER,
-    HULL,
-    MARGIN_ROWS,
-    PARTS_PLACED,
-    SEEN,
-    SOUTH,
-    VALUE,
-)
 
 u64 = np.uint64
 ZERO, ONE = u64(0), u64(1)
@@ -62,13 +50,13 @@ def cell_value(S, i, T, x, y):
     """Returns SPACE, ARMOUR, CORRIDOR or ROOM + part of a cell; SPACE off the grid."""
     if x < 0 or y < 0 or x >= T.grid or y >= T.grid:
         return np.int64(SPACE)
-    return np.int64(S[i, HEADER + y * T.grid + x]) & VALUE
+    return np.int64(S[i, at.HEADER + y * T.grid + x]) & at.VALUE
 
 
 @jit(inline=True)
 def part_word(T, k):
     """Returns the index of the first word of part number `k` in a row."""
-    return HEADER + T.grid * T.grid + 2 * k
+    return at.HEADER + T.grid * T.grid + 2 * k
 
 
 @jit(inline=True)
@@ -78,49 +66,50 @@ def part_kind(S, i, T, k):
 
 
 @jit(inline=True)
-def part_rotation(S, i, T, k):
-    """Returns the rotation of part number `k`."""
-    return (np.int64(S[i, part_word(T, k)]) >> 4) & 3
+def part_at(S, i, T, k):
+    """Returns number `k` of the placed parts: catalogue number, rotation, left column, top row, width, height."""
+    what, where = np.int64(S[i, part_word(T, k)]), np.int64(S[i, part_word(T, k) + 1])
+    part, r = what & 15, (what >> 4) & 3
+    return part, r, where & 255, where >> 8, T.size[part, r, 0], T.size[part, r, 1]
 
 
 @jit(inline=True)
-def part_x(S, i, T, k):
-    """Returns the left column of part number `k`."""
-    return np.int64(S[i, part_word(T, k) + 1]) & 255
+def step_x(d):
+    """Returns the columns that one step in direction `d` leads to the right."""
+    return 1 if d == 1 else -1 if d == 3 else 0
 
 
 @jit(inline=True)
-def part_y(S, i, T, k):
-    """Returns the top row of part number `k`."""
-    return np.int64(S[i, part_word(T, k) + 1]) >> 8
+def step_y(d):
+    """Returns the rows that one step in direction `d` leads down."""
+    return 1 if d == 2 else -1 if d == 0 else 0
 
 
 @jit
 def load_planes(S, i, T):
     """Builds the planes HULL, FLOOR, EAST and SOUTH from row `i`."""
-    B = T.B
-    for row in range(MARGIN_ROWS):
-        if row == 0 or row > T.grid:
-            B[HULL, row], B[FLOOR, row], B[EAST, row], B[SOUTH, row] = ZERO, ZERO, ZERO, ZERO
+    planes = T.planes
+    for plane in (at.HULL, at.FLOOR, at.EAST, at.SOUTH):
+        planes[plane, 0] = ZERO
+        for row in range(T.grid + 1, at.MARGIN_ROWS):
+            planes[plane, row] = ZERO
     for y in range(T.grid):
         hull, floor, east, south = ZERO, ZERO, ZERO, ZERO
         for x in range(T.grid):
-            word = np.int64(S[i, HEADER + y * T.grid + x])
+            word = np.int64(S[i, at.HEADER + y * T.grid + x])
             if word == SPACE:  # it never has a door
                 continue
-            value = word & VALUE
+            value = word & at.VALUE
             hull |= bit(x)
             if value == CORRIDOR:
                 floor |= bit(x)
             if value >= CORRIDOR:
-                if (word & DOOR_EAST) != 0 or cell_value(S, i, T, x + 1, y) == value:
+                if (word & at.DOOR_EAST) != 0 or cell_value(S, i, T, x + 1, y) == value:
                     east |= bit(x)
-                if (word & DOOR_SOUTH) != 0 or cell_value(S, i, T, x, y + 1) == value:
+                if (word & at.DOOR_SOUTH) != 0 or cell_value(S, i, T, x, y + 1) == value:
                     south |= bit(x)
-        B[HULL, y + 1] = hull
-        B[FLOOR, y + 1] = floor
-        B[EAST, y + 1] = east
-        B[SOUTH, y + 1] = south
+        planes[at.HULL, y + 1], planes[at.FLOOR, y + 1] = hull, floor
+        planes[at.EAST, y + 1], planes[at.SOUTH, y + 1] = east, south
 
 
 @jit
@@ -128,26 +117,26 @@ def open_hull(S, i, T):
     """Turns every cell of the plane HULL into corridor in row `i`, all else into SPACE, and builds the planes."""
     for y in range(T.grid):
         for x in range(T.grid):
-            inside = (T.B[HULL, y + 1] >> u64(x)) & ONE
-            S[i, HEADER + y * T.grid + x] = CORRIDOR if inside != ZERO else SPACE
+            inside = (T.planes[at.HULL, y + 1] >> u64(x)) & ONE
+            S[i, at.HEADER + y * T.grid + x] = CORRIDOR if inside != ZERO else SPACE
     load_planes(S, i, T)
 
 
 @jit
-def wall_off(B, x, y):
+def wall_off(planes, x, y):
     """Clears the floor of one cell in the planes and closes its four edges."""
     here = bit(x)
-    B[FLOOR, y + 1] &= ~here
-    B[EAST, y + 1] &= ~(here | (here >> ONE))
-    B[SOUTH, y + 1] &= ~here
-    B[SOUTH, y] &= ~here
+    planes[at.FLOOR, y + 1] &= ~here
+    planes[at.EAST, y + 1] &= ~(here | (here >> ONE))
+    planes[at.SOUTH, y + 1] &= ~here
+    planes[at.SOUTH, y] &= ~here
 
 
 @jit
 def put_armour(S, i, T, x, y):
     """Turns the corridor cell (x, y) into armour."""
-    S[i, HEADER + y * T.grid + x] = ARMOUR
-    wall_off(T.B, x, y)
+    S[i, at.HEADER + y * T.grid + x] = ARMOUR
+    wall_off(T.planes, x, y)
 
 
 @jit
@@ -158,11 +147,11 @@ def put_door(S, i, T, x, y, d):
     if d == 3:
         x -= 1
     if d == 1 or d == 3:
-        S[i, HEADER + y * T.grid + x] |= np.uint16(DOOR_EAST)
-        T.B[EAST, y + 1] |= bit(x)
+        S[i, at.HEADER + y * T.grid + x] |= np.uint16(at.DOOR_EAST)
+        T.planes[at.EAST, y + 1] |= bit(x)
     else:
-        S[i, HEADER + y * T.grid + x] |= np.uint16(DOOR_SOUTH)
-        T.B[SOUTH, y + 1] |= bit(x)
+        S[i, at.HEADER + y * T.grid + x] |= np.uint16(at.DOOR_SOUTH)
+        T.planes[at.SOUTH, y + 1] |= bit(x)
 
 
 @jit
@@ -172,9 +161,9 @@ def first_door(T, part, r, x, y):
         d = T.slots[part, r, k, 2]
         if d < 0:
             break
-        ox = x + T.slots[part, r, k, 0] + (1 if d == 1 else -1 if d == 3 else 0)
-        oy = y + T.slots[part, r, k, 1] + (1 if d == 2 else -1 if d == 0 else 0)
-        if ox >= 0 and (T.B[FLOOR, oy + 1] >> u64(ox)) & ONE != ZERO:
+        ox = x + T.slots[part, r, k, 0] + step_x(d)
+        oy = y + T.slots[part, r, k, 1] + step_y(d)
+        if ox >= 0 and (T.planes[at.FLOOR, oy + 1] >> u64(ox)) & ONE != ZERO:
             return k
     return -1
 
@@ -182,100 +171,140 @@ def first_door(T, part, r, x, y):
 @jit
 def put_part(S, i, T, part, r, x, y):
     """Places a part whose placement is legal: its cells, its walls, its initial door, its entry in the list."""
-    number = np.int64(S[i, PARTS_PLACED])
+    number = np.int64(S[i, at.PARTS_PLACED])
     w, h = T.size[part, r, 0], T.size[part, r, 1]
     slot = first_door(T, part, r, x, y)
     for yy in range(y, y + h):
         for xx in range(x, x + w):
-            S[i, HEADER + yy * T.grid + xx] = ROOM + number
-            wall_off(T.B, xx, yy)
+            S[i, at.HEADER + yy * T.grid + xx] = ROOM + number
+            wall_off(T.planes, xx, yy)
     for yy in range(y, y + h):
-        T.B[EAST, yy + 1] |= span(x, w - 1)
+        T.planes[at.EAST, yy + 1] |= span(x, w - 1)
         if yy + 1 < y + h:
-            T.B[SOUTH, yy + 1] |= span(x, w)
+            T.planes[at.SOUTH, yy + 1] |= span(x, w)
     put_door(S, i, T, x + T.slots[part, r, slot, 0], y + T.slots[part, r, slot, 1], T.slots[part, r, slot, 2])
     first = part_word(T, number)
     S[i, first] = part | (r << 4) | (slot << 8)
     S[i, first + 1] = x | (y << 8)
-    S[i, PARTS_PLACED] = number + 1
+    S[i, at.PARTS_PLACED] = number + 1
 
 
 @jit(inline=True)
-def spread(B, top, bottom):
+def step_into(planes, row, above):
+    """Returns row `row` of plane SEEN one crew step on; `above` is the row before it as it was."""
+    old, east = planes[at.SEEN, row], planes[at.EAST, row]
+    new = old | ((old & east) << ONE) | ((old >> ONE) & east)
+    return new | (above & planes[at.SOUTH, row - 1]) | (planes[at.SEEN, row + 1] & planes[at.SOUTH, row])
+
+
+@jit(inline=True)
+def spread(planes, top, bottom):
     """Lets the plane SEEN grow by one crew step, rows top..bottom of the grid; returns whether it grew."""
-    above, grew = B[SEEN, top], ZERO
+    above, grew = planes[at.SEEN, top], ZERO
     for row in range(top + 1, bottom + 2):
-        old = B[SEEN, row]
-        east = B[EAST, row]
-        new = old | ((old & east) << ONE) | ((old >> ONE) & east)
-        new |= (above & B[SOUTH, row - 1]) | (B[SEEN, row + 1] & B[SOUTH, row])
-        B[SEEN, row] = new
+        old = planes[at.SEEN, row]
+        new = step_into(planes, row, above)
+        planes[at.SEEN, row] = new
         grew |= new ^ old
         above = old
     return grew != ZERO
 
 
 @jit(inline=True)
-def open_all_round(B, x, y, w, h):
+def write_bits(bits, value, out, first, stride):
+    """Writes `value` to `out[first + stride * x]` for each bit x."""
+    while bits != ZERO:
+        out[first + stride * lowest(bits)] = value
+        bits &= bits - ONE
+
+
+@jit
+def write_steps(T, top, bottom, most, out, first, stride):
+    """Writes how many crew steps each cell is from plane SEEN, as a share of `most`, where they are fewer.
+
+    Rows top..bottom of the grid take part; cell (x, y) stands at `out[first + stride * (y * grid + x)]`, float32.
+    """
+    planes = T.planes
+    for row in range(top + 1, bottom + 2):
+        write_bits(planes[at.SEEN, row], 0.0, out, first + stride * (row - 1) * T.grid, stride)
+    for step in range(1, most):
+        grew, above = ZERO, ZERO
+        for row in range(top + 1, bottom + 2):
+            old = planes[at.SEEN, row]
+            new = step_into(planes, row, above)
+            planes[at.SEEN, row] = new
+            write_bits(new ^ old, step / most, out, first + stride * (row - 1) * T.grid, stride)
+            grew |= new ^ old
+            above = old
+        if grew == ZERO:
+            return
+
+
+@jit(inline=True)
+def start_walk(planes, grid, x, y, top, bottom):
+    """Sets plane SEEN to cell (x, y) alone, within the rows of the grid from `top` to `bottom`."""
+    for row in range(max(0, top), min(grid + 1, bottom) + 1):
+        planes[at.SEEN, row] = ZERO
+    planes[at.SEEN, y + 1] = bit(x)
+
+
+@jit(inline=True)
+def open_all_round(planes, x, y, w, h):
     """Returns whether the block and the ring of cells round it are all corridor: half-way round is w + h + 2 steps."""
     ring = span(x - 1, w + 2)
     missing = ZERO
     for row in range(y, y + h + 2):
-        missing |= ring & ~B[FLOOR, row]
+        missing |= ring & ~planes[at.FLOOR, row]
     return missing == ZERO
 
 
+@jit(inline=True)
+def first_neighbour(planes, x, y, w, h):
+    """Returns the first open neighbour of a block, by cell in raster order, then N, E, S, W; (-1, -1) if there is none."""
+    for yy in range(y, y + h):
+        for xx in range(x, x + w):
+            if yy == y and planes[at.SOUTH, yy] & bit(xx) != ZERO:
+                return xx, yy - 1
+            if xx == x + w - 1 and planes[at.EAST, yy + 1] & bit(xx) != ZERO:
+                return xx + 1, yy
+            if yy == y + h - 1 and planes[at.SOUTH, yy + 1] & bit(xx) != ZERO:
+                return xx, yy + 1
+            if xx == x and x > 0 and planes[at.EAST, yy + 1] & bit(x - 1) != ZERO:
+                return xx - 1, yy
+    return -1, -1
+
+
 @jit
-def contiguous(B, grid, x, y, w, h, limit):
+def contiguous(planes, grid, x, y, w, h, limit):
     """Returns whether closing the `w` by `h` block at (x, y) leaves the crew a way round of at most the limit.
 
-    All open neighbours of the block must lie within `limit + w + h - 2` steps of the first of them (by cell in raster
-    order, then N, E, S, W) without entering the block. A single open neighbour needs no way round, unless it is a
-    room: then the block holds the room's only door.
+    All open neighbours of the block must lie within `limit + w + h - 2` steps of the first of them without entering the
+    block. A single open neighbour needs no way round, unless it is a room: then the block holds the room's only door.
     """
-    if limit >= 4 and x > 0 and open_all_round(B, x, y, w, h):
+    if limit >= 4 and x > 0 and open_all_round(planes, x, y, w, h):
+        return True
+    sx, sy = first_neighbour(planes, x, y, w, h)
+    if sx < 0:
         return True
     block = span(x, w)
     left, right = ZERO if x == 0 else bit(x - 1), bit(x + w - 1)
-    # the first open neighbour
-    sx, sy = -1, -1
-    for yy in range(y, y + h):
-        for xx in range(x, x + w):
-            here = bit(xx)
-            if yy == y and B[SOUTH, yy] & here != ZERO:
-                sx, sy = xx, yy - 1
-            elif xx == x + w - 1 and B[EAST, yy + 1] & here != ZERO:
-                sx, sy = xx + 1, yy
-            elif yy == y + h - 1 and B[SOUTH, yy + 1] & here != ZERO:
-                sx, sy = xx, yy + 1
-            elif xx == x and B[EAST, yy + 1] & left != ZERO:
-                sx, sy = xx - 1, yy
-            if sx >= 0:
-                break
-        if sx >= 0:
-            break
-    if sx < 0:
-        return True
-    above, below = B[SOUTH, y] & block, B[SOUTH, y + h] & block
+    above, below = planes[at.SOUTH, y] & block, planes[at.SOUTH, y + h] & block
     count = popcount(above) + popcount(below)
     for row in range(y + 1, y + h + 1):
-        count += popcount(B[EAST, row] & left) + popcount(B[EAST, row] & right)
+        count += popcount(planes[at.EAST, row] & left) + popcount(planes[at.EAST, row] & right)
     if count <= 1:
-        return B[FLOOR, sy + 1] & bit(sx) != ZERO
+        return planes[at.FLOOR, sy + 1] & bit(sx) != ZERO
     reach = limit + w + h - 2
-    for row in range(max(0, min(sy - reach, y)), min(grid + 1, max(sy + reach + 2, y + h + 1)) + 1):
-        B[SEEN, row] = ZERO
-    B[SEEN, sy + 1] = bit(sx)
+    start_walk(planes, grid, sx, sy, min(sy - reach, y), max(sy + reach + 2, y + h + 1))
     top, bottom = sy, sy
     for _ in range(reach):
         top, bottom = max(0, top - 1), min(grid - 1, bottom + 1)
-        grew = spread(B, top, bottom)
-        missing = ZERO
+        grew = spread(planes, top, bottom)
+        missing = (above & ~planes[at.SEEN, y]) | (below & ~planes[at.SEEN, y + h + 1])
         for row in range(y + 1, y + h + 1):
-            B[SEEN, row] &= ~block
-            missing |= (B[EAST, row] & left) & ~B[SEEN, row]
-            missing |= ((B[EAST, row] & right) << ONE) & ~B[SEEN, row]
-        missing |= (above & ~B[SEEN, y]) | (below & ~B[SEEN, y + h + 1])
+            planes[at.SEEN, row] &= ~block
+            missing |= (planes[at.EAST, row] & left) & ~planes[at.SEEN, row]
+            missing |= ((planes[at.EAST, row] & right) << ONE) & ~planes[at.SEEN, row]
         if missing == ZERO:
             return True
         if not grew:
@@ -284,16 +313,14 @@ def contiguous(B, grid, x, y, w, h, limit):
 
 
 @jit
-def walk_is_longer(B, grid, x, y, ox, oy, steps):
+def walk_is_longer(planes, grid, x, y, ox, oy, steps):
     """Returns whether the crew needs more than `steps` steps from cell (x, y) to cell (ox, oy)."""
-    for row in range(max(0, y - steps), min(grid + 1, y + steps + 2) + 1):
-        B[SEEN, row] = ZERO
-    B[SEEN, y + 1] = bit(x)
+    start_walk(planes, grid, x, y, y - steps, y + steps + 2)
     top, bottom = y, y
     for _ in range(steps):
         top, bottom = max(0, top - 1), min(grid - 1, bottom + 1)
-        grew = spread(B, top, bottom)
-        if B[SEEN, oy + 1] & bit(ox) != ZERO:
+        grew = spread(planes, top, bottom)
+        if planes[at.SEEN, oy + 1] & bit(ox) != ZERO:
             return False
         if not grew:
             return True

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
+from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.ahead import list_places, place_all, placeable
-from leafwise.envs.starship.tables import PHASE, Tables
+from leafwise.envs.starship.tables import Tables
 
 Values = Callable[[NDArray[np.uint16]], NDArray[np.float64]]
 """rows [n, words] -> what they are worth [n]."""
@@ -73,20 +74,17 @@ class Children:
 
         A row whose next request is not in sight keeps its own of `values` [n]. Raises TimeoutError after `end`.
         """
-        worth, open_rows, starts, top = values.copy(), [], [], 1
-        for k, row in enumerate(rows):
-            if end is not None and time.perf_counter() > end:
-                raise TimeoutError
-            if not placeable(row[None], FIRST):
-                continue
-            open_rows.append(k)
-            starts.append(top)
-            top += self._grow(row, most, top)
-            if top > ROOM_FOR or k == len(rows) - 1:
-                worth[open_rows] = np.maximum.reduceat(self._valued(self._S[1:top]), np.array(starts) - 1)
-                open_rows, starts, top = [], [], 1
-        if open_rows:
-            worth[open_rows] = np.maximum.reduceat(self._valued(self._S[1:top]), np.array(starts) - 1)
+        worth, pending, starts, top = values.copy(), list[int](), list[int](), 1
+        for k in [*(k for k, row in enumerate(rows) if placeable(row[None], FIRST)), None]:
+            if pending and (k is None or top > ROOM_FOR):
+                worth[pending] = np.maximum.reduceat(self._valued(self._S[1:top]), np.array(starts) - 1)
+                pending, starts, top = [], [], 1
+            if k is not None:
+                if end is not None and time.perf_counter() > end:
+                    raise TimeoutError
+                pending.append(k)
+                starts.append(top)
+                top += self._grow(rows[k], most, top)
         return worth
 
     def _grow(self, row: NDArray[np.uint16], most: int, first: int) -> int:
@@ -178,7 +176,7 @@ class LookAhead:
         places, scores, rows, values = self.children(row, TRIED_FIRST * width)
         if depth == 1 or len(places) == 1:
             return int(places[self._greatest(values)])
-        kept = followed(scores, values, width, int(row[PHASE]) + len(places))
+        kept = followed(scores, values, width, int(row[at.PHASE]) + len(places))
         kept_places = places[kept]
         worth = self._worth(rows[kept], values[kept], depth - 1, width, end)
         return int(kept_places[self._greatest(worth)])
@@ -198,6 +196,6 @@ class LookAhead:
                 raise TimeoutError
             if placeable(row[None], FIRST):
                 tried = self.children(row, TRIED_LAST * width)
-                kept = followed(tried.scores, tried.values, width, int(row[PHASE]) + len(tried.places))
+                kept = followed(tried.scores, tried.values, width, int(row[at.PHASE]) + len(tried.places))
                 worth[k] = self._worth(tried.rows[kept], tried.values[kept], depth - 1, width, end).max()
         return worth

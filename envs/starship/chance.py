@@ -12,26 +12,11 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.rules import copy_row
-from leafwise.envs.core.contract.stream import GOLDEN, below, mix
+from leafwise.envs.core.contract.stream import GOLDEN, mix
+from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ZERO, load_planes, open_hull
 from leafwise.envs.starship.shape import draw_hull, fill_gaps
-from leafwise.envs.starship.stages import draw_entry, open_streams
-from leafwise.envs.starship.tables import (
-    DIGITS,
-    FACINGS,
-    HEADER,
-    HIGH,
-    KEY,
-    LOW,
-    PHASE,
-    PREVIEW,
-    QUEUE,
-    STAGE_FILL,
-    STAGE_SHAPE,
-    TARGET,
-    TURN,
-    WEIGHTS,
-)
+from leafwise.envs.starship.stages import draw_entry, draw_target, open_streams, weight_of, weight_sums
 from leafwise.envs.starship.turns import DECISION, DRAW_HULL, DRAW_TARGET, settle
 
 u64 = np.uint64
@@ -45,19 +30,19 @@ STAGE_SHIFT, LAST_DRAW = 24, (1 << 24) - 1
 @jit
 def add_digit(S, j, T, digit):
     """Writes the next digit of the hull's number; after the last one the hull stands and the number is gone."""
-    k = np.int64(S[j, DIGITS])
-    S[j, KEY + k // 4] = (np.int64(S[j, KEY + k // 4]) << 4) | digit
-    S[j, DIGITS] = k + 1
+    k = np.int64(S[j, at.DIGITS])
+    S[j, at.KEY + k // 4] = (np.int64(S[j, at.KEY + k // 4]) << 4) | digit
+    S[j, at.DIGITS] = k + 1
     if k + 1 < HULL_DIGITS:
         return
     number = ZERO
-    for word in range(KEY, KEY + HULL_DIGITS // 4):
+    for word in range(at.KEY, at.KEY + HULL_DIGITS // 4):
         number = (number << SIXTEEN) | u64(S[j, word])
         S[j, word] = 0
-    S[j, DIGITS] = 0
-    open_streams(T, number, 0, STAGE_SHAPE)
+    S[j, at.DIGITS] = 0
+    open_streams(T, number, 0, at.STAGE_SHAPE)
     draw_hull(T)
-    fill_gaps(T, STAGE_FILL)
+    fill_gaps(T, at.STAGE_FILL)
     open_hull(S, j, T)
 
 
@@ -67,18 +52,18 @@ def take(S, j, T, drawn):
 
     The row goes on to the next draw or decision.
     """
-    turn, known = S[j, TURN], np.int64(0)
+    turn, known = S[j, at.TURN], np.int64(0)
     if turn == DRAW_HULL:
         add_digit(S, j, T, drawn)
-        known = np.int64(S[j, DIGITS])
+        known = np.int64(S[j, at.DIGITS])
     elif turn == DRAW_TARGET:
-        S[j, TARGET + np.int64(S[j, PHASE])] = drawn
+        S[j, at.TARGET + np.int64(S[j, at.PHASE])] = drawn
     else:
-        while S[j, QUEUE + known] != 0:
+        while S[j, at.QUEUE + known] != 0:
             known += 1
-        S[j, QUEUE + known] = drawn + 1
-        if known == PREVIEW - 1:
-            S[j, TURN] = DECISION
+        S[j, at.QUEUE + known] = drawn + 1
+        if known == at.PREVIEW - 1:
+            S[j, at.TURN] = DECISION
     if known == 0:
         load_planes(S, j, T)
         settle(S, j, T)
@@ -87,7 +72,7 @@ def take(S, j, T, drawn):
 @jit
 def same_header(S, i, j):
     """Returns whether two rows that one draw led to are equal: the board follows from the header."""
-    for word in range(HEADER):  # noqa: SIM110 (compiled code has no generators)
+    for word in range(at.HEADER):  # noqa: SIM110 (compiled code has no generators)
         if S[i, word] != S[j, word]:
             return False
     return True
@@ -96,7 +81,7 @@ def same_header(S, i, j):
 @jit
 def write_outcomes(S, j, P, o, T):
     """Writes the outcomes of one draw and their probabilities; returns how many. Skipped requests may be one outcome."""
-    turn, phase, count = S[j, TURN], np.int64(S[j, PHASE]), 0
+    turn, phase, count = S[j, at.TURN], np.int64(S[j, at.PHASE]), 0
     if turn == DRAW_HULL:
         for digit in range(16):
             copy_row(S, j, o + u64(digit))
@@ -104,19 +89,15 @@ def write_outcomes(S, j, P, o, T):
             P[o + u64(digit)] = 1.0 / 16.0
         return 16
     if turn == DRAW_TARGET:
-        span = T.P[phase, HIGH] - T.P[phase, LOW] + 1
+        span = T.stages[phase, at.HIGH] - T.stages[phase, at.LOW] + 1
         for k in range(span):
             copy_row(S, j, o + u64(k))
-            take(S, o + u64(k), T, T.P[phase, LOW] + k)
+            take(S, o + u64(k), T, T.stages[phase, at.LOW] + k)
             P[o + u64(k)] = 1.0 / span
         return span
-    kinds, facings = 0, 0
-    for column in range(WEIGHTS, FACINGS):
-        kinds += T.P[phase, column]
-    for column in range(FACINGS, FACINGS + 4):
-        facings += T.P[phase, column]
+    kinds, facings = weight_sums(T, phase)
     for entry in range(12):
-        weight = T.P[phase, WEIGHTS + entry // 4] * T.P[phase, FACINGS + entry % 4]
+        weight = weight_of(T, phase, entry)
         if weight > 0:
             here, same = o + u64(count), o
             copy_row(S, j, here)
@@ -150,10 +131,10 @@ def ship_seed(R):
 @jit
 def draw_outcome(S, j, R, T):
     """Draws one digit, target or request in place, as the generator does."""
-    turn, phase = S[j, TURN], np.int64(S[j, PHASE])
+    turn, phase = S[j, at.TURN], np.int64(S[j, at.PHASE])
     start = phase << STAGE_SHIFT
     if turn == DRAW_HULL:
-        k = np.int64(S[j, DIGITS])
+        k = np.int64(S[j, at.DIGITS])
         seek(R, k, k)
         drawn = np.int64((ship_seed(R) >> u64(60 - 4 * k)) & FIFTEEN)
     else:
@@ -164,8 +145,7 @@ def draw_outcome(S, j, R, T):
         open_streams(T, ship_seed(R), 0, phase)
         T.request[1] = R[1] & u64(LAST_DRAW)
         if turn == DRAW_TARGET:
-            span = T.P[phase, HIGH] - T.P[phase, LOW] + 1
-            drawn = T.P[phase, LOW] + np.int64(below(T.request, u64(span)))
+            drawn = draw_target(T, phase)
         else:
             drawn = draw_entry(T, phase)
     R[1] += u64(1)

@@ -57,7 +57,7 @@ class Plan:
     ship: Ship
 
     def __post_init__(self) -> None:
-        self.hull = {(x, y) for y, line in enumerate(self.ship.hull) for x, c in enumerate(line) if c == "."}
+        self.hull = set(self.ship.hull_cells)
         self.room = {cell: k for k, part in enumerate(self.ship.parts) for cell in part.cells}
         self.corridors = self.hull - set(self.ship.armour) - set(self.room)
         self.doors: set[Edge] = {(door.x, door.y, door.side) for door in self.ship.doors}
@@ -98,6 +98,16 @@ def neighbours(cell: Cell) -> list[Cell]:
     return [(cell[0] + DX[d], cell[1] + DY[d]) for d in range(4)]
 
 
+def connected(cells: set[Cell]) -> set[Cell]:
+    """Returns the cells that are 4-connected to the first of them."""
+    found, todo = {min(cells)}, [min(cells)]
+    while todo:
+        near = [cell for cell in neighbours(todo.pop()) if cell in cells and cell not in found]
+        found.update(near)
+        todo += near
+    return found
+
+
 def edge(a: Cell, b: Cell) -> Edge:
     """Returns the edge between two neighbouring cells."""
     first = min(a, b)
@@ -115,20 +125,14 @@ def _name(part: PlacedPart) -> str:
 
 
 def _hull(ship: Ship) -> list[Broken]:
-    hull = {(x, y) for y, line in enumerate(ship.hull) for x, c in enumerate(line) if c == "."}
-    last = ship.grid - 1
+    hull, last = set(ship.hull_cells), ship.grid - 1
     ring = sorted(cell for cell in hull if cell[0] in (0, last) or cell[1] in (0, last))
     if ring:
         return [Broken("V1", f"hull on the outermost ring at {ring[0]}")]
     if not hull:
         return [Broken("V1", "no hull")]
-    found, todo = {min(hull)}, [min(hull)]
-    while todo:
-        for near in neighbours(todo.pop()):
-            if near in hull and near not in found:
-                found.add(near)
-                todo.append(near)
-    return [Broken("V1", f"hull cell {min(hull - found)} is cut off")] if found != hull else []
+    cut_off = hull - connected(hull)
+    return [Broken("V1", f"hull cell {min(cut_off)} is cut off")] if cut_off else []
 
 
 def _overlaps(ship: Ship) -> list[Broken]:

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.starship.catalogue import PARTS
+from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, LETTERS, PARTS, SPACE
 from leafwise.envs.starship.scene import hull_box
 from leafwise.envs.starship.ship import Ship
 
 DIFFERENT = 0.4
 """Two ships are different if at least this share of their occupied cells differs."""
-CORRIDOR_LAYER, ARMOUR_LAYER = len(PARTS) + 1, len(PARTS) + 2
+LAYERS = {LETTERS[SPACE]: 0, **{part.letter: k for k, part in enumerate(PARTS, 1)}}
+LAYERS |= {LETTERS[CORRIDOR]: len(PARTS) + 1, LETTERS[ARMOUR]: len(PARTS) + 2}
 
 
 def part_map(ship: Ship) -> NDArray[np.uint8]:
@@ -25,12 +26,7 @@ def part_map(ship: Ship) -> NDArray[np.uint8]:
 
     0 is space, 1 to 11 the parts of the catalogue, 12 corridor, 13 armour.
     """
-    cells = np.array([[CORRIDOR_LAYER if c == "." else 0 for c in line] for line in ship.hull], dtype=np.uint8)
-    for x, y in ship.armour:
-        cells[y, x] = ARMOUR_LAYER
-    for part in ship.parts:
-        w, h = part.size
-        cells[part.y : part.y + h, part.x : part.x + w] = part.number + 1
+    cells = np.array([[LAYERS[letter] for letter in line] for line in ship.text.split("\n")], dtype=np.uint8)
     box = hull_box(ship, 0)
     hull = cells[box.top : box.bottom, box.left : box.right]
     aligned = np.zeros_like(cells)

@@ -10,49 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.starship.board import (
-    ONE,
-    ZERO,
-    bit,
-    contiguous,
-    load_planes,
-    lowest,
-    part_kind,
-    part_rotation,
-)
+from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.board import load_planes, part_at, write_steps
 from leafwise.envs.starship.catalogue import ARMOUR, CLEAR, COCKPIT, CORRIDOR, ROOM, SPACE
-from leafwise.envs.starship.legality import find_anchors
+from leafwise.envs.starship.legality import leaves_ways, next_anchor, place_at
 from leafwise.envs.starship.presets import PRESETS
 from leafwise.envs.starship.quality import start_from
 from leafwise.envs.starship.stages import hull_area
 from leafwise.envs.starship.strategies import MOMENT_X, MOMENT_Y, TOTAL, measure_distance, measure_mass
-from leafwise.envs.starship.tables import (
-    ANCHORS,
-    DOOR_EAST,
-    DOOR_SOUTH,
-    EAST,
-    HEADER,
-    HIGH,
-    LIMIT,
-    PARTS_PLACED,
-    PHASE,
-    POINTS,
-    PREVIEW,
-    QUEUE,
-    SEEN,
-    SOUTH,
-    STAGE_AMMO,
-    STAGE_COCKPIT,
-    STAGE_CREW,
-    STAGE_POWER,
-    STAGE_REACTOR,
-    STAGE_THRUSTERS,
-    STAGE_WEAPONS,
-    TARGET,
-    TURN,
-    VALUE,
-)
-from leafwise.envs.starship.turns import DECISION, first_rotation, last_rotation
+from leafwise.envs.starship.turns import DECISION, current_request
 
 CHANNELS = (
     *("hull", "corridor", "armour", "cockpit", "reactor", "thruster_small", "thruster_med", "thruster_large"),
@@ -64,23 +30,22 @@ CHANNELS = (
 C_FACING, C_DOOR_EAST, C_DOOR_SOUTH, C_DISTANCE, C_STEPS, C_X, C_Y, C_LEGAL = 14, 18, 19, 20, 21, 22, 23, 24
 NUMBERS = 48
 V_FACING, V_NEXT, V_PHASE, V_BUDGETS, V_SEATS, V_STEPS, V_AREA, V_MISSING, V_MASS = 11, 15, 37, 38, 42, 43, 44, 45, 46
-PHASES = (STAGE_COCKPIT, STAGE_REACTOR, STAGE_THRUSTERS, STAGE_WEAPONS, STAGE_AMMO, STAGE_POWER, STAGE_CREW)
-"""The placing stages in order."""
-BUDGETS = (STAGE_THRUSTERS, STAGE_WEAPONS, STAGE_AMMO, STAGE_POWER)
+PHASES = tuple(at.KINDS)
+BUDGETS = (at.STAGE_THRUSTERS, at.STAGE_WEAPONS, at.STAGE_AMMO, at.STAGE_POWER)
 FAR_STEPS, FAR_CELLS, MOST_MISSING, HEAVY, MANY_PARTS = 48, 16.0, 45.0, 100_000.0, 60.0
 
 
 class Observation(NamedTuple):
-    """What agents see; n environments, a grid of side S."""
+    """What agents see; n environments, a square grid."""
 
     grid: NDArray[np.float32]
-    """[n, 25, S, S]: `CHANNELS` over the grid, row y, column x."""
+    """[n, 25, side, side]: `CHANNELS` over the grid, row y, column x."""
     vec: NDArray[np.float32]
     """[n, 48]: current request (11 parts, 4 facings), the next two (11 each), stage, budgets and sizes."""
 
 
 def observation_space(options: Mapping[str, Any]) -> gym.spaces.Dict:
-    """Returns a Dict of `grid`, float32 [25, S, S], and `vec`, float32 [48]; all numbers lie in -1..1."""
+    """Returns a Dict of `grid`, float32 [25, side, side], and `vec`, float32 [48]; all numbers lie in -1..1."""
     side = PRESETS[options["preset"]].grid
     shapes = {"grid": (len(CHANNELS), side, side), "vec": (NUMBERS,)}
     return gym.spaces.Dict({name: gym.spaces.Box(-1.0, 1.0, shape, np.float32) for name, shape in shapes.items()})
@@ -91,77 +56,50 @@ def show_cells(S, i, T, grid, e):
     """Writes the maps of what stands where, and where the centre of mass is."""
     total = max(1, T.notes[TOTAL])
     centre_x, centre_y = T.notes[MOMENT_X] / (2.0 * total), T.notes[MOMENT_Y] / (2.0 * total)
-    for c in range(C_DISTANCE):
+    for c in range(len(CHANNELS)):
         for y in range(T.grid):
             for x in range(T.grid):
                 grid[e, c, y, x] = 0.0
     for y in range(T.grid):
         for x in range(T.grid):
-            word = np.int64(S[i, HEADER + y * T.grid + x])
-            value = word & VALUE
-            grid[e, C_DISTANCE, y, x] = min(1.0, T.D[y * T.grid + x] / FAR_CELLS)
+            grid[e, C_DISTANCE, y, x] = min(1.0, T.depth[y * T.grid + x] / FAR_CELLS)
             grid[e, C_STEPS, y, x] = 1.0
             grid[e, C_X, y, x] = (x + 0.5 - centre_x) / T.grid
             grid[e, C_Y, y, x] = (y + 0.5 - centre_y) / T.grid
-            grid[e, C_LEGAL, y, x] = 0.0
-            if value == SPACE:
-                continue
-            grid[e, 0, y, x] = 1.0
-            grid[e, C_DOOR_EAST, y, x] = 1.0 if word & DOOR_EAST else 0.0
-            grid[e, C_DOOR_SOUTH, y, x] = 1.0 if word & DOOR_SOUTH else 0.0
-            if value == CORRIDOR:
-                grid[e, 1, y, x] = 1.0
-            elif value == ARMOUR:
-                grid[e, 2, y, x] = 1.0
-            else:
-                part = part_kind(S, i, T, value - ROOM)
-                grid[e, 3 + part, y, x] = 1.0
-                if T.facts[part, CLEAR] > 0:
-                    grid[e, C_FACING + part_rotation(S, i, T, value - ROOM), y, x] = 1.0
+            word = np.int64(S[i, at.HEADER + y * T.grid + x])
+            if word != SPACE:
+                show_hull(S, i, T, grid, e, y, x, word)
 
 
-@jit
-def show_steps(S, i, T, grid, e):
-    """Writes how many crew steps each cell is from the cockpit."""
-    B = T.B
-    if not start_from(S, i, T, COCKPIT, COCKPIT):
-        return
-    for y in range(T.grid):
-        for x in range(T.grid):
-            if B[SEEN, y + 1] & bit(x) != ZERO:
-                grid[e, C_STEPS, y, x] = 0.0
-    for step in range(1, FAR_STEPS):
-        grew, above = ZERO, ZERO
-        for row in range(1, T.grid + 1):
-            old, east = B[SEEN, row], B[EAST, row]
-            new = old | ((old & east) << ONE) | ((old >> ONE) & east)
-            new |= (above & B[SOUTH, row - 1]) | (B[SEEN, row + 1] & B[SOUTH, row])
-            above = old
-            B[SEEN, row] = new
-            fresh = new ^ old
-            grew |= fresh
-            while fresh != ZERO:
-                grid[e, C_STEPS, row - 1, lowest(fresh)] = step / 48.0
-                fresh &= fresh - ONE
-        if grew == ZERO:
-            return
+@jit(inline=True)
+def show_hull(S, i, T, grid, e, y, x, word):
+    """Writes what stands in a cell of the hull."""
+    value = word & at.VALUE
+    grid[e, 0, y, x] = 1.0
+    grid[e, C_DOOR_EAST, y, x] = 1.0 if word & at.DOOR_EAST else 0.0
+    grid[e, C_DOOR_SOUTH, y, x] = 1.0 if word & at.DOOR_SOUTH else 0.0
+    if value == CORRIDOR:
+        grid[e, 1, y, x] = 1.0
+    elif value == ARMOUR:
+        grid[e, 2, y, x] = 1.0
+    else:
+        part, r, _, _, _, _ = part_at(S, i, T, value - ROOM)
+        grid[e, 3 + part, y, x] = 1.0
+        if T.facts[part, CLEAR] > 0:
+            grid[e, C_FACING + r, y, x] = 1.0
 
 
 @jit
 def show_places(S, i, T, grid, e):
     """Writes the top-left cells of the current request's legal places."""
-    phase, entry = np.int64(S[i, PHASE]), np.int64(S[i, QUEUE]) - 1
-    part, limit = T.kinds[phase, entry // 4], T.P[phase, LIMIT]
-    for r in range(first_rotation(T, part, entry), last_rotation(T, part, entry)):
-        find_anchors(T, part, r)
-        w, h = T.size[part, r, 0], T.size[part, r, 1]
-        for y in range(T.grid):
-            left = T.B[ANCHORS, y + 1]
-            while left != ZERO:
-                x = lowest(left)
-                left &= left - ONE
-                if grid[e, C_LEGAL, y, x] == 0.0 and contiguous(T.B, T.grid, x, y, w, h, limit):
-                    grid[e, C_LEGAL, y, x] = 1.0
+    stage, entry = current_request(S, i)
+    part = T.kinds[stage, entry // 4]
+    place = next_anchor(T, part, entry % 4, -1)
+    while place >= 0:
+        _, x, y = place_at(T, place)
+        if grid[e, C_LEGAL, y, x] == 0.0 and leaves_ways(T, stage, part, place):
+            grid[e, C_LEGAL, y, x] = 1.0
+        place = next_anchor(T, part, entry % 4, place)
 
 
 @jit
@@ -169,9 +107,9 @@ def show_numbers(S, i, T, vec, e):
     """Writes the requests in sight, the stage and the budgets."""
     for k in range(NUMBERS):
         vec[e, k] = 0.0
-    phase = np.int64(S[i, PHASE])
-    for k in range(PREVIEW):
-        entry = np.int64(S[i, QUEUE + k]) - 1
+    phase = np.int64(S[i, at.PHASE])
+    for k in range(at.PREVIEW):
+        entry = np.int64(S[i, at.QUEUE + k]) - 1
         if entry >= 0:
             part = T.kinds[phase, entry // 4]
             vec[e, part if k == 0 else V_NEXT + 11 * (k - 1) + part] = 1.0
@@ -181,11 +119,11 @@ def show_numbers(S, i, T, vec, e):
         if PHASES[k] == phase:
             vec[e, V_PHASE] = (k + 1) / 7.0
     for k in range(len(BUDGETS)):
-        vec[e, V_BUDGETS + k] = S[i, POINTS + BUDGETS[k]] / T.P[BUDGETS[k], HIGH]
-    vec[e, V_SEATS] = min(1.0, S[i, POINTS + STAGE_CREW] / T.P[STAGE_CREW, HIGH])
-    vec[e, V_STEPS] = min(1.0, S[i, PARTS_PLACED] / MANY_PARTS)
+        vec[e, V_BUDGETS + k] = S[i, at.POINTS + BUDGETS[k]] / T.stages[BUDGETS[k], at.HIGH]
+    vec[e, V_SEATS] = min(1.0, S[i, at.POINTS + at.STAGE_CREW] / T.stages[at.STAGE_CREW, at.HIGH])
+    vec[e, V_STEPS] = min(1.0, S[i, at.PARTS_PLACED] / MANY_PARTS)
     vec[e, V_AREA] = hull_area(T) / (T.grid * T.grid)
-    missing = np.int64(S[i, TARGET + phase]) - np.int64(S[i, POINTS + phase])
+    missing = np.int64(S[i, at.TARGET + phase]) - np.int64(S[i, at.POINTS + phase])
     vec[e, V_MISSING] = min(1.0, max(np.int64(0), missing) / MOST_MISSING)
     vec[e, V_MASS] = min(1.0, T.notes[TOTAL] / HEAVY)
 
@@ -197,8 +135,10 @@ def show_ship(S, i, grid, vec, e, T):
     measure_mass(S, i, T)
     measure_distance(S, i, T)
     show_cells(S, i, T, grid, e)
-    show_steps(S, i, T, grid, e)
-    if S[i, TURN] == DECISION:
+    if start_from(S, i, T, COCKPIT, COCKPIT):
+        first = (e * len(CHANNELS) + C_STEPS) * T.grid * T.grid
+        write_steps(T, 0, T.grid - 1, FAR_STEPS, grid.reshape(-1), first, 1)
+    if S[i, at.TURN] == DECISION:
         show_places(S, i, T, grid, e)
     show_numbers(S, i, T, vec, e)
 

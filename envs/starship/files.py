@@ -8,26 +8,21 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
-import math
 import os
 import reprlib
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from leafwise.envs.starship.catalogue import PART_NUMBERS, PARTS
-from leafwise.envs.starship.presets import GRID_LIMITS, PRESETS, STAGES, Parameters, preset
-from leafwise.envs.starship.settings import plain, updated
+from leafwise.envs.starship.catalogue import PARTS
+from leafwise.envs.starship.presets import CLASSIC, STAGES, Parameters
+from leafwise.envs.starship.settings import built, plain
 from leafwise.envs.starship.ship import Door, PlacedPart, Ship
-from leafwise.envs.starship.tables import REASON_NAMES
 
 SCHEMA = "starship/1"
 LARGEST_FILE = 1 << 20
 """Bytes; a ship of the largest grid takes about a tenth of it."""
-KEYS = (
-    *("schema", "preset", "seed", "attempt", "valid", "reasons", "grid"),
-    *("hull", "armour", "parts", "doors", "stages", "stats"),
-)
 
 
 def document(ship: Ship) -> dict[str, Any]:
@@ -126,131 +121,43 @@ def _no_constants(name: str) -> Any:
 
 def _ship(fields: Any) -> Ship:
     """Returns the ship of parsed JSON."""
+    from leafwise.envs.starship import schema
+
     if not isinstance(fields, dict):
         raise ValueError(f"a ship file should hold an object, got {reprlib.repr(fields)}")
-    _keys("the ship", fields, KEYS)
-    if fields["schema"] != SCHEMA:
-        raise ValueError(f"schema should be {SCHEMA!r}, got {reprlib.repr(fields['schema'])}")
-    grid = _integer("grid", fields["grid"], *GRID_LIMITS)
-    reasons = _list("reasons", fields["reasons"], len(REASON_NAMES))
-    for k, reason in enumerate(reasons):
-        _one_of(f"reasons[{k}]", reason, REASON_NAMES)
-    if len(set(reasons)) != len(reasons):
+    grid = fields.get("grid")
+    known = isinstance(grid, int) and 12 <= grid <= 64
+    told = schema.read(fields, schema.ship(grid if known else 64), "the ship")
+    if told.seed >= 1 << 64:
+        raise ValueError(f"seed should be an integer from 0 to 2**64 - 1, got {reprlib.repr(told.seed)}")
+    if len(set(told.reasons)) != len(told.reasons):
         raise ValueError("reasons should be named once each")
-    if not isinstance(fields["valid"], bool):
-        raise ValueError(f"valid should be true or false, got {reprlib.repr(fields['valid'])}")
-    cells = [tuple(_cell(f"armour[{k}]", c, grid, 2)) for k, c in enumerate(_list("armour", fields["armour"], grid**2))]
+    parts = tuple(PlacedPart(part.id, part.r, part.x, part.y) for part in told.parts)
+    for k, part in enumerate(parts):
+        (w, h), most = part.size, PARTS[part.number].rotations - 1
+        if part.r > most:
+            raise ValueError(f"parts[{k}].r should be an integer from 0 to {most}, got {part.r}")
+        if part.x + w > told.grid or part.y + h > told.grid:
+            got = f"{part.id} of {w} by {h} cells at ({part.x}, {part.y})"
+            raise ValueError(f"parts[{k}] should lie on the grid, got {got}")
     return Ship(
-        seed=_integer("seed", fields["seed"], 0, (1 << 64) - 1),
-        attempt=_integer("attempt", fields["attempt"], 0, 1000),
-        valid=fields["valid"],
-        reasons=tuple(reasons),
-        parameters=_parameters(fields, grid),
-        hull=_hull(fields["hull"], grid),
-        armour=tuple((x, y) for x, y in cells),
-        parts=tuple(_part(f"parts[{k}]", p, grid) for k, p in enumerate(_list("parts", fields["parts"], grid**2))),
-        doors=tuple(_door(f"doors[{k}]", d, grid) for k, d in enumerate(_list("doors", fields["doors"], 2 * grid**2))),
-        stats=_stats(fields["stats"]),
+        seed=told.seed,
+        attempt=told.attempt,
+        valid=told.valid,
+        reasons=tuple(told.reasons),
+        parameters=_parameters(fields),
+        hull=tuple(told.hull),
+        armour=tuple(told.armour),
+        parts=parts,
+        doors=tuple(Door(*door) for door in told.doors),
+        stats=fields["stats"],
     )
 
 
-def _hull(lines: Any, grid: int) -> tuple[str, ...]:
-    for k, line in enumerate(_list("hull", lines, grid)):
-        if not isinstance(line, str) or len(line) != grid or set(line) - {".", " "}:
-            raise ValueError(f'hull[{k}] should be {grid} characters "." or " ", got {reprlib.repr(line)}')
-    if len(lines) != grid:
-        raise ValueError(f"hull should have {grid} rows, got {len(lines)}")
-    return tuple(lines)
-
-
-def _part(where: str, fields: Any, grid: int) -> PlacedPart:
-    if not isinstance(fields, dict):
-        raise ValueError(f"{where} should be an object, got {reprlib.repr(fields)}")
-    _keys(where, fields, PlacedPart._fields)
-    name = _one_of(f"{where}.id", fields["id"], tuple(PART_NUMBERS))
-    part = PlacedPart(
-        name,
-        _integer(f"{where}.r", fields["r"], 0, PARTS[PART_NUMBERS[name]].rotations - 1),
-        _integer(f"{where}.x", fields["x"], 0, grid - 1),
-        _integer(f"{where}.y", fields["y"], 0, grid - 1),
-    )
-    w, h = part.size
-    if part.x + w > grid or part.y + h > grid:
-        raise ValueError(f"{where} should lie on the grid, got {name} of {w} by {h} cells at ({part.x}, {part.y})")
-    return part
-
-
-def _door(where: str, values: Any, grid: int) -> Door:
-    x, y, side, initial = _cell(where, values, grid, 4)
-    return Door(x, y, _one_of(f"{where}[2]", side, ("E", "S")), _integer(f"{where}[3]", initial, 0, 1))
-
-
-def _cell(where: str, values: Any, grid: int, length: int) -> list[Any]:
-    if not isinstance(values, list) or len(values) != length:
-        raise ValueError(f"{where} should be a list of {length}, got {reprlib.repr(values)}")
-    for k in range(2):
-        _integer(f"{where}[{k}]", values[k], 0, grid - 1)
-    return values
-
-
-def _parameters(fields: dict[str, Any], grid: int) -> Parameters:
-    """Returns the parameters that a file's stages list; every stage and every parameter must be there."""
-    name = fields["preset"]
-    values: dict[str, Any] = {"preset": name, "grid": grid}
-    stages = _list("stages", fields["stages"], len(STAGES))
-    if len(stages) != len(STAGES):
-        raise ValueError(f"stages should be {len(STAGES)}, got {len(stages)}")
-    for stage, (_, field, title) in zip(stages, STAGES, strict=True):
-        if not isinstance(stage, dict) or stage.get("name") != title:
-            raise ValueError(f"stages should list {title!r} here, got {reprlib.repr(stage)}")
-        _keys(title, stage, ("name", "enabled", "params"))
-        if not isinstance(stage["params"], dict):
-            raise ValueError(f"{title}: params should be an object, got {reprlib.repr(stage['params'])}")
-        _all_there(title, plain(getattr(PRESETS["classic"], field)), stage["params"])
-        values[field] = {**stage["params"], "enabled": stage["enabled"]}
-    parameters: Parameters = updated(preset("classic"), values)
-    return parameters
-
-
-def _all_there(where: str, wanted: dict[str, Any], got: Any) -> None:
-    if not isinstance(got, dict):
-        raise ValueError(f"{where} should be an object, got {reprlib.repr(got)}")
-    _keys(where, got, tuple(wanted))
-    for name, value in wanted.items():
-        if isinstance(value, dict):
-            _all_there(f"{where}.{name}", value, got[name])
-
-
-def _stats(fields: Any) -> dict[str, float]:
-    if not isinstance(fields, dict) or len(fields) > 100:
-        raise ValueError(f"stats should be an object of at most 100 numbers, got {reprlib.repr(fields)}")
-    for name, value in fields.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise ValueError(f"stats.{reprlib.repr(name)} should be a finite number, got {reprlib.repr(value)}")
-    return fields
-
-
-def _keys(where: str, fields: dict[str, Any], wanted: tuple[str, ...]) -> None:
-    missing, extra = set(wanted) - set(fields), set(fields) - set(wanted)
-    if missing:
-        raise ValueError(f"{where} should have {', '.join(wanted)}; {min(missing)!r} is missing")
-    if extra:
-        raise ValueError(f"{where} should have {', '.join(wanted)} only, got {reprlib.repr(min(extra))}")
-
-
-def _list(where: str, values: Any, most: int) -> list[Any]:
-    if not isinstance(values, list) or len(values) > most:
-        raise ValueError(f"{where} should be a list of at most {most}, got {reprlib.repr(values)}")
-    return values
-
-
-def _integer(where: str, value: Any, low: int, high: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(f"{where} should be an integer from {low} to {high}, got {reprlib.repr(value)}")
-    return value
-
-
-def _one_of(where: str, value: Any, names: tuple[str, ...]) -> str:
-    if not isinstance(value, str) or value not in names:
-        raise ValueError(f"{where} should be one of {', '.join(names)}, got {reprlib.repr(value)}")
-    return value
+def _parameters(fields: dict[str, Any]) -> Parameters:
+    """Returns the parameters of a file of the right form, which lists those of every stage."""
+    stages = {
+        field: {**stage["params"], "enabled": stage["enabled"]}
+        for stage, (_, field, _) in zip(fields["stages"], STAGES, strict=True)
+    }
+    return built({**asdict(CLASSIC), "preset": fields["preset"], "grid": fields["grid"], **stages})

@@ -9,14 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.starship import presets
+from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import CORRIDOR
-from leafwise.envs.starship.presets import STAGES, Parameters
-from leafwise.envs.starship.report import measured, targets
-from leafwise.envs.starship.ship import Ship, ship_of_row
+from leafwise.envs.starship.check import connected
+from leafwise.envs.starship.presets import CLASSIC, STAGES, Parameters
+from leafwise.envs.starship.report import reported
+from leafwise.envs.starship.ship import Ship
 from leafwise.envs.starship.stages import build
-from leafwise.envs.starship.tables import HEADER, REASONS, new_rows, new_tables
+from leafwise.envs.starship.tables import new_rows, new_tables
 
-DEFAULT_ATTEMPTS = Parameters().max_attempts
+DEFAULT_ATTEMPTS = CLASSIC.max_attempts
 ORDER = np.array([number for number, _, _ in STAGES], dtype=np.int64)
 Hull = Sequence[str] | NDArray[np.bool_]
 
@@ -42,15 +44,14 @@ class Generator:
         self._start = self._rows[0].copy()
         if hull is not None:
             mask = hull_mask(hull, parameters.grid)
-            self._start[HEADER : HEADER + mask.size][mask.ravel()] = CORRIDOR
+            self._start[at.HEADER : at.HEADER + mask.size][mask.ravel()] = CORRIDOR
 
     def attempt(self, seed: int, attempt: int) -> Ship:
         """Returns one attempt at a seed, valid or not."""
         self._rows[0] = self._start
         key = _seed(seed)
         build(self._rows, self._tables, ORDER, key, np.uint64(attempt), False)
-        stats = {**measured(self._rows, self._tables), **targets(self._rows)}
-        return ship_of_row(self._rows[0], self._kept, int(key), attempt, dict(sorted(stats.items())))
+        return reported(self._rows[0], self._tables, self._kept, int(key), attempt)
 
     def ship(self, seed: int, *, strict: bool = False) -> Ship:
         """Returns the first valid attempt at a seed (an integer of 64 bits).
@@ -79,19 +80,17 @@ class Generator:
         rows[0] = self._start
         key = _seed(seed)
         build(rows, self._tables, ORDER, key, np.uint64(attempt), True)
-        told = []
-        for n, (_, field, name) in enumerate(STAGES):
-            if getattr(self.parameters, field).enabled:
-                row = rows[n + 1 : n + 2]
-                stats = dict(sorted({**measured(row, self._tables), **targets(row)}.items()))
-                told.append((name, ship_of_row(row[0], self._kept, int(key), attempt, stats)))
-        return told
+        return [
+            (name, reported(rows[n + 1], self._tables, self._kept, int(key), attempt))
+            for n, (_, field, name) in enumerate(STAGES)
+            if getattr(self.parameters, field).enabled
+        ]
 
     def first_attempt_reasons(self, seed: int) -> int:
         """Returns the bits of `REASON_NAMES` for attempt 0 at a seed, without reading the ship off."""
         self._rows[0] = self._start
         build(self._rows, self._tables, ORDER, _seed(seed), np.uint64(0), False)
-        return int(self._rows[0, REASONS])
+        return int(self._rows[0, at.REASONS])
 
 
 def generate(
@@ -118,22 +117,9 @@ def hull_mask(hull: Hull, grid: int) -> NDArray[np.bool_]:
     if mask[[0, -1], :].any() or mask[:, [0, -1]].any():
         raise ValueError("hull should leave the outermost ring of the grid free")
     cells = {(int(x), int(y)) for y, x in np.argwhere(mask)}
-    if not cells or len(_connected(cells)) != len(cells):
+    if not cells or len(connected(cells)) != len(cells):
         raise ValueError(f"hull should be one 4-connected piece, got {len(cells)} cells that are not")
     return mask
-
-
-def _connected(cells: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Returns the cells that are 4-connected to the first of them."""
-    start = min(cells)
-    found, todo = {start}, [start]
-    while todo:
-        x, y = todo.pop()
-        for near in ((x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)):
-            if near in cells and near not in found:
-                found.add(near)
-                todo.append(near)
-    return found
 
 
 def _rank(ship: Ship) -> tuple[int, float]:

@@ -13,12 +13,13 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import row_hash
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.contract.stream import mix, new_stream
+from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ZERO, load_planes
 from leafwise.envs.starship.chance import draw_outcome
 from leafwise.envs.starship.quality import potential
 from leafwise.envs.starship.stages import choose_place, open_streams
-from leafwise.envs.starship.tables import PHASE, QUEUE, SCRATCH, TURN, Tables
-from leafwise.envs.starship.turns import DECISION, OVER, take_place
+from leafwise.envs.starship.tables import Tables
+from leafwise.envs.starship.turns import DECISION, OVER, current_request, take_place
 
 hash_of = jit(row_hash)
 MOST_GAMES = 1_000_000
@@ -28,20 +29,20 @@ MOST_GAMES = 1_000_000
 def hand_choice(S, i, T):
     """Returns the generator's place for the current request of row `i`; ties fall by the stream `T.place`."""
     load_planes(S, i, T)
-    phase, entry = np.int64(S[i, PHASE]), np.int64(S[i, QUEUE]) - 1
-    return choose_place(S, i, T, phase, T.kinds[phase, entry // 4], entry % 4)
+    stage, entry = current_request(S, i)
+    return choose_place(S, i, T, stage, T.kinds[stage, entry // 4], entry % 4)
 
 
 @jit
 def finish_by_hand(S, j, R, seed, T):
     """Plays row `j` to its end with the generator's places, ties by `seed`, requests from stream `R`; returns the quality."""
     phase, key, counter = np.int64(-1), ZERO, ZERO
-    while S[j, TURN] != OVER:
-        if S[j, TURN] != DECISION:
+    while S[j, at.TURN] != OVER:
+        if S[j, at.TURN] != DECISION:
             draw_outcome(S, j, R, T)
             continue
-        if np.int64(S[j, PHASE]) != phase:
-            phase = np.int64(S[j, PHASE])
+        if np.int64(S[j, at.PHASE]) != phase:
+            phase = np.int64(S[j, at.PHASE])
             open_streams(T, seed, 0, phase)
         else:  # drawing requests has set it anew
             T.place[0], T.place[1] = key, counter
@@ -64,7 +65,7 @@ class HandBuilder:
     def choose(self, state: State) -> int:
         """Returns the id of the place chosen; ties fall by a stream of their own for each stage."""
         T, row = state.game.tables().ship, np.array([state.row])
-        phase = int(state.row[PHASE])
+        phase = int(state.row[at.PHASE])
         if phase != self._phase:
             open_streams(T, self.seed, 0, phase)
             self._phase, self._stream = phase, T.place.copy()
@@ -134,7 +135,7 @@ def hand_rollout(game: Game, n: int = 4, seed: int = 0) -> Evaluator:
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_GAMES:
         raise ValueError(f"hand_rollout: expected n of 1 to {MOST_GAMES:,} ships, got {n!r}")
     weights = HandRollout(n, np.uint64(seed), game.tables().ship, np.zeros(2, dtype=np.uint64), game.rows(1))
-    scratch = ("stream", "rows", *(f"tables.{name}" for name in SCRATCH))
+    scratch = ("stream", "rows", *(f"tables.{name}" for name in at.SCRATCH))
     return Evaluator(
         f"hand:n={n}", hand_rollout_value, weights, stage="request", low=0.0, high=1.0, scratch=scratch, slow=True
     )

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from leafwise.envs.starship.draw import rgb, svg
 from leafwise.envs.starship.presets import PRESETS, preset
-from leafwise.envs.starship.report import measured
-from leafwise.envs.starship.ship import Ship, ship_of_row
+from leafwise.envs.starship.report import reported
+from leafwise.envs.starship.ship import Ship
 from leafwise.envs.starship.tables import GameTables, new_tables, row_length
 from leafwise.envs.starship.text import PRESET_OF_GRID, action_names
 
@@ -42,8 +42,7 @@ def names(options: Mapping[str, Any]) -> tuple[str, ...]:
 
 def ship_at(row: NDArray[Any], T: GameTables, seed: int = 0) -> Ship:
     """Returns a row as a ship, as it stands; `seed` is written into it."""
-    rows = np.array([row], dtype=np.uint16)
-    return ship_of_row(rows[0], PRESETS[PRESET_OF_GRID[T.ship.grid]], seed, 0, measured(rows, T.ship))
+    return reported(row, T.ship, PRESETS[PRESET_OF_GRID[T.ship.grid]], seed, targets=False)
 
 
 def to_board(row: NDArray[Any], T: GameTables) -> str:

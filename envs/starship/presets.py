@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import reprlib
-from dataclasses import dataclass, field
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any
 
+from leafwise.envs.starship import parameters as stage
 from leafwise.envs.starship.catalogue import BUNK, PARTS, QUARTERS, THRUSTER_SMALL
-from leafwise.envs.starship.parameters import (
-    AmmoSupplies,
-    Carve,
-    CircleModule,
-    Cockpit,
-    CockpitArmour,
-    Crew,
-    ExteriorArmour,
-    ExtraDoors,
-    FillGaps,
-    FillWithArmour,
-    PowerStorage,
-    Reactor,
-    ReactorArmour,
-    RectangleModule,
-    Shape,
-    Thrusters,
-    Weapons,
-)
 
-GRID_LIMITS = (12, 64)
 LARGEST = 1000
 """No number in the parameters may be greater."""
 MOST_PARTS = 250
 MOST_EXTRA_SEATS = PARTS[QUARTERS].seats - 1
 """Seats by which a ship may exceed what it was asked for."""
+FACINGS = ("weight_north", "weight_east", "weight_south", "weight_west")
+"""Fields of a stage that weigh the facings; its other weights are of kinds."""
 
 
 @dataclass(frozen=True)
@@ -42,29 +24,33 @@ class Parameters:
 
     preset: str = "classic"
     """Name of the preset these parameters started from."""
-    grid: int = 48
+    grid: Annotated[int, range(12, 65)] = 48
     """Side of the square grid, in cells."""
-    max_attempts: int = 8
+    max_attempts: Annotated[int, range(1, LARGEST + 1)] = 8
     """Attempts, each with fresh random numbers, before an invalid ship is returned."""
-    shape: Shape = field(default_factory=Shape)
-    fill_gaps: FillGaps = field(default_factory=FillGaps)
-    carve: Carve = field(default_factory=Carve)
-    cockpit: Cockpit = field(default_factory=Cockpit)
-    reactor: Reactor = field(default_factory=Reactor)
-    cockpit_armour: CockpitArmour = field(default_factory=CockpitArmour)
-    reactor_armour: ReactorArmour = field(default_factory=ReactorArmour)
-    thrusters: Thrusters = field(default_factory=Thrusters)
-    weapons: Weapons = field(default_factory=Weapons)
-    exterior_armour: ExteriorArmour = field(default_factory=ExteriorArmour)
-    ammo_supplies: AmmoSupplies = field(default_factory=AmmoSupplies)
-    power_storage: PowerStorage = field(default_factory=PowerStorage)
-    crew: Crew = field(default_factory=Crew)
-    fill_with_armour: FillWithArmour = field(default_factory=FillWithArmour)
-    extra_doors: ExtraDoors = field(default_factory=ExtraDoors)
+    shape: stage.Shape = field(default_factory=stage.Shape)
+    fill_gaps: stage.FillGaps = field(default_factory=stage.FillGaps)
+    carve: stage.Carve = field(default_factory=stage.Carve)
+    cockpit: stage.Cockpit = field(default_factory=stage.Cockpit)
+    reactor: stage.Reactor = field(default_factory=stage.Reactor)
+    cockpit_armour: stage.CockpitArmour = field(default_factory=stage.CockpitArmour)
+    reactor_armour: stage.ReactorArmour = field(default_factory=stage.ReactorArmour)
+    thrusters: stage.Thrusters = field(default_factory=stage.Thrusters)
+    weapons: stage.Weapons = field(default_factory=stage.Weapons)
+    exterior_armour: stage.ExteriorArmour = field(default_factory=stage.ExteriorArmour)
+    ammo_supplies: stage.AmmoSupplies = field(default_factory=stage.AmmoSupplies)
+    power_storage: stage.PowerStorage = field(default_factory=stage.PowerStorage)
+    crew: stage.Crew = field(default_factory=stage.Crew)
+    fill_with_armour: stage.FillWithArmour = field(default_factory=stage.FillWithArmour)
+    extra_doors: stage.ExtraDoors = field(default_factory=stage.ExtraDoors)
 
     def __post_init__(self) -> None:
         """Raises ValueError, naming the parameter, where a value makes no sense."""
-        _check(self)
+        if PRESETS:  # those below need no check when the module is imported; a test makes it
+            check(self)
+
+
+PRESETS: dict[str, Parameters] = {}
 
 
 STAGES: tuple[tuple[int, str, str], ...] = (
@@ -87,34 +73,49 @@ STAGES: tuple[tuple[int, str, str], ...] = (
 """Number (of the random stream), field and name of each stage, in the order in which they run."""
 
 
-def _check(parameters: Parameters) -> None:
-    low, high = GRID_LIMITS
-    _in_range("grid", parameters.grid, low, high)
-    _in_range("max_attempts", parameters.max_attempts, 1, LARGEST)
-    name = typed(str, parameters.preset, "preset")
-    if len(name) > 40 or not name.isprintable():
-        raise ValueError(f"preset should be a name of at most 40 printable characters, got {reprlib.repr(name)}")
-    types = get_type_hints(Parameters)
-    for _, name, _ in STAGES:
-        _check_fields(name, typed(types[name], getattr(parameters, name), name))
+def check(parameters: Parameters) -> None:
+    """Raises ValueError in one line, naming the entry, for parameters that make no sense."""
+    from leafwise.envs.starship import schema
+
+    values = asdict(parameters)
+    schema.read(values, schema.struct(Parameters), "parameters")
+    if len(parameters.preset) > 40 or not parameters.preset.isprintable():
+        got = reprlib.repr(parameters.preset)
+        raise ValueError(f"preset should be a name of at most 40 printable characters, got {got}")
     shape, room = parameters.shape, parameters.grid - 2
-    _in_range("shape.min_modules", shape.min_modules, 1, LARGEST)
-    _in_range("shape.circle.max_radius", shape.circle.max_radius, 0, (room - 1) // 2)
-    for side in ("width", "height"):
-        _in_range(f"shape.rectangle.min_{side}", getattr(shape.rectangle, f"min_{side}"), 1, room)
-        _in_range(f"shape.rectangle.max_{side}", getattr(shape.rectangle, f"max_{side}"), 1, room)
-    _positive_sum("shape", [shape.circle.weight, shape.rectangle.weight])
-    for name in ("fill_gaps", "carve"):
-        _in_range(f"{name}.min_directions", getattr(parameters, name).min_directions, 1, 4)
-    thrusters, weapons, crew = parameters.thrusters, parameters.weapons, parameters.crew
-    _positive_sum("thrusters", [thrusters.weight_small, thrusters.weight_medium, thrusters.weight_large])
-    _positive_sum("weapons", [weapons.weight_medium, weapons.weight_large])
-    for name, stage in (("thrusters", thrusters), ("weapons", weapons)):
-        _positive_sum(name, [getattr(stage, f"weight_{side}") for side in ("north", "east", "south", "west")])
-    _positive_sum("crew", [crew.weight_quarters, crew.weight_bunk])
-    _in_range("weapons.full_firepower", weapons.full_firepower, 1, LARGEST)
+    _at_most("shape.circle.max_radius", shape.circle.max_radius, 0, (room - 1) // 2)
+    _at_most("shape.rectangle.max_width", shape.rectangle.max_width, 1, room)
+    _at_most("shape.rectangle.max_height", shape.rectangle.max_height, 1, room)
+    _some_weight("shape", [shape.circle.weight, shape.rectangle.weight])
+    for _, name, _ in STAGES:
+        weights = {key: weight for key, weight in values[name].items() if key.startswith("weight_")}
+        if weights:
+            _some_weight(name, [weight for key, weight in weights.items() if key not in FACINGS])
+        if FACINGS[0] in weights:
+            _some_weight(name, [weights[key] for key in FACINGS])
+    _in_order("", values)
     if most_parts(parameters) > MOST_PARTS:
         raise ValueError(f"targets should allow at most {MOST_PARTS} parts, got up to {most_parts(parameters)}")
+
+
+def _at_most(where: str, value: int, low: int, high: int) -> None:
+    if value > high:
+        raise ValueError(f"{where} should be an integer from {low} to {high}, got {value}")
+
+
+def _some_weight(where: str, weights: list[int]) -> None:
+    if sum(weights) <= 0:
+        raise ValueError(f"{where}: at least one weight should be greater than 0, got {weights!r}")
+
+
+def _in_order(where: str, values: dict[str, Any]) -> None:
+    """Checks that each `min_...` is at most its `max_...`."""
+    for name, value in values.items():
+        top = f"max_{name[4:]}"
+        if isinstance(value, dict):
+            _in_order(f"{where}{name}.", value)
+        elif name.startswith("min_") and top in values and value > values[top]:
+            raise ValueError(f"{where}{name} should be at most {top} = {values[top]}, got {value}")
 
 
 def most_parts(parameters: Parameters) -> int:
@@ -129,69 +130,32 @@ def most_parts(parameters: Parameters) -> int:
     )
 
 
-def typed(wanted: Any, value: Any, place: str) -> Any:
-    """Returns `value` if it is of a field's type; ValueError, naming the field by `place`, otherwise."""
-    if get_origin(wanted) is Literal:
-        if not isinstance(value, str) or value not in get_args(wanted):
-            raise ValueError(f"{place} should be one of {', '.join(get_args(wanted))}, got {reprlib.repr(value)}")
-    elif not isinstance(value, wanted) or (wanted is int and isinstance(value, bool)):
-        kind = {int: "an integer", bool: "true or false", str: "a text"}.get(wanted, f"a {wanted.__name__}")
-        raise ValueError(f"{place} should be {kind}, got {reprlib.repr(value)}")
-    return value
-
-
-def _check_fields(where: str, stage: Any) -> None:
-    """Checks the types and ranges of one stage's fields, and that each `min_...` is at most its `max_...`."""
-    types = get_type_hints(type(stage))
-    for name, wanted in types.items():
-        value = typed(wanted, getattr(stage, name), f"{where}.{name}")
-        if dataclasses.is_dataclass(value):
-            _check_fields(f"{where}.{name}", value)
-        elif wanted is int:
-            _in_range(f"{where}.{name}", value, 0, LARGEST)
-    for name in types:
-        top = f"max_{name[4:]}"
-        if name.startswith("min_") and top in types and getattr(stage, name) > getattr(stage, top):
-            limit = f"{top} = {getattr(stage, top)}"
-            raise ValueError(f"{where}.{name} should be at most {limit}, got {getattr(stage, name)}")
-
-
-def _in_range(name: str, value: int, low: int, high: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(f"{name} should be an integer from {low} to {high}, got {reprlib.repr(value)}")
-
-
-def _positive_sum(name: str, weights: list[int]) -> None:
-    if sum(weights) <= 0:
-        raise ValueError(f"{name}: at least one weight should be greater than 0, got {weights!r}")
-
-
 CLASSIC = Parameters()
 SCOUT = Parameters(
     preset="scout",
     grid=24,
-    shape=Shape(
+    shape=stage.Shape(
         min_modules=5,
         max_modules=5,
-        circle=CircleModule(min_radius=3, max_radius=4),
-        rectangle=RectangleModule(min_width=5, max_width=9, min_height=5, max_height=9),
+        circle=stage.CircleModule(min_radius=3, max_radius=4),
+        rectangle=stage.RectangleModule(min_width=5, max_width=9, min_height=5, max_height=9),
     ),
-    cockpit_armour=CockpitArmour(layers=1),
-    thrusters=Thrusters(min_score=8, max_score=12),
-    weapons=Weapons(min_score=3, max_score=5, full_firepower=4),
-    ammo_supplies=AmmoSupplies(min_count=1, max_count=1),
-    power_storage=PowerStorage(min_count=1, max_count=1),
-    crew=Crew(min_seats=8),
+    cockpit_armour=stage.CockpitArmour(layers=1),
+    thrusters=stage.Thrusters(min_score=8, max_score=12),
+    weapons=stage.Weapons(min_score=3, max_score=5, full_firepower=4),
+    ammo_supplies=stage.AmmoSupplies(min_count=1, max_count=1),
+    power_storage=stage.PowerStorage(min_count=1, max_count=1),
+    crew=stage.Crew(min_seats=8),
 )
 CRUISER = Parameters(
     preset="cruiser",
     grid=64,
-    shape=Shape(
-        circle=CircleModule(min_radius=4, max_radius=7),
-        rectangle=RectangleModule(min_width=6, max_width=14, min_height=6, max_height=14),
+    shape=stage.Shape(
+        circle=stage.CircleModule(min_radius=4, max_radius=7),
+        rectangle=stage.RectangleModule(min_width=6, max_width=14, min_height=6, max_height=14),
     ),
 )
-PRESETS = {"classic": CLASSIC, "scout": SCOUT, "cruiser": CRUISER}
+PRESETS |= {"classic": CLASSIC, "scout": SCOUT, "cruiser": CRUISER}
 
 
 def preset(name: str) -> Parameters:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.starship import catalogue
+from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import (
     ONE,
     ZERO,
@@ -12,51 +14,13 @@ from leafwise.envs.starship.board import (
     cell_value,
     load_planes,
     lowest,
+    part_at,
     part_kind,
-    part_rotation,
-    part_x,
-    part_y,
     span,
     spread,
 )
-from leafwise.envs.starship.catalogue import (
-    AMMO_SUPPLY,
-    ARMOUR,
-    ARMOUR_PRICE,
-    BUNK,
-    CANNON_LARGE,
-    CANNON_MED,
-    COCKPIT,
-    CORRIDOR,
-    CORRIDOR_PRICE,
-    DOOR_PRICE,
-    FIREPOWER,
-    OPERATORS,
-    POINTS,
-    POWER_STORAGE,
-    PRICE,
-    QUARTERS,
-    REACTOR,
-    ROOM,
-    SEATS,
-    SPACE,
-    THRUST,
-    THRUSTER_LARGE,
-    THRUSTER_SMALL,
-)
+from leafwise.envs.starship.catalogue import ARMOUR, COCKPIT, CORRIDOR, ROOM, SPACE
 from leafwise.envs.starship.strategies import MOMENT_X, MOMENT_Y, TOTAL, measure_mass
-from leafwise.envs.starship.tables import (
-    DOOR_EAST,
-    DOOR_SOUTH,
-    FULL,
-    HEADER,
-    HULL,
-    PARTS_PLACED,
-    REASONS,
-    SEEN,
-    STAGE_WEAPONS,
-    VALUE,
-)
 
 TERMS = ("thrust", "cockpit", "supply", "crew", "fire", "skin")
 TERM_WEIGHTS = (0.20, 0.20, 0.20, 0.15, 0.15, 0.10)
@@ -77,13 +41,13 @@ FIRE_SHARES = (0.4, 0.2, 0.2, 0.2)
 @jit
 def is_thruster(part):
     """Returns whether a part is a thruster."""
-    return THRUSTER_SMALL <= part <= THRUSTER_LARGE
+    return catalogue.THRUSTER_SMALL <= part <= catalogue.THRUSTER_LARGE
 
 
 @jit
 def is_weapon(part):
     """Returns whether a part is a weapon."""
-    return part in (CANNON_MED, CANNON_LARGE)
+    return part in (catalogue.CANNON_MED, catalogue.CANNON_LARGE)
 
 
 @jit
@@ -92,8 +56,8 @@ def hull_extent(T, box):
     box[0], box[1], box[2], box[3] = T.grid, T.grid, -1, -1
     columns = ZERO
     for y in range(T.grid):
-        if T.B[HULL, y + 1] != ZERO:
-            columns |= T.B[HULL, y + 1]
+        if T.planes[at.HULL, y + 1] != ZERO:
+            columns |= T.planes[at.HULL, y + 1]
             box[1], box[3] = min(box[1], y), y
     for x in range(T.grid):
         if columns & bit(x) != ZERO:
@@ -101,24 +65,28 @@ def hull_extent(T, box):
 
 
 @jit
+def thrust_of(S, i, T, facing):
+    """Returns the thrust of a facing, and how far its mean lies off the centre of mass, in cells; the mass must be measured."""
+    thrust, moment = 0, 0
+    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        part, r, x, y, w, h = part_at(S, i, T, k)
+        if is_thruster(part) and r == facing:
+            thrust += T.facts[part, catalogue.THRUST]
+            moment += T.facts[part, catalogue.THRUST] * (2 * x + w if facing % 2 == 0 else 2 * y + h)
+    if thrust == 0:
+        return 0, 0.0
+    return thrust, moment / (2 * thrust) - T.notes[MOMENT_X if facing % 2 == 0 else MOMENT_Y] / (2 * T.notes[TOTAL])
+
+
+@jit
 def thrust_term(S, i, T, box):
     """Returns how well the thrusters of each facing push through the centre of mass."""
     term = 0.0
     for facing in range(4):
-        thrust, moment, sideways = 0, 0, facing % 2 == 0
-        for k in range(np.int64(S[i, PARTS_PLACED])):
-            part = part_kind(S, i, T, k)
-            if is_thruster(part) and part_rotation(S, i, T, k) == facing:
-                thrust += T.facts[part, THRUST]
-                centre = 2 * part_x(S, i, T, k) + T.size[part, facing, 0]
-                if not sideways:
-                    centre = 2 * part_y(S, i, T, k) + T.size[part, facing, 1]
-                moment += T.facts[part, THRUST] * centre
+        thrust, off = thrust_of(S, i, T, facing)
         if thrust > 0:
-            middle = T.notes[MOMENT_X if sideways else MOMENT_Y] / (2 * T.notes[TOTAL])
-            half = (box[2] - box[0] + 1 if sideways else box[3] - box[1] + 1) / 2
-            off = abs(moment / (2 * thrust) - middle)
-            term += THRUST_SHARES[facing] * max(0.0, 1.0 - 2.0 * off / half)
+            half = (box[2 + facing % 2] - box[facing % 2] + 1) / 2
+            term += THRUST_SHARES[facing] * max(0.0, 1.0 - 2.0 * abs(off) / half)
     return term
 
 
@@ -140,9 +108,10 @@ def shelter(S, i, T, x, y, dx, dy):
 @jit
 def cockpit_term(S, i, T):
     """Returns how well the cockpit is sheltered, over its eight outer sides."""
-    for k in range(np.int64(S[i, PARTS_PLACED])):
-        if part_kind(S, i, T, k) == COCKPIT:
-            x, y, total = part_x(S, i, T, k), part_y(S, i, T, k), 0.0
+    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        part, _, x, y, _, _ = part_at(S, i, T, k)
+        if part == COCKPIT:
+            total = 0.0
             for n in range(2):
                 total += shelter(S, i, T, x + n, y, 0, -1) + shelter(S, i, T, x + n, y + 1, 0, 1)
                 total += shelter(S, i, T, x, y + n, -1, 0) + shelter(S, i, T, x + 1, y + n, 1, 0)
@@ -155,38 +124,42 @@ def start_from(S, i, T, a, b):
     """Sets plane SEEN to the cells of all parts of kinds `a` and `b`; returns whether there are any."""
     found = False
     for row in range(T.grid + 2):
-        T.B[SEEN, row] = ZERO
-    for k in range(np.int64(S[i, PARTS_PLACED])):
-        part, r, y = part_kind(S, i, T, k), part_rotation(S, i, T, k), part_y(S, i, T, k)
+        T.planes[at.SEEN, row] = ZERO
+    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        part, _, x, y, w, h = part_at(S, i, T, k)
         if part in (a, b):
             found = True
-            for row in range(y + 1, y + 1 + T.size[part, r, 1]):
-                T.B[SEEN, row] |= span(part_x(S, i, T, k), T.size[part, r, 0])
+            for row in range(y + 1, y + 1 + h):
+                T.planes[at.SEEN, row] |= span(x, w)
     return found
 
 
 @jit
 def reached(S, i, T, k):
     """Returns whether plane SEEN has a cell of part number `k`."""
-    part, r, y, any_bits = part_kind(S, i, T, k), part_rotation(S, i, T, k), part_y(S, i, T, k), ZERO
-    for row in range(y + 1, y + 1 + T.size[part, r, 1]):
-        any_bits |= T.B[SEEN, row] & span(part_x(S, i, T, k), T.size[part, r, 0])
-    return any_bits != ZERO
+    _, _, x, y, w, h = part_at(S, i, T, k)
+    seen = ZERO
+    for row in range(y + 1, y + 1 + h):
+        seen |= T.planes[at.SEEN, row] & span(x, w)
+    return seen != ZERO
 
 
 @jit
 def supplied_share(S, i, T, weapons):
     """Returns the share of consumers (weapons, or else thrusters and ammo supplies) within reach of a supply."""
-    found = start_from(S, i, T, AMMO_SUPPLY, AMMO_SUPPLY) if weapons else start_from(S, i, T, REACTOR, POWER_STORAGE)
+    if weapons:
+        found = start_from(S, i, T, catalogue.AMMO_SUPPLY, catalogue.AMMO_SUPPLY)
+    else:
+        found = start_from(S, i, T, catalogue.REACTOR, catalogue.POWER_STORAGE)
     if not found:
         return 0.0
     for _ in range(SUPPLY_STEPS):
-        if not spread(T.B, T.box[1], T.box[3]):
+        if not spread(T.planes, T.box[1], T.box[3]):
             break
     consumers, supplied = 0, 0
-    for k in range(np.int64(S[i, PARTS_PLACED])):
+    for k in range(np.int64(S[i, at.PARTS_PLACED])):
         part = part_kind(S, i, T, k)
-        if is_weapon(part) if weapons else (is_thruster(part) or part == AMMO_SUPPLY):
+        if is_weapon(part) if weapons else (is_thruster(part) or part == catalogue.AMMO_SUPPLY):
             consumers += 1
             supplied += 1 if reached(S, i, T, k) else 0
     return supplied / consumers if consumers > 0 else 0.0
@@ -196,11 +169,11 @@ def supplied_share(S, i, T, weapons):
 def crew_term(S, i, T):
     """Returns how near the cockpit and the weapons are to crew rooms."""
     stations, total = 0, 0
-    if not start_from(S, i, T, QUARTERS, BUNK):
+    if not start_from(S, i, T, catalogue.QUARTERS, catalogue.BUNK):
         return 0.0
     for step in range(CREW_STEPS):  # a station counts once for each step at which it is not yet reached
         stations, away = 0, 0
-        for k in range(np.int64(S[i, PARTS_PLACED])):
+        for k in range(np.int64(S[i, at.PARTS_PLACED])):
             part = part_kind(S, i, T, k)
             if part == COCKPIT or is_weapon(part):
                 stations += 1
@@ -208,7 +181,7 @@ def crew_term(S, i, T):
         total += away
         if away == 0:
             break
-        if not spread(T.B, T.box[1], T.box[3]):
+        if not spread(T.planes, T.box[1], T.box[3]):
             total += away * (CREW_STEPS - 1 - step)
             break
     return 1.0 - total / (stations * CREW_STEPS) if stations > 0 else 0.0
@@ -218,15 +191,15 @@ def crew_term(S, i, T):
 def fire_term(S, i, T, full):
     """Returns the firepower against `full`, less what its facings differ from the wanted shares."""
     total, difference = 0, 0.0
-    for k in range(np.int64(S[i, PARTS_PLACED])):
-        total += T.facts[part_kind(S, i, T, k), FIREPOWER]
+    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        total += T.facts[part_kind(S, i, T, k), catalogue.FIREPOWER]
     if total == 0:
         return 0.0
     for facing in range(4):
         fire = 0
-        for k in range(np.int64(S[i, PARTS_PLACED])):
-            if part_rotation(S, i, T, k) == facing:
-                fire += T.facts[part_kind(S, i, T, k), FIREPOWER]
+        for k in range(np.int64(S[i, at.PARTS_PLACED])):
+            part, r, _, _, _, _ = part_at(S, i, T, k)
+            fire += T.facts[part, catalogue.FIREPOWER] if r == facing else 0
         difference += 0.5 * abs(fire / total - FIRE_SHARES[facing])
     return min(1.0, total / full) * (1.0 - difference)
 
@@ -234,10 +207,10 @@ def fire_term(S, i, T, full):
 @jit
 def skin_term(S, i, T):
     """Returns the share of hull cells beside SPACE that are armour, thruster or weapon."""
-    B, border, good = T.B, 0, 0
+    planes, border, good = T.planes, 0, 0
     for row in range(1, T.grid + 1):
-        hull = B[HULL, row]
-        left = hull & ~((hull << ONE) & (hull >> ONE) & B[HULL, row - 1] & B[HULL, row + 1])
+        hull = planes[at.HULL, row]
+        left = hull & ~((hull << ONE) & (hull >> ONE) & planes[at.HULL, row - 1] & planes[at.HULL, row + 1])
         while left != ZERO:
             value = cell_value(S, i, T, lowest(left), row - 1)
             left &= left - ONE
@@ -254,14 +227,13 @@ def corridor_length(S, i, T):
     for along in range(2):
         for a in range(T.grid):
             run = 0
-            for b in range(T.grid + 1):
+            for b in range(T.grid + 1):  # the cell past the last ends a run
                 if cell_value(S, i, T, b if along == 0 else a, a if along == 0 else b) == CORRIDOR:
                     run += 1
-                else:
-                    if run > 1:
-                        runs += 1
-                        cells += run
-                    run = 0
+                    continue
+                runs += 1 if run > 1 else 0
+                cells += run if run > 1 else 0
+                run = 0
     return cells / runs if runs > 0 else 0.0
 
 
@@ -271,34 +243,35 @@ def count_cells(S, i, T, box, out):
     area, corridors, armour, doors, paired = 0, 0, 0, 0, 0
     for y in range(T.grid):
         for x in range(T.grid):
-            word = np.int64(S[i, HEADER + y * T.grid + x])
-            value = word & VALUE
+            word = np.int64(S[i, at.HEADER + y * T.grid + x])
+            value = word & at.VALUE
             if value != SPACE:
                 area += 1
                 paired += 1 if cell_value(S, i, T, box[0] + box[2] - x, y) != SPACE else 0
             corridors += 1 if value == CORRIDOR else 0
             armour += 1 if value == ARMOUR else 0
-            doors += (1 if word & DOOR_EAST else 0) + (1 if word & DOOR_SOUTH else 0)
+            doors += (1 if word & at.DOOR_EAST else 0) + (1 if word & at.DOOR_SOUTH else 0)
     out[F_AREA], out[F_CORRIDORS], out[F_DOORS] = area, corridors, doors
-    out[F_EXTRA_DOORS] = doors - np.int64(S[i, PARTS_PLACED])
+    out[F_EXTRA_DOORS] = doors - np.int64(S[i, at.PARTS_PLACED])
     out[F_SYMMETRY] = paired / area if area > 0 else 0.0
-    out[F_PRICE] += corridors * CORRIDOR_PRICE + armour * ARMOUR_PRICE + doors * DOOR_PRICE
+    out[F_PRICE] += (
+        corridors * catalogue.CORRIDOR_PRICE + armour * catalogue.ARMOUR_PRICE + doors * catalogue.DOOR_PRICE
+    )
 
 
 @jit
 def count_parts(S, i, T, out):
     """Writes what the parts add up to."""
-    for k in range(np.int64(S[i, PARTS_PLACED])):
-        part = part_kind(S, i, T, k)
-        out[F_PRICE] += T.facts[part, PRICE]
-        out[F_FIREPOWER] += T.facts[part, FIREPOWER]
-        out[F_SEATS] += T.facts[part, SEATS]
-        out[F_OPERATORS] += T.facts[part, OPERATORS]
-        if is_thruster(part):
-            out[F_THRUST_SCORE] += T.facts[part, POINTS]
-            out[F_FORWARD] += T.facts[part, THRUST] if part_rotation(S, i, T, k) == 2 else 0
-        if is_weapon(part):
-            out[F_WEAPON_SCORE] += T.facts[part, POINTS]
+    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        part, r, _, _, _, _ = part_at(S, i, T, k)
+        facts = T.facts[part]
+        out[F_PRICE] += facts[catalogue.PRICE]
+        out[F_FIREPOWER] += facts[catalogue.FIREPOWER]
+        out[F_SEATS] += facts[catalogue.SEATS]
+        out[F_OPERATORS] += facts[catalogue.OPERATORS]
+        out[F_THRUST_SCORE] += facts[catalogue.POINTS] if is_thruster(part) else 0
+        out[F_WEAPON_SCORE] += facts[catalogue.POINTS] if is_weapon(part) else 0
+        out[F_FORWARD] += facts[catalogue.THRUST] if r == 2 else 0
 
 
 @jit
@@ -311,7 +284,7 @@ def measure_terms(S, i, T):
     terms[1] = cockpit_term(S, i, T)
     terms[2] = 0.5 * supplied_share(S, i, T, True) + 0.5 * supplied_share(S, i, T, False)
     terms[3] = crew_term(S, i, T)
-    terms[4] = fire_term(S, i, T, T.P[STAGE_WEAPONS, FULL])
+    terms[4] = fire_term(S, i, T, T.stages[at.STAGE_WEAPONS, at.FULL])
     terms[5] = skin_term(S, i, T)
 
 
@@ -340,7 +313,7 @@ def weighted_quality(terms):
 @jit
 def potential(S, i, T):
     """Returns the quality as it would be if the ship stood as it is, missing terms 0; 0 once it cannot be valid."""
-    if S[i, PARTS_PLACED] == 0 or S[i, REASONS] != 0:
+    if S[i, at.PARTS_PLACED] == 0 or S[i, at.REASONS] != 0:
         return 0.0
     load_planes(S, i, T)
     measure_terms(S, i, T)

@@ -15,8 +15,8 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, copy_row
+from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.quality import potential
-from leafwise.envs.starship.tables import TURN
 from leafwise.envs.starship.turns import DECISION, DRAW_HULL, DRAW_REQUEST, OVER, take_place, write_places
 
 STAGES = ("decision", "hull", "target", "request")
@@ -32,7 +32,7 @@ def initial_state(S, i, T):
 @jit(inline=True)
 def current_player(S, i, T):
     """Returns 0 at a decision, else CHANCE or TERMINAL."""
-    turn = S[i, TURN]
+    turn = S[i, at.TURN]
     if turn == DECISION:
         return 0
     return TERMINAL if turn == OVER else CHANCE
@@ -41,7 +41,7 @@ def current_player(S, i, T):
 @jit(inline=True)
 def stage(S, i, T):
     """Returns the index of the stage in STAGES; 0 at the end."""
-    turn = np.int64(S[i, TURN])
+    turn = np.int64(S[i, at.TURN])
     return turn + 1 if DRAW_HULL <= turn <= DRAW_REQUEST else 0
 
 
@@ -67,4 +67,4 @@ def returns(S, i, T):
 @jit(merged=True)
 def final_quality(S, i, j, k, T):
     """Reward "terminal": the quality when the ship is finished, else 0."""
-    return potential(S, k, T.ship) if S[k, TURN] == OVER else 0.0
+    return potential(S, k, T.ship) if S[k, at.TURN] == OVER else 0.0

@@ -5,10 +5,11 @@ Coordinates are in pixels at a scale of `CELL` pixels a cell, the top left corne
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from leafwise.envs.starship.catalogue import ARMOUR_MASS, CORRIDOR_MASS, DX, DY, PARTS, UNLIMITED, Part
+from leafwise.envs.starship.shapes import Line, Polygon, Rectangle, Scene, Shape, Text, font
 from leafwise.envs.starship.ship import PlacedPart, Ship
 from leafwise.envs.starship.tables import REASON_NAMES
 
@@ -20,86 +21,23 @@ STAR_COLOUR = "#1b2438"
 PANEL_COLOUR = "#151d30"
 INK, FAINT_INK, ALARM = "#e8ecf4", "#93a0b8", "#ff8f80"
 CORRIDOR_COLOUR, ARMOUR_COLOUR = "#d9d4c5", "#5c6880"
-COLOURS = {
-    "cockpit": "#f4c542",
-    "reactor": "#d93a4e",
-    "thruster_small": "#ffa25e",
-    "thruster_med": "#f47f3c",
-    "thruster_large": "#d9601a",
-    "cannon_med": "#8fb8ff",
-    "cannon_large": "#4a86e8",
-    "ammo_supply": "#9b7ede",
-    "power_storage": "#37c6c0",
-    "quarters": "#5fb562",
-    "bunk": "#a5d77f",
-}
 OUTLINE, DOOR_COLOUR, ARROW = "#10151f", "#ffffff", "#10151f"
 EXHAUST, BARREL = "#ffd9a0", "#b9c4d8"
 LANE_FIRE, LANE_EXHAUST = "#8fb8ff", "#ffa25e"
-TITLES = {
-    "cockpit": "Cockpit",
-    "reactor": "Reactor",
-    "thruster_small": "Small thruster",
-    "thruster_med": "Medium thruster",
-    "thruster_large": "Large thruster",
-    "cannon_med": "Medium cannon",
-    "cannon_large": "Large cannon",
-    "ammo_supply": "Ammo supply",
-    "power_storage": "Power storage",
-    "quarters": "Quarters",
-    "bunk": "Bunk",
+STYLES = {
+    "cockpit": ("Cockpit", "#f4c542"),
+    "reactor": ("Reactor", "#d93a4e"),
+    "thruster_small": ("Small thruster", "#ffa25e"),
+    "thruster_med": ("Medium thruster", "#f47f3c"),
+    "thruster_large": ("Large thruster", "#d9601a"),
+    "cannon_med": ("Medium cannon", "#8fb8ff"),
+    "cannon_large": ("Large cannon", "#4a86e8"),
+    "ammo_supply": ("Ammo supply", "#9b7ede"),
+    "power_storage": ("Power storage", "#37c6c0"),
+    "quarters": ("Quarters", "#5fb562"),
+    "bunk": ("Bunk", "#a5d77f"),
 }
-
-
-class Rectangle(NamedTuple):
-    """A filled rectangle; `outline` None for none; opacity from 0 to 1."""
-
-    x: float
-    y: float
-    w: float
-    h: float
-    fill: str
-    outline: str | None = None
-    opacity: float = 1.0
-
-
-class Polygon(NamedTuple):
-    """A filled polygon."""
-
-    points: tuple[tuple[float, float], ...]
-    fill: str
-
-
-class Line(NamedTuple):
-    """A straight line."""
-
-    x0: float
-    y0: float
-    x1: float
-    y1: float
-    colour: str
-    width: float
-
-
-class Text(NamedTuple):
-    """A line of text, its left top corner at (x, y), `size` pixels high."""
-
-    x: float
-    y: float
-    text: str
-    size: int
-    colour: str
-
-
-Shape = Rectangle | Polygon | Line | Text
-
-
-class Scene(NamedTuple):
-    """A picture: its size in pixels, and its shapes from back to front."""
-
-    width: int
-    height: int
-    shapes: list[Shape]
+"""Name in the legend and colour of each part."""
 
 
 class Box(NamedTuple):
@@ -113,16 +51,11 @@ class Box(NamedTuple):
 
 def hull_box(ship: Ship, margin: int = 2) -> Box:
     """Returns the box round the hull with a margin, within the grid; the whole grid without a hull."""
-    rows = [y for y, line in enumerate(ship.hull) if "." in line]
-    columns = [x for line in ship.hull for x, c in enumerate(line) if c == "."]
-    if not rows:
+    if not ship.hull_cells:
         return Box(0, 0, ship.grid, ship.grid)
-    return Box(
-        max(0, min(columns) - margin),
-        max(0, min(rows) - margin),
-        min(ship.grid, max(columns) + margin + 1),
-        min(ship.grid, max(rows) + margin + 1),
-    )
+    (left, right), (top, bottom) = ((min(along), max(along)) for along in zip(*ship.hull_cells, strict=True))
+    first, last = (max(0, left - margin), max(0, top - margin)), (right + margin + 1, bottom + margin + 1)
+    return Box(*first, *(min(ship.grid, end) for end in last))
 
 
 def ship_shapes(ship: Ship, box: Box, *, lanes: bool = False, centre: bool = True) -> list[Shape]:
@@ -133,16 +66,13 @@ def ship_shapes(ship: Ship, box: Box, *, lanes: bool = False, centre: bool = Tru
         shapes += [shape for part in ship.parts for shape in _lane(part, box, ox, oy)]
     shapes += [shape for part in ship.parts for shape in _nozzle_or_barrel(part, ox, oy)]
     armour = set(ship.armour)
-    for y, line in enumerate(ship.hull):
-        for x, c in enumerate(line):
-            if c == "." and (x, y) not in armour:
-                shapes.append(Rectangle(x * CELL + ox, y * CELL + oy, CELL, CELL, CORRIDOR_COLOUR, "#c6c0ae"))
-            elif c == ".":
-                shapes.append(Rectangle(x * CELL + ox, y * CELL + oy, CELL, CELL, ARMOUR_COLOUR, "#4b566c"))
+    for x, y in ship.hull_cells:
+        colours = (ARMOUR_COLOUR, "#4b566c") if (x, y) in armour else (CORRIDOR_COLOUR, "#c6c0ae")
+        shapes.append(Rectangle(x * CELL + ox, y * CELL + oy, CELL, CELL, *colours))
     for part in ship.parts:
         w, h = part.size
         x, y = part.x * CELL + ox, part.y * CELL + oy
-        shapes.append(Rectangle(x, y, w * CELL, h * CELL, COLOURS[part.id], OUTLINE))
+        shapes.append(Rectangle(x, y, w * CELL, h * CELL, STYLES[part.id][1], OUTLINE))
         if PARTS[part.number].directional:
             shapes.append(_arrow(part, ox, oy))
     for door in ship.doors:
@@ -151,7 +81,7 @@ def ship_shapes(ship: Ship, box: Box, *, lanes: bool = False, centre: bool = Tru
             shapes.append(Rectangle(x + CELL - 2, y + 2, 4, CELL - 4, DOOR_COLOUR, OUTLINE))
         else:
             shapes.append(Rectangle(x + 2, y + CELL - 2, CELL - 4, 4, DOOR_COLOUR, OUTLINE))
-    if centre and any("." in line for line in ship.hull):
+    if centre and ship.hull_cells:
         across, down = centre_of_mass(ship)
         cx, cy = across * CELL + ox, down * CELL + oy
         for colour, width in ((OUTLINE, 4), ("#ffffff", 2)):
@@ -172,7 +102,7 @@ def scene(ship: Ship, *, lanes: bool = False, whole: bool = False) -> Scene:
     total = max(height, legend_height)
     drop = (total - height) // 2
     shapes: list[Shape] = [Rectangle(0, 0, width + 190, total + 48, SPACE_COLOUR)]
-    shapes += [moved(shape, 0, drop) for shape in ship_shapes(ship, box, lanes=lanes)]
+    shapes += [shape.moved(0, drop) for shape in ship_shapes(ship, box, lanes=lanes)]
     shapes.append(Rectangle(width, 0, 190, total, PANEL_COLOUR))
     for k, (colour, name, count) in enumerate(legend):
         y = 12 + 18 * k
@@ -183,6 +113,27 @@ def scene(ship: Ship, *, lanes: bool = False, whole: bool = False) -> Scene:
     for k, (text, colour) in enumerate(footer(ship, seed=not whole)):
         shapes.append(Text(12, total + 6 + 19 * k, text, 12, colour))
     return Scene(width + 190, total + 48, shapes)
+
+
+def sheet(ships: Sequence[Ship], boxes: Sequence[Box], captions: Sequence[Sequence[str]], columns: int) -> Scene:
+    """Returns the scene of a contact sheet; captions are twice as large as in a single picture."""
+    columns = min(columns, len(ships))
+    wide = max((box.right - box.left) * CELL for box in boxes) + 36
+    tall = max((box.bottom - box.top) * CELL for box in boxes) + 100
+    rows = -(-len(ships) // columns)
+    shapes: list[Shape] = [Rectangle(0, 0, wide * columns, tall * rows, SPACE_COLOUR)]
+    for k, (ship, box, lines) in enumerate(zip(ships, boxes, captions, strict=True)):
+        x, y = k % columns * wide, k // columns * tall
+        dx = x + (wide - (box.right - box.left) * CELL) / 2
+        dy = y + (tall - 76 - (box.bottom - box.top) * CELL) / 2
+        shapes += [shape.moved(dx, dy) for shape in ship_shapes(ship, box, centre=False)]
+        shapes.append(Rectangle(x + 4, y + tall - 70, wide - 8, 66, PANEL_COLOUR))
+        size = 24
+        while size > 12 and max(font(size).getlength(line) for line in lines) > wide - 24:
+            size -= 1
+        shapes.append(Text(x + 14, y + tall - 66, lines[0], size, INK))
+        shapes.append(Text(x + 14, y + tall - 36, lines[1], size, FAINT_INK))
+    return Scene(wide * columns, tall * rows, shapes)
 
 
 def footer(ship: Ship, *, seed: bool = True) -> list[tuple[str, str]]:
@@ -198,9 +149,7 @@ def footer(ship: Ship, *, seed: bool = True) -> list[tuple[str, str]]:
 
 def centre_of_mass(ship: Ship) -> tuple[float, float]:
     """Returns the centre of mass in cells from the left and top of the grid."""
-    masses: dict[tuple[int, int], float] = {
-        (x, y): float(CORRIDOR_MASS) for y, line in enumerate(ship.hull) for x, c in enumerate(line) if c == "."
-    }
+    masses = dict.fromkeys(ship.hull_cells, float(CORRIDOR_MASS))
     masses.update(dict.fromkeys(ship.armour, float(ARMOUR_MASS)))
     for part in ship.parts:
         masses.update(dict.fromkeys(part.cells, PARTS[part.number].mass / len(part.cells)))
@@ -209,15 +158,6 @@ def centre_of_mass(ship: Ship) -> tuple[float, float]:
         sum(mass * (x + 0.5) for (x, _), mass in masses.items()) / total,
         sum(mass * (y + 0.5) for (_, y), mass in masses.items()) / total,
     )
-
-
-def moved(shape: Shape, dx: float, dy: float) -> Shape:
-    """Returns a shape moved right and down."""
-    if isinstance(shape, Polygon):
-        return shape._replace(points=tuple((x + dx, y + dy) for x, y in shape.points))
-    if isinstance(shape, Line):
-        return shape._replace(x0=shape.x0 + dx, y0=shape.y0 + dy, x1=shape.x1 + dx, y1=shape.y1 + dy)
-    return shape._replace(x=shape.x + dx, y=shape.y + dy)
 
 
 def _stars(box: Box) -> Iterator[Shape]:
@@ -230,12 +170,10 @@ def _stars(box: Box) -> Iterator[Shape]:
 
 def _legend(ship: Ship) -> Iterator[tuple[str, str, int]]:
     """Yields (colour, name, count) of everything a ship can hold, corridors and armour last."""
-    counts = {part.name: sum(placed.id == part.name for placed in ship.parts) for part in PARTS}
-    for name, title in TITLES.items():
-        yield COLOURS[name], title, counts[name]
-    hull = sum(line.count(".") for line in ship.hull)
+    for name, (title, colour) in STYLES.items():
+        yield colour, title, sum(part.id == name for part in ship.parts)
     rooms = sum(len(part.cells) for part in ship.parts)
-    yield CORRIDOR_COLOUR, "Corridor", hull - rooms - len(ship.armour)
+    yield CORRIDOR_COLOUR, "Corridor", len(ship.hull_cells) - rooms - len(ship.armour)
     yield ARMOUR_COLOUR, "Armour", len(ship.armour)
     yield DOOR_COLOUR, "Door", len(ship.doors)
 

@@ -9,33 +9,21 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.quality import TERM_WEIGHTS, potential
 from leafwise.envs.starship.rules import returns
-from leafwise.envs.starship.tables import (
-    LOW,
-    POINTS,
-    REASONS,
-    STAGE_AMMO,
-    STAGE_COCKPIT,
-    STAGE_CREW,
-    STAGE_POWER,
-    STAGE_THRUSTERS,
-    STAGE_WEAPONS,
-    TARGET,
-    TURN,
-)
 from leafwise.envs.starship.turns import OVER
 
 MEAN_TERMS = (0.59, 0.87, 0.77, 0.51, 0.71, 0.96)
 """Means of the terms over hand-made ships of the preset classic, in the order of `quality.TERMS`."""
 THRUST, COCKPIT, SUPPLY, CREW, FIRE, SKIN = TERM_WEIGHTS
 BUDGETS = (
-    (STAGE_THRUSTERS, THRUST * MEAN_TERMS[0]),
-    (STAGE_COCKPIT, COCKPIT * MEAN_TERMS[1]),
-    (STAGE_AMMO, SUPPLY * MEAN_TERMS[2] / 2),
-    (STAGE_POWER, SUPPLY * MEAN_TERMS[2] / 2),
-    (STAGE_CREW, CREW * MEAN_TERMS[3]),
-    (STAGE_WEAPONS, FIRE * MEAN_TERMS[4]),
+    (at.STAGE_THRUSTERS, THRUST * MEAN_TERMS[0]),
+    (at.STAGE_COCKPIT, COCKPIT * MEAN_TERMS[1]),
+    (at.STAGE_AMMO, SUPPLY * MEAN_TERMS[2] / 2),
+    (at.STAGE_POWER, SUPPLY * MEAN_TERMS[2] / 2),
+    (at.STAGE_CREW, CREW * MEAN_TERMS[3]),
+    (at.STAGE_WEAPONS, FIRE * MEAN_TERMS[4]),
 )
 """Stages, and what their parts are worth in the quality of an ordinary ship."""
 
@@ -43,15 +31,15 @@ BUDGETS = (
 @jit
 def outlook(S, i, T):
     """Returns the potential, plus what an ordinary ship earns by the parts that are still to come."""
-    if S[i, REASONS] != 0:
+    if S[i, at.REASONS] != 0:
         return 0.0
     value = potential(S, i, T)
-    if S[i, TURN] == OVER:
+    if S[i, at.TURN] == OVER:
         return value
     for k in range(len(BUDGETS)):
         budget, worth = BUDGETS[k]
-        target = max(np.int64(S[i, TARGET + budget]), T.P[budget, LOW])
-        missing = target - np.int64(S[i, POINTS + budget])
+        target = max(np.int64(S[i, at.TARGET + budget]), T.stages[budget, at.LOW])
+        missing = target - np.int64(S[i, at.POINTS + budget])
         if missing > 0:
             value += worth * missing / target
     return min(1.0, value)

@@ -9,9 +9,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
-from leafwise.envs.starship.presets import PRESETS, STAGES, Parameters, preset, typed
-
-FIELD_OF_NAME = {name: field for _, field, name in STAGES}
+from leafwise.envs.starship.presets import CLASSIC, PRESETS, STAGES, Parameters
 
 
 def plain(stage: Any) -> dict[str, Any]:
@@ -39,22 +37,24 @@ def switched(parameters: Parameters, names: typing.Iterable[str], enabled: bool)
     return parameters
 
 
-def updated(base: Any, values: Any, where: str = "") -> Any:
-    """Returns the dataclass `base` with `values`, a dictionary of some of its fields, checked against their types."""
-    if not isinstance(values, Mapping):
-        raise ValueError(f"{where or 'parameters'} should be a table, got {reprlib.repr(values)}")
-    types = typing.get_type_hints(type(base))
-    changes = {}
-    for name, value in values.items():
-        place = f"{where}.{name}" if where else str(name)
-        if name not in types:
-            raise ValueError(f"{where or 'parameters'} has no {reprlib.repr(name)}; known: {', '.join(types)}")
-        current = getattr(base, name)
-        if dataclasses.is_dataclass(current):
-            changes[name] = updated(current, value, place)
-        else:
-            changes[name] = typed(types[name], value, place)
-    return dataclasses.replace(base, **changes)
+def built(values: Any) -> Parameters:
+    """Returns the parameters of nested dictionaries that hold all of them; ValueError in one line for a wrong entry."""
+    from leafwise.envs.starship import schema
+
+    schema.read(values, schema.struct(Parameters), "parameters")
+    return typing.cast(Parameters, _made(Parameters, values))
+
+
+def _made(kind: Any, values: Mapping[str, Any]) -> Any:
+    kinds = typing.get_type_hints(kind)
+    return kind(**{name: _made(kinds[name], x) if isinstance(x, dict) else x for name, x in values.items()})
+
+
+def _merged(base: Any, changes: Any) -> Any:
+    """Returns nested dictionaries with some entries changed."""
+    if not (isinstance(base, dict) and isinstance(changes, dict)):
+        return changes
+    return base | {name: _merged(base.get(name), change) for name, change in changes.items()}
 
 
 def from_toml(text: str) -> Parameters:
@@ -64,8 +64,8 @@ def from_toml(text: str) -> Parameters:
     except (tomllib.TOMLDecodeError, RecursionError) as problem:
         raise ValueError(f"parameters should be TOML: {problem}") from None
     name = values.get("preset", "classic")
-    base = preset(name) if isinstance(name, str) and name in PRESETS else preset("classic")
-    return typing.cast(Parameters, updated(base, values))
+    base = PRESETS.get(name, CLASSIC) if isinstance(name, str) else CLASSIC
+    return built(_merged(dataclasses.asdict(base), values))
 
 
 def to_toml(parameters: Parameters) -> str:

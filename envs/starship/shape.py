@@ -6,20 +6,8 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import below
+from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ONE, ZERO, bit, lowest, popcount, span
-from leafwise.envs.starship.tables import (
-    HIGH,
-    HULL,
-    LAYERS,
-    LOW,
-    MARGIN_ROWS,
-    OTHER,
-    REACH,
-    SEEN,
-    SPARE,
-    STAGE_SHAPE,
-    WEIGHTS,
-)
 
 u64 = np.uint64
 
@@ -33,21 +21,21 @@ def between(R, low, high):
 @jit
 def draw_module(T):
     """Draws a module into the first rows of plane SPARE, at column 0; returns its width and height."""
-    P, B = T.P, T.B
-    circle, rectangle = P[STAGE_SHAPE, WEIGHTS], P[STAGE_SHAPE, WEIGHTS + 1]
+    planes, shape = T.planes, T.stages[at.STAGE_SHAPE]
+    circle, rectangle = shape[at.WEIGHTS], shape[at.WEIGHTS + 1]
     if np.int64(below(T.request, u64(circle + rectangle))) < circle:
-        radius = between(T.request, P[STAGE_SHAPE, WEIGHTS + 2], P[STAGE_SHAPE, WEIGHTS + 3])
+        radius = between(T.request, shape[at.WEIGHTS + 2], shape[at.WEIGHTS + 3])
         for y in range(2 * radius + 1):
             row = ZERO
             for x in range(2 * radius + 1):
                 if (x - radius) ** 2 + (y - radius) ** 2 <= radius * radius + radius:
                     row |= bit(x)
-            B[SPARE, y] = row
+            planes[at.SPARE, y] = row
         return 2 * radius + 1, 2 * radius + 1
-    width = between(T.request, P[STAGE_SHAPE, WEIGHTS + 4], P[STAGE_SHAPE, WEIGHTS + 5])
-    height = between(T.request, P[STAGE_SHAPE, WEIGHTS + 6], P[STAGE_SHAPE, WEIGHTS + 7])
+    width = between(T.request, shape[at.WEIGHTS + 4], shape[at.WEIGHTS + 5])
+    height = between(T.request, shape[at.WEIGHTS + 6], shape[at.WEIGHTS + 7])
     for y in range(height):
-        B[SPARE, y] = span(0, width)
+        planes[at.SPARE, y] = span(0, width)
     return width, height
 
 
@@ -56,10 +44,10 @@ def pick_cell(T, plane, first, last, R):
     """Returns column and row index of a random set bit of a plane, rows first..last-1; at least one must be set."""
     total = 0
     for row in range(first, last):
-        total += popcount(T.B[plane, row])
+        total += popcount(T.planes[plane, row])
     k = np.int64(below(R, u64(total)))
     for row in range(first, last):
-        bits = T.B[plane, row]
+        bits = T.planes[plane, row]
         here = popcount(bits)
         if k < here:
             for _ in range(k):
@@ -72,32 +60,32 @@ def pick_cell(T, plane, first, last, R):
 @jit
 def join_module(T, width, height, left, right):
     """Lays a random cell of the module on a random hull cell, within columns left..right; drops it if that fails."""
-    B = T.B
-    for _ in range(T.P[STAGE_SHAPE, REACH]):
-        hx, hy = pick_cell(T, HULL, 1, T.grid + 1, T.place)
-        mx, my = pick_cell(T, SPARE, 0, height, T.place)
+    planes = T.planes
+    for _ in range(T.stages[at.STAGE_SHAPE, at.REACH]):
+        hx, hy = pick_cell(T, at.HULL, 1, T.grid + 1, T.place)
+        mx, my = pick_cell(T, at.SPARE, 0, height, T.place)
         x, y = hx - mx, hy - 1 - my
         if x >= left and y >= 1 and x + width - 1 <= right and y + height <= T.grid - 1:
             for k in range(height):
-                B[HULL, y + 1 + k] |= B[SPARE, k] << u64(x)
+                planes[at.HULL, y + 1 + k] |= planes[at.SPARE, k] << u64(x)
             return
 
 
 @jit
 def draw_hull(T):
     """Stage 1: draws the hull into plane HULL from the streams `request` and `place`."""
-    B, P = T.B, T.P
-    for row in range(MARGIN_ROWS):
-        B[HULL, row] = ZERO
-    modules = between(T.request, P[STAGE_SHAPE, LOW], P[STAGE_SHAPE, HIGH])
-    mirrored = P[STAGE_SHAPE, LAYERS] != 0
+    planes, shape = T.planes, T.stages[at.STAGE_SHAPE]
+    for row in range(at.MARGIN_ROWS):
+        planes[at.HULL, row] = ZERO
+    modules = between(T.request, shape[at.LOW], shape[at.HIGH])
+    mirrored = shape[at.LAYERS] != 0
     left, right, axis = 1, T.grid - 2, 0
     for number in range(modules):
         width, height = draw_module(T)
         if number == 0:
             x, y = (T.grid - width) // 2, (T.grid - height) // 2
             for k in range(height):
-                B[HULL, y + 1 + k] = B[SPARE, k] << u64(x)
+                planes[at.HULL, y + 1 + k] = planes[at.SPARE, k] << u64(x)
             if mirrored:  # the mirror image must stay inside as well
                 axis = 2 * x + width - 1
                 left, right = max(1, axis - (T.grid - 2)), min(T.grid - 2, axis - 1)
@@ -105,10 +93,10 @@ def draw_hull(T):
             join_module(T, width, height, left, right)
     if mirrored:
         for row in range(1, T.grid + 1):
-            bits = B[HULL, row]
+            bits = planes[at.HULL, row]
             for x in range(left, right + 1):
                 if (bits >> u64(x)) & ONE != ZERO:
-                    B[HULL, row] |= bit(axis - x)
+                    planes[at.HULL, row] |= bit(axis - x)
 
 
 @jit
@@ -127,37 +115,37 @@ def seen_directions(north, east, south, west, least):
 @jit
 def scan(T, stage, sought_hull):
     """Marks in plane SPARE the cells that see hull (or space) in enough directions; returns how many are to change."""
-    B, reach, least = T.B, T.P[stage, REACH], T.P[stage, LOW]
+    planes, reach, least = T.planes, T.stages[stage, at.REACH], T.stages[stage, at.LOW]
     whole, changes = span(0, T.grid) if T.grid < 64 else ~ZERO, 0
     flip = ZERO if sought_hull else ~ZERO  # space is sought as the hull of the inverted board
     for row in range(1, T.grid + 1):
         north, east, south, west = ZERO, ZERO, ZERO, ZERO
-        here = B[HULL, row] ^ flip
+        here = planes[at.HULL, row] ^ flip
         for k in range(1, min(reach, T.grid) + 1):
             if row - k >= 0:
-                north |= B[HULL, row - k] ^ flip
-            if row + k < MARGIN_ROWS:
-                south |= B[HULL, row + k] ^ flip
+                north |= planes[at.HULL, row - k] ^ flip
+            if row + k < at.MARGIN_ROWS:
+                south |= planes[at.HULL, row + k] ^ flip
             east |= here >> u64(k)
             west |= here << u64(k)
         marked = seen_directions(north, east, south, west, least) & ~here
         inner = span(1, T.grid - 2) if 1 < row < T.grid else ZERO
-        B[SPARE, row] = marked & (inner if sought_hull else whole)
-        changes += popcount(B[SPARE, row])
+        planes[at.SPARE, row] = marked & (inner if sought_hull else whole)
+        changes += popcount(planes[at.SPARE, row])
     return changes
 
 
 @jit
 def fill_gaps(T, stage):
     """Stage 2: cells of space with hull in enough directions become hull, all at once, several times over."""
-    B = T.B
+    planes = T.planes
     for row in range(1, T.grid + 1):
-        B[OTHER, row] = B[HULL, row]
-    for _ in range(T.P[stage, LAYERS]):
+        planes[at.OTHER, row] = planes[at.HULL, row]
+    for _ in range(T.stages[stage, at.LAYERS]):
         if scan(T, stage, True) == 0:
             break
         for row in range(1, T.grid + 1):
-            B[HULL, row] |= B[SPARE, row]
+            planes[at.HULL, row] |= planes[at.SPARE, row]
     drop_islands(T)
 
 
@@ -167,60 +155,62 @@ def drop_islands(T):
 
     A cell may see hull at a distance on two sides while the cells between do not; about one ship in ten thousand.
     """
-    B, start = T.B, 1
-    while start <= T.grid and B[OTHER, start] == ZERO:
+    planes, start = T.planes, 1
+    while start <= T.grid and planes[at.OTHER, start] == ZERO:
         start += 1
     if start > T.grid:
         return
-    flood(B, T.grid, start, lowest(B[OTHER, start]))
+    flood(planes, T.grid, start, lowest(planes[at.OTHER, start]))
     missed = ZERO
     for row in range(1, T.grid + 1):
-        missed |= B[OTHER, row] & ~B[SEEN, row]
+        missed |= planes[at.OTHER, row] & ~planes[at.SEEN, row]
     if missed == ZERO:
         for row in range(1, T.grid + 1):
-            B[HULL, row] &= B[SEEN, row]
+            planes[at.HULL, row] &= planes[at.SEEN, row]
 
 
 @jit
-def flood(B, grid, row, x):
+def flood(planes, grid, row, x):
     """Sets plane SEEN to the 4-connected piece of plane HULL that holds a cell; returns its area."""
-    for k in range(MARGIN_ROWS):
-        B[SEEN, k] = ZERO
-    B[SEEN, row] = bit(x)
+    for k in range(at.MARGIN_ROWS):
+        planes[at.SEEN, k] = ZERO
+    planes[at.SEEN, row] = bit(x)
     area, before = 1, 0
     while area > before:
         before, area = area, 0
         for k in range(1, grid + 1):
-            old = B[SEEN, k]
-            B[SEEN, k] |= (old << ONE | old >> ONE | B[SEEN, k - 1] | B[SEEN, k + 1]) & B[HULL, k]
-            area += popcount(B[SEEN, k])
+            old = planes[at.SEEN, k]
+            planes[at.SEEN, k] |= (old << ONE | old >> ONE | planes[at.SEEN, k - 1] | planes[at.SEEN, k + 1]) & planes[
+                at.HULL, k
+            ]
+            area += popcount(planes[at.SEEN, k])
     return area
 
 
 @jit
 def carve(T, stage):
     """Carves hull that sees space in enough directions, all at once, several times; keeps the largest piece."""
-    for _ in range(T.P[stage, LAYERS]):
+    for _ in range(T.stages[stage, at.LAYERS]):
         if scan(T, stage, False) == 0:
             break
         for row in range(1, T.grid + 1):
-            T.B[HULL, row] &= ~T.B[SPARE, row]
+            T.planes[at.HULL, row] &= ~T.planes[at.SPARE, row]
     keep_largest(T)
 
 
 @jit
 def keep_largest(T):
     """Keeps the largest 4-connected piece of plane HULL, the first in raster order among equals."""
-    B, best = T.B, 0
-    for row in range(MARGIN_ROWS):
-        B[OTHER, row] = ZERO
+    planes, best = T.planes, 0
+    for row in range(at.MARGIN_ROWS):
+        planes[at.OTHER, row] = ZERO
     for start in range(1, T.grid + 1):
-        while B[HULL, start] != ZERO:
-            area = flood(B, T.grid, start, lowest(B[HULL, start]))
+        while planes[at.HULL, start] != ZERO:
+            area = flood(planes, T.grid, start, lowest(planes[at.HULL, start]))
             for row in range(1, T.grid + 1):
-                B[HULL, row] &= ~B[SEEN, row]
+                planes[at.HULL, row] &= ~planes[at.SEEN, row]
                 if area > best:
-                    B[OTHER, row] = B[SEEN, row]
+                    planes[at.OTHER, row] = planes[at.SEEN, row]
             best = max(best, area)
     for row in range(1, T.grid + 1):
-        B[HULL, row] = B[OTHER, row]
+        planes[at.HULL, row] = planes[at.OTHER, row]

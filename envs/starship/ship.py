@@ -10,19 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.starship import catalogue
+from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, LETTERS, PART_NUMBERS, PARTS, ROOM, SPACE
 from leafwise.envs.starship.presets import Parameters
-from leafwise.envs.starship.tables import (
-    DOOR_EAST,
-    DOOR_SOUTH,
-    HEADER,
-    KINDS,
-    PARTS_PLACED,
-    POINTS,
-    REASON_NAMES,
-    REASONS,
-    VALUE,
-)
 
 
 class PlacedPart(NamedTuple):
@@ -86,10 +76,15 @@ class Ship:
         """Side of the grid."""
         return self.parameters.grid
 
+    @functools.cached_property
+    def hull_cells(self) -> list[tuple[int, int]]:
+        """The (x, y) of the hull, in raster order."""
+        return [(x, y) for y, line in enumerate(self.hull) for x, c in enumerate(line) if c == "."]
+
     @property
     def text(self) -> str:
         """The ship in letters, one row a line."""
-        rows = [[LETTERS[CORRIDOR] if c == "." else LETTERS[SPACE] for c in line] for line in self.hull]
+        rows = [list(line.replace(".", LETTERS[CORRIDOR])) for line in self.hull]
         for x, y in self.armour:
             rows[y][x] = LETTERS[ARMOUR]
         for part in self.parts:
@@ -116,8 +111,8 @@ def initial_door(part: PlacedPart, slot: int) -> tuple[int, int, str]:
 
 def parts_of_row(row: NDArray[np.uint16], grid: int) -> list[tuple[PlacedPart, int]]:
     """Returns the placed parts of a row with their door slots, in placement order."""
-    start = HEADER + grid * grid
-    words = row[start : start + 2 * int(row[PARTS_PLACED])].tolist()
+    start = at.HEADER + grid * grid
+    words = row[start : start + 2 * int(row[at.PARTS_PLACED])].tolist()
     return [
         (PlacedPart(PARTS[a & 15].name, (a >> 4) & 3, b & 255, b >> 8), a >> 8)
         for a, b in zip(words[::2], words[1::2], strict=True)
@@ -129,15 +124,15 @@ def ship_of_row(
 ) -> Ship:
     """Reads a ship off a state row."""
     grid = parameters.grid
-    cells = row[HEADER : HEADER + grid * grid]
-    values = cells & VALUE
+    cells = row[at.HEADER : at.HEADER + grid * grid]
+    values = cells & at.VALUE
     letters = np.where(values == SPACE, ord(" "), ord(".")).astype(np.uint8).tobytes().decode("ascii")
     placed = parts_of_row(row, grid)
     initial = {initial_door(part, slot) for part, slot in placed}
-    edges = [(k, "E") for k in np.flatnonzero(cells & DOOR_EAST).tolist()]
-    edges += [(k, "S") for k in np.flatnonzero(cells & DOOR_SOUTH).tolist()]
+    edges = [(k, "E") for k in np.flatnonzero(cells & at.DOOR_EAST).tolist()]
+    edges += [(k, "S") for k in np.flatnonzero(cells & at.DOOR_SOUTH).tolist()]
     doors = [(k % grid, k // grid, side) for k, side in sorted(edges)]
-    reasons = tuple(name for k, name in enumerate(REASON_NAMES) if int(row[REASONS]) >> k & 1)
+    reasons = tuple(name for k, name in enumerate(at.REASON_NAMES) if int(row[at.REASONS]) >> k & 1)
     return Ship(
         seed=seed,
         attempt=attempt,
@@ -159,9 +154,9 @@ def fill_row(row: NDArray[np.uint16], ship: Ship) -> None:
     """
     grid = ship.grid
     row[:] = 0
-    cells = row[HEADER : HEADER + grid * grid].reshape(grid, grid)
-    hull = np.frombuffer("".join(ship.hull).encode("ascii"), dtype=np.uint8).reshape(grid, grid) == ord(".")
-    cells[hull] = CORRIDOR
+    cells = row[at.HEADER : at.HEADER + grid * grid].reshape(grid, grid)
+    for x, y in ship.hull_cells:
+        cells[y, x] = CORRIDOR
     for x, y in ship.armour:
         cells[y, x] = ARMOUR
     initial = {(door.x, door.y, door.side) for door in ship.doors if door.initial}
@@ -170,17 +165,11 @@ def fill_row(row: NDArray[np.uint16], ship: Ship) -> None:
             cells[y, x] = ROOM + k
         slots = range(len(catalogue.door_slots(part.number, part.r)))
         slot = next((s for s in slots if initial_door(part, s) in initial), 0)
-        first = HEADER + grid * grid + 2 * k
+        first = at.HEADER + grid * grid + 2 * k
         row[first : first + 2] = part.number | part.r << 4 | slot << 8, part.x | part.y << 8
-    row[PARTS_PLACED] = len(ship.parts)
-    for stage, points in _points(ship).items():
-        row[POINTS + stage] = points
+    row[at.PARTS_PLACED] = len(ship.parts)
+    for stage, kinds in at.KINDS.items():
+        row[at.POINTS + stage] = sum(PARTS[part.number].points for part in ship.parts if part.number in kinds)
     for door in ship.doors:
-        cells[door.y, door.x] |= DOOR_EAST if door.side == "E" else DOOR_SOUTH
-    row[REASONS] = sum(1 << REASON_NAMES.index(reason) for reason in ship.reasons)
-
-
-def _points(ship: Ship) -> dict[int, int]:
-    return {
-        stage: sum(PARTS[p.number].points for p in ship.parts if p.number in kinds) for stage, kinds in KINDS.items()
-    }
+        cells[door.y, door.x] |= at.DOOR_EAST if door.side == "E" else at.DOOR_SOUTH
+    row[at.REASONS] = sum(1 << at.REASON_NAMES.index(reason) for reason in ship.reasons)

@@ -7,72 +7,15 @@ from __future__ import annotations
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.rules import copy_row
 from leafwise.envs.core.contract.stream import GOLDEN, below, mix
-from leafwise.envs.starship.board import (
-    ONE,
-    ZERO,
-    cell_value,
-    contiguous,
-    load_planes,
-    lowest,
-    open_hull,
-    part_kind,
-    part_rotation,
-    part_x,
-    part_y,
-    popcount,
-    put_armour,
-    put_door,
-    put_part,
-    walk_is_longer,
-)
-from leafwise.envs.starship.catalogue import (
-    CLEAR,
-    COCKPIT,
-    CORRIDOR,
-    REACTOR,
-    ROOM,
-    ROTATIONS,
-    SPACE,
-)
-from leafwise.envs.starship.catalogue import (
-    POINTS as PART_POINTS,
-)
-from leafwise.envs.starship.legality import find_anchors
+from leafwise.envs.starship import board, catalogue
+from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.board import ZERO, cell_value
+from leafwise.envs.starship.catalogue import CORRIDOR, ROOM, SPACE
+from leafwise.envs.starship.legality import leaves_ways, next_anchor, place_at
 from leafwise.envs.starship.shape import carve, draw_hull, fill_gaps
 from leafwise.envs.starship.strategies import prepare, score
-from leafwise.envs.starship.tables import (
-    ANCHORS,
-    DOOR_EAST,
-    DOOR_SOUTH,
-    ENABLED,
-    EXHAUSTED,
-    FACINGS,
-    FIRST_TIE,
-    HEADER,
-    HIGH,
-    HULL,
-    LAYERS,
-    LIMIT,
-    LOW,
-    PARTS_PLACED,
-    POINTS,
-    REACH,
-    REASON_BIT,
-    REASONS,
-    SKIPS,
-    STAGE_ARMOUR,
-    STAGE_CARVE,
-    STAGE_COCKPIT_ARMOUR,
-    STAGE_CREW,
-    STAGE_DOORS,
-    STAGE_EXTERIOR,
-    STAGE_FILL,
-    STAGE_REACTOR_ARMOUR,
-    STAGE_SHAPE,
-    TARGET,
-    WEIGHTS,
-)
 
 u64 = np.uint64
 MOST_SKIPS = 64
@@ -90,52 +33,70 @@ def open_streams(T, seed, attempt, stage):
 
 
 @jit
-def begin_phase(S, i, T, stage):
-    """Draws the target of a placing stage and forgets what was unusable before."""
-    span = T.P[stage, HIGH] - T.P[stage, LOW] + 1
-    S[i, TARGET + stage] = T.P[stage, LOW] + np.int64(below(T.request, u64(span)))
-    S[i, SKIPS] = 0
-    S[i, EXHAUSTED] = 0
+def draw_target(T, stage):
+    """Draws the target of a placing stage."""
+    span = T.stages[stage, at.HIGH] - T.stages[stage, at.LOW] + 1
+    return T.stages[stage, at.LOW] + np.int64(below(T.request, u64(span)))
+
+
+@jit
+def forget_requests(S, i):
+    """Forgets the requests in sight, and which were unusable."""
+    for k in range(at.PREVIEW):
+        S[i, at.QUEUE + k] = 0
+    S[i, at.SKIPS] = 0
+    S[i, at.EXHAUSTED] = 0
 
 
 @jit
 def weigh(T, stage, first, count, draw):
     """Returns the index that `draw` falls on among `count` weights from column `first` on."""
     for k in range(count):
-        draw -= T.P[stage, first + k]
+        draw -= T.stages[stage, first + k]
         if draw < 0:
             return k
     return count - 1
 
 
 @jit
+def weight_sums(T, stage):
+    """Returns what the weights of a stage's kinds, and of its facings, add up to."""
+    kinds, facings = 0, 0
+    for column in range(at.WEIGHTS, at.FACINGS):
+        kinds += T.stages[stage, column]
+    for column in range(at.FACINGS, at.FACINGS + 4):
+        facings += T.stages[stage, column]
+    return kinds, facings
+
+
+@jit
+def weight_of(T, stage, entry):
+    """Returns the weight of a request; 0 for one that the stage cannot make."""
+    return T.stages[stage, at.WEIGHTS + entry // 4] * T.stages[stage, at.FACINGS + entry % 4]
+
+
+@jit
 def draw_entry(T, stage):
     """Draws the next request of a stage: kind * 4 + facing, by the stage's weights."""
-    kinds, facings = 0, 0
-    for column in range(WEIGHTS, FACINGS):
-        kinds += T.P[stage, column]
-    for column in range(FACINGS, FACINGS + 4):
-        facings += T.P[stage, column]
+    kinds, facings = weight_sums(T, stage)
     draw = np.int64(below(T.request, u64(kinds * facings)))
-    return 4 * weigh(T, stage, WEIGHTS, 3, draw // facings) + weigh(T, stage, FACINGS, 4, draw % facings)
+    return 4 * weigh(T, stage, at.WEIGHTS, 3, draw // facings) + weigh(T, stage, at.FACINGS, 4, draw % facings)
 
 
 @jit
 def entry_usable(S, i, T, stage, entry):
     """Returns whether a request fits the score that is left and is not known to have no legal place."""
     part = T.kinds[stage, entry // 4]
-    if part < 0 or T.P[stage, WEIGHTS + entry // 4] == 0 or T.P[stage, FACINGS + entry % 4] == 0:
+    if part < 0 or weight_of(T, stage, entry) == 0 or (np.int64(S[i, at.EXHAUSTED]) >> entry) & 1 != 0:
         return False
-    if (np.int64(S[i, EXHAUSTED]) >> entry) & 1 != 0:
-        return False
-    points = np.int64(S[i, POINTS + stage]) + T.facts[part, PART_POINTS]
-    return stage == STAGE_CREW or points <= T.P[stage, HIGH]
+    points = np.int64(S[i, at.POINTS + stage]) + T.facts[part, catalogue.POINTS]
+    return stage == at.STAGE_CREW or points <= T.stages[stage, at.HIGH]
 
 
 @jit
 def phase_over(S, i, T, stage):
     """Returns whether a placing stage has met its target, or nothing it may ask for can be used."""
-    if S[i, POINTS + stage] >= S[i, TARGET + stage] or S[i, SKIPS] >= MOST_SKIPS:
+    if S[i, at.POINTS + stage] >= S[i, at.TARGET + stage] or S[i, at.SKIPS] >= MOST_SKIPS:
         return True
     for entry in range(12):  # noqa: SIM110 (compiled code has no generators)
         if entry_usable(S, i, T, stage, entry):
@@ -145,48 +106,40 @@ def phase_over(S, i, T, stage):
 
 @jit
 def choose_place(S, i, T, stage, part, facing):
-    """Returns the stage's best legal place as (rotation * grid + y) * grid + x, or -1.
+    """Returns the legal place of `part` that the stage's strategy likes best, or -1.
 
-    A directional part keeps rotation `facing`; others try all of theirs. Equal places are chosen among by reservoir
-    sampling from the stream `place`, in order of rotation, y, x.
+    Equal places are chosen among by reservoir sampling from the stream `place`, in order of rotation, y, x.
     """
     prepare(S, i, T, stage, part)
-    directional = T.facts[part, CLEAR] > 0
-    first_tie, limit = T.P[stage, FIRST_TIE] != 0, T.P[stage, LIMIT]
-    place, best, ties = -1, 0, 0
-    for r in range(facing if directional else 0, facing + 1 if directional else T.facts[part, ROTATIONS]):
-        find_anchors(T, part, r)
-        w, h = T.size[part, r, 0], T.size[part, r, 1]
-        for y in range(T.grid):
-            left = T.B[ANCHORS, y + 1]
-            while left != ZERO:
-                x = lowest(left)
-                left &= left - ONE
-                value = score(S, i, T, stage, r, x, y, w, h)
-                if place >= 0 and (value < best or (first_tie and value == best)):
-                    continue
-                if not contiguous(T.B, T.grid, x, y, w, h, limit):
-                    continue
-                ties = ties + 1 if place >= 0 and value == best else 1
-                if ties == 1 or below(T.place, u64(ties)) == ZERO:
-                    place = (r * T.grid + y) * T.grid + x
-                best = value
-    return place
+    first_tie, chosen, best, ties = T.stages[stage, at.FIRST_TIE] != 0, -1, 0, 0
+    place = next_anchor(T, part, facing, -1)
+    while place >= 0:
+        r, x, y = place_at(T, place)
+        value = score(S, i, T, stage, r, x, y, T.size[part, r, 0], T.size[part, r, 1])
+        better = chosen < 0 or value > best
+        if (better or (value == best and not first_tie)) and leaves_ways(T, stage, part, place):
+            ties = 1 if better else ties + 1
+            if ties == 1 or below(T.place, u64(ties)) == ZERO:
+                chosen = place
+            best = value
+        place = next_anchor(T, part, facing, place)
+    return chosen
 
 
 @jit
 def put_request(S, i, T, stage, part, place):
-    """Places `part` at a place as `choose_place` returns it, and counts its points."""
-    x, y, r = place % T.grid, (place // T.grid) % T.grid, place // (T.grid * T.grid)
-    put_part(S, i, T, part, r, x, y)
-    S[i, POINTS + stage] += np.uint16(T.facts[part, PART_POINTS])
-    S[i, SKIPS] = 0
+    """Places `part` and counts its points."""
+    r, x, y = place_at(T, place)
+    board.put_part(S, i, T, part, r, x, y)
+    S[i, at.POINTS + stage] += np.uint16(T.facts[part, catalogue.POINTS])
+    S[i, at.SKIPS] = 0
 
 
 @jit
 def run_phase(S, i, T, stage):
     """Stages 3, 4, 7, 8, 10, 11, 12: places requests until the target is met or nothing more can be placed."""
-    begin_phase(S, i, T, stage)
+    S[i, at.TARGET + stage] = draw_target(T, stage)
+    forget_requests(S, i)
     while not phase_over(S, i, T, stage):
         entry = draw_entry(T, stage)
         if entry_usable(S, i, T, stage, entry):
@@ -195,40 +148,45 @@ def run_phase(S, i, T, stage):
             if place >= 0:
                 put_request(S, i, T, stage, part, place)
                 continue
-            S[i, EXHAUSTED] |= np.uint16(1 << entry)
-        S[i, SKIPS] += np.uint16(1)
+            S[i, at.EXHAUSTED] |= np.uint16(1 << entry)
+        S[i, at.SKIPS] += np.uint16(1)
     note_failure(S, i, T, stage)
 
 
 @jit
 def note_failure(S, i, T, stage):
     """Records the stage's reason if it fell short of its minimum."""
-    if S[i, POINTS + stage] < T.P[stage, LOW]:
-        S[i, REASONS] |= np.uint16(1 << REASON_BIT[stage])
+    if S[i, at.POINTS + stage] < T.stages[stage, at.LOW]:
+        S[i, at.REASONS] |= np.uint16(1 << at.REASON_BIT[stage])
 
 
 @jit
 def armour_part(S, i, T, stage, part):
     """Stages 5 and 6: rings of armour round the first part of a kind, ring by ring in raster order."""
-    for k in range(np.int64(S[i, PARTS_PLACED])):
-        if part_kind(S, i, T, k) != part:
-            continue
-        r, x0, y0 = part_rotation(S, i, T, k), part_x(S, i, T, k), part_y(S, i, T, k)
-        x1, y1 = x0 + T.size[part, r, 0] - 1, y0 + T.size[part, r, 1] - 1
-        for ring in range(1, T.P[stage, LAYERS] + 1):
-            for y in range(max(0, y0 - ring), min(T.grid, y1 + ring + 1)):
-                edge_row = y == y0 - ring or y == y1 + ring
-                for x in range(max(0, x0 - ring), min(T.grid, x1 + ring + 1)):
-                    if edge_row or x == x0 - ring or x == x1 + ring:
-                        close_cell(S, i, T, stage, x, y)
-        return
+    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        kind, _, x, y, w, h = board.part_at(S, i, T, k)
+        if kind == part:
+            for n in range(1, T.stages[stage, at.LAYERS] + 1):
+                close_ring(S, i, T, stage, x - n, y - n, x + w - 1 + n, y + h - 1 + n)
+            return
+
+
+@jit(inline=True)
+def close_ring(S, i, T, stage, left, top, right, bottom):
+    """Closes the cells on the border of a rectangle, as far as it lies on the grid, in raster order."""
+    for y in range(max(0, top), min(T.grid, bottom + 1)):
+        edge_row = y in (top, bottom)
+        for x in range(max(0, left), min(T.grid, right + 1)):
+            if edge_row or x in (left, right):
+                close_cell(S, i, T, stage, x, y)
 
 
 @jit(inline=True)
 def close_cell(S, i, T, stage, x, y):
     """Turns a cell into armour if it is corridor that the crew can do without."""
-    if cell_value(S, i, T, x, y) == CORRIDOR and contiguous(T.B, T.grid, x, y, 1, 1, T.P[stage, LIMIT]):
-        put_armour(S, i, T, x, y)
+    limit = T.stages[stage, at.LIMIT]
+    if cell_value(S, i, T, x, y) == CORRIDOR and board.contiguous(T.planes, T.grid, x, y, 1, 1, limit):
+        board.put_armour(S, i, T, x, y)
 
 
 @jit(inline=True)
@@ -245,7 +203,7 @@ def near_space(S, i, T, x, y, distance):
 @jit
 def armour_exterior(S, i, T, stage):
     """Stage 9: closes the cells that border SPACE by a side or a corner; further layers lie one cell deeper each."""
-    for layer in range(1, T.P[stage, LAYERS] + 1):
+    for layer in range(1, T.stages[stage, at.LAYERS] + 1):
         for y in range(T.grid):
             for x in range(T.grid):
                 if cell_value(S, i, T, x, y) == CORRIDOR and near_space(S, i, T, x, y, layer):
@@ -261,12 +219,12 @@ def armour_rest(S, i, T, stage):
 
 
 @jit
-def slot_allows(S, i, T, value, x, y, d):
-    """Returns whether the room `value` may have a door on the edge of its cell (x, y) in direction `d`."""
+def slot_allows(S, i, T, x, y, d):
+    """Returns whether what stands in cell (x, y) may have a door in direction `d`."""
+    value = cell_value(S, i, T, x, y)
     if value < ROOM:
-        return True
-    k = value - ROOM
-    part, r, px, py = part_kind(S, i, T, k), part_rotation(S, i, T, k), part_x(S, i, T, k), part_y(S, i, T, k)
+        return value == CORRIDOR
+    part, r, px, py, _, _ = board.part_at(S, i, T, value - ROOM)
     for slot in range(T.slots.shape[2]):
         here = T.slots[part, r, slot, 0] == x - px and T.slots[part, r, slot, 1] == y - py
         if here and T.slots[part, r, slot, 2] == d:
@@ -274,26 +232,26 @@ def slot_allows(S, i, T, value, x, y, d):
     return False
 
 
+@jit(inline=True)
+def add_door(S, i, T, stage, x, y, d):
+    """Puts a door on the east (1) or south (2) edge of a cell if it may have one and the walk round is too long."""
+    ox, oy = x + board.step_x(d), y + board.step_y(d)
+    door = np.int64(S[i, at.HEADER + y * T.grid + x]) & (at.DOOR_EAST if d == 1 else at.DOOR_SOUTH)
+    if door != 0 or cell_value(S, i, T, x, y) == cell_value(S, i, T, ox, oy):
+        return
+    allowed = slot_allows(S, i, T, x, y, d) and slot_allows(S, i, T, ox, oy, (d + 2) % 4)
+    if allowed and board.walk_is_longer(T.planes, T.grid, x, y, ox, oy, T.stages[stage, at.REACH]):
+        board.put_door(S, i, T, x, y, d)
+
+
 @jit
 def add_doors(S, i, T, stage):
     """Stage 14: puts a door on each wall whose sides are more than the longest path apart; later walls see it."""
     for y in range(T.grid):
         for x in range(T.grid):
-            here = cell_value(S, i, T, x, y)
-            if here < CORRIDOR:
-                continue
-            for side in range(1, 3):
-                ox, oy = x + (1 if side == 1 else 0), y + (1 if side == 2 else 0)
-                there = cell_value(S, i, T, ox, oy)
-                door = np.int64(S[i, HEADER + y * T.grid + x]) & (DOOR_EAST if side == 1 else DOOR_SOUTH)
-                if there < CORRIDOR or here == there or door != 0:
-                    continue
-                if not slot_allows(S, i, T, here, x, y, side):
-                    continue
-                if not slot_allows(S, i, T, there, ox, oy, 3 if side == 1 else 0):
-                    continue
-                if walk_is_longer(T.B, T.grid, x, y, ox, oy, T.P[stage, REACH]):
-                    put_door(S, i, T, x, y, side)
+            if cell_value(S, i, T, x, y) >= CORRIDOR:
+                for d in range(1, 3):
+                    add_door(S, i, T, stage, x, y, d)
 
 
 @jit
@@ -301,52 +259,58 @@ def hull_area(T):
     """Returns the number of hull cells."""
     area = 0
     for row in range(1, T.grid + 1):
-        area += popcount(T.B[HULL, row])
+        area += board.popcount(T.planes[at.HULL, row])
     return area
 
 
 @jit
 def run_hull_stage(S, i, T, stage):
     """Runs stage 1, 2 or the carving, which leave a hull of nothing but corridor."""
-    if stage == STAGE_SHAPE:
+    if stage == at.STAGE_SHAPE:
         draw_hull(T)
-    elif stage == STAGE_FILL:
+    elif stage == at.STAGE_FILL:
         fill_gaps(T, stage)
     else:
         carve(T, stage)
-    open_hull(S, i, T)
+    board.open_hull(S, i, T)
     if hull_area(T) == 0:
-        S[i, REASONS] |= np.uint16(1 << REASON_BIT[stage])
+        S[i, at.REASONS] |= np.uint16(1 << at.REASON_BIT[stage])
+
+
+@jit
+def run_closing_stage(S, i, T, stage):
+    """Runs a stage that needs no decision and draws nothing: armour, or the extra doors."""
+    if stage == at.STAGE_COCKPIT_ARMOUR:
+        armour_part(S, i, T, stage, catalogue.COCKPIT)
+    elif stage == at.STAGE_REACTOR_ARMOUR:
+        armour_part(S, i, T, stage, catalogue.REACTOR)
+    elif stage == at.STAGE_EXTERIOR:
+        armour_exterior(S, i, T, stage)
+    elif stage == at.STAGE_ARMOUR:
+        armour_rest(S, i, T, stage)
+    elif stage == at.STAGE_DOORS:
+        add_doors(S, i, T, stage)
 
 
 @jit
 def run_stage(S, i, T, stage, seed, attempt):
     """Runs one stage on row `i`, whose planes must be loaded, if it is enabled."""
-    if T.P[stage, ENABLED] == 0:
+    if T.stages[stage, at.ENABLED] == 0:
         return
     open_streams(T, seed, attempt, stage)
-    if stage <= STAGE_FILL or stage == STAGE_CARVE:
+    if stage <= at.STAGE_FILL or stage == at.STAGE_CARVE:
         run_hull_stage(S, i, T, stage)
-    elif stage == STAGE_COCKPIT_ARMOUR:
-        armour_part(S, i, T, stage, COCKPIT)
-    elif stage == STAGE_REACTOR_ARMOUR:
-        armour_part(S, i, T, stage, REACTOR)
-    elif stage == STAGE_EXTERIOR:
-        armour_exterior(S, i, T, stage)
-    elif stage == STAGE_ARMOUR:
-        armour_rest(S, i, T, stage)
-    elif stage == STAGE_DOORS:
-        add_doors(S, i, T, stage)
-    else:
+    elif T.kinds[stage, 0] >= 0:
         run_phase(S, i, T, stage)
+    else:
+        run_closing_stage(S, i, T, stage)
 
 
 @jit
 def build(S, T, order, seed, attempt, keep):
     """Runs the stages of `order` on row 0; with `keep`, row n+1 becomes a copy of what the first n + 1 stages made."""
-    load_planes(S, ZERO, T)
+    board.load_planes(S, ZERO, T)
     for n in range(order.shape[0]):
         run_stage(S, ZERO, T, order[n], seed, attempt)
         if keep:
-            for word in range(S.shape[1]):
-                S[n + 1, word] = S[0, word]
+            copy_row(S, ZERO, n + 1)

@@ -8,41 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.starship.board import (
-    part_kind,
-    part_rotation,
-    part_x,
-    part_y,
-)
-from leafwise.envs.starship.catalogue import (
-    AMMO_SUPPLY,
-    ARMOUR,
-    ARMOUR_MASS,
-    BUNK,
-    CANNON_LARGE,
-    CANNON_MED,
-    CORRIDOR,
-    CORRIDOR_MASS,
-    MASS,
-    POWER_STORAGE,
-    QUARTERS,
-    REACTOR,
-    SPACE,
-    THRUSTER_LARGE,
-    THRUSTER_SMALL,
-)
-from leafwise.envs.starship.tables import (
-    ALIGN,
-    CENTRALIZED,
-    FARTHEST,
-    HEADER,
-    NEAR,
-    PARTS_PLACED,
-    PROTECTED,
-    REACH,
-    STRATEGY,
-    VALUE,
-)
+from leafwise.envs.starship import catalogue
+from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.board import part_at, part_kind
+from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, SPACE
 
 TOTAL, MOMENT_X, MOMENT_Y, COUNT, FIRST_NOTE = 0, 1, 2, 3, 4
 
@@ -53,69 +22,71 @@ def measure_mass(S, i, T):
     total, moment_x, moment_y = 0, 0, 0
     for y in range(T.grid):
         for x in range(T.grid):
-            value = np.int64(S[i, HEADER + y * T.grid + x]) & VALUE
+            value = np.int64(S[i, at.HEADER + y * T.grid + x]) & at.VALUE
             if value in (CORRIDOR, ARMOUR):
-                mass = CORRIDOR_MASS if value == CORRIDOR else ARMOUR_MASS
+                mass = catalogue.CORRIDOR_MASS if value == CORRIDOR else catalogue.ARMOUR_MASS
                 total += mass
                 moment_x += mass * (2 * x + 1)
                 moment_y += mass * (2 * y + 1)
-    for k in range(np.int64(S[i, PARTS_PLACED])):
-        part, r = part_kind(S, i, T, k), part_rotation(S, i, T, k)
-        mass = T.facts[part, MASS]
+    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        part, _, x, y, w, h = part_at(S, i, T, k)
+        mass = T.facts[part, catalogue.MASS]
         total += mass
-        moment_x += mass * (2 * part_x(S, i, T, k) + T.size[part, r, 0])
-        moment_y += mass * (2 * part_y(S, i, T, k) + T.size[part, r, 1])
+        moment_x += mass * (2 * x + w)
+        moment_y += mass * (2 * y + h)
     T.notes[TOTAL], T.notes[MOMENT_X], T.notes[MOMENT_Y] = total, moment_x, moment_y
 
 
 @jit
 def measure_distance(S, i, T):
-    """Fills D with the steps from each cell to the nearest cell of SPACE (off the grid counts as SPACE)."""
-    D, G = T.D, T.grid
-    for y in range(G):
-        for x in range(G):
-            above, left = D[(y - 1) * G + x] if y > 0 else 0, D[y * G + x - 1] if x > 0 else 0
-            D[y * G + x] = 0 if S[i, HEADER + y * G + x] == SPACE else 1 + min(above, left)
-    for y in range(G - 1, -1, -1):
-        for x in range(G - 1, -1, -1):
-            if D[y * G + x] == 0:
-                continue
-            below, right = D[(y + 1) * G + x] if y < G - 1 else 0, D[y * G + x + 1] if x < G - 1 else 0
-            D[y * G + x] = min(D[y * G + x], 1 + min(below, right))
+    """Writes to `T.depth` the steps from each cell to the nearest cell of SPACE (off the grid counts as SPACE)."""
+    depth, grid = T.depth, T.grid
+    for y in range(grid):
+        for x in range(grid):
+            cell = y * grid + x
+            above, left = depth[cell - grid] if y > 0 else 0, depth[cell - 1] if x > 0 else 0
+            depth[cell] = 0 if S[i, at.HEADER + cell] == SPACE else 1 + min(above, left)
+    for y in range(grid - 1, -1, -1):
+        for x in range(grid - 1, -1, -1):
+            cell = y * grid + x
+            if depth[cell] > 0:
+                below, right = depth[cell + grid] if y < grid - 1 else 0, depth[cell + 1] if x < grid - 1 else 0
+                depth[cell] = min(depth[cell], 1 + min(below, right))
 
 
 @jit(inline=True)
 def gap(S, i, T, k, x, y, w, h):
     """Returns the free columns plus free rows between part number `k` and the rectangle at (x, y); touching is 0."""
-    part, r, kx, ky = part_kind(S, i, T, k), part_rotation(S, i, T, k), part_x(S, i, T, k), part_y(S, i, T, k)
-    across = max(kx - (x + w), x - (kx + T.size[part, r, 0]))
-    down = max(ky - (y + h), y - (ky + T.size[part, r, 1]))
-    return max(0, across) + max(0, down)
+    _, _, kx, ky, kw, kh = part_at(S, i, T, k)
+    return max(0, max(kx - (x + w), x - (kx + kw))) + max(0, max(ky - (y + h), y - (ky + kh)))
 
 
 @jit(inline=True)
 def consumes(part, supply):
     """Returns whether `part` is a consumer of what `supply` stores."""
-    if supply == AMMO_SUPPLY:
-        return part in (CANNON_MED, CANNON_LARGE)
-    return part == AMMO_SUPPLY or THRUSTER_SMALL <= part <= THRUSTER_LARGE
+    if supply == catalogue.AMMO_SUPPLY:
+        return part in (catalogue.CANNON_MED, catalogue.CANNON_LARGE)
+    return part == catalogue.AMMO_SUPPLY or catalogue.THRUSTER_SMALL <= part <= catalogue.THRUSTER_LARGE
+
+
+@jit(inline=True)
+def is_supplied(S, i, T, near, supply, k):
+    """Returns whether a source of what `supply` stores stands within `near` cells of part number `k`."""
+    _, _, x, y, w, h = part_at(S, i, T, k)
+    for other in range(np.int64(S[i, at.PARTS_PLACED])):
+        source = part_kind(S, i, T, other)
+        stores = source == supply or (supply == catalogue.POWER_STORAGE and source == catalogue.REACTOR)
+        if stores and gap(S, i, T, other, x, y, w, h) <= near:
+            return True
+    return False
 
 
 @jit
 def note_uncovered(S, i, T, near, supply):
     """Notes the consumers of `supply` that nothing within `near` cells supplies yet."""
-    count, placed = 0, np.int64(S[i, PARTS_PLACED])
-    for k in range(placed):
-        part, r = part_kind(S, i, T, k), part_rotation(S, i, T, k)
-        if not consumes(part, supply):
-            continue
-        covered = False
-        for other in range(placed):
-            source = part_kind(S, i, T, other)
-            if source == supply or (supply == POWER_STORAGE and source == REACTOR):
-                x, y, w, h = part_x(S, i, T, k), part_y(S, i, T, k), T.size[part, r, 0], T.size[part, r, 1]
-                covered = covered or gap(S, i, T, other, x, y, w, h) <= near
-        if not covered:
+    count = 0
+    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        if consumes(part_kind(S, i, T, k), supply) and not is_supplied(S, i, T, near, supply, k):
             T.notes[FIRST_NOTE + count] = k
             count += 1
     T.notes[COUNT] = count
@@ -125,9 +96,8 @@ def note_uncovered(S, i, T, near, supply):
 def note_crew_rooms(S, i, T):
     """Notes the crew rooms that stand already."""
     count = 0
-    for k in range(np.int64(S[i, PARTS_PLACED])):
-        part = part_kind(S, i, T, k)
-        if part in (QUARTERS, BUNK):
+    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        if part_kind(S, i, T, k) in (catalogue.QUARTERS, catalogue.BUNK):
             T.notes[FIRST_NOTE + count] = k
             count += 1
     T.notes[COUNT] = count
@@ -136,22 +106,21 @@ def note_crew_rooms(S, i, T):
 @jit
 def prepare(S, i, T, stage, part):
     """Finds out what the stage's strategy must know of the board before it scores places for `part`."""
-    strategy = T.P[stage, STRATEGY]
-    if strategy == PROTECTED:
+    strategy = T.stages[stage, at.STRATEGY]
+    if strategy == at.PROTECTED:
         measure_distance(S, i, T)
-    elif strategy == CENTRALIZED:
+    elif strategy == at.CENTRALIZED:
         measure_mass(S, i, T)
-    elif strategy == NEAR:
-        note_uncovered(S, i, T, T.P[stage, REACH], part)
-    elif strategy == ALIGN:
+    elif strategy == at.NEAR:
+        note_uncovered(S, i, T, T.stages[stage, at.REACH], part)
+    elif strategy == at.ALIGN:
         note_crew_rooms(S, i, T)
 
 
 @jit(inline=True)
 def alignment(S, i, T, k, x, y, w, h):
     """Returns 1 plus the border lines that continue across if the rectangle touches part `k` along an edge, else 0."""
-    part, r, kx, ky = part_kind(S, i, T, k), part_rotation(S, i, T, k), part_x(S, i, T, k), part_y(S, i, T, k)
-    kw, kh = T.size[part, r, 0], T.size[part, r, 1]
+    _, _, kx, ky, kw, kh = part_at(S, i, T, k)
     if (kx + kw == x or x + w == kx) and y < ky + kh and ky < y + h:
         return 1 + (1 if y == ky else 0) + (1 if y + h == ky + kh else 0)
     if (ky + kh == y or y + h == ky) and x < kx + kw and kx < x + w:
@@ -160,29 +129,35 @@ def alignment(S, i, T, k, x, y, w, h):
 
 
 @jit(inline=True)
+def protection(T, x, y, w, h):
+    """Returns how deep inside a footprint lies: its least steps to SPACE first, then their sum."""
+    least, total = T.depth[y * T.grid + x], 0
+    for yy in range(y, y + h):
+        for xx in range(x, x + w):
+            least = min(least, T.depth[yy * T.grid + xx])
+            total += T.depth[yy * T.grid + xx]
+    return least * 65536 + total
+
+
+@jit(inline=True)
 def score(S, i, T, stage, r, x, y, w, h):
     """Returns how good a `w` by `h` footprint at (x, y), turned by `r`, is to the stage's strategy."""
-    strategy, notes = T.P[stage, STRATEGY], T.notes
-    if strategy == PROTECTED:
-        least, total = T.D[y * T.grid + x], 0
-        for yy in range(y, y + h):
-            for xx in range(x, x + w):
-                least = min(least, T.D[yy * T.grid + xx])
-                total += T.D[yy * T.grid + xx]
-        return least * 65536 + total
-    if strategy == CENTRALIZED:
+    strategy, notes = T.stages[stage, at.STRATEGY], T.notes
+    if strategy == at.PROTECTED:
+        return protection(T, x, y, w, h)
+    if strategy == at.CENTRALIZED:
         off_x = (2 * x + w) * notes[TOTAL] - notes[MOMENT_X]
         off_y = (2 * y + h) * notes[TOTAL] - notes[MOMENT_Y]
         return -(off_x * off_x + off_y * off_y)
-    if strategy == FARTHEST:
+    if strategy == at.FARTHEST:
         return -(2 * y + h) if r == 0 else 2 * x + w if r == 1 else 2 * y + h if r == 2 else -(2 * x + w)
     best = 0
-    if strategy == NEAR:
+    if strategy == at.NEAR:
         for k in range(notes[COUNT]):
             distance = gap(S, i, T, notes[FIRST_NOTE + k], x, y, w, h)
-            if distance <= T.P[stage, REACH]:
+            if distance <= T.stages[stage, at.REACH]:
                 best += 1000 - distance
-    elif strategy == ALIGN:
+    elif strategy == at.ALIGN:
         for k in range(notes[COUNT]):
             best = max(best, alignment(S, i, T, notes[FIRST_NOTE + k], x, y, w, h))
     return best

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.starship import catalogue
+from leafwise.envs.starship.presets import FACINGS as FACING_FIELDS
 from leafwise.envs.starship.presets import MOST_PARTS, STAGES, Parameters, most_parts
 
 PARTS_PLACED, REASONS, SKIPS, EXHAUSTED = 0, 1, 2, 3
@@ -93,11 +94,11 @@ class Tables(NamedTuple):
     """Numbers of the parts; shape [part, 9]."""
     kinds: NDArray[np.int64]
     """Parts that a stage places, -1 past the last; shape [stage, 3]."""
-    P: NDArray[np.int64]
+    stages: NDArray[np.int64]
     """Parameters; shape [stage, COLUMNS]."""
-    B: NDArray[np.uint64]
+    planes: NDArray[np.uint64]
     """Bit planes; shape [8, MARGIN_ROWS]."""
-    D: NDArray[np.int64]
+    depth: NDArray[np.int64]
     """Steps from each cell to the nearest SPACE; shape [grid * grid]."""
     notes: NDArray[np.int64]
     """What a strategy finds out once before it scores places; shape [4 + parts]."""
@@ -125,7 +126,7 @@ class GameTables(NamedTuple):
     """Weights of a leaf evaluator."""
 
 
-SCRATCH = ("B", "D", "notes", "request", "place", "outlined", "outline", "box", "terms")
+SCRATCH = ("planes", "depth", "notes", "request", "place", "outlined", "outline", "box", "terms")
 """What compiled code scribbles on: each thread needs its own."""
 
 
@@ -140,9 +141,9 @@ def new_tables(parameters: Parameters) -> Tables:
         slots=catalogue.SLOTS,
         facts=catalogue.FACTS,
         kinds=kinds,
-        P=encode(parameters),
-        B=np.zeros((8, MARGIN_ROWS), dtype=np.uint64),
-        D=np.zeros(parameters.grid**2, dtype=np.int64),
+        stages=encode(parameters),
+        planes=np.zeros((8, MARGIN_ROWS), dtype=np.uint64),
+        depth=np.zeros(parameters.grid**2, dtype=np.int64),
         notes=np.zeros(4 + MOST_PARTS, dtype=np.int64),
         request=np.zeros(2, dtype=np.uint64),
         place=np.zeros(2, dtype=np.uint64),
@@ -163,41 +164,35 @@ def new_rows(parameters: Parameters, count: int) -> NDArray[np.uint16]:
     return np.zeros((count, row_length(parameters)), dtype=np.uint16)
 
 
+FIELDS = {
+    ENABLED: ("enabled",),
+    LIMIT: ("max_detour",),
+    LOW: ("min_modules", "min_directions", "min_score", "min_count", "min_seats"),
+    HIGH: ("max_modules", "max_score", "max_count", "min_seats"),
+    REACH: ("scan_range", "max_redraws", "near", "full_firepower", "max_path"),
+    LAYERS: ("layers", "iterations"),
+    **{FACINGS + facing: (field,) for facing, field in enumerate(FACING_FIELDS)},
+}
+"""The fields of the stages that stand in a column; weights of kinds stand from WEIGHTS on in their own order."""
+
+
 def encode(parameters: Parameters) -> NDArray[np.int64]:
     """Returns the parameters as the matrix that compiled code reads; shape [16, COLUMNS]."""
-    P = np.zeros((16, COLUMNS), dtype=np.int64)
+    matrix = np.zeros((16, COLUMNS), dtype=np.int64)
     for number, name, _ in STAGES:
-        stage: Any = getattr(parameters, name)
-        P[number, ENABLED] = stage.enabled
-        P[number, LIMIT] = getattr(stage, "max_detour", 0)
-        P[number, STRATEGY] = STRATEGIES.index(getattr(stage, "strategy", "random"))
-        P[number, FIRST_TIE] = getattr(stage, "tie", "random") == "first"
-        P[number, LAYERS] = getattr(stage, "layers", 0)
-        P[number, WEIGHTS] = 1
-        P[number, FACINGS] = 1
+        row, values = matrix[number], vars(getattr(parameters, name))
+        row[[LOW, HIGH, WEIGHTS, FACINGS]] = 1
+        for column, fields in FIELDS.items():
+            for field in values.keys() & set(fields):
+                row[column] = values[field]
+        row[STRATEGY] = STRATEGIES.index(values.get("strategy", "random"))
+        row[FIRST_TIE] = values.get("tie") == "first"
+        kinds = [x for field, x in values.items() if field.startswith("weight_") and field not in FACING_FIELDS]
+        row[WEIGHTS : WEIGHTS + len(kinds)] = kinds
     shape, circle, rectangle = parameters.shape, parameters.shape.circle, parameters.shape.rectangle
-    P[STAGE_SHAPE, LOW:WEIGHTS] = shape.min_modules, shape.max_modules, shape.max_redraws, shape.symmetry == "x"
-    P[STAGE_SHAPE, WEIGHTS:COLUMNS] = [
+    matrix[STAGE_SHAPE, LAYERS] = shape.symmetry == "x"
+    matrix[STAGE_SHAPE, WEIGHTS:COLUMNS] = [
         *(circle.weight, rectangle.weight, circle.min_radius, circle.max_radius),
         *(rectangle.min_width, rectangle.max_width, rectangle.min_height, rectangle.max_height),
     ]
-    for number, scan in ((STAGE_FILL, parameters.fill_gaps), (STAGE_CARVE, parameters.carve)):
-        P[number, LOW], P[number, REACH], P[number, LAYERS] = scan.min_directions, scan.scan_range, scan.iterations
-    for number in (STAGE_COCKPIT, STAGE_REACTOR):
-        P[number, LOW : HIGH + 1] = 1
-    thrusters, weapons, crew = parameters.thrusters, parameters.weapons, parameters.crew
-    for number, mounts in ((STAGE_THRUSTERS, thrusters), (STAGE_WEAPONS, weapons)):
-        P[number, LOW : HIGH + 1] = mounts.min_score, mounts.max_score
-        P[number, FACINGS : FACINGS + 4] = (
-            *(mounts.weight_north, mounts.weight_east),
-            *(mounts.weight_south, mounts.weight_west),
-        )
-    P[STAGE_WEAPONS, FULL] = weapons.full_firepower
-    P[STAGE_THRUSTERS, WEIGHTS:FACINGS] = thrusters.weight_small, thrusters.weight_medium, thrusters.weight_large
-    P[STAGE_WEAPONS, WEIGHTS : WEIGHTS + 2] = weapons.weight_medium, weapons.weight_large
-    for number, supply in ((STAGE_AMMO, parameters.ammo_supplies), (STAGE_POWER, parameters.power_storage)):
-        P[number, LOW : REACH + 1] = supply.min_count, supply.max_count, supply.near
-    P[STAGE_CREW, LOW : HIGH + 1] = crew.min_seats
-    P[STAGE_CREW, WEIGHTS : WEIGHTS + 2] = crew.weight_quarters, crew.weight_bunk
-    P[STAGE_DOORS, REACH] = parameters.extra_doors.max_path
-    return P
+    return matrix

@@ -17,56 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.state import FIRST
-from leafwise.envs.starship.board import ZERO, contiguous, load_planes
+from leafwise.envs.starship import tables as at
+from leafwise.envs.starship import turns
+from leafwise.envs.starship.board import load_planes
 from leafwise.envs.starship.catalogue import CORRIDOR, DIRECTIONS, PARTS, SPACE
 from leafwise.envs.starship.chance import HULL_DIGITS, take
 from leafwise.envs.starship.generator import hull_mask
-from leafwise.envs.starship.legality import find_anchors
+from leafwise.envs.starship.legality import is_place, next_place
 from leafwise.envs.starship.presets import PRESETS, STAGES
 from leafwise.envs.starship.ship import parts_of_row
-from leafwise.envs.starship.stages import MOST_SKIPS, entry_usable, note_failure, phase_over, put_request
-from leafwise.envs.starship.tables import (
-    ANCHORS,
-    DIGITS,
-    EXHAUSTED,
-    FACINGS,
-    HEADER,
-    HIGH,
-    KEY,
-    KINDS,
-    LIMIT,
-    LOW,
-    PHASE,
-    POINTS,
-    PREVIEW,
-    QUEUE,
-    REASONS,
-    SKIPS,
-    TARGET,
-    TURN,
-    VALUE,
-    WEIGHTS,
-    GameTables,
-    Tables,
-    row_length,
-)
-from leafwise.envs.starship.turns import (
-    DECISION,
-    DRAW_HULL,
-    DRAW_REQUEST,
-    DRAW_TARGET,
-    OVER,
-    fill_preview,
-    finish,
-    has_place,
-    next_phase,
-    open_phase,
-)
+from leafwise.envs.starship.stages import MOST_SKIPS, entry_usable, note_failure, phase_over, put_request, weight_of
+from leafwise.envs.starship.tables import GameTables, Tables, row_length
 
 Row = NDArray[Any]
 FIELD_OF_STAGE = {number: field for number, field, _ in STAGES}
 LETTER_PARTS = {part.letter: number for number, part in enumerate(PARTS)}
-STAGE_OF_PART = {part: stage for stage, parts in KINDS.items() for part in parts}
+STAGE_OF_PART = {part: stage for stage, parts in at.KINDS.items() for part in parts}
 PRESET_OF_GRID = {parameters.grid: name for name, parameters in PRESETS.items()}
 WORDS = ("hull", "parts", "targets", "phase")
 OPEN_WORDS = ("skips", "none", "next")
@@ -80,50 +46,47 @@ def action_names(grid: int) -> tuple[str, ...]:
 
 def entry_name(stage: int, entry: int) -> str:
     """Returns a request as a part's letter, and the facing where the part has one."""
-    part = PARTS[KINDS[stage][entry // 4]]
+    part = PARTS[at.KINDS[stage][entry // 4]]
     return part.letter + (DIRECTIONS[entry % 4] if part.directional else "")
 
 
 def entries(T: Tables, stage: int) -> dict[str, int]:
     """Returns the requests a stage can make, by name."""
-    weights = T.P[stage]
-    return {
-        entry_name(stage, k): k for k in range(12) if weights[WEIGHTS + k // 4] > 0 and weights[FACINGS + k % 4] > 0
-    }
+    return {entry_name(stage, k): k for k in range(12) if weight_of(T, stage, k) > 0}
 
 
 def drawn_targets(T: Tables) -> list[int]:
     """Returns the stages whose target chance draws, in order."""
-    return [stage for stage in KINDS if T.P[stage, LOW] != T.P[stage, HIGH]]
+    return [stage for stage in at.KINDS if T.stages[stage, at.LOW] != T.stages[stage, at.HIGH]]
 
 
 def to_text(row: Row, tables: GameTables) -> str:
     """Returns a row as one line of text."""
     T = tables.ship
-    if row[TURN] == DRAW_HULL:
+    if row[at.TURN] == turns.DRAW_HULL:
         return "key=0x" + hull_digits(row)
-    phase = int(row[PHASE])
-    cells = row[HEADER : HEADER + T.grid**2].reshape(T.grid, T.grid) & VALUE
+    phase = int(row[at.PHASE])
+    cells = row[at.HEADER : at.HEADER + T.grid**2].reshape(T.grid, T.grid) & at.VALUE
     lines = ("".join("_" if value == SPACE else "." for value in line) for line in cells)
     hull = "/".join(re.sub(r"(.)\1*", lambda run: f"{len(run[0])}{run[1]}", line) for line in lines)
     placed = (
         f"{PARTS[part.number].letter}{part.x},{part.y}{DIRECTIONS[part.r]}" for part, _ in parts_of_row(row, T.grid)
     )
-    targets = (str(row[TARGET + stage]) for stage in drawn_targets(T) if row[TARGET + stage] > 0)
+    targets = (str(row[at.TARGET + stage]) for stage in drawn_targets(T) if row[at.TARGET + stage] > 0)
     words = [f"hull={hull}", f"parts={';'.join(placed) or '-'}", f"targets={'/'.join(targets) or '-'}"]
     words.append(f"phase={FIELD_OF_STAGE[phase]}")
-    if row[TURN] == OVER:
+    if row[at.TURN] == turns.OVER:
         return " ".join([*words, "over"])
-    none = [name for name, entry in entries(T, phase).items() if int(row[EXHAUSTED]) >> entry & 1]
-    seen = [entry_name(phase, int(word) - 1) for word in row[QUEUE : QUEUE + PREVIEW] if word]
-    words += [f"skips={row[SKIPS]}", f"none={','.join(none) or '-'}", f"next={','.join(seen) or '-'}"]
+    none = [name for name, entry in entries(T, phase).items() if int(row[at.EXHAUSTED]) >> entry & 1]
+    seen = [entry_name(phase, int(word) - 1) for word in row[at.QUEUE : at.QUEUE + at.PREVIEW] if word]
+    words += [f"skips={row[at.SKIPS]}", f"none={','.join(none) or '-'}", f"next={','.join(seen) or '-'}"]
     return " ".join(words)
 
 
 def hull_digits(row: Row) -> str:
     """Returns the digits drawn so far of the hull's number, in hexadecimal."""
-    count = int(row[DIGITS])
-    words = (f"{int(row[KEY + k]):04x}"[4 - min(4, count - 4 * k) :] for k in range((count + 3) // 4))
+    count = int(row[at.DIGITS])
+    words = (f"{int(row[at.KEY + k]):04x}"[4 - min(4, count - 4 * k) :] for k in range((count + 3) // 4))
     return "".join(words)
 
 
@@ -140,9 +103,9 @@ def parse_row(text: str, tables: GameTables) -> Row:
         digits = re.fullmatch(rf"key=0x([0-9a-f]{{0,{HULL_DIGITS - 1}}})", text)
         if digits is None:
             raise wrong(f"key=0x and at most {HULL_DIGITS - 1} hexadecimal digits", text)
-        S[0, DIGITS] = len(digits[1])
+        S[0, at.DIGITS] = len(digits[1])
         for k in range(0, len(digits[1]), 4):
-            S[0, KEY + k // 4] = int(digits[1][k : k + 4], 16)
+            S[0, at.KEY + k // 4] = int(digits[1][k : k + 4], 16)
         return S[0]
     over = text.endswith(" over")
     known = WORDS if over else (*WORDS, *OPEN_WORDS)
@@ -152,9 +115,9 @@ def parse_row(text: str, tables: GameTables) -> Row:
     words = {pair[0]: pair[1] for pair in pairs}
     _read_hull(S, T, words["hull"])
     targets = _Targets(T, words["targets"])
-    phase = next((number for number in KINDS if FIELD_OF_STAGE[number] == words["phase"]), 0)
+    phase = next((number for number in at.KINDS if FIELD_OF_STAGE[number] == words["phase"]), 0)
     if phase == 0:
-        raise wrong(f"phase among {', '.join(FIELD_OF_STAGE[number] for number in KINDS)}", words["phase"])
+        raise wrong(f"phase among {', '.join(FIELD_OF_STAGE[number] for number in at.KINDS)}", words["phase"])
     _build(S, T, words["parts"], phase, targets)
     if over:
         _end(S, T, phase)
@@ -180,7 +143,7 @@ def _read_hull(S: Row, T: Tables, text: str) -> None:
         mask = hull_mask(lines, T.grid)
     except ValueError as problem:
         raise wrong(f"another hull: {problem}", text) from None
-    S[0, HEADER : HEADER + T.grid**2][mask.ravel()] = CORRIDOR
+    S[0, at.HEADER : at.HEADER + T.grid**2][mask.ravel()] = CORRIDOR
     load_planes(S, FIRST, T)
 
 
@@ -197,10 +160,10 @@ class _Targets:
         """Writes a stage's target if chance draws it and the text has it."""
         if stage not in self.stages or (not self.left and not needed):
             return
-        low, high = int(self.T.P[stage, LOW]), int(self.T.P[stage, HIGH])
+        low, high = int(self.T.stages[stage, at.LOW]), int(self.T.stages[stage, at.HIGH])
         if not self.left or not low <= self.left[0] <= high:
             raise wrong(f"a target of {FIELD_OF_STAGE[stage]} in {low}..{high}", self.left[0] if self.left else "-")
-        S[0, TARGET + stage] = self.left.pop(0)
+        S[0, at.TARGET + stage] = self.left.pop(0)
 
     def all_used(self) -> None:
         """Raises ValueError if the text has more targets than stages."""
@@ -212,14 +175,14 @@ def _build(S: Row, T: Tables, text: str, last: int, targets: _Targets) -> None:
     """Places the parts, with the armour that comes between them, up to stage `last`."""
     if not re.fullmatch(r"-|[A-Za-z][0-9]{1,2},[0-9]{1,2}[NESW](;[A-Za-z][0-9]{1,2},[0-9]{1,2}[NESW]){0,249}", text):
         raise wrong("parts like C9,8N;R9,11N, or -", text)
-    order, stage = list(KINDS), 0
+    order, stage = list(at.KINDS), 0
     for word in [] if text == "-" else text.split(";"):
         number = LETTER_PARTS.get(word[0], -1)
         wanted = STAGE_OF_PART.get(number, 0)
         if number < 0 or (stage and order.index(wanted) < order.index(stage)):
             raise wrong("parts in the order of the stages", word)
         stage = _go_on(S, T, stage, wanted, targets)
-        if S[0, POINTS + stage] >= S[0, TARGET + stage]:
+        if S[0, at.POINTS + stage] >= S[0, at.TARGET + stage]:
             raise wrong(f"no more parts once the target of {FIELD_OF_STAGE[stage]} is met", word)
         _place(S, T, stage, number, word)
     if stage and order.index(last) < order.index(stage):
@@ -230,12 +193,12 @@ def _build(S: Row, T: Tables, text: str, last: int, targets: _Targets) -> None:
 def _go_on(S: Row, T: Tables, stage: int, wanted: int, targets: _Targets) -> int:
     """Leaves stages until `wanted` runs."""
     while stage != wanted:
-        if stage and S[0, POINTS + stage] < T.P[stage, LOW]:
+        if stage and S[0, at.POINTS + stage] < T.stages[stage, at.LOW]:
             raise wrong(
-                f"enough parts of {FIELD_OF_STAGE[stage]} before {FIELD_OF_STAGE[wanted]}", int(S[0, POINTS + stage])
+                f"enough parts of {FIELD_OF_STAGE[stage]} before {FIELD_OF_STAGE[wanted]}", int(S[0, at.POINTS + stage])
             )
-        stage = int(next_phase(S, FIRST, T, stage))
-        open_phase(S, FIRST, T, stage)
+        stage = int(turns.next_phase(S, FIRST, T, stage))
+        turns.open_phase(S, FIRST, T, stage)
         targets.draw(S, stage, needed=stage != wanted)
     return stage
 
@@ -243,28 +206,24 @@ def _go_on(S: Row, T: Tables, stage: int, wanted: int, targets: _Targets) -> int
 def _place(S: Row, T: Tables, stage: int, part: int, word: str) -> None:
     x, y = (int(number) for number in word[1:-1].split(","))
     r = DIRECTIONS.index(word[-1])
-    if S[0, TARGET + stage] == 0:
+    if S[0, at.TARGET + stage] == 0:
         raise wrong(f"a target of {FIELD_OF_STAGE[stage]} before its parts", word)
-    entry = 4 * KINDS[stage].index(part) + (r if PARTS[part].directional else 0)
-    usable = x < T.grid and y < T.grid and r < PARTS[part].rotations and entry_usable(S, FIRST, T, stage, entry)
-    if usable:
-        find_anchors(T, part, r)
-        w, h = T.size[part, r]
-        usable = (T.B[ANCHORS, y + 1] >> np.uint64(x)) & np.uint64(1) != ZERO
-        usable = usable and contiguous(T.B, T.grid, x, y, int(w), int(h), int(T.P[stage, LIMIT]))
-    if not usable:
+    entry = 4 * at.KINDS[stage].index(part) + (r if PARTS[part].directional else 0)
+    on_grid = x < T.grid and y < T.grid and r < PARTS[part].rotations
+    place = (r * T.grid + y) * T.grid + x
+    if not (on_grid and entry_usable(S, FIRST, T, stage, entry) and is_place(T, stage, entry, place)):
         raise wrong("parts at legal places", word)
-    put_request(S, FIRST, T, stage, part, (r * T.grid + y) * T.grid + x)
+    put_request(S, FIRST, T, stage, part, place)
 
 
 def _end(S: Row, T: Tables, stage: int) -> None:
     """Ends the game after a stage: the last one, or one that fell short."""
-    if S[0, TARGET + stage] == 0:
+    if S[0, at.TARGET + stage] == 0:
         raise wrong(f"a target of {FIELD_OF_STAGE[stage]} before the end", "-")
     note_failure(S, FIRST, T, stage)
-    if S[0, REASONS] == 0 and next_phase(S, FIRST, T, stage) != 0:
+    if S[0, at.REASONS] == 0 and turns.next_phase(S, FIRST, T, stage) != 0:
         raise wrong("the end only after the last stage, or after one that fell short", FIELD_OF_STAGE[stage])
-    finish(S, FIRST)
+    turns.finish(S, FIRST)
 
 
 def _read_requests(S: Row, T: Tables, stage: int, words: Mapping[str, str]) -> None:
@@ -272,26 +231,28 @@ def _read_requests(S: Row, T: Tables, stage: int, words: Mapping[str, str]) -> N
     known = entries(T, stage)
     if not re.fullmatch(r"[0-9]{1,2}", words["skips"]) or int(words["skips"]) >= MOST_SKIPS:
         raise wrong(f"skips in 0..{MOST_SKIPS - 1}", words["skips"])
-    S[0, SKIPS] = int(words["skips"])
+    S[0, at.SKIPS] = int(words["skips"])
     for name in _names(known, words["none"]):
-        S[0, EXHAUSTED] |= 1 << known[name]
+        S[0, at.EXHAUSTED] |= 1 << known[name]
     seen = _names(known, words["next"])
-    if len(seen) > PREVIEW:
-        raise wrong(f"at most {PREVIEW} requests in sight", words["next"])
+    if len(seen) > at.PREVIEW:
+        raise wrong(f"at most {at.PREVIEW} requests in sight", words["next"])
     for k, name in enumerate(seen):
-        S[0, QUEUE + k] = known[name] + 1
-    begun = bool(S[0, SKIPS] or S[0, EXHAUSTED] or seen or S[0, POINTS + stage])
-    if S[0, TARGET + stage] == 0:
+        S[0, at.QUEUE + k] = known[name] + 1
+    begun = bool(S[0, at.SKIPS] or S[0, at.EXHAUSTED] or seen or S[0, at.POINTS + stage])
+    if S[0, at.TARGET + stage] == 0:
         if begun:
             raise wrong(f"a target of {FIELD_OF_STAGE[stage]} before its requests", words["next"])
-        S[0, TURN] = DRAW_TARGET
+        S[0, at.TURN] = turns.DRAW_TARGET
         return
     if phase_over(S, FIRST, T, stage):
         raise wrong("a phase that is not over", FIELD_OF_STAGE[stage])
-    S[0, TURN] = DECISION if len(seen) == PREVIEW else DRAW_REQUEST
-    if fill_preview(S, FIRST, T, stage) and len(seen) < PREVIEW:
-        raise wrong(f"{PREVIEW} requests in sight", words["next"])
-    if seen and not (entry_usable(S, FIRST, T, stage, known[seen[0]]) and has_place(T, stage, known[seen[0]])):
+    S[0, at.TURN] = turns.DECISION if len(seen) == at.PREVIEW else turns.DRAW_REQUEST
+    if turns.fill_preview(S, FIRST, T, stage) and len(seen) < at.PREVIEW:
+        raise wrong(f"{at.PREVIEW} requests in sight", words["next"])
+    if seen and not (
+        entry_usable(S, FIRST, T, stage, known[seen[0]]) and next_place(T, stage, known[seen[0]], -1) >= 0
+    ):
         raise wrong("a first request that can be placed", seen[0])
 
 
@@ -305,12 +266,12 @@ def _names(known: Mapping[str, int], text: str) -> list[str]:
 
 def outcome_name(before: Row, after: Row, tables: GameTables) -> str:
     """Returns what chance drew: a digit, a target or a request; requests that are skipped alike are named together."""
-    T, phase = tables.ship, int(before[PHASE])
-    if before[TURN] == DRAW_TARGET:
-        return str(after[TARGET + phase])
+    T, phase = tables.ship, int(before[at.PHASE])
+    if before[at.TURN] == turns.DRAW_TARGET:
+        return str(after[at.TARGET + phase])
     rows = np.empty((1, len(before)), dtype=before.dtype)
     names = []
-    hull = before[TURN] == DRAW_HULL
+    hull = before[at.TURN] == turns.DRAW_HULL
     draws = {f"{digit:x}": digit for digit in range(16)} if hull else entries(T, phase)
     for name, draw in draws.items():
         rows[0] = before

@@ -9,51 +9,20 @@ from __future__ import annotations
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.starship.board import ONE, ZERO, contiguous, load_planes, lowest
-from leafwise.envs.starship.catalogue import CLEAR, COCKPIT, REACTOR, ROTATIONS
-from leafwise.envs.starship.legality import find_anchors
-from leafwise.envs.starship.stages import (
-    add_doors,
-    armour_exterior,
-    armour_part,
-    armour_rest,
-    entry_usable,
-    note_failure,
-    phase_over,
-    put_request,
-)
-from leafwise.envs.starship.tables import (
-    ANCHORS,
-    EXHAUSTED,
-    FACINGS,
-    HIGH,
-    LIMIT,
-    LOW,
-    PHASE,
-    PREVIEW,
-    QUEUE,
-    REASONS,
-    SKIPS,
-    STAGE_AMMO,
-    STAGE_ARMOUR,
-    STAGE_COCKPIT,
-    STAGE_COCKPIT_ARMOUR,
-    STAGE_CREW,
-    STAGE_DOORS,
-    STAGE_EXTERIOR,
-    STAGE_POWER,
-    STAGE_REACTOR,
-    STAGE_REACTOR_ARMOUR,
-    STAGE_THRUSTERS,
-    STAGE_WEAPONS,
-    TARGET,
-    TURN,
-    WEIGHTS,
-)
+from leafwise.envs.starship import stages
+from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.board import load_planes
+from leafwise.envs.starship.legality import next_place
 
 DRAW_HULL, DRAW_TARGET, DRAW_REQUEST, DECISION, OVER = range(5)
 """Values of the TURN word: chance draws a digit of the hull's number, a stage's target or a request; or the builder
 acts; or the ship is finished."""
+
+
+@jit(inline=True)
+def current_request(S, i):
+    """Returns the placing stage that runs and its current request, -1 if none is in sight."""
+    return np.int64(S[i, at.PHASE]), np.int64(S[i, at.QUEUE]) - 1
 
 
 @jit
@@ -61,7 +30,7 @@ def only_entry(T, stage):
     """Returns the one request that a stage can ask for, or -1 if there are several."""
     found = -1
     for entry in range(12):
-        if T.P[stage, WEIGHTS + entry // 4] > 0 and T.P[stage, FACINGS + entry % 4] > 0:
+        if stages.weight_of(T, stage, entry) > 0:
             if found >= 0:
                 return -1
             found = entry
@@ -72,96 +41,48 @@ def only_entry(T, stage):
 def fill_preview(S, j, T, stage):
     """Fills the preview where a stage can ask for one thing only; returns whether it is full."""
     entry = only_entry(T, stage)
-    for k in range(PREVIEW):
-        if S[j, QUEUE + k] == 0:
+    for k in range(at.PREVIEW):
+        if S[j, at.QUEUE + k] == 0:
             if entry < 0:
                 return False
-            S[j, QUEUE + k] = entry + 1
+            S[j, at.QUEUE + k] = entry + 1
     return True
 
 
 @jit
 def drop_request(S, j):
     """Moves the preview on by one request."""
-    for k in range(PREVIEW - 1):
-        S[j, QUEUE + k] = S[j, QUEUE + k + 1]
-    S[j, QUEUE + PREVIEW - 1] = 0
-
-
-@jit
-def first_rotation(T, part, entry):
-    """Returns the first rotation in which a request may be placed: a directional part keeps its facing."""
-    return entry % 4 if T.facts[part, CLEAR] > 0 else 0
-
-
-@jit
-def last_rotation(T, part, entry):
-    """Returns one more than the last rotation in which a request may be placed."""
-    return entry % 4 + 1 if T.facts[part, CLEAR] > 0 else T.facts[part, ROTATIONS]
-
-
-@jit
-def has_place(T, stage, entry):
-    """Returns whether a request has a legal place on the board in the planes."""
-    part = T.kinds[stage, entry // 4]
-    limit = T.P[stage, LIMIT]
-    for r in range(first_rotation(T, part, entry), last_rotation(T, part, entry)):
-        find_anchors(T, part, r)
-        w, h = T.size[part, r, 0], T.size[part, r, 1]
-        for y in range(T.grid):
-            left = T.B[ANCHORS, y + 1]
-            while left != ZERO:
-                if contiguous(T.B, T.grid, lowest(left), y, w, h, limit):
-                    return True
-                left &= left - ONE
-    return False
+    for k in range(at.PREVIEW - 1):
+        S[j, at.QUEUE + k] = S[j, at.QUEUE + k + 1]
+    S[j, at.QUEUE + at.PREVIEW - 1] = 0
 
 
 @jit
 def next_phase(S, j, T, stage):
-    """Runs the automatic stages that follow a placing stage (0: the hull); returns the next, or 0 after the last."""
-    if stage == 0:
-        return STAGE_COCKPIT
-    if stage == STAGE_COCKPIT:
-        return STAGE_REACTOR
-    if stage == STAGE_REACTOR:
-        armour_part(S, j, T, STAGE_COCKPIT_ARMOUR, COCKPIT)
-        armour_part(S, j, T, STAGE_REACTOR_ARMOUR, REACTOR)
-        return STAGE_THRUSTERS
-    if stage == STAGE_THRUSTERS:
-        return STAGE_WEAPONS
-    if stage == STAGE_WEAPONS:
-        armour_exterior(S, j, T, STAGE_EXTERIOR)
-        return STAGE_AMMO
-    if stage == STAGE_AMMO:
-        return STAGE_POWER
-    if stage == STAGE_POWER:
-        return STAGE_CREW
-    armour_rest(S, j, T, STAGE_ARMOUR)
-    add_doors(S, j, T, STAGE_DOORS)
+    """Runs what follows a placing stage (0: the hull) by itself; returns the next placing stage, or 0 after the last."""
+    stage = max(stage, at.STAGE_FILL) + 1
+    while stage <= at.STAGE_DOORS:
+        if T.kinds[stage, 0] >= 0:
+            return stage
+        stages.run_closing_stage(S, j, T, stage)
+        stage += 1
     return 0
 
 
 @jit
 def open_phase(S, j, T, stage):
     """Makes ready for a placing stage."""
-    for k in range(PREVIEW):
-        S[j, QUEUE + k] = 0
-    S[j, SKIPS] = 0
-    S[j, EXHAUSTED] = 0
-    S[j, PHASE] = stage
-    if T.P[stage, LOW] == T.P[stage, HIGH]:
-        S[j, TARGET + stage] = T.P[stage, LOW]
+    stages.forget_requests(S, j)
+    S[j, at.PHASE] = stage
+    if T.stages[stage, at.LOW] == T.stages[stage, at.HIGH]:
+        S[j, at.TARGET + stage] = T.stages[stage, at.LOW]
 
 
 @jit
 def finish(S, j):
     """Ends the game; the PHASE word keeps the stage in which it ended."""
-    for k in range(PREVIEW):
-        S[j, QUEUE + k] = 0
-    S[j, SKIPS] = 0
-    S[j, EXHAUSTED] = 0
-    S[j, TURN] = OVER
+    stages.forget_requests(S, j)
+    S[j, at.TURN] = OVER
 
 
 @jit
@@ -171,30 +92,30 @@ def settle(S, j, T):
     A stage that falls short of its minimum ends the game: the ship cannot become valid any more.
     """
     while True:
-        stage = np.int64(S[j, PHASE])
-        if stage == 0 or (S[j, TARGET + stage] > 0 and phase_over(S, j, T, stage)):
+        stage = np.int64(S[j, at.PHASE])
+        if stage == 0 or (S[j, at.TARGET + stage] > 0 and stages.phase_over(S, j, T, stage)):
             if stage > 0:
-                note_failure(S, j, T, stage)
-            following = next_phase(S, j, T, stage) if S[j, REASONS] == 0 else 0
+                stages.note_failure(S, j, T, stage)
+            following = next_phase(S, j, T, stage) if S[j, at.REASONS] == 0 else 0
             if following == 0:
                 finish(S, j)
                 return
             open_phase(S, j, T, following)
             continue
-        if S[j, TARGET + stage] == 0:
-            S[j, TURN] = DRAW_TARGET
+        if S[j, at.TARGET + stage] == 0:
+            S[j, at.TURN] = DRAW_TARGET
             return
         full = fill_preview(S, j, T, stage)
-        if S[j, QUEUE] == 0:
-            S[j, TURN] = DRAW_REQUEST
+        if S[j, at.QUEUE] == 0:
+            S[j, at.TURN] = DRAW_REQUEST
             return
-        entry = np.int64(S[j, QUEUE]) - 1
-        if entry_usable(S, j, T, stage, entry):
-            if has_place(T, stage, entry):
-                S[j, TURN] = DECISION if full else DRAW_REQUEST
+        entry = np.int64(S[j, at.QUEUE]) - 1
+        if stages.entry_usable(S, j, T, stage, entry):
+            if next_place(T, stage, entry, -1) >= 0:
+                S[j, at.TURN] = DECISION if full else DRAW_REQUEST
                 return
-            S[j, EXHAUSTED] |= np.uint16(1 << entry)
-        S[j, SKIPS] += np.uint16(1)
+            S[j, at.EXHAUSTED] |= np.uint16(1 << entry)
+        S[j, at.SKIPS] += np.uint16(1)
         drop_request(S, j)
 
 
@@ -202,19 +123,12 @@ def settle(S, j, T):
 def write_places(S, i, A, T):
     """Writes the legal places of the current request to `A`, ascending; returns how many."""
     load_planes(S, i, T)
-    phase, entry = np.int64(S[i, PHASE]), np.int64(S[i, QUEUE]) - 1
-    part, limit, count = T.kinds[phase, entry // 4], T.P[phase, LIMIT], 0
-    for r in range(first_rotation(T, part, entry), last_rotation(T, part, entry)):
-        find_anchors(T, part, r)
-        w, h = T.size[part, r, 0], T.size[part, r, 1]
-        for y in range(T.grid):
-            left = T.B[ANCHORS, y + 1]
-            while left != ZERO:
-                x = lowest(left)
-                left &= left - ONE
-                if contiguous(T.B, T.grid, x, y, w, h, limit):
-                    A[count] = (r * T.grid + y) * T.grid + x
-                    count += 1
+    stage, entry = current_request(S, i)
+    count, place = 0, next_place(T, stage, entry, -1)
+    while place >= 0:
+        A[count] = place
+        count += 1
+        place = next_place(T, stage, entry, place)
     return count
 
 
@@ -222,7 +136,7 @@ def write_places(S, i, A, T):
 def take_place(S, j, T, place):
     """Places the current request of row `j` and carries the row on."""
     load_planes(S, j, T)
-    phase = np.int64(S[j, PHASE])
-    put_request(S, j, T, phase, T.kinds[phase, (np.int64(S[j, QUEUE]) - 1) // 4], place)
+    stage, entry = current_request(S, j)
+    stages.put_request(S, j, T, stage, T.kinds[stage, entry // 4], place)
     drop_request(S, j)
     settle(S, j, T)

@@ -2,7 +2,9 @@
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Rules
-from leafwise.envs.threes import baselines, chance, draw, features, rules, scores, tables, text
+from leafwise.envs.threes import chance, draw, features, rules, scores, tables, text
+from leafwise.envs.threes.baselines import nneonneo, threesus
+from leafwise.envs.threes.companion import COMPANION
 
 GAME = Game(
     name="threes",
@@ -42,7 +44,12 @@ GAME = Game(
     default_score="openness",
     rewards={"merges": rules.merge_points, "survival": rules.survival},
     cells=features.CELLS,
-    ais={"threesus": baselines.named, "nneonneo": baselines.named},
+    ais={"threesus": threesus.named, "nneonneo": nneonneo.named},
+    companion=COMPANION,
+    position_words={
+        "next": "the tile shown, 1, 2, 3 or +",
+        "deck": "1s, 2s and 3s not yet drawn, without the tile shown (default: 4,4,4)",
+    },
     symmetries=8,
     return_range=(0.0, 16.0 * 3**13),
     ids={"Threes": {}},

@@ -9,33 +9,12 @@ import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.cells import CellFeatures
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.threes.row import (
-    DIRECTION,
-    FIFTEEN,
-    FOUR,
-    HIGH,
-    HINT_PLUS,
-    LANES,
-    LOW,
-    NIBBLES,
-    ONE,
-    PLUS,
-    S16,
-    SEVEN,
-    SHOWN,
-    THREE,
-    TWO,
-    ZERO,
-    deck_count,
-    flip,
-    highest_rank,
-    mirror,
-    occupied,
-    transpose,
-)
-from leafwise.envs.threes.scores import RIGHT_COLUMN, count_bits, of_rank
+from leafwise.envs.threes import row as r
+from leafwise.envs.threes.row import FOUR, ONE, THREE, TWO, ZERO, highest_rank, transpose
+from leafwise.envs.threes.scores import RIGHT_COLUMN, of_rank
 from leafwise.envs.threes.tables import tile_points
 from leafwise.envs.threes.text import tile_value
 
@@ -60,27 +39,27 @@ def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
 def observe(S, i, O, e, T):
     b, word = S[i, 0], S[i, 1]
     for cell in range(16):
-        O[e, cell] = np.uint8((b >> u64(4 * cell)) & FIFTEEN)
-    code = (word >> SHOWN) & u64(7)
-    if code == PLUS and T.hint != HINT_PLUS:
-        code = ((word >> LOW) & FIFTEEN) << FOUR | ((word >> HIGH) & FIFTEEN)
+        O[e, cell] = np.uint8((b >> u64(4 * cell)) & r.FIFTEEN)
+    code = (word >> r.SHOWN) & u64(7)
+    if code == r.PLUS and T.hint != r.HINT_PLUS:
+        code = ((word >> r.LOW) & r.FIFTEEN) << FOUR | ((word >> r.HIGH) & r.FIFTEEN)
     O[e, 16] = np.uint8(code)
     for card in range(1, 4):
-        O[e, 16 + card] = np.uint8(deck_count(word, u64(card)))
+        O[e, 16 + card] = np.uint8(r.deck_count(word, u64(card)))
 
 
 @jit(inline=True)
 def transform(S, i, k, j, T):
     """Mirrors left-right (k & 1), then top-bottom (k & 2), then swaps rows and columns (k & 4)."""
     b, word = S[i, 0], S[i, 1]
-    lanes, direction = (word >> LANES) & FIFTEEN, (word >> DIRECTION) & THREE
+    lanes, direction = (word >> r.LANES) & r.FIFTEEN, (word >> r.DIRECTION) & THREE
     entering = word & THREE == ONE
     if k & 1:
-        b = mirror(b)
+        b = r.mirror(b)
         if entering and direction < TWO:
             lanes = reverse_lanes(lanes)
     if k & 2:
-        b = flip(b)
+        b = r.flip(b)
         if entering and direction >= TWO:
             lanes = reverse_lanes(lanes)
     if k & 4:
@@ -88,7 +67,7 @@ def transform(S, i, k, j, T):
     if entering:
         direction = u64(transform_action(np.int64(direction), k, T))
     S[j, 0] = b
-    S[j, 1] = (word & ~(u64(63) << LANES)) | (lanes << LANES) | (direction << DIRECTION)
+    S[j, 1] = (word & ~(u64(63) << r.LANES)) | (lanes << r.LANES) | (direction << r.DIRECTION)
 
 
 @jit(inline=True)
@@ -111,9 +90,9 @@ def transform_action(a, k, T):
 def symmetric_boards(S, i, T):
     """Returns the board of row i under its eight symmetries, itself first."""
     b = S[i, 0]
-    m = mirror(b)
-    f = flip(b)
-    fm = flip(m)
+    m = r.mirror(b)
+    f = r.flip(b)
+    fm = r.flip(m)
     return b, m, f, fm, transpose(b), transpose(m), transpose(f), transpose(fm)
 
 
@@ -125,18 +104,18 @@ def capped(n, most):
 @jit(inline=True)
 def deck_index(word):
     """Numbers the decks: 0..124."""
-    return (deck_count(word, ONE) * FIVE + deck_count(word, TWO)) * FIVE + deck_count(word, THREE)
+    return (r.deck_count(word, ONE) * FIVE + r.deck_count(word, TWO)) * FIVE + r.deck_count(word, THREE)
 
 
 @jit(inline=True)
 def merge_pairs(b):
     """Counts the neighbours on a board that can merge."""
-    tiles = occupied(b)
-    rights, belows = b ^ (b >> FOUR), b ^ (b >> S16)  # of each cell and the one to its right, and below
+    tiles = r.occupied(b)
+    rights, belows = b ^ (b >> FOUR), b ^ (b >> r.S16)  # of each cell and the one to its right, and below
     small = of_rank(b, ONE) | of_rank(b, TWO)
     large = tiles & ~small
-    across = (large & ~occupied(rights)) | (small & (small >> FOUR) & of_rank(rights, THREE))
-    down = (large & ~occupied(belows)) | (small & (small >> S16) & of_rank(belows, THREE))
+    across = (large & ~r.occupied(rights)) | (small & (small >> FOUR) & of_rank(rights, THREE))
+    down = (large & ~r.occupied(belows)) | (small & (small >> r.S16) & of_rank(belows, THREE))
     return count_bits(across & ~RIGHT_COLUMN) + count_bits(down & ~BOTTOM_ROW)
 
 
@@ -144,7 +123,7 @@ def merge_pairs(b):
 def extra_index(S, i, k, T):
     """Index of small table k, in the order of `EXTRA_SIZES`."""
     b, word = S[i, 0], S[i, 1]
-    empties = count_bits(occupied(b) ^ NIBBLES) % SIXTEEN
+    empties = count_bits(r.occupied(b) ^ r.NIBBLES) % SIXTEEN
     if k == 1:
         return deck_index(word) * SIXTEEN + empties
     if k == 2:
@@ -153,9 +132,9 @@ def extra_index(S, i, k, T):
             index = (index << TWO) | capped(count_bits(of_rank(b, u64(rank))), THREE)
         return index
     if k == 4:
-        return empties << FOUR | capped(merge_pairs(b), FIFTEEN)
-    ones, twos = capped(count_bits(of_rank(b, ONE)), SEVEN), capped(count_bits(of_rank(b, TWO)), SEVEN)
-    first = deck_index(word) if k == 0 else (word >> SHOWN) & SEVEN
+        return empties << FOUR | capped(merge_pairs(b), r.FIFTEEN)
+    ones, twos = capped(count_bits(of_rank(b, ONE)), r.SEVEN), capped(count_bits(of_rank(b, TWO)), r.SEVEN)
+    first = deck_index(word) if k == 0 else (word >> r.SHOWN) & r.SEVEN
     return (first << SIX) | (ones << THREE) | twos
 
 
@@ -177,4 +156,6 @@ CELLS = CellFeatures(
     points=tuple(float(p) for p in tile_points(np.arange(16))),
     names=tuple(str(tile_value(rank)) for rank in range(16)),
     stages=("draw", "enter"),
+    stage_words=("entered", "afterstate"),  # the tile that was shown is on the board, or not yet
+    extra_stages={"hint": "enter"},  # once it has entered no tile is known
 )

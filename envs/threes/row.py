@@ -124,8 +124,25 @@ def is_dead(b, T):
 
 
 @jit(inline=True)
+def looked_up(b, lines):
+    """Returns the board that a table [65536] makes of the rows of another."""
+    return (
+        u64(lines[b & LINE])
+        | (u64(lines[(b >> S16) & LINE]) << S16)
+        | (u64(lines[(b >> S32) & LINE]) << S32)
+        | (u64(lines[b >> S48]) << S48)
+    )
+
+
+@jit(inline=True)
+def sum_of_rows(b, table):
+    """Adds up what a table [65536] says of the rows of a board."""
+    return table[b & LINE] + table[(b >> S16) & LINE] + table[(b >> S32) & LINE] + table[b >> S48]
+
+
+@jit(inline=True)
 def board_score(b, T):
-    return T.points[b & LINE] + T.points[(b >> S16) & LINE] + T.points[(b >> S32) & LINE] + T.points[b >> S48]
+    return sum_of_rows(b, T.points)
 
 
 @jit(inline=True)

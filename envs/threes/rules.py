@@ -18,39 +18,14 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.threes.row import (
-    DECISION,
-    DECK,
-    DIRECTION,
-    DRAW,
-    END_AT_12288,
-    ENTER,
-    FIFTEEN,
-    FULL_DECK,
-    LANES,
-    LINE,
-    MOVED_LANE,
-    S16,
-    S32,
-    S48,
-    SETUP,
-    START,
-    THREE,
-    ZERO,
-    board_score,
-    empty_edges,
-    has_12288,
-    is_dead,
-    lanes_that_moved,
-    transpose,
-    ways_of,
-)
+from leafwise.envs.threes import row as r
+from leafwise.envs.threes.row import THREE, ZERO, lanes_that_moved, transpose
 
 
 @jit(inline=True)
 def initial_state(S, i, T):
     S[i, 0] = ZERO
-    S[i, 1] = SETUP | (FULL_DECK << DECK)
+    S[i, 1] = r.SETUP | (r.FULL_DECK << r.DECK)
 
 
 @jit(inline=True)
@@ -61,29 +36,29 @@ def stage(S, i, T):
 @jit(inline=True)
 def current_player(S, i, T):
     phase = S[i, 1] & THREE
-    if phase == DECISION:
+    if phase == r.DECISION:
         return 0
-    if phase == SETUP:
+    if phase == r.SETUP:
         return CHANCE
-    if T.top == END_AT_12288 and has_12288(S[i, 0]):
+    if T.top == r.END_AT_12288 and r.has_12288(S[i, 0]):
         return TERMINAL
-    if phase == DRAW and is_dead(S[i, 0], T):
+    if phase == r.DRAW and r.is_dead(S[i, 0], T):
         return TERMINAL
     return CHANCE
 
 
 @jit(inline=True)
 def returns(S, i, T):
-    if S[i, 1] & THREE == SETUP:
+    if S[i, 1] & THREE == r.SETUP:
         return 0.0
-    return np.float64(board_score(S[i, 0], T)) - 3.0 * np.float64((S[i, 1] >> START) & FIFTEEN)
+    return np.float64(r.board_score(S[i, 0], T)) - 3.0 * np.float64((S[i, 1] >> r.START) & r.FIFTEEN)
 
 
 @jit(inline=True)
 def legal_actions(S, i, A, T):
     b = S[i, 0]
-    columns = ways_of(transpose(b), T)
-    rows = ways_of(b, T)
+    columns = r.ways_of(transpose(b), T)
+    rows = r.ways_of(b, T)
     n = 0
     if columns & 1:
         A[n] = 0
@@ -106,29 +81,16 @@ def apply_action(S, i, a, j, T):
     word = S[i, 1]
     if a < 2:
         b = transpose(b)
-    if a & 1:
-        after = (
-            u64(T.slide_high[b & LINE])
-            | (u64(T.slide_high[(b >> S16) & LINE]) << S16)
-            | (u64(T.slide_high[(b >> S32) & LINE]) << S32)
-            | (u64(T.slide_high[b >> S48]) << S48)
-        )
-    else:
-        after = (
-            u64(T.slide_low[b & LINE])
-            | (u64(T.slide_low[(b >> S16) & LINE]) << S16)
-            | (u64(T.slide_low[(b >> S32) & LINE]) << S32)
-            | (u64(T.slide_low[b >> S48]) << S48)
-        )
-    lanes = lanes_that_moved(b, after) if T.entry == MOVED_LANE else empty_edges(after, a)
+    after = r.looked_up(b, T.slide_high) if a & 1 else r.looked_up(b, T.slide_low)
+    lanes = lanes_that_moved(b, after) if T.entry == r.MOVED_LANE else r.empty_edges(after, a)
     S[j, 0] = transpose(after) if a < 2 else after
-    S[j, 1] = (word | ENTER) | (lanes << LANES) | (u64(a) << DIRECTION)
+    S[j, 1] = (word | r.ENTER) | (lanes << r.LANES) | (u64(a) << r.DIRECTION)
 
 
 @jit(inline=True)
 def merge_points(S, i, j, k, T):
     """The reward "merges": the points made by merging, without those of entering tiles."""
-    return np.float64(board_score(S[j, 0], T) - board_score(S[i, 0], T))
+    return np.float64(r.board_score(S[j, 0], T) - r.board_score(S[i, 0], T))
 
 
 @jit(inline=True)

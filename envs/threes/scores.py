@@ -16,22 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator, Terminal
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.threes.row import (
-    FOUR,
-    LINE,
-    NIBBLES,
-    ONE,
-    S16,
-    S32,
-    S48,
-    THREE,
-    board_score,
-    highest_rank,
-    occupied,
-    transpose,
-)
+from leafwise.envs.threes import row as r
+from leafwise.envs.threes.row import FOUR, ONE, THREE, board_score, highest_rank, occupied, transpose
 from leafwise.envs.threes.tables import cells_of
 
 TWO = u64(2)
@@ -53,44 +42,23 @@ class LineTable(NamedTuple):
 
 
 @jit(inline=True)
-def count_bits(x):
-    """Counts the bits of a mask that has at most one bit in each nibble."""
-    x = (x & u64(0x0101010101010101)) + ((x >> FOUR) & u64(0x0101010101010101))
-    return (x * u64(0x0101010101010101)) >> u64(56)
-
-
-@jit(inline=True)
 def sum_of_lines(b, t, T):
     """Adds the table over the rows of a board `b` and of its transpose `t`."""
-    v = T.leaf.value
-    return np.float64(v[b & LINE] + v[(b >> S16) & LINE] + v[(b >> S32) & LINE] + v[b >> S48]) + np.float64(
-        v[t & LINE] + v[(t >> S16) & LINE] + v[(t >> S32) & LINE] + v[t >> S48]
-    )
-
-
-@jit(inline=True)
-def twice_of_rows(b, T):
-    m = T.leaf.twice
-    return (
-        u64(m[b & LINE])
-        | (u64(m[(b >> S16) & LINE]) << S16)
-        | (u64(m[(b >> S32) & LINE]) << S32)
-        | (u64(m[b >> S48]) << S48)
-    )
+    return np.float64(r.sum_of_rows(b, T.leaf.value)) + np.float64(r.sum_of_rows(t, T.leaf.value))
 
 
 @jit(inline=True)
 def openness(S, i, T):
     b = S[i, 0]
     t = transpose(b)
-    twice = twice_of_rows(b, T) | transpose(twice_of_rows(t, T))
+    twice = r.looked_up(b, T.leaf.twice) | transpose(r.looked_up(t, T.leaf.twice))
     return sum_of_lines(b, t, T) + T.leaf.twice_bonus * np.float64(count_bits(twice))
 
 
 @jit(inline=True)
 def of_rank(b, rank):
     """Returns one bit per cell that holds `rank`."""
-    return NIBBLES & ~occupied(b ^ (NIBBLES * rank))
+    return r.NIBBLES & ~occupied(b ^ (r.NIBBLES * rank))
 
 
 @jit(inline=True)
@@ -108,7 +76,7 @@ def left_of(cells):
 @jit(inline=True)
 def beside(cells):
     """Returns the cells with a neighbour in `cells`."""
-    return right_of(cells) | left_of(cells) | (cells << S16) | (cells >> S16)
+    return right_of(cells) | left_of(cells) | (cells << r.S16) | (cells >> r.S16)
 
 
 @jit(inline=True)
@@ -128,9 +96,9 @@ def big_tiles(b):
     third &= ~right_of(second)
     chained |= third & left_of(joined)
     third &= ~left_of(second)
-    chained |= third & (joined << S16)
-    third &= ~(second << S16)
-    chained |= third & (joined >> S16)
+    chained |= third & (joined << r.S16)
+    third &= ~(second << r.S16)
+    chained |= third & (joined >> r.S16)
     return np.float64(points + count_bits(chained))
 
 
@@ -179,13 +147,13 @@ def rows_table(
     """Returns the weights of nneonneo's heuristic; `monotone` and `total` are (power, weight)."""
     ranks = cells_of(np.arange(65536))
     value = np.full(65536, 200_000.0)
-    value += empties * sum((r == 0).astype(float) for r in ranks)
+    value += empties * sum((rank == 0).astype(float) for rank in ranks)
     previous, run, merged = np.zeros(65536, dtype=int), np.zeros(65536, dtype=int), np.zeros(65536)
-    for r in ranks:
-        same = (r != 0) & (r == previous)
+    for rank in ranks:
+        same = (rank != 0) & (rank == previous)
         merged += np.where(same, np.where(run == 1, 2, 1), 0)  # a run of L >= 2 equal ranks adds L
-        run = np.where(r == 0, run, np.where(same, run + 1, 1))
-        previous = np.where(r == 0, previous, r)
+        run = np.where(rank == 0, run, np.where(same, run + 1, 1))
+        previous = np.where(rank == 0, previous, rank)
     value += merges * merged
     left, right = np.zeros(65536), np.zeros(65536)
     for a, b in pairwise(ranks):
@@ -194,7 +162,7 @@ def rows_table(
         left += np.where(a > b, -rise, 0)
         right += np.where(a > b, 0, rise)
     value -= monotone[1] * np.minimum(left, right)
-    value -= total[1] * sum(r.astype(float) ** total[0] for r in ranks)
+    value -= total[1] * sum(rank.astype(float) ** total[0] for rank in ranks)
     return LineTable(value.astype(np.float32), np.zeros(1, dtype=np.uint16), 0.0)
 
 

@@ -14,11 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.words import need, whole_number, words_by_name
 from leafwise.envs.threes import row as r
 from leafwise.envs.threes.row import Tables
 
 ACTIONS = ("up", "down", "left", "right")
 DECISION, ENTER, DRAW, SETUP = (int(p) for p in (r.DECISION, r.ENTER, r.DRAW, r.SETUP))
+SIGNS: dict[int, tuple[str, Any]] = {r.HINT_PLUS: ("+", r.PLUS), r.HINT_COLOUR: ("white", r.WHITE)}
+"""How a bonus is shown where its candidates are not: its text and its code."""
 FIELDS = ("next", "deck", "move", "lanes", "start", "slot")
 
 
@@ -81,176 +84,137 @@ def to_text(row: NDArray[Any], T: Tables) -> str:
     return " ".join(words)
 
 
+def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
+    """Returns the row that a line of text describes; raises ValueError in the game's words."""
+    words = text.split()
+    at = next((k for k, word in enumerate(words) if "=" in word or word == "setup"), len(words))
+    setup = words[at:].count("setup") == 1
+    given = words_by_name((word for word in words[at:] if word != "setup" or not setup), FIELDS)
+    board = parse_board(" ".join(words[:at]))
+    highest = max(board >> 4 * cell & 15 for cell in range(16))
+    need(highest < 15 or T.top != r.NO_MERGE_6144, "no 12288 with top='no_merge_6144'", text)
+    word = (parse_deck(given["deck"]) if "deck" in given else int(r.FULL_DECK)) << int(r.DECK)
+    word |= parse_start(given, board, T) | parse_slot(given, highest, T)
+    row = np.array([board, word], dtype=np.uint64)
+    if setup:
+        return parse_setup(row, given)
+    over = bool(r.is_dead(row[0], T)) or (T.top == r.END_AT_12288 and highest == 15)
+    tile = int(r.DRAW)
+    if "move" in given or "lanes" in given:
+        tile = parse_entering(board, highest, given, T)
+        check_deck(tile, deck(row))
+    elif "next" in given:
+        shown = parse_next(given["next"], highest, T)
+        check_deck(shown, deck(row))
+        tile = tile if over else shown
+    row[1] |= np.uint64(tile)
+    return row
+
+
 def parse_board(text: str) -> int:
     """Returns the board of `a b c d/e f g h/...`; raises ValueError if it is none."""
     lines = text.split("/")
-    if len(lines) != 4:
-        raise ValueError(f"threes: expected 4 rows separated by '/', got {len(lines)} in {text!r}")
+    need(len(lines) == 4, "4 rows separated by '/'", len(lines), text)
     board = 0
     for y, line in enumerate(lines):
-        words = line.split()
-        if len(words) != 4:
-            raise ValueError(f"threes: expected 4 tiles in row {y + 1}, got {len(words)} in {line.strip()!r}")
-        for x, word in enumerate(words):
-            value = number(word, "a tile")
-            if value not in RANKS:
-                raise ValueError(f"threes: expected a tile 0, 1, 2, 3, 6, 12, ..., 12288, got {word!r}")
+        tiles = line.split()
+        need(len(tiles) == 4, f"4 tiles in row {y + 1}", len(tiles), line.strip())
+        for x, tile in enumerate(tiles):
+            value = whole_number(tile, "a tile")
+            need(value in RANKS, "a tile 0, 1, 2, 3, 6, 12, ..., 12288", tile)
             board |= RANKS[value] << 4 * (4 * y + x)
     return board
 
 
-def number(word: str, what: str) -> int:
-    """Returns a small non-negative integer; raises ValueError for anything else."""
-    if not (word.isascii() and word.isdigit()) or len(word) > 6:
-        raise ValueError(f"threes: expected {what} as a whole number, got {word!r}")
-    return int(word)
-
-
 def parse_deck(text: str) -> int:
     """Returns the deck field of `n1,n2,n3`; raises ValueError if no deck can be so."""
-    counts = [number(word.strip(), "a deck count") for word in text.split(",")]
-    if len(counts) != 3 or max(counts) > 4 or sum(counts) == 0:
-        raise ValueError(f"threes: expected deck=n1,n2,n3 of 0 to 4 each and not all 0, got {text!r}")
+    counts = [whole_number(word.strip(), "a deck count") for word in text.split(",")]
+    sound = len(counts) == 3 and max(counts) <= 4 and any(counts)
+    need(sound, "deck=n1,n2,n3 of 0 to 4 each and not all 0", text)
     return counts[0] | counts[1] << 3 | counts[2] << 6
+
+
+def parse_start(given: dict[str, str], board: int, T: Tables) -> int:
+    """Returns the field of the start score, 0 if none is given."""
+    text = given.get("start", "0")
+    start = whole_number(text, "a start score")
+    need("start" not in given or start in (3, 6, 9, 12), "start=3, 6, 9 or 12", text)
+    if start > r.board_score(np.uint64(board), T):
+        raise ValueError(f"expected a start score of at most the board's, got start={text}")
+    return start // 3 << int(r.START)
+
+
+def parse_slot(given: dict[str, str], highest: int, T: Tables) -> int:
+    """Returns the fields of the slot21 cycle, 0 if none are given."""
+    if "slot" not in given:
+        return 0
+    position, comma, used = given["slot"].partition(",")
+    slot = whole_number(position, "a slot")
+    sound = T.bonus_schedule == r.SLOT21 and 0 < slot < 21 and used == ("used" if comma else "")
+    need(sound, "slot=1 to 20, perhaps ',used', under slot21", given["slot"])
+    need(highest >= 7, "no slot before a 48 is on the board", given["slot"])
+    return slot << int(r.SLOT) | bool(used) << int(r.SLOT_USED)
 
 
 def parse_next(text: str, highest: int, T: Tables) -> int:
     """Returns the fields of the tile shown; raises ValueError if it cannot be next on such a board."""
     if text in ("1", "2", "3"):
-        if text == "3" and T.hint == r.HINT_COLOUR and highest >= 7 and T.bonus_p > 0:
-            raise ValueError("threes: expected next=white, a 3 and a bonus look alike with hint='colour', got '3'")
+        alike = text == "3" and T.hint == r.HINT_COLOUR and highest >= 7 and T.bonus_p > 0
+        need(not alike, "next=white, a 3 and a bonus look alike with hint='colour'", text)
         return int(text) << int(r.SHOWN)
-    if T.bonus_schedule == r.IID and T.bonus_p == 0:
-        raise ValueError(f"threes: expected next=1, 2 or 3 (there is no bonus with bonus_p=0), got {text!r}")
+    none = T.bonus_schedule == r.IID and T.bonus_p == 0
+    need(not none, "next=1, 2 or 3 (there is no bonus with bonus_p=0)", text)
     low, high = 4, highest - 3
-    if high < low:
-        raise ValueError(f"threes: expected next=1, 2 or 3 (a bonus needs a 48 on the board), got {text!r}")
-    if text == "white" and T.hint == r.HINT_COLOUR:
-        return bonus_fields(r.WHITE, low, high)
-    if text == "+" and T.hint == r.HINT_PLUS:
-        return bonus_fields(r.PLUS, low, high)
-    if T.hint in (r.HINT_EXACT, r.HINT_WINDOW3):
+    need(low <= high, "next=1, 2 or 3 (a bonus needs a 48 on the board)", text)
+    if T.hint in SIGNS:
+        sign, code = SIGNS[T.hint]
+        need(text == sign, f"next=1, 2, 3 or {sign}", text)
+    else:
         size = 1 if T.hint == r.HINT_EXACT else min(3, high - low + 1)
-        first, last = parse_candidates(text)
-        if last - first + 1 == size and low <= first and last <= high:
-            return bonus_fields(r.PLUS, first, last)
-        limits = f"{size} of {tile_value(low)}..{tile_value(high)} in a row, joined by '|'"
-        raise ValueError(f"threes: expected next=1, 2, 3 or {limits}, got {text!r}")
-    bonus = "white" if T.hint == r.HINT_COLOUR else "+"
-    raise ValueError(f"threes: expected next=1, 2, 3 or {bonus}, got {text!r}")
-
-
-def bonus_fields(code: Any, low: int, high: int) -> int:
-    """Returns the fields of a bonus whose rank lies in low..high."""
+        code, (first, last) = r.PLUS, parse_candidates(text)
+        limits = f"next=1, 2, 3 or {size} of {tile_value(low)}..{tile_value(high)} in a row, joined by '|'"
+        need(last - first + 1 == size and low <= first and last <= high, limits, text)
+        low, high = first, last
     return int(code) << int(r.SHOWN) | low << int(r.LOW) | high << int(r.HIGH)
 
 
 def parse_candidates(text: str) -> tuple[int, int]:
     """Returns the lowest and highest rank of a bonus written as its candidates, `6|12|24`."""
-    values = [number(word, "a bonus") for word in text.split("|")]
+    values = [whole_number(word, "a bonus") for word in text.split("|")]
     low = RANKS.get(values[0], 0)
     high = low + len(values) - 1
-    if low < 4 or high > 12 or values != [tile_value(rank) for rank in range(low, high + 1)]:
-        raise ValueError(f"threes: expected bonus tiles in a row among 6|12|...|1536, got {text!r}")
+    sound = low >= 4 and high <= 12 and values == [tile_value(rank) for rank in range(low, high + 1)]
+    need(sound, "bonus tiles in a row among 6|12|...|1536", text)
     return low, high
-
-
-def parse_fields(text: str) -> tuple[str, dict[str, str], bool]:
-    """Splits a line into the board, the fields and whether it says setup."""
-    words = text.split()
-    at = next((k for k, word in enumerate(words) if "=" in word or word == "setup"), len(words))
-    given: dict[str, str] = {}
-    setup = False
-    for word in words[at:]:
-        name, equals, value = word.partition("=")
-        if word == "setup" and not setup:
-            setup = True
-        elif equals and name in FIELDS and name not in given:
-            given[name] = value
-        else:
-            raise ValueError(f"threes: expected fields among {', '.join(FIELDS)}, each once, got {word[:40]!r}")
-    return " ".join(words[:at]), given, setup
-
-
-def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
-    """Returns the row that a line of text describes; raises ValueError in the game's words."""
-    board_text, given, setup = parse_fields(text)
-    board = parse_board(board_text)
-    word = (parse_deck(given["deck"]) if "deck" in given else int(r.FULL_DECK)) << int(r.DECK)
-    highest = max(board >> 4 * cell & 15 for cell in range(16))
-    if highest == 15 and T.top == r.NO_MERGE_6144:
-        raise ValueError("threes: expected no 12288 with top='no_merge_6144'")
-    word |= parse_extras(given, highest, T)
-    if (word >> int(r.START) & 15) * 3 > r.board_score(np.uint64(board), T):
-        raise ValueError(f"threes: expected a start score of at most the board's, got start={given['start']}")
-    row = np.array([board, word], dtype=np.uint64)
-    if setup:
-        return parse_setup(row, given)
-    if "move" in given or "lanes" in given:
-        tile = parse_entering(board, given, T)
-        check_deck(tile, deck(row))
-        row[1] |= np.uint64(tile)
-        return row
-    over = bool(r.is_dead(row[0], T)) or (T.top == r.END_AT_12288 and highest == 15)
-    if "next" in given:
-        tile = parse_next(given["next"], highest, T)
-        check_deck(tile, deck(row))
-        if not over:
-            row[1] |= np.uint64(tile)
-            return row
-    row[1] |= np.uint64(DRAW)
-    return row
 
 
 def check_deck(tile: int, counts: tuple[int, int, int]) -> None:
     """Raises ValueError if a base card is shown that has not left the deck."""
     card = tile >> int(r.SHOWN) & 7
     if card <= 3 and counts != (4, 4, 4) and counts[card - 1] == 4:
-        raise ValueError(
-            f"threes: expected at most three {card}s in the deck (the one shown has left it), "
-            f"got deck={','.join(str(n) for n in counts)}"
-        )
+        got = ",".join(map(str, counts))
+        raise ValueError(f"expected at most three {card}s in the deck (the one shown has left it), got deck={got}")
 
 
-def parse_extras(given: dict[str, str], highest: int, T: Tables) -> int:
-    """Returns the fields for the start score and the slot21 cycle."""
-    word = 0
-    if "start" in given:
-        start = number(given["start"], "a start score")
-        if start % 3 or not 0 < start <= 12:
-            raise ValueError(f"threes: expected start=3, 6, 9 or 12, got {given['start']!r}")
-        word |= start // 3 << int(r.START)
-    if "slot" in given:
-        position, comma, used = given["slot"].partition(",")
-        slot = number(position, "a slot")
-        if T.bonus_schedule != r.SLOT21 or not 0 < slot < 21 or (comma and used != "used"):
-            raise ValueError(f"threes: expected slot=1 to 20, perhaps ',used', under slot21, got {given['slot']!r}")
-        if highest < 7:
-            raise ValueError(f"threes: expected no slot before a 48 is on the board, got {given['slot']!r}")
-        word |= slot << int(r.SLOT) | bool(used) << int(r.SLOT_USED)
-    return word
-
-
-def parse_entering(board: int, given: dict[str, str], T: Tables) -> int:
+def parse_entering(board: int, highest: int, given: dict[str, str], T: Tables) -> int:
     """Returns the fields for a tile that is about to enter after a slide."""
-    direction, lanes, tile = given.get("move", ""), given.get("lanes", ""), given.get("next", "")
-    if direction not in ACTIONS:
-        raise ValueError(f"threes: expected move among {', '.join(ACTIONS)}, got {direction!r}")
-    if not lanes or any(k not in "0123" for k in lanes) or len(set(lanes)) != len(lanes):
-        raise ValueError(f"threes: expected lanes=, each of 0 to 3 at most once, got {lanes!r}")
+    direction, lanes = given.get("move", ""), given.get("lanes", "")
+    need(direction in ACTIONS, f"move among {', '.join(ACTIONS)}", direction)
+    sound = lanes and set(lanes) <= set("0123") and len(set(lanes)) == len(lanes)
+    need(sound, "lanes=, each of 0 to 3 at most once", lanes)
     a = ACTIONS.index(direction)
-    for k in lanes:
-        if board >> int(r.entry_shift(np.uint64(int(k)), np.uint64(a))) & 15:
-            raise ValueError(f"threes: expected an empty cell for lane {k} after move={direction}, got a tile")
-    if not tile:
-        raise ValueError("threes: expected next= with move=, got none")
-    fields = parse_entering_tile(tile, max(board >> 4 * cell & 15 for cell in range(16)), T)
+    for k in map(int, lanes):
+        free = not board >> int(r.entry_shift(np.uint64(k), np.uint64(a))) & 15
+        need(free, f"an empty cell for lane {k} after move={direction}", "a tile")
+    need(given.get("next"), "next= with move=")
+    fields = parse_entering_tile(given["next"], highest, T)
     return fields | ENTER | sum(1 << int(k) for k in lanes) << int(r.LANES) | a << int(r.DIRECTION)
 
 
 def parse_entering_tile(text: str, highest: int, T: Tables) -> int:
     """Returns the fields of a tile about to enter; the slide may have made the highest tile of the board."""
-    sign, first = {r.HINT_PLUS: ("+", []), r.HINT_COLOUR: ("white", [3])}.get(T.hint, ("", []))
+    sign = SIGNS[T.hint][0] if T.hint in SIGNS else ""
+    first = [3] if T.hint == r.HINT_COLOUR else []
     refused = ""
     for before in (highest, highest - 1):
         candidates = [*first, *(tile_value(rank) for rank in range(4, before - 2))]
@@ -266,10 +230,11 @@ def parse_setup(row: NDArray[np.uint64], given: dict[str, str]) -> NDArray[np.ui
     """Returns a row in which start cards are being laid; the deck must fit the cards that lie."""
     cards = ranks(row)
     left = tuple(4 - cards.count(card) for card in (1, 2, 3))
-    if max(cards) > 3 or min(left) < 0 or sum(left) <= 3 or left != deck(row) or set(given) - {"deck", "start"}:
-        raise ValueError("threes: expected with setup fewer than 9 start cards and the deck that they leave")
-    if field(row, r.START, 4) != cards.count(3):
-        raise ValueError(f"threes: expected start={3 * cards.count(3)} with setup, got {given.get('start', '0')!r}")
+    start_cards = max(cards) <= 3 and min(left) >= 0 and sum(left) > 3 and left == deck(row)
+    sound = start_cards and set(given) <= {"deck", "start"}
+    need(sound, "with setup fewer than 9 start cards and the deck that they leave", ",".join(map(str, deck(row))))
+    threes = cards.count(3)
+    need(field(row, r.START, 4) == threes, f"start={3 * threes} with setup", given.get("start", "0"))
     row[1] |= np.uint64(SETUP)
     return row
 

@@ -16,7 +16,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import Solution, check_question
 from leafwise.envs.trap import retrograde
 from leafwise.envs.trap import rules as r
-from leafwise.envs.trap.text import cells
+from leafwise.envs.trap.text import pieces
 
 SIZES = (3, 4)
 MOST_SWEEPS = 5000
@@ -96,11 +96,9 @@ class Solver:
 
     def values(self, state: State) -> dict[str, float]:
         """Returns what every legal action is worth to the player who acts, by name; only after `solve`."""
-        M, word = self.memory, state.row[1]
-        player = int(r.turn_of(word)) % 2
-        me, opponent = int(r.cell_of(word, player)), int(r.cell_of(word, 1 - player))
-        traps = sum(1 << cell for cell, what in enumerate(cells(state.row, self.game.tables())) if what == 1)
-        if r.phase_of(word) == r.MOVE:
+        M = self.memory
+        me, opponent, traps = pieces(state.row, self.game.tables())
+        if r.phase_of(state.row[1]) == r.MOVE:
             moved = {a: int(M.step[me, a]) for a in state.legal_actions}
             return {
                 self.game.actions[a]: float(retrograde.moved_value(to, opponent, traps, M)) for a, to in moved.items()

@@ -8,23 +8,17 @@ player has moved and must throw, `throw=3,4` that the trap thrown at row 3, colu
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.words import marked, need, whole_number
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.rules import Tables
 
 MARKS = ".#12"
 ENDS = ("", "won=1", "won=2", "draw")
-NUMBER = r"0|[1-9]\d{0,5}"
-FIELDS = re.compile(
-    rf"(?P<rows>\S+)(?: turn=(?P<turn>{NUMBER}))?"
-    rf"(?: (?P<throw>throw)(?:=(?P<row>{NUMBER}),(?P<column>{NUMBER}))?)?(?: (?P<end>won=[12]|draw))?",
-    re.ASCII,
-)
 
 
 def cells(row: NDArray[Any], T: Tables) -> list[int]:
@@ -34,6 +28,13 @@ def cells(row: NDArray[Any], T: Tables) -> list[int]:
     for player in range(2):
         found[int(r.cell_of(row[1], player))] = 2 + player
     return found
+
+
+def pieces(row: NDArray[Any], T: Tables) -> tuple[int, int, int]:
+    """Returns the cell of the player who acts, that of the opponent, and the traps, one bit a cell."""
+    player = int(r.turn_of(row[1])) % 2
+    traps = sum(1 << cell for cell, what in enumerate(cells(row, T)) if what == 1)
+    return int(r.cell_of(row[1], player)), int(r.cell_of(row[1], 1 - player)), traps
 
 
 def target(row: NDArray[Any]) -> int | None:
@@ -62,59 +63,60 @@ def cell_name(cell: int, T: Tables) -> str:
 
 def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
     """Returns the row that a line of text describes; raises ValueError in the game's words."""
-    match = FIELDS.fullmatch(text.strip())
-    if match is None:
-        raise ValueError(
-            f"trap: expected rows of cells separated by '/', perhaps turn=N, throw or throw=ROW,COLUMN, and won=1, won=2 "
-            f"or draw, got {text!r}"
-        )
-    found = match.groupdict()
-    turn = int(found["turn"] or 0)
-    row = parse_board(found["rows"], T)
-    if turn > T.max_turns:
-        raise ValueError(f"trap: expected at most turn={int(T.max_turns)}, got turn={turn} in {text!r}")
+    rows, turn, throw, wanted = parse_words(text)
+    row = parse_board(rows, T)
+    need(turn <= T.max_turns, f"at most turn={int(T.max_turns)}", turn, text)
     row[1] |= np.uint64(turn) << r.TURN
-    if found["throw"]:
+    if throw is not None:
         row[1] |= r.THROW << r.PHASE
-    wanted = ENDS.index(found["end"] or "")
     end = natural_end(row, T)
-    if self_trapped(row, T) and wanted == 1 + turn % 2 and not found["throw"]:
+    if self_trapped(row, T) and wanted == 1 + turn % 2 and throw is None:
         end = wanted  # the same board, unmarked, is one to play: it was set up by hand
-    if wanted and wanted != end:
-        raise ValueError(f"trap: expected {ENDS[end] or 'no end'} for this position, got {ENDS[wanted]!r} in {text!r}")
-    if found["row"]:
+    need(wanted in (0, end), f"{ENDS[end] or 'no end'} for this position", ENDS[wanted], text)
+    if throw:
         row[1] += (r.LANDING - r.THROW) << r.PHASE
-        row[1] |= np.uint64(parse_target(found, row, T)) << r.TARGET
-        if end:
-            raise ValueError(f"trap: expected a throw in a game that is not over, got {text!r}")
-    if turn == T.max_turns and (not end or found["throw"]):
-        raise ValueError(f"trap: expected no throw after the last turn, got {text!r}")
+        row[1] |= np.uint64(parse_target(throw, row, T)) << r.TARGET
+        need(not end, "a throw in a game that is not over", text)
+    need(turn < T.max_turns or (end and throw is None), "no throw after the last turn", text)
     row[1] |= np.uint64(end) << r.END
     return row
 
 
+def parse_words(text: str) -> tuple[str, int, str | None, int]:
+    """Returns the board, the turn, where a throw aims ("" not yet, None no throw) and which of ENDS it is said to be."""
+    board, *words = text.split() or [""]
+    turn: int | None = None
+    throw: str | None = None
+    end = 0
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name == "turn" and turn is None:
+            turn = whole_number(value, "a turn")
+        elif name == "throw" and throw is None and bool(equals) == bool(value):
+            throw = value
+        else:
+            fields = "perhaps turn=N, throw or throw=ROW,COLUMN, and won=1, won=2 or draw, each once"
+            need(word in ENDS and not end, f"after the board {fields}", word)
+            end = ENDS.index(word)
+    return board, turn or 0, throw, end
+
+
 def parse_board(text: str, T: Tables) -> NDArray[np.uint64]:
     """Returns a row with the traps and players of a board; raises ValueError in the game's words."""
-    lines = text.split("/")
-    if [len(line) for line in lines] != [T.size] * T.size:
-        raise ValueError(f"trap: expected {T.size} rows of {T.size} cells separated by '/', got {text!r}")
-    marks = "".join(lines)
-    for mark in marks:
-        if mark not in MARKS:
-            raise ValueError(f"trap: expected cells among '.', '#', '1', '2', got {mark!r} in {text!r}")
-    if marks.count("1") != 1 or marks.count("2") != 1:
-        raise ValueError(f"trap: expected each of the players 1 and 2 on one cell, got {text!r}")
-    traps = sum(1 << cell for cell, mark in enumerate(marks) if mark == "#")
-    second = traps >> 64 | marks.index("1") << int(r.PLAYER) | marks.index("2") << int(r.PLAYER + r.CELL)
+    found = marked(text, [T.size] * T.size, MARKS, f"{T.size} rows of {T.size} cells", "cells")
+    need(found.count(2) == 1 and found.count(3) == 1, "each of the players 1 and 2 on one cell", text)
+    traps = sum(1 << cell for cell, mark in enumerate(found) if mark == 1)
+    second = traps >> 64 | found.index(2) << int(r.PLAYER) | found.index(3) << int(r.PLAYER + r.CELL)
     return np.array([traps & (1 << 64) - 1, second], dtype=np.uint64)
 
 
-def parse_target(found: dict[str, str], row: NDArray[np.uint64], T: Tables) -> int:
-    """Returns the cell thrown at; raises ValueError if it is off the board or a player's."""
-    down, right = int(found["row"]), int(found["column"])
-    cell = down * T.size + right
-    if down >= T.size or right >= T.size or r.is_player(row[1], cell):
-        raise ValueError(f"trap: expected a throw at a cell of the board without a player, got throw={down},{right}")
+def parse_target(throw: str, row: NDArray[np.uint64], T: Tables) -> int:
+    """Returns the cell thrown at, `row,column`; raises ValueError if it is off the board or a player's."""
+    place = [whole_number(word, "a row and a column") for word in throw.split(",")]
+    on_board = len(place) == 2 and max(place) < T.size
+    cell = place[0] * int(T.size) + place[1] if on_board else 0
+    sound = on_board and not r.is_player(row[1], cell)
+    need(sound, "a throw at a cell of the board without a player", f"throw={throw}")
     return cell
 
 

@@ -110,6 +110,24 @@ def lookup(h, bits, M):
 
 
 @jit(inline=True)
+def unseen_bounds(left):
+    """Returns bounds to the score where nobody wins with the next two chips: not the mover, nor the opponent after a safe move."""
+    if left <= 2:
+        return 0, 0
+    return -((left - 2) // 2), (left - 1) // 2
+
+
+@jit(inline=True)
+def tabled_bounds(h, bits, low, high, M):
+    """Returns bounds narrowed by what the table says of a hash."""
+    data = lookup(h, bits, M)
+    if data:
+        low = max(low, np.int64((data >> SIX) & LOW6) - 32)
+        high = min(high, np.int64(data & LOW6) - 32)
+    return low, high
+
+
+@jit(inline=True)
 def remember(h, bits, low, high, left, M):
     """Stores bounds: the deeper position keeps the first place, the newer one gets the second."""
     first = (h >> (SIXTY_FOUR - bits + ONE)) << ONE
@@ -225,31 +243,13 @@ def search(own, filled, g, M):
                 grow(M)
                 bits += ONE
                 limit = limit * 2 if M.size[BITS] < M.max_bits else np.int64(1) << 62
-        # nobody wins with the next two chips: the mover not now, the opponent not after a safe move
-        low, high = -((left - 2) // 2), (left - 1) // 2
-        result = 0
-        done = True
+        low, high = unseen_bounds(left)
         h = ZERO
-        if left <= 2:
-            result = 0
-        elif low >= g:
-            result = low
-        elif high < g:
-            result = high
-        else:
-            done = False
-            if left >= MIN_TABLED:
-                h = hash_of(own, filled, left, M)
-                data = lookup(h, bits, M)
-                if data:
-                    low = max(low, np.int64((data >> SIX) & LOW6) - 32)
-                    high = min(high, np.int64(data & LOW6) - 32)
-                    if low >= g:
-                        result = low
-                        done = True
-                    elif high < g:
-                        result = high
-                        done = True
+        if low < g <= high and left >= MIN_TABLED:
+            h = hash_of(own, filled, left, M)
+            low, high = tabled_bounds(h, bits, low, high, M)
+        done = low >= g or high < g
+        result = low if low >= g else high
         if not done:
             base = ply * EIGHT
             end = expand(own, filled, moves, base, left, M)

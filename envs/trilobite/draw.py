@@ -7,9 +7,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.words import SIDES
 from leafwise.envs.core.pictures.canvas import Canvas
 from leafwise.envs.trilobite.rules import Tables, has_line
-from leafwise.envs.trilobite.text import MARKS, cells
+from leafwise.envs.trilobite.text import cells
 
 CELL, EDGE, HEAD = 56, 16, 44
 INK, PAPER, FRAME, HOLE = "#22313f", "#fafafa", "#3a6ea5", "#e8eef4"
@@ -29,7 +30,7 @@ def status(row: NDArray[Any], T: Tables) -> str:
 
 def to_board(row: NDArray[Any], T: Tables) -> str:
     """Returns the board as a grid over the numbers of the columns, and who is to move."""
-    lines = ["| " + " ".join(MARKS[cell] for cell in line) + " |" for line in cells(row, T)]
+    lines = ["| " + " ".join(SIDES[cell] for cell in line) + " |" for line in cells(row, T)]
     lines.append("+" + "-" * (2 * T.width + 1) + "+")
     lines.append("  " + " ".join(str(c + 1) for c in range(T.width)))
     lines.append(status(row, T))
@@ -46,7 +47,7 @@ def draw(row: NDArray[Any], T: Tables, values: Mapping[str, float] | None = None
             centre = EDGE + (x + 0.5) * CELL, EDGE + HEAD + (y + 0.5) * CELL
             canvas.disc(*centre, CELL * 0.4, fill=COLOURS[cell])
             if cell:
-                canvas.text(*centre, MARKS[cell], size=22, colour=INK)
+                canvas.text(*centre, SIDES[cell], size=22, colour=INK)
     for x in range(T.width):
         name, place = str(x + 1), EDGE + (x + 0.5) * CELL
         canvas.text(place, EDGE + HEAD + height + 18, name, size=16, colour=INK)

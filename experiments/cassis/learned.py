@@ -6,33 +6,26 @@ position up to renaming, judged by the exact solver. n = 8: paired games at equa
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from leafwise.envs.cassis.canon import make_scratch
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
 from leafwise.experiments.cassis.solved import MOVER, S28, enumerate_levels
-from leafwise.experiments.learned import MATCH_HEAD, Page, match_row, openings, play_match
+from leafwise.experiments.study import Results, Study, command, leaves, results_of, signed, table, write_page
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
 from leafwise.training.evaluation.agreement import TABLE_MB, Judged, value_keeping
-from leafwise.training.runs.folder import training_command
-
-HERE = Path(__file__).parent
-MODULE = "leafwise.experiments.cassis.learned"
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Study):
     """Measures learned leaves of Cassis."""
 
     small: str = "cassis"
@@ -45,8 +38,6 @@ class Config:
     """Games per depth at n = 8."""
     depths: tuple[int, ...] = (2, 4)
     """Depths at n = 8."""
-    folder: Path = HERE
-    """Folder for learned.json and learned.md."""
 
 
 def every_position(cassis: Game) -> Judged:
@@ -66,7 +57,7 @@ def every_position(cassis: Game) -> Judged:
 
 def judge_all(judged: Judged, model: str) -> dict[str, Any]:
     """Returns in how many positions one-ply play keeps the value: with a model, "" for the hand-made leaf."""
-    leaf = load_evaluator(judged.game, model) if model else judged.game.score()
+    leaf = leaves.model_or_score(judged.game, model)
     kept = judged.kept(judged.choices(leaf, 1))
     critical = judged.keeps.sum(axis=1) < np.array([len(State(judged.game, row).legal_actions) for row in judged.rows])
     return {
@@ -78,35 +69,40 @@ def judge_all(judged: Judged, model: str) -> dict[str, Any]:
     }
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the study."""
-    config = parse(Config, sys.argv[1:] if arguments is None else arguments, f"python -m {MODULE}")
+def play_large(config: Config, results: Results) -> list[str]:
+    """Returns lines about games at n = 8."""
+    eight = game("cassis", n=8)
+    leaf, starts = load_evaluator(eight, config.large), leaves.openings(eight, config.games // 2, (4, 8))
+    rows = []
+    for depth in config.depths:
+        own, hand_made = Search(eight, leaf, depth), Search(eight, eight.score(), depth)
+        found = results.find(f"n = 8, depth {depth}", lambda: leaves.play_match(own, hand_made, starts))  # noqa: B023
+        rows.append(leaves.match_row(f"depth {depth}", found))
+    title = "## n = 8: against the hand-made leaf `safe_edges`, from 4 to 8 random edges, both seats"
+    return [title, "", *table(leaves.MATCH_HEAD, rows), ""]
+
+
+def study(config: Config) -> None:
+    """Works out what is not known, and writes the page."""
     models = [model for model in (config.small, *config.others, config.large) if model]
-    page = Page(config.folder / "learned.json", training_command(MODULE, config), models)
+    results = results_of(config, "learned.json", models)
     judged = cache(lambda: every_position(game("cassis")))
+    rows = []
+    for model in (config.small, *config.others, ""):
+        one = results.find(f"n = 6, {model or 'hand-made'}", lambda: judge_all(judged(), model))  # noqa: B023
+        counts = (("kept", "positions"), ("kept_critical", "critical"))
+        rows.append([one["leaf"], *(f"{one[kept]} of {one[of]}" for kept, of in counts)])
     lines = [
         "# Cassis: learned leaves", "", "## n = 6: every reachable position up to renaming, one-ply play", "",
         "Critical positions are those in which some action loses value.", "",
-        "| leaf | keeps the value | of the critical ones |", "|---|---|---|",
+        *table("leaf | keeps the value | of the critical ones", rows), "",
     ]  # fmt: skip
-    for model in (config.small, *config.others, ""):
-        one = page.part(f"n = 6, {model or 'hand-made'}", lambda: judge_all(judged(), model))  # noqa: B023
-        all_of_them, critical = (
-            f"{one[a]} of {one[b]}" for a, b in (("kept", "positions"), ("kept_critical", "critical"))
-        )
-        lines.append(f"| {one['leaf']} | {all_of_them} | {critical} |")
     if config.large:
-        eight = game("cassis", n=8)
-        leaf, starts = load_evaluator(eight, config.large), openings(eight, config.games // 2, (4, 8))
-        lines += ["", "## n = 8: against the hand-made leaf `safe_edges`, from 4 to 8 random edges, both seats", ""]
-        lines += MATCH_HEAD
-        for depth in config.depths:
-            own, hand_made = Search(eight, leaf, depth), Search(eight, eight.score(), depth)
-            found = page.part(f"n = 8, depth {depth}", lambda: play_match(own, hand_made, starts))  # noqa: B023
-            lines.append(match_row(f"depth {depth}", found))
-    page.write([*lines, ""])
-    return 0
+        lines += play_large(config, results)
+    write_page(config, "learned.md", signed(config, lines))
 
+
+main = command(Config, study)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

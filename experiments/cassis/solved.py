@@ -1,6 +1,6 @@
 """Solves Cassis strongly for n = 3 to 8: every undecided position up to renaming, with its value; plots the growth.
 
-`python -m leafwise.experiments.cassis.solved` writes `solved.json` and `growth.png` here. Positions are enumerated level by
+`python -m leafwise.experiments.cassis.solved` writes `solved.json` and `growth.png`. Positions are enumerated level by
 level (a level holds the boards with so many coloured edges, in canonical form) and valued from the last level back.
 Positions with a triangle are decided and left out. Beside it stands what the solver of the room needs for the
 empty board alone.
@@ -8,9 +8,7 @@ empty board alone.
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,14 +22,11 @@ from leafwise.envs.cassis.canon import Scratch, canonical, make_scratch
 from leafwise.envs.cassis.rules import ONE, ZERO, Tables, spoiled
 from leafwise.envs.cassis.solver import Solver
 from leafwise.envs.cassis.tables import make_tables
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.registry import game
-from leafwise.models.files import write_atomically
+from leafwise.experiments.study import Study, command, picture, write_json
 
-HERE = Path(__file__).parent
-PROG = "python -m leafwise.experiments.cassis.solved"
 CHUNK = 100_000
 """Boards expanded between two removals of duplicates."""
 S28, MOVER = u64(28), u64((1 << 28) - 1)
@@ -41,15 +36,13 @@ Boards = NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Study):
     """Solves every position of Cassis."""
 
     least: int = 3
     """Fewest points."""
     most: int = 8
     """Most points (8 takes a minute or two)."""
-    folder: str = str(HERE)
-    """Folder for solved.json and growth.png."""
 
 
 @jit
@@ -149,44 +142,38 @@ def solved(n: int) -> dict[str, Any]:
 
 def plot(results: list[dict[str, Any]], path: Path) -> None:
     """Draws positions per level, and positions and time against n, on logarithmic axes."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(10, 4), layout="constrained")
-    for result in results:
-        left.semilogy([level["positions"] for level in result["levels"]], marker=".", label=f"n = {result['n']}")
-    left.set(xlabel="coloured edges", ylabel="undecided positions up to renaming")
-    left.legend()
-    points = [result["n"] for result in results]
-    right.semilogy(points, [r["positions"] for r in results], marker="o", label="all positions")
-    right.semilogy(points, [r["solver"]["nodes"] for r in results], marker="o", label="solver's nodes, empty board")
-    timed = [r for r in results if r["seconds"] > 0]  # the smallest take less than the clock tells
-    times = [1e6 * r["seconds"] for r in timed]
-    right.semilogy([r["n"] for r in timed], times, marker="o", label="microseconds, all positions")
-    right.semilogy(points, [1e6 * r["solver"]["seconds"] for r in results], marker="o", label="microseconds, solver")
-    right.set(xlabel="points n")
-    right.legend()
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=80)
-    pyplot.close(figure)
-    write_atomically(path, picture.getvalue())
+    with picture(path, columns=2) as (left, right):
+        for result in results:
+            left.semilogy([level["positions"] for level in result["levels"]], marker=".", label=f"n = {result['n']}")
+        left.set(xlabel="coloured edges", ylabel="undecided positions up to renaming")
+        timed = [r for r in results if r["seconds"] > 0]  # the smallest take less than the clock tells
+        for label, rows, told in (
+            ("all positions", results, lambda r: r["positions"]),
+            ("solver's nodes, empty board", results, lambda r: r["solver"]["nodes"]),
+            ("microseconds, all positions", timed, lambda r: 1e6 * r["seconds"]),
+            ("microseconds, solver", results, lambda r: 1e6 * r["solver"]["seconds"]),
+        ):
+            right.semilogy([r["n"] for r in rows], [told(r) for r in rows], marker="o", label=label)
+        right.set(xlabel="points n")
+        for axis in (left, right):
+            axis.legend(fontsize=8)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the study."""
-    config = parse(Config, sys.argv[1:] if arguments is None else arguments, PROG)
-    folder = Path(config.folder)
-    solved(3)  # loads the compiled code
-    results = []
+def study(config: Config) -> None:
+    """Solves, and writes the figures and the picture."""
+    path = config.source("solved.json")
+    known = {found["n"]: found for found in json.loads(path.read_text())} if path else {}
     for n in range(config.least, config.most + 1):
-        results.append(solved(n))
-        print(json.dumps({key: value for key, value in results[-1].items() if key != "levels"}), flush=True)
-    write_atomically(folder / "solved.json", (json.dumps(results, indent=1) + "\n").encode())
-    plot(results, folder / "growth.png")
-    return 0
+        if n not in known:
+            solved(3)  # loads the compiled code
+            known[n] = solved(n)
+            print({key: value for key, value in known[n].items() if key != "levels"}, flush=True)
+    results = [known[n] for n in sorted(known)]
+    write_json(config, "solved.json", results)
+    plot(results, config.target("growth.png"))
 
+
+main = command(Config, study)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

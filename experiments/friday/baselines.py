@@ -7,21 +7,16 @@ again, so a stopped study goes on where it was. `baselines.md` is the table of t
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.friday.cards import PHASES
@@ -29,6 +24,7 @@ from leafwise.envs.friday.layout import M2, PHASE_AT, STATUS
 from leafwise.envs.friday.scores import NAMES, final_score
 from leafwise.envs.friday.text import field
 from leafwise.envs.registry import game as find_game
+from leafwise.experiments.study import Results, Study, command, missing_seeds, table, write_page
 from leafwise.models.files import leaf
 from leafwise.search.players import player
 from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, run_batches
@@ -42,7 +38,6 @@ HEAD = """# Friday: hand-made players
 Fair play unless it says clairvoyant: those see the order of all hidden cards, as the public engine does; its games start with 22
 life. Seeds are 1,000,000 and the following. Intervals are 95 %: of the share won by Wilson (1927), of the mean final score (the
 booklet's, of lost games too) 1.96 standard errors. Yellow, red, pirates: share of games that got there. Time is of the processor.
-
 """
 
 
@@ -72,17 +67,14 @@ PLAN: tuple[Entry, ...] = (
     Entry("fridai:states=2000,info=clairvoyant", 2000, 1, 22),
     Entry("fridai:states=200000,info=clairvoyant", 30, 1, 22),
 )
-FOLDER = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Study):
     """Plays the hand-made players of Friday on paired seeds and writes baselines.json and baselines.md."""
 
     processes: int = 1
     """Processes that play at the same time."""
-    folder: Path = FOLDER
-    """Where the results are, and go."""
     players: str = ""
     """Play only entries whose name begins with this (default: all)."""
     seconds: float = 0.0
@@ -156,11 +148,9 @@ def figures(outcomes: Sequence[Outcome], before: dict[str, Any] | None = None) -
     }
 
 
-def table(results: dict[str, Any]) -> str:
-    """Returns the results as a markdown table."""
-    head = ["player", "level", "games", "won", "95 % interval", "final score", "95 % interval", *PHASES[1:]]
-    head += ["decisions a game", "ms a decision"]
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+def page(results: dict[str, Any]) -> list[str]:
+    """Returns the page: what was played, and a table."""
+    rows = []
     for entry in PLAN:
         if entry.name in results:
             r = results[entry.name]
@@ -169,53 +159,42 @@ def table(results: dict[str, Any]) -> str:
             row += [f"{100 * r['ci_low']:.2f} to {100 * r['ci_high']:.2f} %", f"{r['score']:.1f}"]
             row += [f"{r['score_ci_low']:.1f} to {r['score_ci_high']:.1f}"]
             row += [f"{100 * share:.1f} %" for share in r["reached"].values()]
-            row += [f"{r['moves'] / r['games']:.0f}", f"{1000 * r['seconds_per_move']:.2g}"]
-            lines.append("| " + " | ".join(row) + " |")
-    return "\n".join(lines) + "\n"
+            rows.append([*row, f"{r['moves'] / r['games']:.0f}", f"{1000 * r['seconds_per_move']:.2g}"])
+    head = "player | level: | games: | won: | 95 % interval: | final score: | 95 % interval: | "
+    head += "".join(f"{phase}: | " for phase in PHASES[1:])
+    return [*HEAD.splitlines(), "", *table(head + "decisions a game: | ms a decision:", rows)]
 
 
-def write(path: Path, text: str) -> None:
-    """Writes a file under a temporary name and renames it."""
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
+def play_block(entry: Entry, seeds: range, processes: int) -> list[Outcome]:
+    """Plays games of an entry, one for each seed."""
+    game = find_game("friday", level=entry.level, start_life=entry.start_life)
+    batches = [seeds[k : k + BATCH] for k in range(0, len(seeds), BATCH)]
+    work: Any = partial(play_seeds, game, entry.player)
+    played: list[Any] = []
+    for outcomes in run_batches(work, batches, processes):
+        played += outcomes
+    return played
 
 
-def study(folder: Path, processes: int, plan: Sequence[Entry], seconds: float = 0.0) -> dict[str, Any]:
-    """Plays what is missing of `plan`, for about so long, and returns all results by entry."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path, end = folder / "baselines.json", time.monotonic() + (seconds or float("inf"))
-    results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:
+    """Plays what is missing of the plan, for about as long as it may take, and writes the page."""
+    results, end = Results(config, "baselines.json", indent=0), time.monotonic() + (config.seconds or float("inf"))
     for share in ROUNDS:
-        for entry in plan:
-            game = find_game("friday", level=entry.level, start_life=entry.start_life)
-            part, games = max(entry.games // 100, 1), round(share * entry.games)
-            while (done := results.get(entry.name, {}).get("games", 0)) < games and time.monotonic() < end:
-                first = FINAL_SEED + done
-                seeds = range(first, first + min(part, entry.games - done))
-                batches = [seeds[k : k + BATCH] for k in range(0, len(seeds), BATCH)]
-                played: list[Outcome] = []
-                for outcomes in run_batches(partial(play_seeds, game, entry.player), batches, processes):  # type: ignore[arg-type]
-                    played += outcomes  # type: ignore[arg-type]
-                results[entry.name] = found = figures(played, results.get(entry.name))
-                write(path, json.dumps(results, indent=0) + "\n")
-                write(folder / "baselines.md", HEAD + table(results))
-                print(
-                    f"{entry.name}: won {100 * found['mean']:.2f} %, score {found['score']:.1f}, {found['games']} games, "
-                    f"{1000 * found['seconds_per_move']:.2g} ms per decision",
-                    flush=True,
+        for entry in (entry for entry in plan if entry.name.startswith(config.players)):
+            done, block = results.get(entry.name, {}).get("games", 0), max(entry.games // 100, 1)
+            for seeds in missing_seeds(done, round(share * entry.games), block):
+                if time.monotonic() >= end:
+                    break
+                found = figures(play_block(entry, seeds, config.processes), results.get(entry.name))
+                told = f"won {100 * found['mean']:.2f} %, score {found['score']:.1f}, {found['games']} games"
+                results.keep(
+                    entry.name, found, f"{entry.name}: {told}, {1000 * found['seconds_per_move']:.2g} ms a decision"
                 )
-    return results
+                write_page(config, "baselines.md", page(results))
+    write_page(config, "baselines.md", page(results))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the study."""
-    given = sys.argv[1:] if arguments is None else arguments
-    config = parse(Config, given, "python -m leafwise.experiments.friday.baselines")
-    plan = [entry for entry in PLAN if entry.name.startswith(config.players)]
-    print(table(study(config.folder, config.processes, plan, config.seconds)))
-    return 0
-
+main = command(Config, study)
 
 if __name__ == "__main__":
     raise SystemExit(main())

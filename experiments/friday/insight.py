@@ -7,39 +7,35 @@ those games that it did not see so (a card less, a life more, other pirates), an
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.pictures.animation import recorded
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, HAZARDS, KINDS, PHASES, PIRATES
 from leafwise.envs.friday.piles import kind_in, reference
 from leafwise.envs.friday.text import field
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.friday.plots import draw
-from leafwise.experiments.learned import Page
-from leafwise.models.files import leaf, write_atomically
+from leafwise.experiments.study import Study, command, results_of, signed, table, write_page
+from leafwise.models.files import leaf
 from leafwise.search.engine import Search
 from leafwise.training.evaluation.elo import share_interval
 
 FIRST_SEED = 2_000_000
-FOLDER = Path(__file__).resolve().parent
 LEAST = 30
 """Positions that a figure needs at least."""
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Study):
     """Asks the trained network of Friday what players would like to know."""
 
     model: str = "friday"
@@ -52,20 +48,19 @@ class Config:
     """Depth of its search."""
     nodes: int = 500
     """Most decisions that it looks at."""
-    folder: Path = FOLDER
-    """Where the results are, and go."""
 
 
 def play(game: Game, search: Search, seed: int) -> tuple[list[State], list[str]]:
     """Plays a game; returns the decisions and the end, and the names of the actions."""
-    stream = new_stream(seed)
-    states, names = [game.start().settle(stream)], []
-    while not states[-1].is_terminal:
-        action = search(states[-1]).action
+    names = []
+
+    def choose(state: State) -> int:
+        action = search(state).action
         assert action is not None
         names.append(game.actions[action])
-        states.append(states[-1].play(action).settle(stream))
-    return states, names
+        return action
+
+    return recorded(game, [choose], seed), names
 
 
 def phase_of(row: NDArray[Any]) -> int:
@@ -154,53 +149,71 @@ def curve(values: Sequence[NDArray[np.float64]], places: int = 50) -> list[float
     return [float(x) for x in np.mean([np.interp(at_share, np.linspace(0, 1, len(v)), v) for v in values], axis=0)]
 
 
+class Told(NamedTuple):
+    """A game, and what the network told before every decision and at the end, [decisions + 1]."""
+
+    states: list[State]
+    names: list[str]
+    chances: NDArray[np.float64]
+
+    @property
+    def won(self) -> bool:
+        """Whether the game was won."""
+        return bool(self.states[-1].returns > 0)
+
+    @property
+    def choosing(self) -> list[NDArray[Any]]:
+        """The rows in which a hazard is chosen."""
+        rows = [state.row for state in self.states[:-1]]
+        return [r for r in rows if field(r[at.STATUS], at.MODE_AT, at.M4) == int(at.CHOOSE) and phase_of(r) < 3]
+
+    @property
+    def pirates(self) -> list[int]:
+        """The numbers of the two pirates."""
+        status = int(self.states[0].row[at.STATUS])
+        return [status >> int(at.PIRATE_AT) & 15, status >> int(at.SECOND_PIRATE_AT) & 15]
+
+
+def pirate_games(games: Sequence[Told], chances: NDArray[np.float64]) -> list[dict[str, Any]]:
+    """Returns of each pirate the chance told, [10, 10] by pairs, and how its games went."""
+    found = []
+    for number in range(1, 11):
+        here = [g for g in games if number in g.pirates]
+        reached = [g for g in here if phase_of(g.states[-1].row) == 3]
+        wins = sum(g.won for g in here)
+        low, high = share_interval(wins, max(len(here), 1))
+        found.append({
+            "pirate": number, "told": float(np.nanmean(chances[number - 1])), "games": len(here),
+            "won": wins / max(len(here), 1), "ci_low": low, "ci_high": high, "reached": len(reached),
+            "won_there": sum(g.won for g in reached) / max(len(reached), 1),
+        })  # fmt: skip
+    return found
+
+
 def insight(config: Config) -> dict[str, Any]:
     """Plays the games and asks; returns all figures, and writes the recorded game."""
     game = find_game("friday", level=config.level)
     evaluator = leaf(game, config.model)
     search, ask = Search(game, evaluator, config.depth, nodes=config.nodes), Asked(game, evaluator)
-    between: list[NDArray[Any]] = []
-    starts: list[NDArray[Any]] = []
-    games: list[dict[str, Any]] = []
-    told: list[NDArray[np.float64]] = []
-    recorded: tuple[list[State], list[str]] | None = None
+    games: list[Told] = []
+    recorded = False
     for seed in range(FIRST_SEED, FIRST_SEED + config.games):
         states, names = play(game, search, seed)
-        won = states[-1].returns > 0
-        rows = [state.row for state in states[:-1]]
-        choosing = [r for r in rows if field(r[at.STATUS], at.MODE_AT, at.M4) == int(at.CHOOSE) and phase_of(r) < 3]
-        between += choosing
-        starts.append(choosing[0])
-        told.append(np.append(ask(rows), float(won)))
-        status = int(rows[0][at.STATUS])
-        games.append({
-            "won": bool(won), "phase": phase_of(states[-1].row), "decisions": len(names),
-            "pirates": [status >> int(at.PIRATE_AT) & 15, status >> int(at.SECOND_PIRATE_AT) & 15],
-        })  # fmt: skip
-        if recorded is None and won and 0.1 < min(told[-1][:-1]) < 0.3:
-            recorded = states, names
-            write_game(config.folder / "insight_game.md", states, names, told[-1], seed)
-    chances = pirate_chances(ask, starts)
-    pirates = []
-    for number in range(1, 11):
-        here = [g for g in games if number in g["pirates"]]
-        reached = [g for g in here if g["phase"] == 3]
-        wins = sum(g["won"] for g in here)
-        low, high = share_interval(wins, max(len(here), 1))
-        pirates.append({
-            "pirate": number, "told": float(np.nanmean(chances[number - 1])), "games": len(here),
-            "won": wins / max(len(here), 1), "ci_low": low, "ci_high": high, "reached": len(reached),
-            "won_there": sum(g["won"] for g in reached) / max(len(reached), 1),
-        })  # fmt: skip
-    winners = [v for v, g in zip(told, games, strict=True) if g["won"]]
-    losers = [v for v, g in zip(told, games, strict=True) if not g["won"]]
+        told = ask([state.row for state in states[:-1]])
+        games.append(Told(states, names, np.append(told, float(states[-1].returns > 0))))
+        if not recorded and games[-1].won and 0.1 < min(told) < 0.3:
+            recorded = True
+            write_page(config, "insight_game.md", game_page(games[-1], seed))
+    between = [row for g in games for row in g.choosing]
+    chances = pirate_chances(ask, [g.choosing[0] for g in games])
+    winners, losers = ([g.chances for g in games if g.won == won] for won in (True, False))
     return {
         "games": len(games),
         "wins": len(winners),
         "positions": len(between),
         "removals": removals(ask, between),
         "lives": lives(ask, between, int(game.tables().max_life)),
-        "pirates": pirates,
+        "pirates": pirate_games(games, chances),
         "pairs": [[None if np.isnan(x) else float(x) for x in row] for row in chances],
         "course": {name: curve(v) for name, v in (("won", winners), ("lost", losers)) if v},
         "examples": [[round(float(x), 4) for x in v] for v in (*winners[:3], *losers[:3])],
@@ -232,25 +245,26 @@ def in_words(state: State, name: str) -> str:
     return {"free": "draw free", "pay": "draw for life"}.get(name, name)
 
 
-def write_game(path: Path, states: Sequence[State], names: Sequence[str], told: NDArray[np.float64], seed: int) -> None:
-    """Writes a game with the chance to win at every decision."""
-    pirates = [int(field(states[0].row[at.STATUS], k, at.M4)) for k in (at.PIRATE_AT, at.SECOND_PIRATE_AT)]
-    text = [f"# A game of the trained network of Friday (seed {seed:,}, pirates P{pirates[0]} and P{pirates[1]})", ""]
-    text += ["The chance to win that the network tells before every decision, and the decision.", ""]
-    text += ["| decision | phase | life | chance | fight | decision taken |", "|---:|---|---:|---:|---|---|"]
-    for k, (state, name) in enumerate(zip(states, names, strict=False)):
+def game_page(told: Told, seed: int) -> list[str]:
+    """Returns a page about a game: the chance to win at every decision."""
+    rows = []
+    for k, (state, name) in enumerate(zip(told.states, told.names, strict=False)):
         fight = next((line for line in state.board().splitlines() if line.startswith("fight: total")), "")
-        cells = [f"{k + 1}", PHASES[phase_of(state.row)], f"{life_of(state.row)}", f"{told[k]:.1%}"]
-        cells += [fight.removeprefix("fight: "), in_words(state, name)]
-        text.append("| " + " | ".join(cells) + " |")
-    text += ["", "Won." if states[-1].returns > 0 else "Lost.", ""]
-    write_atomically(path, "\n".join(text).encode())
+        cells = [f"{k + 1}", PHASES[phase_of(state.row)], f"{life_of(state.row)}", f"{told.chances[k]:.1%}"]
+        rows.append([*cells, fight.removeprefix("fight: "), in_words(state, name)])
+    first, second = told.pirates
+    return [
+        f"# A game of the trained network of Friday (seed {seed:,}, pirates P{first} and P{second})", "",
+        "The chance to win that the network tells before every decision, and the decision.", "",
+        *table("decision: | phase | life: | chance: | fight | decision taken", rows), "",
+        "Won." if told.won else "Lost.",
+    ]  # fmt: skip
 
 
 def lines(found: dict[str, Any], config: Config) -> list[str]:
     """Returns the page."""
     low, high = share_interval(found["wins"], found["games"])
-    text = [
+    return [
         "# Friday: what the trained network tells players",
         "",
         f"{found['games']} games at level {config.level} with seeds from {FIRST_SEED:,} on, a search of depth {config.depth} with",
@@ -260,6 +274,22 @@ def lines(found: dict[str, Any], config: Config) -> list[str]:
         "",
         "![Tables of this page as pictures](insight.png)",
         "",
+        *removal_lines(found),
+        *life_lines(found),
+        *pirate_lines(found),
+        *course_lines(found),
+    ]
+
+
+def by_phase(found: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    """Returns the removals of each phase, the best first."""
+    rows = {now: [r for r in found["removals"] if r["phase"] == now] for now in PHASES[:3]}
+    return {now: sorted(here, key=lambda r: -r["gain"]) for now, here in rows.items()}
+
+
+def removal_lines(found: dict[str, Any]) -> list[str]:
+    """Returns what the page says of cards to remove."""
+    text = [
         "## Cards to remove first",
         "",
         "Points of percent that the chance to win grows by if one card of the kind in the discard were out of the game: mean over",
@@ -267,71 +297,72 @@ def lines(found: dict[str, Any], config: Config) -> list[str]:
         "phase, and the three that it would miss most.",
         "",
     ]
-    best_of: dict[str, Any] = {}
-    for now in PHASES[:3]:
-        here = sorted((r for r in found["removals"] if r["phase"] == now), key=lambda r: -r["gain"])
-        text += [
-            f"### {now}",
-            "",
-            "| card | value | what it does | chance grows by | positions |",
-            "|---|---:|---|---:|---:|",
-        ]
+    for now, here in by_phase(found).items():
+        rows = []
         for r in [*here[:8], *here[-3:]] if len(here) > 11 else here:
-            text.append(
-                f"| {r['card']} {r['title']} | {r['value']} | {r['words']} | {r['gain']:+.2f} ± {1.96 * r['error']:.2f} "
-                f"| {r['positions']:,} |"
-            )
-        text.append("")
-        best_of[now] = here[0]
-    text += [
+            gain = f"{r['gain']:+.2f} ± {1.96 * r['error']:.2f}"
+            rows.append([f"{r['card']} {r['title']}", f"{r['value']}", r["words"], gain, f"{r['positions']:,}"])
+        text += [f"### {now}", "", *table("card | value: | what it does | chance grows by: | positions:", rows), ""]
+    return text
+
+
+def life_lines(found: dict[str, Any]) -> list[str]:
+    """Returns what the page says of lives."""
+    best_of = {now: here[0] for now, here in by_phase(found).items() if here}
+    rows = []
+    for r in found["lives"]:
+        best = best_of[r["phase"]]
+        cards = f"{best['gain'] / r['gain']:.1f} ({best['card']})" if r["gain"] > 0.2 else "-"
+        rows.append([r["phase"], f"{r['life']}", f"{r['gain']:+.2f}", cards, f"{r['positions']:,}"])
+    return [
         "## What a life is worth",
         "",
         "Points of percent that one more life adds, and how many lives then pay for the removal of the card that is best removed",
         "in the same phase.",
         "",
-        "| phase | life | chance grows by | lives for the best removal | positions |",
-        "|---|---:|---:|---:|---:|",
-    ]
-    for r in found["lives"]:
-        best = best_of[r["phase"]]
-        cards = f"{best['gain'] / r['gain']:.1f} ({best['card']})" if r["gain"] > 0.2 else "-"
-        text.append(f"| {r['phase']} | {r['life']} | {r['gain']:+.2f} | {cards} | {r['positions']:,} |")
-    text += [
-        "",
-        "## The hardest pirates",
-        "",
-        "Chance to win that the network tells at the first decision, mean over the second pirate;",
-    ]
-    text += [
-        "then its own games with that pirate: share won, and share won of those that got to the pirates. Hardest first.",
+        *table("phase | life: | chance grows by: | lives for the best removal: | positions:", rows),
         "",
     ]
-    text += ["| pirate | | told | games | won | got there | won of those |", "|---|---|---:|---:|---:|---:|---:|"]
+
+
+def pirate_lines(found: dict[str, Any]) -> list[str]:
+    """Returns what the page says of pirates."""
+    rows = []
     for p in sorted(found["pirates"], key=lambda p: p["told"]):
         card = PIRATES[p["pirate"] - 1]
         what = card.words or f"value {card.value}, {card.free} free"
         won = f"{p['won']:.1%} ({p['ci_low']:.0%} to {p['ci_high']:.0%})"
-        text.append(
-            f"| P{p['pirate']} | {what} | {p['told']:.1%} | {p['games']} | {won} | {p['reached']} | {p['won_there']:.1%} |"
-        )
-    text += ["", "## Through a game", "", "Mean chance told, by share of the game's decisions.", ""]
-    text += ["| share of the game | games won | games lost |", "|---:|---:|---:|"]
+        there = f"{p['reached']}", f"{p['won_there']:.1%}"
+        rows.append([f"P{p['pirate']}", what, f"{p['told']:.1%}", f"{p['games']}", won, *there])
+    return [
+        "## The hardest pirates",
+        "",
+        "Chance to win that the network tells at the first decision, mean over the second pirate;",
+        "then its own games with that pirate: share won, and share won of those that got to the pirates. Hardest first.",
+        "",
+        *table("pirate | | told: | games: | won: | got there: | won of those:", rows),
+        "",
+    ]
+
+
+def course_lines(found: dict[str, Any]) -> list[str]:
+    """Returns what the page says of the chance through a game."""
+    rows = []
     for k in range(0, 51, 10):
         cells = [f"{found['course'][name][k]:.1%}" if name in found["course"] else "-" for name in ("won", "lost")]
-        text.append(f"| {2 * k} % | {cells[0]} | {cells[1]} |")
-    return [*text, ""]
+        rows.append([f"{2 * k} %", *cells])
+    head = "share of the game: | games won: | games lost:"
+    return ["## Through a game", "", "Mean chance told, by share of the game's decisions.", "", *table(head, rows), ""]
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the study."""
-    given = sys.argv[1:] if arguments is None else arguments
-    config = parse(Config, given, "python -m leafwise.experiments.friday.insight")
-    page = Page(config.folder / "insight.json", "python -m leafwise.experiments.friday.insight", [config.model])
-    found = page.part("insight", lambda: insight(config))
-    draw(found, config.folder / "insight.png")
-    page.write(lines(found, config))
-    return 0
+def study(config: Config) -> None:
+    """Asks what is not known, and writes the page."""
+    found = results_of(config, "insight.json", [config.model]).find("insight", lambda: insight(config))
+    draw(found, config.target("insight.png"))
+    write_page(config, "insight.md", signed(config, lines(found, config)))
 
+
+main = command(Config, study)
 
 if __name__ == "__main__":
     raise SystemExit(main())

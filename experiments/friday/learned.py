@@ -6,22 +6,30 @@ and `learned.md` part by part; what stands there is not played again as long as 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.friday.scores import NAMES
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.friday.baselines import play_seeds
-from leafwise.experiments.learned import Page
+from leafwise.experiments.study import (
+    Results,
+    Study,
+    command,
+    missing_seeds,
+    results_of,
+    share,
+    signed,
+    table,
+    write_page,
+)
 from leafwise.models.files import leaf
 from leafwise.training.evaluation.arena import FINAL_SEED
+from leafwise.training.evaluation.calibration import BINS, calibration
 from leafwise.training.evaluation.elo import share_interval
-from leafwise.training.kernels.solo_games import BINS, calibration, play_solo
+from leafwise.training.kernels.solo_games import play_solo
 
 LEVELS = (1, 2, 3, 4)
 KINDS = ("depth 1", "depth 2", "1 ms", "10 ms")
@@ -29,7 +37,7 @@ KINDS = ("depth 1", "depth 2", "1 ms", "10 ms")
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Study):
     """Compares the learned leaf of Friday with the hand-made ones."""
 
     model: str = "friday"
@@ -48,8 +56,6 @@ class Config:
     """Play only the games of these leaves; the page is written when there are some of each."""
     nodes: int = 50
     """Most decisions that a search of given depth looks at below each action."""
-    folder: Path = Path(__file__).resolve().parent
-    """Where the results are, and go."""
 
 
 LEARNED_LIMITS = {1: "depth=2,nodes=70", 10: "seconds=0.008,clock=cpu"}
@@ -125,16 +131,16 @@ class Plan(NamedTuple):
         """Returns its games that are known."""
         return [found for name, found in results.items() if name.startswith(self.name_of)]
 
-    def play(self, page: Page, config: Config) -> None:
+    def play(self, results: Results, config: Config) -> None:
         """Plays the games that are missing."""
         amount = int("".join(filter(str.isdigit, self.kind)))
-        while (done := sum(p["games"] for p in self.known(page.results))) < self.games:
-            seeds = range(FINAL_SEED + done, FINAL_SEED + min(done + BLOCKS[self.kind], self.games))
+        done = sum(part["games"] for part in self.known(results))
+        for seeds in missing_seeds(done, self.games, BLOCKS[self.kind]):
             if self.kind.startswith("depth"):
                 work = partial(at_depth, self.name, config.model, self.level, amount, seeds, config.nodes)
             else:
                 work = partial(at_clock, self.name, config.model, self.level, amount, seeds)
-            page.part(f"{self.name_of}from {done}", work)
+            results.find(f"{self.name_of}from {seeds[0] - FINAL_SEED}", work)
 
 
 LEAVES = ("learned", "pirates", *(name for name in reversed(NAMES) if name != "pirates"))
@@ -163,18 +169,16 @@ def plans(config: Config) -> list[Plan]:
 
 def study(config: Config) -> None:
     """Plays what is missing and writes the page; games of hand-made leaves are kept apart, for they outlast a model."""
-    command = "python -m leafwise.experiments.friday.learned"
-    by_hand = Page(config.folder / "learned_by_hand.json", command)
-    page = Page(config.folder / "learned.json", command, [config.model])
+    by_hand = results_of(config, "learned_by_hand.json", command=config.program())
+    learned = results_of(config, "learned.json", [config.model], config.program())
     todo = plans(config)
     for plan in todo:
         if config.only in ("", "learned" if plan.name == "learned" else "by hand"):
-            plan.play(page if plan.name == "learned" else by_hand, config)
-    both = {**by_hand.results, **page.results}
+            plan.play(learned if plan.name == "learned" else by_hand, config)
+    both = {**by_hand, **learned}
     if all(plan.known(both) for plan in todo):
-        page.write(
-            lines({f"{p.kind}, level {p.level}, {p.name}": together(p.known(both)) for p in todo}, LEAVES, config)
-        )
+        found = {f"{p.kind}, level {p.level}, {p.name}": together(p.known(both)) for p in todo}
+        write_page(config, "learned.md", signed(config, lines(found, LEAVES, config)))
 
 
 def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> list[str]:
@@ -191,12 +195,13 @@ def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> li
     ]
     for kind in KINDS:
         what = f"at {kind}" if kind.startswith("depth") else f"with {kind} for every decision"
-        text += ["", f"## Equal search: {what}", "", "| leaf | level 1 | level 2 | level 3 | level 4 | ms a decision |"]
-        text += ["|---|---|---|---|---|---|"]
+        rows = []
         for name in names:
             found = [results[f"{kind}, level {level}, {name}"] for level in LEVELS]
-            cells = [f"{f['mean']:.1%} ({f['ci_low']:.1%} to {f['ci_high']:.1%}; {f['games']:,})" for f in found]
-            text.append(f"| `{name}` | " + " | ".join(cells) + f" | {sum(f['ms'] for f in found) / len(found):.2g} |")
+            cells = [share(f, more=f"; {f['games']:,}") for f in found]
+            rows.append([f"`{name}`", *cells, f"{sum(f['ms'] for f in found) / len(found):.2g}"])
+        levels = " | ".join(f"level {level}" for level in LEVELS)
+        text += ["", f"## Equal search: {what}", "", *table(f"leaf | {levels} | ms a decision", rows)]
         text += ["", apart(results, names, kind)]
     text += ["", "## Is the chance it tells the share it wins?", ""]
     text += ["Every decision of the learned leaf's games; the error is the mean distance of the last two columns.", ""]
@@ -209,9 +214,8 @@ def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> li
             ]
     text += [f"All levels together, {kind}: {pooled(results, kind):.3f}." for kind in KINDS[:2]] + [""]
     found = results["depth 1, level 1, learned"]
-    text += ["Level 1, depth 1:", "", "| decisions | mean chance told | won |", "|---|---|---|"]
-    text += [f"| {t['decisions']:,} | {t['chance']:.3f} | {t['won']:.3f} |" for t in found["tenths"]]
-    return [*text, ""]
+    rows = [[f"{t['decisions']:,}", f"{t['chance']:.3f}", f"{t['won']:.3f}"] for t in found["tenths"]]
+    return [*text, "Level 1, depth 1:", "", *table("decisions | mean chance told | won", rows), ""]
 
 
 def pooled(results: dict[str, Any], kind: str) -> float:
@@ -233,12 +237,7 @@ def apart(results: dict[str, Any], names: tuple[str, ...], kind: str) -> str:
     return told + (f", not at level {', '.join(no)}." if no else ".")
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the study."""
-    given = sys.argv[1:] if arguments is None else arguments
-    study(parse(Config, given, "python -m leafwise.experiments.friday.learned"))
-    return 0
-
+main = command(Config, study)
 
 if __name__ == "__main__":
     raise SystemExit(main())

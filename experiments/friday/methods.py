@@ -9,25 +9,25 @@ from __future__ import annotations
 
 import importlib
 import json
-import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.learned import Page
+from leafwise.experiments.study import Study, command, finished, results_of, signed, table, write_page
 from leafwise.models.files import load_evaluator
 from leafwise.training.evaluation.arena import FINAL_SEED
 from leafwise.training.evaluation.elo import share_interval
 from leafwise.training.kernels.solo_games import play_solo
+from leafwise.training.runs.options import config_file
 from leafwise.training.runs.recipes import with_recipe
 
 LENGTHS = {
-    "selfplay": ("--iterations", 12),
-    "td": ("--iterations", 12),
-    "dqn": ("--steps", 500_000),
-    "ppo": ("--steps", 350_000),
+    "selfplay": ("--total-steps", 12),
+    "td": ("--total-steps", 12),
+    "dqn": ("--total-steps", 500_000),
+    "ppo": ("--total-steps", 350_000),
 }
 """How long each method learns: one to three minutes of processor time."""
 EASED = ("--eased", "4")
@@ -36,7 +36,7 @@ LEVEL = 1
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Study):
     """Compares four ways to learn Friday."""
 
     share: float = 1.0
@@ -45,21 +45,17 @@ class Config:
     """Final games of each."""
     runs: str = "runs/friday-methods"
     """Folder of the runs."""
-    folder: Path = Path(__file__).resolve().parent
-    """Where the results are, and go."""
 
 
 def learned(config: Config, method: str) -> dict[str, Any]:
     """Trains, or goes on, and plays; returns what is told."""
     path, (length, most) = Path(config.runs) / method, LENGTHS[method]
     words = ["--game", "friday", "--variant", f"level={LEVEL}", "--run", str(path)]
-    words += [length, str(max(1, round(config.share * most))), *(EASED if length == "--iterations" else ())]
-    words = with_recipe("friday", method, words) + (["--resume"] if (path / "config.json").exists() else [])
-    if (
-        importlib.import_module(f"leafwise.training.methods.{method}").main(words)
-        or not (path / "results.json").exists()
-    ):
-        raise KeyboardInterrupt  # the run was stopped, and so is the study
+    words += [length, str(max(1, round(config.share * most))), *(EASED if method in ("selfplay", "td") else ())]
+    words = with_recipe("friday", method, words) + (["--resume"] if config_file(path) else [])
+    if importlib.import_module(f"leafwise.training.methods.{method}").main(words):
+        raise ValueError(f"expected {method} to learn, got status 2 of {' '.join(words)}")
+    finished(path)
     told = json.loads((path / "results.json").read_text(encoding="utf-8"))
     game = find_game("friday", level=LEVEL)
     played = play_solo(game, load_evaluator(game, path), FINAL_SEED, config.games, nodes=50)
@@ -71,12 +67,15 @@ def learned(config: Config, method: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the study."""
-    given = sys.argv[1:] if arguments is None else arguments
-    config = parse(Config, given, "python -m leafwise.experiments.friday.methods")
-    command = "python -m leafwise.experiments.friday.methods"
-    page = Page(config.folder / "methods.json", command)
+def study(config: Config) -> None:
+    """Trains what is not known, and writes the page."""
+    results = results_of(config, "methods.json")
+    rows = []
+    for method in LENGTHS:
+        found = results.find(method, partial(learned, config, method))
+        won = f"{found['mean']:.1%}", f"{found['ci_low']:.1%} to {found['ci_high']:.1%}"
+        cells = [f"{found['seconds']:.0f}", f"{found['games']}", *won, f"{found['decisions']:.0f}"]
+        rows.append([method, *cells, f"`{found['command']}`"])
     lines = [
         "# Friday: four ways to learn it, for a minute or three",
         "",
@@ -85,18 +84,13 @@ def main(arguments: list[str] | None = None) -> int:
         "sparse features and their sums, a guide's first games, easier games, and credit for lost ones. Seconds are of the",
         "processor, evaluations included; what plays is the network that won most games of selection.",
         "",
-        "| method | seconds | games | won | 95 % interval | decisions a game | command |",
-        "|---|---:|---:|---:|---:|---:|---|",
+        *table("method | seconds: | games: | won: | 95 % interval: | decisions a game: | command", rows),
+        "",
     ]
-    for method in LENGTHS:
-        found = page.part(method, lambda: learned(config, method))  # noqa: B023
-        lines.append(
-            f"| {method} | {found['seconds']:.0f} | {found['games']} | {found['mean']:.1%} | {found['ci_low']:.1%} to "
-            f"{found['ci_high']:.1%} | {found['decisions']:.0f} | `{found['command']}` |"
-        )
-    page.write([*lines, ""])
-    return 0
+    write_page(config, "methods.md", signed(config, lines))
 
+
+main = command(Config, study)
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -7,17 +7,13 @@ stopped study goes on where it was. `baselines.md` is the table of the results.
 
 from __future__ import annotations
 
-import json
-import os
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.registry import game
+from leafwise.experiments.study import Results, Study, command, missing_seeds, points, table, write_page
 from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, bootstrap_interval, evaluate
 
 GAMES_AT_DEPTH = {1: 1000, 2: 400, 3: 120}
@@ -30,23 +26,22 @@ PLAN: dict[str, int] = (
 """Players and how many games each plays."""
 
 MILESTONES = (384, 768, 1536, 3072, 6144)
-FOLDER = Path(__file__).resolve().parent
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Study):
     """Plays the hand-made players of Threes on paired seeds and writes baselines.json and baselines.md."""
 
     processes: int = 1
     """Processes that play at the same time."""
-    folder: Path = FOLDER
-    """Where the results are, and go."""
 
 
-def figures(evaluations: list[Evaluation]) -> dict[str, Any]:
-    """Returns what is kept of one player's games, played in parts."""
-    scores, best_cells = (np.concatenate([getattr(e, name) for e in evaluations]) for name in ("scores", "best_cells"))
-    moves = sum(e.moves for e in evaluations)
+def figures(known: dict[str, Any] | None, more: Evaluation) -> dict[str, Any]:
+    """Returns what is kept of one player's games: those that are known, and more."""
+    old = known or {"scores": [], "best_cells": [], "moves": 0, "seconds_per_move": 0.0}
+    scores, best_cells = (np.concatenate([old[name], getattr(more, name)]) for name in ("scores", "best_cells"))
+    moves = old["moves"] + more.moves
+    seconds = old["seconds_per_move"] * old["moves"] + more.seconds_per_move * more.moves
     low, high = bootstrap_interval(scores)
     values = 3 * 2.0 ** (best_cells - 3)
     return {
@@ -58,65 +53,40 @@ def figures(evaluations: list[Evaluation]) -> dict[str, Any]:
         "median": float(np.median(scores)),
         "reached": {str(tile): float((values >= tile).mean()) for tile in MILESTONES},
         "moves": moves,
-        "seconds_per_move": sum(e.seconds_per_move * e.moves for e in evaluations) / moves,
+        "seconds_per_move": seconds / max(moves, 1),
         "scores": scores.tolist(),
-        "best_cells": best_cells.tolist(),
+        "best_cells": best_cells.astype(int).tolist(),
     }
 
 
-def played_before(name: str, result: dict[str, Any]) -> Evaluation:
-    """Returns the games that stand in the results as an evaluation to be added to."""
-    scores, best_cells = (np.array(result[key]) for key in ("scores", "best_cells"))
-    return Evaluation(name, FINAL_SEED, scores, best_cells, result["moves"], result["seconds_per_move"])
-
-
-def table(results: dict[str, Any]) -> str:
-    """Returns the results as a markdown table."""
-    head = ["player", "games", "mean", "95 % interval", "median", *(f"{tile}" for tile in MILESTONES), "s/move"]
-    lines = ["| " + " | ".join(head) + " |", "|---|" + "---:|" * (len(head) - 1)]
+def page(results: dict[str, Any]) -> list[str]:
+    """Returns the results as a table."""
+    rows = []
     for name in PLAN:
         if name in results:
             r = results[name]
-            row = [f"`{name}`", f"{r['games']}", f"{r['mean']:,.0f}", f"{r['ci_low']:,.0f} to {r['ci_high']:,.0f}"]
-            row += [f"{r['median']:,.0f}", *(f"{100 * share:.0f} %" for share in r["reached"].values())]
-            lines.append("| " + " | ".join([*row, f"{r['seconds_per_move']:.2g}"]) + " |")
-    return "\n".join(lines) + "\n"
+            reached = (f"{100 * share:.0f} %" for share in r["reached"].values())
+            row = [f"`{name}`", f"{r['games']}", *points(r), f"{r['median']:,.0f}", *reached]
+            rows.append([*row, f"{r['seconds_per_move']:.2g}"])
+    tiles = " | ".join(f"{tile}:" for tile in MILESTONES)
+    return table(f"player | games: | mean: | 95 % interval: | median: | {tiles} | s/move:", rows)
 
 
-def write(path: Path, text: str) -> None:
-    """Writes a file under a temporary name and renames it."""
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
-
-
-def study(folder: Path, processes: int, plan: dict[str, int]) -> dict[str, Any]:
-    """Plays what is missing of `plan` and returns all results by player."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "baselines.json"
-    results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+def study(config: Config, plan: dict[str, int] = PLAN) -> None:
+    """Plays what is missing of the plan, and writes the page."""
+    results = Results(config, "baselines.json")
     for name, games in plan.items():
         done = results[name]["games"] if name in results else 0
-        parts = [played_before(name, results[name])] if 0 < done < games else []
-        while done < games:
-            part = min(max(games // 10, 1), games - done)
-            parts.append(evaluate(game("threes"), name, part, FINAL_SEED + done, processes=processes))
-            done += part
-            results[name] = figures(parts)
-            write(path, json.dumps(results) + "\n")
-            write(folder / "baselines.md", table(results))
-            seconds = results[name]["seconds_per_move"]
-            print(f"{name}: {results[name]['mean']:,.0f}, {done} games, {seconds:.2g} s per move", flush=True)
-    return results
+        for seeds in missing_seeds(done, games, max(games // 10, 1)):
+            more = evaluate(game("threes"), name, len(seeds), seeds[0], processes=config.processes)
+            found = figures(results.get(name), more)
+            told = f"{name}: {found['mean']:,.0f}, {found['games']} games, {found['seconds_per_move']:.2g} s per move"
+            results.keep(name, found, told)
+            write_page(config, "baselines.md", page(results))
+    write_page(config, "baselines.md", page(results))
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the study."""
-    given = sys.argv[1:] if arguments is None else arguments
-    config = parse(Config, given, "python -m leafwise.experiments.threes.baselines")
-    print(table(study(config.folder, config.processes, PLAN)))
-    return 0
-
+main = command(Config, study)
 
 if __name__ == "__main__":
     raise SystemExit(main())

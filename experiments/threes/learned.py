@@ -10,22 +10,21 @@ written to `learned.json` as soon as it is known, a player's after each tenth of
 
 from __future__ import annotations
 
-import importlib
 import json
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.pictures.animation import recorded
 from leafwise.envs.registry import game
-from leafwise.experiments.threes.baselines import FOLDER, figures, played_before, write
+from leafwise.experiments.study import Results, Study, command, missing_seeds, trained
+from leafwise.experiments.threes.baselines import figures
 from leafwise.experiments.threes.learned_report import report
 from leafwise.models.files import SPARSE, leaf, load_network, load_tensors, model_path
 from leafwise.models.packing import merged
@@ -50,14 +49,14 @@ INGREDIENTS: dict[str, dict[str, Any]] = {
     "afterstate with hint": {"valued": "afterstate", "small": "hint large"},
     "no deck tables": {"small": "large"},
     "with blank and merge counts": {"small": "deck deck_empties large blank_merge"},
-    "TD(0)": {"decay": 0.0},
+    "TD(0)": {"td_lambda": 0.0},
     "score as target": {"target": "score"},
     "survival as target": {"target": "survival"},
     "constant rate": {"hold": 1.0},
-    "coherent rates": {"coherence": True, "rate": 1.0, "final_rate": 0.1},
+    "coherent rates": {"coherence": True, "learning_rate": 1.0, "final_learning_rate": 0.1},
     "optimistic start": {"optimism": 3000.0},
     "no restarts": {"restart": 0},
-    "two stages": {"stages": "1536"},
+    "two stages": {"splits": "1536"},
     "targets of depth 1": {"target_depth": 1},
     "five 4-tuples only": {"tuples": "0123 4567 0145 1256 569a"},
     "four 6-tuples only": {"tuples": "012456 45689a 012345 456789"},
@@ -68,18 +67,31 @@ MIXED = "0123 4567 0145 1256 569a 012456 45689a 012345 456789"
 METHODS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "td": (
         "td",
-        "moves",
-        {"moves": 130_000_000, "tuples": MIXED, "interval": 5_000_000, "final_rate": 0.006, "hold": 0.35},
+        "total_steps",
+        {
+            "total_steps": 130_000_000,
+            "tuples": MIXED,
+            "interval": 5_000_000,
+            "final_learning_rate": 0.006,
+            "hold": 0.35,
+        },
     ),
     "dqn": (
         "dqn",
-        "steps",
-        {"steps": 24_000_000, "gamma": 0.99, "scale": 200.0, "plies": 0, "final_exploration": 0.01, "match_pairs": 200},
+        "total_steps",
+        {
+            "total_steps": 24_000_000,
+            "gamma": 0.99,
+            "scale": 200.0,
+            "plies": 0,
+            "final_exploration": 0.01,
+            "match_pairs": 200,
+        },
     ),
     "ppo": (
         "ppo",
-        "steps",
-        {"steps": 10_000_000, "envs": 256, "rollout": 64, "gamma": 0.99, "scale": 200.0, "match_pairs": 200},
+        "total_steps",
+        {"total_steps": 10_000_000, "envs": 256, "rollout": 64, "gamma": 0.99, "scale": 200.0, "match_pairs": 200},
     ),
 }
 """Methods, the option that says how long a run is, and all its options."""
@@ -89,7 +101,7 @@ PARTS = ("depth", "time", "methods", "curves", "ingredients", "endings")
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Study):
     """Compares learned and hand-made leaves of Threes and writes learned.json, learned.md and plots."""
 
     parts: tuple[str, ...] = PARTS
@@ -120,12 +132,10 @@ class Config:
     """Folder of those runs."""
     processes: int = 1
     """Processes, or threads, that play."""
-    folder: Path = FOLDER
-    """Where the results are, and go."""
 
 
-class Study:
-    """The results so far, and how to get more."""
+class Parts:
+    """The parts of the study: the results so far, and how to get more."""
 
     def __init__(self, config: Config) -> None:
         wrong = [part for part in config.parts if part not in PARTS]
@@ -133,10 +143,9 @@ class Study:
             known = ", ".join(PARTS)
             raise ValueError(f"expected parts among {known} and a share in (0, 1], got {config.parts}, {config.share}")
         self.config = config
-        self.path = config.folder / "learned.json"
-        self.results: dict[str, dict[str, Any]] = {part: {} for part in PARTS}
-        if self.path.exists():
-            self.results |= json.loads(self.path.read_text(encoding="utf-8"))
+        self.results = Results(config, "learned.json")
+        for part in PARTS:
+            self.results.setdefault(part, {})
 
     def games(self, n: int) -> int:
         """Returns how many games to play instead of n."""
@@ -147,23 +156,16 @@ class Study:
         if self.results[part].get(name, {}).get("games", 0) < games:
             self.keep(part, name, work())
 
-    def keep(self, part: str, name: str, result: dict[str, Any]) -> None:
+    def keep(self, part: str, name: str, found: dict[str, Any]) -> None:
         """Writes a result down."""
-        self.results[part][name] = result
-        self.config.folder.mkdir(parents=True, exist_ok=True)
-        write(self.path, json.dumps(self.results) + "\n")
-        print(f"{part}, {name}: {result['mean']:,.0f}, {result['games']} games", flush=True)
+        told = f"{part}, {name}: {found['mean']:,.0f}, {found['games']} games"
+        self.results.keep(part, {**self.results[part], name: found}, told)
 
     def play(self, part: str, name: str, games: int, play: Callable[[int, int], Evaluation]) -> None:
         """Has the games of a player played that are missing, from a seed so many; keeps the figures after each tenth."""
-        known = self.results[part].get(name)
-        done = known["games"] if known else 0
-        parts = [played_before(name, known)] if known else []
-        while done < games:
-            more = min(max(2, games // 10), games - done)
-            parts.append(play(FINAL_SEED + done, more))
-            done += more
-            self.keep(part, name, figures(parts))
+        done = self.results[part].get(name, {}).get("games", 0)
+        for seeds in missing_seeds(done, games, max(2, games // 10)):
+            self.keep(part, name, figures(self.results[part].get(name), play(seeds[0], len(seeds))))
 
     def evaluated(self, text: str) -> Callable[[int, int], Evaluation]:
         """Returns what plays games of a named player."""
@@ -181,7 +183,8 @@ class Study:
 
     def depth(self) -> None:
         """Every leaf at equal depth."""
-        baselines = json.loads((FOLDER / "baselines.json").read_text(encoding="utf-8"))
+        path = self.config.source("baselines.json")
+        baselines = json.loads(path.read_text(encoding="utf-8")) if path else {}
         for depth in range(self.config.least_depth, self.config.most_depth + 1):
             own, each = (self.games(n) for n in GAMES_AT_DEPTH[depth])
             cutoff = CUTOFFS.get(depth, 0.0)
@@ -205,31 +208,23 @@ class Study:
                 self.play("time", f"{name} {ms}", games, self.evaluated(text))
 
     def trained(self, name: str, method: str = "td", **options: Any) -> Path:
-        """Returns the folder of a finished run, trained now, or gone on with, if it is not."""
-        path = Path(self.config.runs) / name.replace(" ", "-")
-        module = importlib.import_module(f"leafwise.training.methods.{method}")
-        if not (path / "results.json").exists():
-            config = module.Config(game="threes", run=str(path), **options)
-            module.train(replace(config, resume=(path / "config.json").exists()))
-        if not (path / "results.json").exists():
-            raise KeyboardInterrupt  # the run was stopped, and so is the study
-        return path
+        """Returns the folder of a finished run."""
+        return trained(Path(self.config.runs) / name.replace(" ", "-"), method, {"game": "threes", **options})
 
     def learned(self, name: str, moves: int, **options: Any) -> Path:
         """Returns the folder of a finished run of `td`."""
         options = {"tuples": self.config.tuples, "interval": max(1, moves // 20), **options}
-        return self.trained(name, moves=moves, **options)
+        return self.trained(name, total_steps=moves, **options)
 
     def judge(self, part: str, name: str, depth: int, games: int, train: Callable[[], Path]) -> None:
         """Finds what a run's model makes of a search of some depth, and what the run cost."""
 
         def work() -> dict[str, Any]:
             run = train()
-            sparse = (run / "model.safetensors").exists() and load_tensors(run / "model.safetensors")[1][
-                "kind"
-            ] == SPARSE
+            model = run / "model.safetensors"
+            sparse = model.exists() and load_tensors(model)[1]["kind"] == SPARSE
             play = self.evaluated(f'search:"{run}",depth={depth}') if sparse else self.played(str(run), depth)
-            found = figures([play(FINAL_SEED, games)])
+            found = figures(None, play(FINAL_SEED, games))
             told = json.loads((run / "results.json").read_text(encoding="utf-8"))
             kept = {name: value for name, value in found.items() if name not in ("scores", "best_cells")}
             return kept | {"trained_moves": told["steps"], "trained_seconds": told["seconds"]}
@@ -282,12 +277,8 @@ def late_positions(model: str, games: int, before: int = 40) -> list[State]:
     """Returns the position so many moves before the end of each of the model's games at depth 1."""
     own, found = player(f'search:"{model}",depth=1', THREES, leaf=leaf), []
     for seed in range(FINAL_SEED, FINAL_SEED + games):
-        stream, path = new_stream(seed), []
-        state = THREES.start().settle(stream)
-        while not state.is_terminal:
-            path.append(state)
-            state = state.play(own.choose(state)).settle(stream)
-        found.append(path[max(0, len(path) - before)])
+        decisions = recorded(THREES, [own.choose], seed)[:-1]
+        found.append(decisions[max(0, len(decisions) - before)])
     return found
 
 
@@ -309,21 +300,16 @@ def ended(own: Player, starts: list[State]) -> dict[str, Any]:
     }
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the study."""
-    given = sys.argv[1:] if arguments is None else arguments
-    config = parse(Config, given, "python -m leafwise.experiments.threes.learned")
-    try:
-        study = Study(config)
-        for part in config.parts:
-            getattr(study, part)()
-            report(study.results, config.folder)
-        report(study.results, config.folder)
-    except ValueError as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    return 0
+def study(config: Config) -> None:
+    """Works through the parts, and writes the report after each."""
+    parts = Parts(config)
+    for part in config.parts:
+        getattr(parts, part)()
+        report(parts.results, config)
+    report(parts.results, config)
 
+
+main = command(Config, study)
 
 if __name__ == "__main__":
     raise SystemExit(main())

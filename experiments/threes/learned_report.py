@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from leafwise.experiments.threes.baselines import write
-from leafwise.models.files import write_atomically
+from leafwise.experiments.study import Study, picture, points, table, with_bars, write_page
 
 PUBLISHED = {
     "hand-made, depth 8 (2026)": (3300.0, 321_016),
@@ -32,27 +30,23 @@ def split(name: str) -> tuple[str, int]:
 def score_table(results: dict[str, Any], unit: str) -> list[str]:
     """Returns the table of a part that compares leaves."""
     measured = unit == "depth"  # the other part is played by a clock of processor time, and measured by the wall's
-    head = f"| {unit} | leaf | games | mean | 95 % interval | median | 3072 | 6144 |"
-    lines = [head + " ms a move |" * measured, "|---|---|" + "---:|" * (6 + measured)]
+    rows = []
     for name in sorted(results, key=lambda n: (split(n)[1], -results[n]["mean"])):
         r, (leaf, number) = results[name], split(name)
-        shares = " | ".join(f"{100 * r['reached'][tile]:.0f} %" for tile in ("3072", "6144"))
-        lines.append(
-            f"| {number} | {leaf} | {r['games']} | {r['mean']:,.0f} | {r['ci_low']:,.0f} to {r['ci_high']:,.0f} "
-            f"| {r['median']:,.0f} | {shares} |" + f" {1000 * r['seconds_per_move']:.3g} |" * measured
-        )
-    return lines
+        reached = (f"{100 * r['reached'][tile]:.0f} %" for tile in ("3072", "6144"))
+        row = [f"{number}", leaf, f"{r['games']}", *points(r), f"{r['median']:,.0f}", *reached]
+        rows.append([*row, f"{1000 * r['seconds_per_move']:.3g}"] if measured else row)
+    head = f"{unit} | leaf | games: | mean: | 95 % interval: | median: | 3072: | 6144:"
+    return table(head + " | ms a move:" * measured, rows)
 
 
 def training_table(results: dict[str, Any]) -> list[str]:
     """Returns the table of a part that trains."""
-    lines = ["| run | games | mean | 95 % interval | steps, million | s |", "|---|" + "---:|" * 5]
+    rows = []
     for name, r in results.items():
-        lines.append(
-            f"| {split(name)[0]} | {r['games']} | {r['mean']:,.0f} | {r['ci_low']:,.0f} to {r['ci_high']:,.0f} "
-            f"| {r['trained_moves'] / 1e6:.1f} | {r['trained_seconds']:.0f} |"
-        )
-    return lines
+        cost = f"{r['trained_moves'] / 1e6:.1f}", f"{r['trained_seconds']:.0f}"
+        rows.append([split(name)[0], f"{r['games']}", *points(r), *cost])
+    return table("run | games: | mean: | 95 % interval: | steps, million: | s:", rows)
 
 
 def ingredient_table(results: dict[str, Any]) -> list[str]:
@@ -61,33 +55,27 @@ def ingredient_table(results: dict[str, Any]) -> list[str]:
     for name, r in results.items():
         run, depth = split(name)
         found.setdefault(run.rpartition(", seed ")[0], {}).setdefault(depth, []).append(r)
-    lines = [
-        "| run | runs | depth 1 | each | depth 2 | each | moves, million | s |",
-        "|---|---:" + "|---:|---" * 2 + "|---:" * 2 + "|",
-    ]
+    rows = []
     for name, by_depth in found.items():
-        row = [name, f"{len(by_depth[1])}"]
+        runs = by_depth[1]
+        row = [name, f"{len(runs)}"]
         for depth in (1, 2):
             means = [r["mean"] for r in by_depth.get(depth, ())]
             row += [f"{sum(means) / len(means):,.0f}" if means else "", ", ".join(f"{m:,.0f}" for m in means)]
-        runs = by_depth[1]
-        row += [
-            f"{sum(r['trained_' + unit] for r in runs) / len(runs) / of:.1f}"
-            for unit, of in (("moves", 1e6), ("seconds", 1))
-        ]
-        lines.append("| " + " | ".join(row) + " |")
-    return lines
+        for unit, of in (("moves", 1e6), ("seconds", 1)):
+            row.append(f"{sum(r['trained_' + unit] for r in runs) / len(runs) / of:.1f}")
+        rows.append(row)
+    return table("run | runs: | depth 1: | each | depth 2: | each | moves, million: | s:", rows)
 
 
 def ending_table(results: dict[str, Any]) -> list[str]:
     """Returns the table of the endings."""
-    lines = ["| leaf | games | points to the end | median | moves to the end | points a move |", "|---|" + "---:|" * 5]
+    rows = []
     for name, r in results.items():
-        lines.append(
-            f"| {name} | {r['games']} | {r['mean']:,.0f} +- {r['error']:,.0f} | {r['median']:,.0f} "
-            f"| {r['moves']:.0f} +- {r['moves_error']:.0f} | {r['points_a_move']:.0f} |"
-        )
-    return lines
+        scored = f"{r['mean']:,.0f} +- {r['error']:,.0f}", f"{r['median']:,.0f}"
+        lasted = f"{r['moves']:.0f} +- {r['moves_error']:.0f}", f"{r['points_a_move']:.0f}"
+        rows.append([name, f"{r['games']}", *scored, *lasted])
+    return table("leaf | games: | points to the end: | median: | moves to the end: | points a move:", rows)
 
 
 SECTIONS: dict[str, tuple[str, str, Callable[[dict[str, Any]], list[str]]]] = {
@@ -124,52 +112,43 @@ SECTIONS: dict[str, tuple[str, str, Callable[[dict[str, Any]], list[str]]]] = {
 """Title, what is to be known, and table of each part."""
 
 
-def report(results: Results, folder: Path) -> None:
+def report(results: Results, study: Study) -> None:
     """Writes learned.md, and the plot of strength against time if there is something to plot."""
     lines = ["# Threes: learned leaves against hand-made ones", ""]
     lines += ["Written by `python -m leafwise.experiments.threes.learned`: paired games, seeds from 1,000,000 on."]
-    for part, (title, note, table) in SECTIONS.items():
+    for part, (title, note, lines_of) in SECTIONS.items():
         if results[part]:
-            lines += ["", f"## {title}", "", note, "", *table(results[part])]
+            lines += ["", f"## {title}", "", note, "", *lines_of(results[part])]
             if part == "time" and results["depth"]:
                 lines += ["", "![Mean score against time per move, with published players](learned.png)"]
-    write(folder / "learned.md", "\n".join(lines) + "\n")
+    write_page(study, "learned.md", lines)
     if results["depth"] or results["time"]:
-        plot(results, folder / "learned.png")
+        plot(results, study.target("learned.png"))
 
 
 def plot(results: Results, path: Path) -> None:
     """Draws mean score against milliseconds a move, for every leaf, with published players as points and lines."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(8, 5), layout="constrained")
     colours: dict[str, Any] = {}
-    for part, style in (("depth", ".-"), ("time", "s")):
-        leaves: dict[str, list[tuple[float, ...]]] = {}
-        for name in sorted(results[part], key=split):
-            (leaf, number), r = split(name), results[part][name]
-            ms = number if part == "time" else 1000 * r["seconds_per_move"]
-            leaves.setdefault(leaf, []).append((ms, r["mean"], r["mean"] - r["ci_low"], r["ci_high"] - r["mean"]))
-        for leaf, points in leaves.items():
-            x, y, *errors = zip(*points, strict=True)
-            label = f"{leaf}, equal {part}"
-            drawn = axes.errorbar(x, y, yerr=errors, fmt=style, capsize=2, label=label, color=colours.get(leaf))
-            colours[leaf] = drawn[0].get_color()
-    for name, (ms, mean) in PUBLISHED.items():
-        axes.plot(ms, mean, "k*", markersize=10)
-        axes.annotate(name, (ms, mean), xytext=(6, 9), textcoords="offset points", ha="right", fontsize=7)
-    for name, mean in PUBLISHED_SCORES.items():
-        axes.axhline(mean, color="grey", linewidth=0.5, linestyle=":")
-        side = "bottom" if name.startswith("hand") else "top"
-        axes.annotate(
-            name, (0.86, mean), xycoords=("axes fraction", "data"), ha="right", va=side, fontsize=6, color="grey"
-        )
-    axes.set(xscale="log", yscale="log", xlabel="ms per move, one core", ylabel="mean score, 95 % interval")
-    axes.legend(fontsize=7)
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=90)
-    pyplot.close(figure)
-    write_atomically(path, picture.getvalue())
+    with picture(path, size=(8, 6)) as axes:
+        for part, marker, unit in (("depth", "o", "depth {} to {}"), ("time", "s", "{} to {} ms")):
+            leaves: dict[str, list[tuple[float, ...]]] = {}
+            for name in sorted(results[part], key=split):
+                (leaf, number), r = split(name), results[part][name]
+                ms = number if part == "time" else 1000 * r["seconds_per_move"]
+                leaves.setdefault(leaf, []).append((ms, r["mean"], r["ci_low"], r["ci_high"]))
+            numbers = [split(name)[1] for name in results[part]]
+            for leaf, found in leaves.items():
+                label, colour = f"{leaf}, {unit.format(min(numbers), max(numbers))}", colours.get(leaf)
+                colours[leaf] = with_bars(axes, *zip(*found, strict=True), fmt=marker, label=label, color=colour)
+        for name, (ms, mean) in PUBLISHED.items():
+            axes.plot(ms, mean, "k*", markersize=10)
+            axes.annotate(name, (ms, mean), xytext=(6, 9), textcoords="offset points", ha="right", fontsize=8)
+        for name, mean in PUBLISHED_SCORES.items():
+            axes.axhline(mean, color="grey", linewidth=0.5, linestyle=":")
+            side = "bottom" if name.startswith("hand") else "top"
+            axes.annotate(
+                name, (0.99, mean), xycoords=("axes fraction", "data"), ha="right", va=side, fontsize=8, color="grey"
+            )
+        axes.set(xscale="log", yscale="log", ylabel="mean score, 95 % interval")
+        axes.set(xlabel="ms per move, one core", xlim=(None, 1e6))
+        axes.legend(fontsize=8)

@@ -1,31 +1,28 @@
 """Draws a position of a game with the value of every swipe: the README's picture.
 
-python -m leafwise.experiments.threes.picture --out experiments/threes/values.png
+`python -m leafwise.experiments.threes.picture` writes `values.png`.
 """
 
 from __future__ import annotations
 
 import io
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 
 from PIL import Image
 
-from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.pictures.animation import recorded
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.threes.draw import draw
+from leafwise.experiments.study import Study, command
 from leafwise.models.files import leaf, write_atomically
 from leafwise.search import Search
+from leafwise.search.players import player
 
 
 @dataclass(frozen=True)
-class Config:
-    """Options of the picture."""
+class Config(Study):
+    """Draws a position with the value of every swipe."""
 
-    out: str = "experiments/threes/values.png"
-    """File to write."""
     leaf: str = "learned"
     """Leaf evaluator: a score, `learned`, or a model's path."""
     depth: int = 3
@@ -36,27 +33,21 @@ class Config:
     """Seed of the game."""
 
 
-def main(arguments: list[str] | None = None) -> int:
+def study(config: Config) -> None:
     """Plays to the position and draws it."""
-    config = parse(Config, sys.argv[1:] if arguments is None else arguments, prog="python -m ...threes.picture")
-    game = find_game("threes")
-    evaluator = leaf(game, config.leaf)
-    greedy, search = Search(game, evaluator, depth=1), Search(game, evaluator, depth=config.depth)
-    stream = new_stream(config.seed)
-    state = game.start().settle(stream)
-    for _ in range(config.moves):
-        action = greedy(state).action
-        after = state.play(action).settle(stream) if action is not None else state
-        if after.is_terminal:
-            break
-        state = after
+    target, game = config.target("values.png"), find_game("threes")
+    own = player(f'search:"{config.leaf}",depth=1', game, leaf=leaf)
+    states = recorded(game, [own.choose], config.seed, config.moves)
+    state = next(state for state in reversed(states) if not state.is_terminal)
+    search = Search(game, leaf(game, config.leaf), depth=config.depth)
     values = search(state).action_values
     data = io.BytesIO()
     Image.fromarray(draw(state.row, game.tables(), values).rgb()).save(data, "PNG")
-    write_atomically(Path(config.out), data.getvalue())
-    print(f"{state}\n{values}\n{config.out}")
-    return 0
+    write_atomically(target, data.getvalue())
+    print(f"{state}\n{values}\n{target}")
 
+
+main = command(Config, study)
 
 if __name__ == "__main__":
     raise SystemExit(main())

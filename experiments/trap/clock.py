@@ -75,20 +75,26 @@ def grid_of(state: State) -> Grid:
     return grid
 
 
-def main() -> int:
-    """Runs the command."""
-    config = parse(Config, sys.argv[1:], "python -m leafwise.experiments.trap.clock")
+def timed_while_busy(config: Config) -> list[float]:
+    """Returns the seconds of each turn while other processes keep the cores busy."""
     context = multiprocessing.get_context("spawn")
     stop = context.Event()
     workers = [context.Process(target=count, args=(stop,), daemon=True) for _ in range(config.busy)]
     for worker in workers:
         worker.start()
     try:
-        spent = np.array(timed_turns(config))
+        return timed_turns(config)
     finally:
         stop.set()
         for worker in workers:
             worker.join()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command."""
+    program = "python -m leafwise.experiments.trap.clock"
+    config = parse(Config, sys.argv[1:] if arguments is None else arguments, program)
+    spent = np.array(timed_while_busy(config))
     above = int((spent > config.limit).sum())
     print(
         f"{len(spent)} turns of {1000 * config.seconds:g} ms, {config.busy} busy processes: {above} above "

@@ -10,22 +10,17 @@ from resampled seeds.
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import dataclass
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.registry import game
-from leafwise.models.files import write_atomically
+from leafwise.experiments.study import Results, Study, command, table, write_page
 from leafwise.training.evaluation.arena import evaluate
 
-FOLDER = Path(__file__).resolve().parent
 LEAVES = (
     "learned",
     "reach_open",
@@ -43,7 +38,7 @@ RESAMPLES = 500
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Study):
     """Plays the round robin of leaves of Trap and writes ladder.json and ladder.md."""
 
     seconds: float = 0.005
@@ -62,8 +57,6 @@ class Config:
     """Throws that the searches consider."""
     processes: int = 1
     """Processes that play at the same time."""
-    folder: Path = FOLDER
-    """Where the results are, and go."""
 
 
 def bradley_terry(points: NDArray[np.float64], sweeps: int = 200) -> NDArray[np.float64]:
@@ -98,66 +91,45 @@ def ratings(results: dict[str, list[float]], names: list[str]) -> dict[str, tupl
     return {name: (float(elo[k]), float(low[k]), float(high[k])) for k, name in enumerate(names)}
 
 
-def table(results: dict[str, list[float]], config: dict[str, Any]) -> str:
-    """Returns the ratings as a markdown table, the best first."""
+def page(results: dict[str, list[float]], told: dict[str, Any]) -> list[str]:
+    """Returns the ratings as a table, the best first."""
     names = sorted({name for pair in results for name in pair.split()})
     rated = ratings(results, names)
     games = {name: 2 * sum(len(r) for pair, r in results.items() if name in pair.split()) for name in names}
-    time = f"processor time, {1000 * config['seconds']:g} ms a turn"
-    effort = f"depth, {config['depth']}" if config["depth"] else time
-    lines = [
-        f"Equal {effort}, candidates {config['candidates']}, outcomes less probable than {config['rare']:g} valued at once.",
-        "",
-        "| leaf | Elo | 95 % interval | games |",
-        "|---|---:|---:|---:|",
-    ]
+    time = f"processor time, {1000 * told['seconds']:g} ms a turn"
+    effort = f"depth, {told['depth']}" if told["depth"] else time
+    rows = []
     for name in sorted(names, key=lambda name: -rated[name][0]):
         elo, low, high = rated[name]
-        lines.append(f"| `{name}` | {elo:+.0f} | {low:+.0f} to {high:+.0f} | {games[name]} |")
-    return "\n".join(lines) + "\n"
+        rows.append([f"`{name}`", f"{elo:+.0f}", f"{low:+.0f} to {high:+.0f}", f"{games[name]}"])
+    return [
+        f"Equal {effort}, candidates {told['candidates']}, outcomes less probable than {told['rare']:g} valued at once.",
+        "",
+        *table("leaf | Elo: | 95 % interval: | games:", rows),
+    ]
 
 
-def study(config: Config) -> dict[str, list[float]]:
-    """Plays the pairs that are missing; returns the mean return of the first per seed, by pair."""
-    config.folder.mkdir(parents=True, exist_ok=True)
-    path = config.folder / "ladder.json"
-    said = {
-        "seconds": config.seconds,
-        "depth": config.depth,
-        "candidates": config.candidates,
-        "rare": config.rare,
-        "first_seed": config.first_seed,
-    }
-    known: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {**said, "pairs": {}}
-    if {name: known.get(name) for name in said} != said:
-        raise ValueError(f"{path}: expected results of {said}, got others; give another --folder")
-    results: dict[str, list[float]] = known["pairs"]
+def study(config: Config) -> None:
+    """Plays the pairs that are missing, and writes the mean return of the first per seed, by pair."""
+    told = {name: getattr(config, name) for name in ("seconds", "depth", "candidates", "rare", "first_seed")}
+    results = Results(config, "ladder.json", told, under="pairs")
+    if results.differs:
+        raise ValueError(f"ladder.json: expected results of {told}, got others; give another --data and --out")
     effort = f"depth={config.depth}" if config.depth else f"seconds={config.seconds / 2},clock=cpu"
     options = f"{effort},candidates={config.candidates},rare={config.rare}"
-    for a, b in combinations(config.leaves, 2):
-        if f"{a} {b}" in results:
-            continue
-        players = [name if ":" in name or name == "random" else f"search:{name},{options}" for name in (a, b)]
-        found = evaluate(
-            game("trap"), players[0], config.games, config.first_seed, opponent=players[1], processes=config.processes
-        )
-        results[f"{a} {b}"] = [float(value) for value in found.by_seed]
-        write_atomically(path, (json.dumps(known) + "\n").encode())
-        write_atomically(config.folder / "ladder.md", table(results, said).encode())
-        print(f"{a} {b}: {50 * (1 + found.mean):.0f} %", flush=True)
-    return results
+    for pair in combinations(config.leaves, 2):
+        if " ".join(pair) not in results:
+            own, other = (n if ":" in n or n == "random" else f"search:{n},{options}" for n in pair)
+            found = evaluate(
+                game("trap"), own, config.games, config.first_seed, opponent=other, processes=config.processes
+            )
+            by_seed = [float(value) for value in found.by_seed]
+            results.keep(" ".join(pair), by_seed, f"{' '.join(pair)}: {50 * (1 + found.mean):.0f} %")
+            write_page(config, "ladder.md", page(results, told))
+    write_page(config, "ladder.md", page(results, told))
 
 
-def main() -> int:
-    """Runs the command."""
-    config = parse(Config, sys.argv[1:], "python -m leafwise.experiments.trap.ladder")
-    try:
-        study(config)
-    except ValueError as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    return 0
-
+main = command(Config, study)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -8,9 +8,6 @@ Times are processor time, so that a busy machine does not disturb them.
 
 from __future__ import annotations
 
-import io
-import json
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -19,20 +16,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.registry import game
-from leafwise.models.files import write_atomically
+from leafwise.experiments.study import (
+    Results,
+    Study,
+    command,
+    missing_seeds,
+    picture,
+    share,
+    table,
+    with_bars,
+    write_page,
+)
 from leafwise.training.evaluation.arena import FINAL_SEED, bootstrap_interval, evaluate
 from leafwise.training.evaluation.elo import Unit, rate
 
-FOLDER = Path(__file__).resolve().parent
-MODULE = "leafwise.experiments.trap.learned"
-CHUNK = 20
-"""Games between two times that results are written."""
+PAIRS = 10
+"""Pairs of games between two times that results are written."""
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Study):
     """Plays the matches of Trap's learned leaf and writes learned.json and learned.md."""
 
     parts: tuple[str, ...] = ("depth", "time", "course", "options", "patience", "chance")
@@ -60,8 +64,6 @@ class Config:
     """First seed."""
     plot: bool = False
     """Also draw strength.png, Elo against time, from what is known of `patience` (needs matplotlib)."""
-    folder: Path = FOLDER
-    """Where the results are, and go."""
 
 
 class Match(NamedTuple):
@@ -143,42 +145,52 @@ def figures(scores: list[float]) -> dict[str, float]:
     return {"share": float(points.mean()), "ci_low": low, "ci_high": high, "elo": elo, "elo_error": error}
 
 
-def play(match: Match, known: dict[str, Any], first_seed: int) -> Iterator[dict[str, Any]]:
-    """Yields what is known of a match after every few games more, to its end."""
+def play(match: Match, results: Results, first_seed: int) -> None:
+    """Plays the games of a match that are missing; raises ValueError if those that are known are other players'."""
+    known = results.get(match.title, {"player": match.player, "opponent": match.opponent})
+    if (known["player"], known["opponent"]) != (match.player, match.opponent):
+        raise ValueError(
+            f"learned.json: expected {match.player} against {match.opponent}; give another --data and --out"
+        )
     scores: list[float] = list(known.get("scores", []))
     moves, spent = known.get("moves", 0), known.get("seconds", 0.0)
-    while len(scores) < match.games:
-        games = min(CHUNK, match.games - len(scores))
-        seed = first_seed + len(scores) // 2
-        found = evaluate(game("trap"), match.player, games, seed, opponent=match.opponent)
+    for seeds in missing_seeds(len(scores) // 2, match.games // 2, PAIRS, first_seed):
+        found = evaluate(game("trap"), match.player, 2 * len(seeds), seeds[0], opponent=match.opponent)
         scores += found.scores.tolist()
         moves += found.moves
         spent += found.moves * found.seconds_per_move
         told = {"player": match.player, "opponent": match.opponent, "scores": scores, "moves": moves, "seconds": spent}
-        yield {**told, **figures(scores)}
+        told |= figures(scores)
+        results.keep(match.title, told, f"{match.title}, {len(scores)} games: {share(told, 'share')}")
 
 
-def row(title: str, found: dict[str, Any]) -> str:
-    """Returns a line of the table."""
+def row(title: str, found: dict[str, Any]) -> list[str]:
+    """Returns a row of the table."""
     scores = np.array(found["scores"])
-    results = " / ".join(str(int((scores == result).sum())) for result in (1, 0, -1))
-    share = f"{found['share']:.1%} ({found['ci_low']:.1%} to {found['ci_high']:.1%})"
-    return f"| {title} | {len(scores)} | {results} | {share} | {found['elo']:+.0f} ± {found['elo_error']:.0f} |"
+    counts = " / ".join(str(int((scores == result).sum())) for result in (1, 0, -1))
+    return [
+        title,
+        f"{len(scores)}",
+        counts,
+        share(found, "share"),
+        f"{found['elo']:+.0f} ± {found['elo_error']:.0f}",
+    ]
 
 
-def page(results: dict[str, Any], config: Config) -> str:
+def page(results: dict[str, Any], config: Config) -> list[str]:
     """Returns learned.md."""
-    lines = [
+    return [
         "# Trap: the learned leaf",
         "",
         f"Throws considered: {config.candidates}; landings less probable than {config.rare:g} are valued at once. Seeds from "
         f"{config.first_seed:,} on, each from both seats. Times are processor time.",
         "",
-        "| match | games | won / drawn / lost | share of the points (95 %) | Elo |",
-        "|---|---|---|---|---|",
-        *(row(title, found) for title, found in results.items()),
+        *table(
+            "match | games | won / drawn / lost | share of the points (95 %) | Elo",
+            [row(title, found) for title, found in results.items()],
+        ),
         "",
-        f"Written by `python -m {MODULE}`, which plays what is missing of each match; `--parts`, `--games` and `--other-games`",
+        f"Written by `{config.program()}`, which plays what is missing of each match; `--parts`, `--games` and `--other-games`",
         "choose which and how long. [strength.png](strength.png) draws Elo against the time of a turn. The network learned in",
         "three runs, from nothing and then twice from the run before: [curves.png](curves.png), [continued.png](continued.png),",
         "[further.png](further.png). What ships is the best network of the last run's iteration 16, chosen on seeds from 900,000.",
@@ -187,9 +199,7 @@ def page(results: dict[str, Any], config: Config) -> str:
         "",
         "    leafwise record trap --player search:learned,seconds=0.1,candidates=near+traps,rare=0.25 \\",
         "      --opponent search:reach_open,seconds=0.1,candidates=near+traps,rare=0.25 --seed 3 --chance --milliseconds 400",
-        "",
     ]
-    return "\n".join(lines)
 
 
 def plot(results: dict[str, Any], path: Path) -> None:
@@ -197,53 +207,29 @@ def plot(results: dict[str, Any], path: Path) -> None:
     known = [(1000 * seconds, results[patient(seconds)]) for seconds in MORE_SECONDS if patient(seconds) in results]
     if not known:
         raise ValueError("expected matches of the part patience to draw, got none")
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
-    times, elo, errors = zip(*[(5.0, 0.0, 0.0), *((ms, m["elo"], m["elo_error"]) for ms, m in known)], strict=True)
-    axes.errorbar(times, elo, errors, marker="o", capsize=3)
-    axes.set(xscale="log", xlabel="milliseconds a turn", ylabel="Elo over itself with 5 ms a turn (95 %)")
-    axes.set_xticks(times, [f"{ms:g}" for ms in times])
-    axes.minorticks_off()
-    picture = io.BytesIO()
-    figure.savefig(picture, format="png", dpi=80)
-    pyplot.close(figure)
-    write_atomically(path, picture.getvalue())
+    known = [(5.0, {"elo": 0.0, "elo_error": 0.0}), *known]
+    times, elo = [ms for ms, _ in known], [found["elo"] for _, found in known]
+    low, high = ([found["elo"] + side * found["elo_error"] for _, found in known] for side in (-1, 1))
+    with picture(path, size=(8, 5)) as axis:
+        with_bars(axis, times, elo, low, high)
+        axis.set_title("Trap, the learned leaf: more time against less")
+        axis.set(xscale="log", xlabel="milliseconds a turn", ylabel="Elo over itself with 5 ms a turn (95 %)")
+        axis.set_xticks(times, [f"{ms:g}" for ms in times])
+        axis.minorticks_off()
 
 
-def study(config: Config) -> dict[str, Any]:
-    """Plays what is missing; returns what is known of each match, by title."""
+def study(config: Config) -> None:
+    """Plays what is missing, and writes the page."""
     wanted = [match for part in config.parts for match in matches(config, part)]
-    config.folder.mkdir(parents=True, exist_ok=True)
-    path = config.folder / "learned.json"
-    results: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    results = Results(config, "learned.json")
     for match in wanted:
-        known = results.get(match.title, {})
-        if known and (known["player"], known["opponent"]) != (match.player, match.opponent):
-            raise ValueError(f"{path}: expected {match.player} against {match.opponent}; give another --folder")
-        for found in play(match, known, config.first_seed):
-            results[match.title] = found
-            write_atomically(path, (json.dumps(results) + "\n").encode())
-        print(row(match.title, results[match.title]), flush=True)
-    write_atomically(config.folder / "learned.md", page(results, config).encode())
+        play(match, results, config.first_seed)
+    write_page(config, "learned.md", page(results, config))
     if config.plot:
-        plot(results, config.folder / "strength.png")
-    return results
+        plot(results, config.target("strength.png"))
 
 
-def main() -> int:
-    """Runs the command."""
-    config = parse(Config, sys.argv[1:], f"python -m {MODULE}")
-    try:
-        study(config)
-    except ValueError as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    return 0
-
+main = command(Config, study)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -1,30 +1,23 @@
 """Solves the empty board of Connect Four (Trilobite 7 x 6, k = 4) and records score, nodes and seconds.
 
-`python -m leafwise.experiments.trilobite.empty_board` takes some minutes on one core and writes `empty_board.json` here.
+`python -m leafwise.experiments.trilobite.empty_board` takes some minutes on one core and writes `empty_board.json`.
 """
 
 from __future__ import annotations
 
-import json
 import platform
 import sys
 import threading
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.play.solver import Solution
 from leafwise.envs.registry import game
 from leafwise.envs.trilobite.solver import Solver
-from leafwise.models.files import write_atomically
-
-RESULT = Path(__file__).with_name("empty_board.json")
-PROG = "python -m leafwise.experiments.trilobite.empty_board"
+from leafwise.experiments.study import Study, command, write_json
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Study):
     """Solves an empty board."""
 
     board: str = "7x6"
@@ -35,8 +28,6 @@ class Config:
     """Most memory for the table, in MB."""
     report_seconds: float = 60
     """Seconds between two lines of progress."""
-    out: str = str(RESULT)
-    """File to write."""
 
 
 def solve(solver: Solver, report_seconds: float) -> Solution:
@@ -52,13 +43,13 @@ def solve(solver: Solver, report_seconds: float) -> Solution:
     return answer[0]
 
 
-def main(arguments: list[str]) -> int:
-    """Runs the study."""
-    config = parse(Config, arguments, PROG)
+def study(config: Config) -> None:
+    """Solves the board and writes what was found."""
+    config.target("empty_board.json")  # says at once if there is no folder
     variant = game("trilobite", board=config.board, k=config.k)
     solution = solve(Solver(variant, config.table_mb, by_heart=False), config.report_seconds)
-    result: dict[str, Any] = {
-        "command": " ".join([PROG, *arguments]),
+    result = {
+        "command": config.repeated_by,
         "board": config.board,
         "k": config.k,
         "table_mb": config.table_mb,
@@ -69,10 +60,11 @@ def main(arguments: list[str]) -> int:
         "seconds": round(solution.seconds, 1),
         "processor": platform.machine(),
     }
-    write_atomically(Path(config.out), (json.dumps(result, indent=2) + "\n").encode())
-    print(json.dumps(result))
-    return 0
+    write_json(config, "empty_board.json", result, indent=2)
+    print(result)
 
+
+main = command(Config, study)
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    raise SystemExit(main())

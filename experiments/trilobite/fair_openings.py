@@ -8,36 +8,31 @@ stopped goes on behind them.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from rich.progress import track
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game
 from leafwise.envs.trilobite.solver import Solver
-from leafwise.models.files import write_atomically
+from leafwise.experiments.study import Study, command, write_page
 from leafwise.training.evaluation.agreement import TABLE_MB, random_positions
 from leafwise.training.evaluation.arena import FINAL_SEED
 
-MODULE = "leafwise.experiments.trilobite.fair_openings"
 LARGE = game("trilobite", board="7x6", k=4)
 PLIES = (4, 8)
 """Least and most random moves of an opening."""
-FILE = Path(__file__).with_name("fair_openings.txt")
+FILE = "fair_openings.txt"
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Study):
     """Finds openings of Connect Four from which either player can hold their own."""
 
     openings: int = 200
     """How many."""
-    file: Path = FILE
-    """File to write, and to go on from if it is there."""
 
 
 def is_fair(solver: Solver, state: State) -> bool:
@@ -53,18 +48,16 @@ def is_fair(solver: Solver, state: State) -> bool:
 
 
 def read(file: Path) -> tuple[int, list[State]]:
-    """Returns how many positions were looked at for a file, and the openings in it; none if it is not there."""
-    if not file.exists():
-        return 0, []
+    """Returns how many positions were looked at for a file, and the openings in it."""
     head, *lines = file.read_text(encoding="utf-8").splitlines()
     return int(head.split()[0]), [LARGE.parse(line) for line in lines]
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the search for openings."""
-    config = parse(Config, sys.argv[1:] if arguments is None else arguments, f"python -m {MODULE}")
+def study(config: Config) -> None:
+    """Finds the openings that are missing."""
+    known = config.source(FILE)
     solver = Solver(LARGE, TABLE_MB)
-    tried, found = read(config.file)
+    tried, found = read(known) if known else (0, [])
     states = islice(random_positions(LARGE, FINAL_SEED, PLIES), tried, None)
     for _ in track(range(len(found), config.openings), "fair openings"):
         state = next(states)
@@ -73,10 +66,11 @@ def main(arguments: list[str] | None = None) -> int:
             state = next(states)
             tried += 1
         found.append(state)
-        lines = [f"{tried} positions after {PLIES[0]} to {PLIES[1]} random moves, seed {FINAL_SEED}: the fair ones"]
-        write_atomically(config.file, "\n".join([*lines, *map(str, found), ""]).encode())
-    return 0
+        head = f"{tried} positions after {PLIES[0]} to {PLIES[1]} random moves, seed {FINAL_SEED}: the fair ones"
+        write_page(config, FILE, [head, *map(str, found)])
 
+
+main = command(Config, study)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -12,40 +12,24 @@ Neither leaf has a part in them.
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
-from leafwise.experiments.learned import (
-    MATCH_HEAD,
-    SHARE_HEAD,
-    Page,
-    compare_choices,
-    is_quiet,
-    match_row,
-    play_match,
-    share_row,
-    subset,
-)
+from leafwise.experiments.study import Results, Study, command, leaves, results_of, signed, table, write_page
 from leafwise.experiments.trilobite.fair_openings import FILE, LARGE, PLIES, read
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
 from leafwise.training.evaluation.agreement import TABLE_MB, Judged, critical_positions, value_keeping
 from leafwise.training.evaluation.arena import FINAL_SEED
-from leafwise.training.runs.folder import training_command
 
-HERE = Path(__file__).parent
-MODULE = "leafwise.experiments.trilobite.learned"
 SEEN = 4
 """Moves that the players see ahead from whose games critical positions come."""
 KINDS = {
@@ -56,7 +40,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Study):
     """Measures learned leaves of Trilobite."""
 
     small: str = "trilobite"
@@ -73,12 +57,8 @@ class Config:
     """Depths at which choices are judged and games are played."""
     games: int = 400
     """Games per depth, and at equal time."""
-    openings: Path = FILE
-    """File of the openings; `fair_openings` writes it."""
     seconds: float = 0.01
     """Time per move at equal time."""
-    folder: Path = HERE
-    """Folder for learned.json and learned.md."""
 
 
 def every_board(trilobite: Game) -> Judged:
@@ -94,77 +74,73 @@ def every_board(trilobite: Game) -> Judged:
     return Judged(trilobite, np.array([s.row for s in seen]), np.array([value_keeping(solver, s) for s in seen]))
 
 
-def judge_small(config: Config, page: Page) -> list[str]:
+def judge_small(config: Config, results: Results) -> list[str]:
     """Returns lines about 3x3."""
     boards = cache(lambda: every_board(game("trilobite")))
 
     def judged(model: str) -> dict[str, Any]:
-        leaf = load_evaluator(boards().game, model) if model else boards().game.score()
+        leaf = leaves.model_or_score(boards().game, model)
         kept = int(boards().kept(boards().choices(leaf, 1)).sum())
         return {"leaf": model or leaf.name, "positions": len(boards().rows), "kept": kept}
 
-    lines = ["## 3x3: every reachable unfinished board, one-ply play", "", "| leaf | keeps the value |", "|---|---|"]
-    for model in (config.small, *config.others, ""):
-        found = page.part(f"3x3, {model or 'hand-made'}", lambda: judged(model))  # noqa: B023
-        lines.append(f"| {found['leaf']} | {found['kept']} of {found['positions']} |")
-    return [*lines, ""]
+    models = (config.small, *config.others, "")
+    found = [results.find(f"3x3, {m or 'hand-made'}", partial(judged, m)) for m in models]
+    rows = [[f["leaf"], f"{f['kept']} of {f['positions']}"] for f in found]
+    return ["## 3x3: every reachable unfinished board, one-ply play", "", *table("leaf | keeps the value", rows), ""]
 
 
-def judge_large(config: Config, page: Page, learned: Evaluator) -> list[str]:
+def judge_large(config: Config, results: Results, learned: Evaluator) -> list[str]:
     """Returns lines about choices on 7x6."""
     played = cache(lambda: critical_positions(LARGE, config.positions, FINAL_SEED, config.plies, SEEN))
     random = cache(lambda: critical_positions(LARGE, config.positions, FINAL_SEED, config.plies))
-    quiet = cache(lambda: subset(random(), np.array([is_quiet(State(LARGE, row)) for row in random().rows])))
-    sources = dict(zip(KINDS, (played, random, quiet), strict=True))
+    quiet = cache(lambda: leaves.subset(random(), np.array([leaves.is_quiet(State(LARGE, r)) for r in random().rows])))
+    rows = []
+    for kind, source in zip(KINDS, (played, random, quiet), strict=True):
+        for depth in (1, *config.depths):
+            found = results.find(
+                f"7x6, {kind}, depth {depth}",
+                lambda: leaves.compare_choices(source(), learned, LARGE.score(), depth),  # noqa: B023
+            )
+            rows.append(leaves.share_row(kind, found))
     low, high = config.plies
     lines = [f"## 7x6: critical positions after {low} to {high} moves, share of choices that keep the value", ""]
-    lines += [f"- {kind}: {what}" for kind, what in KINDS.items()] + ["", *SHARE_HEAD]
-    for kind, source in sources.items():
-        for depth in (1, *config.depths):
-            found = page.part(
-                f"7x6, {kind}, depth {depth}",
-                lambda: compare_choices(source(), learned, LARGE.score(), depth),  # noqa: B023
-            )
-            lines.append(share_row(kind, found))
-    return [*lines, ""]
+    lines += [f"- {kind}: {what}" for kind, what in KINDS.items()]
+    return [*lines, "", *table(leaves.SHARE_HEAD, rows), ""]
 
 
-def play_large(config: Config, page: Page, learned: Evaluator) -> list[str]:
+def play_large(config: Config, results: Results, learned: Evaluator) -> list[str]:
     """Returns lines about games on 7x6; raises ValueError if there are too few openings."""
-    starts = read(config.openings)[1][: config.games // 2]
+    file = config.needed(FILE, "python -m leafwise.experiments.trilobite.fair_openings")
+    starts = read(file)[1][: config.games // 2]
     if len(starts) < config.games // 2:
-        raise ValueError(f"expected {config.games // 2} openings in {str(config.openings)!r}, got {len(starts)}")
-    low, high = PLIES
-    lines = [
-        "## 7x6: games against the hand-made leaf `lines`, both seats", "",
-        f"Openings of {low} to {high} random moves that are drawn, or in which one reply only keeps the value.", "",
-        *MATCH_HEAD,
-    ]  # fmt: skip
+        raise ValueError(f"expected {config.games // 2} openings in {str(file)!r}, got {len(starts)}")
     searches: list[tuple[str, dict[str, Any]]] = [(f"depth {depth}", {"depth": depth}) for depth in config.depths]
     searches.append((f"{1000 * config.seconds:g} ms a move", {"seconds": config.seconds}))
+    rows = []
     for kind, options in searches:
         one, other = Search(LARGE, learned, **options), Search(LARGE, LARGE.score(), **options)
-        found = page.part(f"7x6, games, {kind}", lambda: play_match(one, other, starts))  # noqa: B023
-        lines.append(match_row(kind, found))
-    return [*lines, ""]
+        found = results.find(f"7x6, games, {kind}", lambda: leaves.play_match(one, other, starts))  # noqa: B023
+        rows.append(leaves.match_row(kind, found))
+    low, high = PLIES
+    return [
+        "## 7x6: games against the hand-made leaf `lines`, both seats", "",
+        f"Openings of {low} to {high} random moves that are drawn, or in which one reply only keeps the value.", "",
+        *table(leaves.MATCH_HEAD, rows), "",
+    ]  # fmt: skip
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the study."""
-    config = parse(Config, sys.argv[1:] if arguments is None else arguments, f"python -m {MODULE}")
-    try:
-        models = [model for model in (config.small, *config.others, config.large) if model]
-        page = Page(config.folder / "learned.json", training_command(MODULE, config), models)
-        lines = ["# Trilobite: learned leaves", "", *judge_small(config, page)]
-        if config.large:
-            learned = load_evaluator(LARGE, config.large)
-            lines += judge_large(config, page, learned) + play_large(config, page, learned)
-        page.write(lines)
-    except (OSError, ValueError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    return 0
+def study(config: Config) -> None:
+    """Works out what is not known, and writes the page."""
+    models = [model for model in (config.small, *config.others, config.large) if model]
+    results = results_of(config, "learned.json", models)
+    lines = ["# Trilobite: learned leaves", "", *judge_small(config, results)]
+    if config.large:
+        learned = load_evaluator(LARGE, config.large)
+        lines += judge_large(config, results, learned) + play_large(config, results, learned)
+    write_page(config, "learned.md", signed(config, lines))
 
+
+main = command(Config, study)
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -1,8 +1,9 @@
 """Computes the opening table of Connect Four with the solver itself.
 
-`python -m leafwise.experiments.trilobite.openings --out envs/trilobite/openings.safetensors` scores every unfinished
-position of the first plies, up to the mirror image; beyond them, what can come up while the solver plays its own best
-move in either seat. What the file already holds is not solved again, so a run that was killed goes on.
+`python -m leafwise.experiments.trilobite.openings` scores every unfinished position of the first plies, up to the mirror
+image; beyond them, what can come up while the solver plays its own best move in either seat. It writes
+`openings.safetensors`, which ships with the game; what that already holds is not solved again, so a run that was killed
+goes on.
 """
 
 from __future__ import annotations
@@ -18,24 +19,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game
 from leafwise.envs.trilobite import alphabeta as ab
 from leafwise.envs.trilobite.openings import BOARD, Openings, read_openings, remember_all
 from leafwise.envs.trilobite.solver import Solver
+from leafwise.experiments.study import Study, command
+from leafwise.experiments.study.config import CHECKOUT
 from leafwise.models.files import save_tensors
 
-PROG = "python -m leafwise.experiments.trilobite.openings"
+FILE = "openings.safetensors"
 SAVE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Study):
     """Scores the first plies of Connect Four."""
 
-    out: str
-    """File to write, and to go on from if it is there."""
     plies: int = 1
     """Every position of at most so many chips is scored."""
     lines: int = 5
@@ -43,18 +43,23 @@ class Config:
     table_mb: float = 1024
     """Most memory for the solver's table, in MB."""
 
+    @property
+    def home(self) -> Path | None:
+        """The game's room in the checkout."""
+        return CHECKOUT and CHECKOUT.parent / "envs" / "trilobite"
+
 
 class Book:
     """Scores by key, and the solver that finds the missing ones."""
 
     def __init__(self, config: Config) -> None:
-        self.path, self.config = Path(config.out), config
+        self.path, self.config = config.target(FILE), config
         self.solver = Solver(game("trilobite", **BOARD), config.table_mb, by_heart=False)
         self.known: dict[int, tuple[int, int]] = {}
         """Key -> (empty cells, score for the player to move)."""
         self.nodes, self.seconds, self.saved = 0, 0.0, time.perf_counter()
-        if self.path.exists():
-            old = read_openings(self.path)
+        if (path := config.source(FILE)) is not None:
+            old = read_openings(path)
             entries = zip(old.left.tolist(), old.scores.tolist(), strict=True)
             self.known = dict(zip(old.keys.tolist(), entries, strict=True))
             self.nodes, self.seconds = old.about["nodes"], old.about["seconds"]
@@ -108,7 +113,7 @@ class Book:
             "positions": len(entries),
             "nodes": self.nodes,
             "seconds": round(self.seconds),
-            "command": f"{PROG} --plies {self.config.plies} --lines {self.config.lines}",
+            "command": f"{self.config.program()} --plies {self.config.plies} --lines {self.config.lines}",
         }
         return Openings(np.array(keys, np.uint64), np.array(left, np.uint8), np.array(scores, np.int8), about)
 
@@ -135,13 +140,11 @@ def mirrored_once(book: Book, states: Iterator[State]) -> list[State]:
     return list({book.key(state): state for state in states}.values())
 
 
-def main(arguments: list[str]) -> int:
-    """Runs the study."""
-    config = parse(Config, arguments, PROG)
+def study(config: Config) -> None:
+    """Scores what is not known; raises ValueError for plies that do not fit."""
     if not 0 <= config.plies <= config.lines < ab.MIRRORED_CHIPS:
         limits = f"0 <= --plies <= --lines < {ab.MIRRORED_CHIPS}"
-        print(f"error: expected {limits}, got {config.plies} and {config.lines}", file=sys.stderr)
-        return 2
+        raise ValueError(f"expected {limits}, got {config.plies} and {config.lines}")
     book = Book(config)
     start = book.solver.game.start()
     levels = [[start]]
@@ -156,8 +159,9 @@ def main(arguments: list[str]) -> int:
             turns = mirrored_once(book, (after for state in played for after in unfinished_after(state)))
     book.save()
     print(json.dumps(book.table().about))
-    return 0
 
+
+main = command(Config, study)
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    raise SystemExit(main())

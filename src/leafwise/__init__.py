@@ -6,19 +6,20 @@ search = leafwise.Search(leafwise.game("threes"), leafwise.load("threes"), depth
 
 from __future__ import annotations
 
+import importlib
 import os
+from typing import TYPE_CHECKING, Any
 
 from leafwise import envs
-from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.state import State
-from leafwise.envs.registry import game, games, register_envs, register_game, set_player_maker
-from leafwise.models.files import game_of as _game_of
-from leafwise.models.files import leaf as _leaf
-from leafwise.models.files import load_evaluator as _load_evaluator
-from leafwise.search import Result, Search
-from leafwise.search.players import Player
-from leafwise.search.players import player as _player
+from leafwise.envs.registry import game, games, register_game, set_player_maker
+from leafwise.registration import register_when_there
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.evaluator import Evaluator
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.contract.state import State
+    from leafwise.search import Result, Search
+    from leafwise.search.players import Player
 
 __version__ = "0.1.0"
 
@@ -38,7 +39,29 @@ __all__ = [
     "score",
 ]
 
-register_envs()
+_HOMES = {
+    "Evaluator": "leafwise.envs.core.contract.evaluator",
+    "Game": "leafwise.envs.core.contract.game",
+    "Player": "leafwise.search.players",
+    "Result": "leafwise.search",
+    "Search": "leafwise.search",
+    "State": "leafwise.envs.core.contract.state",
+}
+"""Public names that are imported when they are first used, and where they live: they bring numba along."""
+
+register_when_there()
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in ("search", "models", "training", "experiments"):
+        return importlib.import_module(f"leafwise.{name}")
+    raise AttributeError(f"module 'leafwise' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
 
 def score(game_name: str, score_name: str | None = None, **options: object) -> Evaluator:
@@ -53,9 +76,11 @@ def load(source: str | os.PathLike[str], game: str | Game = "") -> Evaluator:
     file says which game and variant it is for; `game` checks that it is yours. Raises ValueError in one line if it does
     not fit.
     """
-    if isinstance(game, Game):
-        return _load_evaluator(game, source)
-    return _load_evaluator(envs.registry.game(game) if game else _game_of(source), source)
+    from leafwise.models import files
+
+    if not game:
+        return files.load_evaluator(files.game_of(source), source)
+    return files.load_evaluator(envs.registry.game(game) if isinstance(game, str) else game, source)
 
 
 def player(text: str, game: str | Game, seed: int = 0) -> Player:
@@ -63,7 +88,10 @@ def player(text: str, game: str | Game, seed: int = 0) -> Player:
 
     A leaf is a hand-made score, `learned` (the shipped model), a run folder or a model file.
     """
-    return _player(text, envs.registry.game(game) if isinstance(game, str) else game, seed, _leaf)
+    from leafwise.models.files import leaf
+    from leafwise.search.players import player as named
+
+    return named(text, envs.registry.game(game) if isinstance(game, str) else game, seed, leaf)
 
 
 set_player_maker(player)

@@ -8,25 +8,28 @@ import inspect
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.contract.game import Game
+from leafwise.envs.registry import check_name, games, option_defaults, position_words
 from leafwise.envs.registry import game as find_game
-from leafwise.envs.registry import games
-from leafwise.models.files import leaf
-from leafwise.search import Result, Search, Stopped
-from leafwise.search.background import Background
-from leafwise.search.players import search_options, split
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.contract.state import State
+    from leafwise.search import Result, Search
 
 __all__ = [
     "fail",
     "make_search",
+    "numbered_lines",
     "one_line_errors",
     "parse",
     "parse_with_game",
     "patiently",
+    "positions_of",
     "print_json",
     "say",
     "value_lines",
@@ -70,16 +73,36 @@ def one_line_errors() -> Iterator[None]:
 def parse_with_game(config_class: type[C], arguments: Sequence[str], prog: str) -> tuple[C, Game]:
     """Returns the options of a command whose first argument names a game, and that game in the variant asked for.
 
-    Options that `config_class` (a dataclass with a field `game`) does not have are the game's: `--hint exact`.
+    Options that `config_class` (a dataclass with a field `game`) does not have are the game's: `--hint exact`, or words that are
+    appended to the field `position` where there is one: `--next 1`.
     """
     own, options = split_options(config_class, arguments)
     if any(word in ("-h", "--help") for word in own):
         parse(config_class, ["--help"], prog, description=description(config_class, own))
     config = parse(config_class, own, prog)
     with one_line_errors():
-        found = find_game(config.game)  # type: ignore[attr-defined]
-        found = found.variant(**{name: converted(found, config_class, name, text) for name, text in options.items()})
-    return config, found
+        game: str = config.game  # type: ignore[attr-defined]
+        check_name(game)
+        if hasattr(config, "position"):
+            words = {name: options.pop(name) for name in position_words(game) if name in options}
+            config = with_words(config, words)
+        defaults = option_defaults(game)
+        given = {name: converted(game, defaults, config_class, name, text) for name, text in options.items()}
+        return config, find_game(game, **given)
+
+
+def with_words(config: C, words: Mapping[str, str]) -> C:
+    """Returns the options of a command with words appended to the position; raises ValueError if there is none to append to."""
+    position: str = config.position  # type: ignore[attr-defined]
+    if words and not position:
+        raise ValueError(f"expected a position with {' and '.join(map(flag_of, words))}, got none")
+    more = [f"{name}={text}" for name, text in words.items()]
+    return dataclasses.replace(config, position=" ".join([position, *more]))  # type: ignore[type-var]
+
+
+def flag_of(name: str) -> str:
+    """Returns how an option is written."""
+    return "--" + name.replace("_", "-")
 
 
 def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -106,14 +129,14 @@ def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[st
     return own, options
 
 
-def converted(game: Game, config_class: type, name: str, text: str) -> Any:
+def converted(game: str, defaults: Mapping[str, Any], config_class: type, name: str, text: str) -> Any:
     """Returns the value of a game's option, of the type of its default; raises ValueError if there is no such option."""
-    flag = "--" + name.replace("_", "-")
-    if name not in game.defaults:
-        here = ", ".join("--" + f.name.replace("_", "-") for f in options_of(config_class))
-        known = ", ".join("--" + option.replace("_", "-") for option in game.defaults) or "none"
-        raise ValueError(f"expected an option among {here} or {game.name}'s ({known}), got {flag}")
-    kind = type(game.defaults[name])
+    flag = flag_of(name)
+    if name not in defaults:
+        here = ", ".join(flag_of(f.name) for f in options_of(config_class))
+        known = ", ".join(map(flag_of, defaults)) or "none"
+        raise ValueError(f"expected an option among {here} or {game}'s ({known}), got {flag}")
+    kind = type(defaults[name])
     if kind is bool:
         if text not in ("true", "false"):
             raise ValueError(f"expected true or false for {flag}, got {text!r}")
@@ -134,11 +157,33 @@ def description(config_class: type, own: Sequence[str]) -> str:
     named = [word for word in own if word in games()]
     lines = [inspect.cleandoc(str(config_class.__doc__))]
     for name in named[:1] or games():
-        game = find_game(name)
-        options = ", ".join(f"--{option.replace('_', '-')} {value}" for option, value in game.defaults.items())
+        options = ", ".join(f"{flag_of(option)} {value}" for option, value in option_defaults(name).items())
         if options:
             lines.append(f"Options of {name} with their defaults: {options}.")
+        if hasattr(config_class, "position") and position_words(name):
+            words = "; ".join(f"{flag_of(word)}, {what}" for word, what in position_words(name).items())
+            lines.append(f"Words of a position of {name}, as options: {words}.")
     return "\n\n".join(lines)
+
+
+def numbered_lines(file: str) -> Iterator[tuple[int, str]]:
+    """Returns the number and text of every line that is not blank; a file is read here, standard input (-) as it comes."""
+    lines: Iterable[str] = sys.stdin
+    if file not in ("", "-"):
+        with one_line_errors():
+            lines = Path(file).read_text(encoding="utf-8").splitlines()
+    return ((k, line.strip()) for k, line in enumerate(lines, start=1) if line.strip())
+
+
+def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
+    """Yields the text and the position of each line; the first that cannot be read is named, in one line and status 2."""
+    for number, text in lines:
+        with one_line_errors():
+            try:
+                state = read(text)
+            except ValueError as problem:
+                raise ValueError(f"line {number}: {problem}") from None
+        yield text, state
 
 
 def print_json(value: object) -> None:
@@ -161,6 +206,8 @@ def finite(value: Any) -> Any:
 
 def patiently(work: Callable[[], R], stop: Callable[[], None] = lambda: None) -> R:
     """Runs `work` in a thread, so that Ctrl-C is heard while compiled code runs; calls `stop` then and waits a little."""
+    from leafwise.search.background import Background
+
     task = Background(work)
     try:
         while not task.wait(0.2):
@@ -178,6 +225,10 @@ def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options:
     `options` are more of the search's, as in players: `threads=2,width=5`. Wrong names and numbers are one line and
     status 2.
     """
+    from leafwise.models.files import leaf
+    from leafwise.search import Search
+    from leafwise.search.players import search_options, split
+
     with one_line_errors():
         if not 0 <= seconds < 1e6:
             raise ValueError(f"expected --seconds of 0 to 1,000,000, got {seconds!r}")
@@ -193,6 +244,8 @@ def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options:
 
 def load_code(search: Search) -> None:
     """Loads the machine code, which is no part of a search's time."""
+    from leafwise.search import Stopped
+
     timer = threading.Timer(1.0, search.stop)  # where a single value takes long
     timer.daemon = True
     timer.start()

@@ -1,8 +1,10 @@
 """The wheel holds what is tracked, and the README's code runs."""
 
+import os
 import re
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -12,17 +14,48 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("envs", "search", "models", "training", "experiments")
 
 
-def test_the_wheel_holds_what_is_tracked(tmp_path):
-    build = [sys.executable, "-m", "build", "--outdir", str(tmp_path), str(ROOT)]  # by way of the sdist
+def is_left_out(name):
+    """Whether the wheel leaves a tracked file of the packages out: all that the studies hold besides code, nothing else."""
+    return name.startswith("experiments/") and not name.endswith(".py")
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The wheel, built by way of the sdist."""
+    folder = tmp_path_factory.mktemp("dist")
+    build = [sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT)]
     subprocess.run(build, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+def test_the_wheel_holds_what_is_tracked(wheel):
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split(
         "\n"
     )
-    tracked = {"leafwise/" + name for name in listed if name.startswith(FOLDERS)}
+    tracked = {"leafwise/" + name for name in listed if name.startswith(FOLDERS) and not is_left_out(name)}
     tracked |= {name.removeprefix("src/") for name in listed if name.startswith("src/leafwise/")}
     assert held == tracked
+
+
+def test_the_sdist_holds_no_more_of_the_studies_than_the_wheel(wheel):
+    (path,) = wheel.parent.glob("*.tar.gz")
+    with tarfile.open(path) as sdist:
+        names = [name.partition("/")[2] for name in sdist.getnames()]
+    assert "experiments/demo.py" in names
+    assert [name for name in names if is_left_out(name) and Path(name).suffix] == []
+
+
+def test_an_installed_study_says_where_its_data_are_missing(wheel, tmp_path):
+    zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
+    command = [sys.executable, "-W", "ignore", "-m", "leafwise.experiments.trap.curves"]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "installed")}
+    answer = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert answer.returncode == 2
+    assert answer.stderr == (
+        "error: expected curves.json, found none in an installed leafwise; --run RUN writes it, --data names its folder\n"
+    )
 
 
 def blocks():
@@ -35,4 +68,4 @@ def blocks():
 @pytest.mark.parametrize("code", list(blocks()))
 def test_readme_blocks_run(code, tmp_path):
     # away from the checkout, as a reader would run it
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, cwd=tmp_path, timeout=300)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, cwd=tmp_path)

@@ -1,12 +1,15 @@
 """Lists what the whole API answers along one game: `python -m contract.playthrough` prints it for every case.
 
+With a seed as its argument it prints listing after listing of random games from that seed on, each closed by a line `END`.
 The listing is compared with stored files, with a run of plain Python, and with a build that checks every index.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from functools import cache
+from itertools import count
 from random import Random
 from zlib import crc32
 
@@ -23,6 +26,7 @@ SEED = 900_000
 DETAILED = 30
 """Rows listed in full; of later ones only the text and what happened."""
 SHOWN_OUTCOMES = 6
+END = "end of a listing\n"
 
 
 def number(x: float) -> str:
@@ -37,9 +41,9 @@ def shortened(words: list[str]) -> str:
     return f"{' '.join(words[:60])} ... {len(words)} words, crc32 {crc32(text.encode()):08x}"
 
 
-def playthrough(game: Game) -> str:
+def playthrough(game: Game, seed: int = SEED) -> str:
     """Returns the listing of one random game: each row's text, then what the API says of it, indented."""
-    rng, stream, state = Random(SEED), new_stream(SEED), game.start()
+    rng, stream, state = Random(seed), new_stream(seed), game.start()
     lines = [repr(game), f"actions: {shortened(list(game.actions))}", f"stages: {' '.join(game.stages)}"]
     for k in range(400):
         lines += ["", f"[{k}] {state}"]
@@ -63,10 +67,10 @@ def evaluators(game: Game) -> list[Evaluator]:
     return [game.score(name) for name in game.scores]
 
 
-def listing(game: Game) -> str:
+def listing(game: Game, seed: int = SEED) -> str:
     """Returns the listing of a game, and of a few positions that random play seldom meets."""
-    states = [game.parse(text) for text in twin(game).unusual(Random(SEED))][:8]
-    return playthrough(game) + "".join(f"{line}\n" for s in states for line in [str(s), *details(game, s)])
+    states = [game.parse(text) for text in twin(game).unusual(Random(seed))][:8]
+    return playthrough(game, seed) + "".join(f"{line}\n" for s in states for line in [str(s), *details(game, s)])
 
 
 def details(game: Game, state: State) -> list[str]:
@@ -100,6 +104,16 @@ def details(game: Game, state: State) -> list[str]:
     return lines
 
 
+def listings_from(seed: int) -> Iterator[str]:
+    """Yields the listings of random games without end, of each case in turn."""
+    for k in count(seed):
+        for case in CASES:
+            yield listing(case, k)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        for text in listings_from(int(sys.argv[1])):
+            sys.stdout.write(text + END)
     for case in CASES:
         sys.stdout.write(listing(case))

@@ -12,44 +12,8 @@ from hypothesis import strategies as st
 
 import leafwise
 from contract.cases import CASES, positions
+from contract.refusals import HUGE, ODD, assert_one_clear_line
 from leafwise.envs.core.contract.game import Game
-
-ODD = [
-    "",
-    " ",
-    "\n",
-    "\0",
-    "/",
-    "=",
-    "next=",
-    "deck=-1,0,0",
-    "١ ٢ ٣ ٤",
-    "½",
-    "1e3",
-    "1_0",
-    "0x1",
-    "nan",
-    "\ud800",
-    "🎲",
-]
-HUGE = ["9" * 5000, "1 " * 20_000, "/" * 5000, "a=b " * 5000, "(" * 5000]
-
-
-def assert_one_clear_line(game: Game, text: str) -> None:
-    """Checks that a text is read, or refused with a ValueError of one short line in the game's name."""
-    try:
-        state = game.parse(text)
-    except ValueError as problem:
-        refused = problem
-    else:
-        assert game.parse(str(state)) == state
-        return
-    assert type(refused) is ValueError  # a UnicodeError would be one too
-    message = str(refused)
-    assert message.startswith(f"{game.name}: ")
-    assert "expected" in message
-    assert "\n" not in message
-    assert len(message) < 400
 
 
 @pytest.mark.parametrize("game", CASES, ids=repr)
@@ -99,12 +63,13 @@ def test_edited_texts_get_one_clear_line(game: Game) -> None:
             assert_one_clear_line(game, "".join(letters))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("game", CASES, ids=repr)
 def test_fuzzed_texts_get_one_clear_line(game: Game) -> None:
     words = sorted({word for s in positions(game) for word in str(s).split()})
     pieces = st.one_of(st.sampled_from(words), st.text(max_size=8), st.integers().map(str))
 
-    @settings(max_examples=120, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=500, deadline=None, database=None, derandomize=True)
     @given(st.one_of(st.text(), st.lists(pieces, max_size=14).map(" ".join)))
     def fuzz(text: str) -> None:
         assert_one_clear_line(game, text)

@@ -31,7 +31,7 @@ def test_the_solver_agrees_on_every_position(n: int) -> None:
 
 
 def test_the_recorded_figures_are_what_the_study_finds(tmp_path: Path) -> None:
-    assert solved.main(["--most", "6", "--folder", str(tmp_path)]) == 0
+    assert solved.main(["--most", "6", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
     found = json.loads((tmp_path / "solved.json").read_text())
     assert [r["levels"] for r in found] == [r["levels"] for r in RECORDED[:4]]
     assert (tmp_path / "growth.png").read_bytes().startswith(b"\x89PNG")

@@ -4,30 +4,34 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from leafwise.experiments.friday.baselines import HEAD, PLAN, Entry, Outcome, figures, study, table
+from leafwise.experiments.friday.baselines import PLAN, Config, Entry, Outcome, figures, page, study
 from leafwise.training.evaluation.arena import Evaluation
 from leafwise.training.evaluation.elo import share_interval
 
 
 def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    study(tmp_path, 1, [Entry("random", 4)])
-    first = json.loads((tmp_path / "baselines.json").read_text())["random level=1"]
+    config, path = Config(out=tmp_path, data=tmp_path), tmp_path / "baselines.json"
+    study(config, [Entry("random", 4)])
+    first = json.loads(path.read_text())["random level=1"]
     assert (first["games"], first["wins"], sum(first["scores"].values()), sum(first["phases"])) == (4, 0, 4, 4)
     assert "random level=1: won 0.00 %" in capsys.readouterr().out
-    results = study(tmp_path, 1, [Entry("random", 6), Entry("fridai:states=2000", 1)])
+    study(config, [Entry("random", 6), Entry("fridai:states=2000", 1)])
     assert capsys.readouterr().out.count("random level=1") == 2, "the first four games were played again"
+    results = json.loads(path.read_text())
     both = results["random level=1"]
     assert both["games"] == 6
     assert Counter(first["scores"]) <= Counter(both["scores"])
     assert first["moves"] < both["moves"]
-    assert (tmp_path / "baselines.md").read_text() == HEAD + table(results)
-    assert table(results).count("\n") == 4
-    assert study(tmp_path, 1, [Entry("random", 60)], seconds=1e-9)["random level=1"]["games"] == 6
+    assert (tmp_path / "baselines.md").read_text().splitlines() == page(results)
+    assert sum(line.startswith("|") for line in page(results)) == 4
+    study(replace(config, seconds=1e-9), [Entry("random", 60)])
+    assert json.loads(path.read_text())["random level=1"]["games"] == 6
     assert set(results) <= {entry.name for entry in PLAN}
 
 

@@ -8,7 +8,7 @@ import pytest
 from leafwise.envs.friday import GAME
 from leafwise.experiments.friday.insight import in_words
 from leafwise.experiments.friday.learned import LEVELS, apart, together
-from leafwise.training.kernels.solo_games import calibration
+from leafwise.training.evaluation.calibration import calibration
 
 
 def test_figures_of_parts_are_those_of_the_whole() -> None:

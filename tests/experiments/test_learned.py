@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from leafwise.experiments.threes import learned
-from leafwise.experiments.threes.learned import INGREDIENTS, METHODS, Config, Study
+from leafwise.experiments.threes.learned import INGREDIENTS, METHODS, Config, Parts
 from leafwise.training.methods import td
+
+pytestmark = pytest.mark.room("threes")
 
 SMALL = [
     "--leaves",
@@ -30,7 +32,17 @@ SMALL = [
 @pytest.fixture(scope="module")
 def words(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     folder = tmp_path_factory.mktemp("study")
-    return [*SMALL, "--tuples", "0123 0145", "--folder", str(folder), "--runs", str(folder / "runs")]
+    return [
+        *SMALL,
+        "--tuples",
+        "0123 0145",
+        "--out",
+        str(folder),
+        "--runs",
+        str(folder / "runs"),
+        "--data",
+        str(folder),
+    ]
 
 
 def test_parts_are_worked_out_once(
@@ -39,7 +51,7 @@ def test_parts_are_worked_out_once(
     monkeypatch.setattr(learned, "LEAVES", ("openness",))
     monkeypatch.setattr(learned, "FINISHERS", ("openness",))
     monkeypatch.setattr(learned, "GAMES_AT_DEPTH", {1: (400, 1200)})
-    folder = Path(words[words.index("--folder") + 1])
+    folder = Path(words[words.index("--out") + 1])
     assert learned.main([*words, "--parts", "depth", "time", "endings"]) == 0
     first = (folder / "learned.json").read_text()
     results = json.loads(first)
@@ -57,10 +69,10 @@ def test_parts_are_worked_out_once(
 
 
 def test_games_are_added_to_those_that_stand_there(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    folder = Path(words[words.index("--folder") + 1]) / "grown"
-    short = Study(Config(folder=folder, model="threes-small"))
+    folder = Path(words[words.index("--out") + 1]) / "grown"
+    short = Parts(Config(out=folder, data=folder, model="threes-small"))
     short.play("depth", "learned 1", 3, short.played("threes-small", 1))
-    long = Study(Config(folder=folder, model="threes-small"))
+    long = Parts(Config(out=folder, data=folder, model="threes-small"))
     long.play("depth", "learned 1", 7, long.played("threes-small", 1))
     found = json.loads((folder / "learned.json").read_text())["depth"]["learned 1"]
     whole = long.played("threes-small", 1)(1_000_000, 7)
@@ -70,24 +82,24 @@ def test_games_are_added_to_those_that_stand_there(words: list[str], capsys: pyt
 
 
 def test_runs_are_judged_and_told(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learned, "INGREDIENTS", {"as shipped": {}, "TD(0)": {"decay": 0.0}})
+    monkeypatch.setattr(learned, "INGREDIENTS", {"as shipped": {}, "TD(0)": {"td_lambda": 0.0}})
     assert learned.main([*words, "--parts", "curves", "ingredients", "--seeds", "1", "--curve-moves", "40000"]) == 0
-    report = (Path(words[words.index("--folder") + 1]) / "learned.md").read_text()
+    report = (Path(words[words.index("--out") + 1]) / "learned.md").read_text()
     assert "| 0.04 million moves | " in report
     assert "| TD(0) | 1 | " in report
 
 
 def test_options_of_runs_are_those_of_their_methods() -> None:
     for options in INGREDIENTS.values():
-        td.check(td.Config(**options))
+        td.check(td.Config(game="threes", **options))
     for method, length, options in METHODS.values():
         module = importlib.import_module(f"leafwise.training.methods.{method}")
         assert length in options
-        module.Config(**options)
+        module.Config(game="threes", **options)
 
 
 def test_wrong_parts_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert learned.main([*words, "--parts", "dept"]) == 2
     assert "expected parts among depth, time" in capsys.readouterr().err
     with pytest.raises(ValueError, match=r"a share in \(0, 1\]"):
-        Study(Config(share=0.0))
+        Parts(Config(share=0.0))

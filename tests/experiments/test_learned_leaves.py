@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import leafwise
 from leafwise.envs.trilobite.solver import Solver
-from leafwise.experiments.learned import Page, compare_choices, is_quiet, openings, play_match, subset
+from leafwise.experiments.study.config import CHECKOUT
+from leafwise.experiments.study.leaves import compare_choices, is_quiet, openings, play_match, subset
 from leafwise.experiments.trilobite.fair_openings import FILE, is_fair, read
 from leafwise.experiments.trilobite.learned import every_board
 from leafwise.training.evaluation.agreement import Judged, critical_positions, played_positions
+
+pytestmark = pytest.mark.room("trilobite")
 
 GAME = leafwise.game("trilobite")
 
@@ -85,29 +87,10 @@ def test_openings_are_fair_by_the_values_of_their_moves() -> None:
 
 
 def test_the_fair_openings_of_connect_four() -> None:
-    tried, found = read(FILE)
+    assert CHECKOUT is not None
+    tried, found = read(CHECKOUT / "trilobite" / FILE)
     assert len(set(found)) == len(found) < tried
     solver = Solver(found[0].game, 16)
     late = [state for state in found if str(state).count(".") == 34][:3]
     assert all(is_fair(solver, state) for state in late)
     assert all(34 <= str(state).count(".") <= 38 for state in found)
-
-
-def test_a_page_remembers_what_the_same_command_and_models_gave(tmp_path: Path) -> None:
-    path, model = tmp_path / "learned.json", tmp_path / "model"
-    model.write_text("one")
-    asked = []
-
-    def work() -> dict[str, int]:
-        asked.append(1)
-        return {"n": len(asked)}
-
-    assert Page(path, "study --n 1", [str(model)]).part("a", work) == {"n": 1}
-    page = Page(path, "study --n 1", [str(model)])
-    assert page.part("a", work) == {"n": 1}
-    page.write(["# Title", ""])
-    assert path.with_suffix(".md").read_text() == "# Title\n\nWritten by\n\n    study --n 1\n"
-    assert Page(path, "study --n 2", [str(model)]).part("a", work) == {"n": 2}
-    assert Page(path, "study --n 2", [str(model)]).part("a", work) == {"n": 2}
-    model.write_text("other")
-    assert Page(path, "study --n 2", [str(model)]).part("a", work) == {"n": 3}

@@ -14,9 +14,24 @@ SMALL = {"match_pairs": 100, "checkpoint_seconds": 0.0}
 PLAN = Plan(
     variant="",
     runs={
-        "selfplay": {"iterations": 2, "positions": 1000, "replay": 2000, "batch": 256, "hidden": (16, 8), **SMALL},
-        "dqn": {"steps": 4000, "envs": 100, "start": 1000, "batch": 128, "interval": 2000, "hidden": (32, 16), **SMALL},
-        "ppo": {"steps": 4096, "envs": 32, "rollout": 64, "evaluate_every": 1, "hidden": (32, 16), **SMALL},
+        "selfplay": {
+            "total_steps": 2,
+            "positions": 1000,
+            "buffer_size": 2000,
+            "batch_size": 256,
+            "hidden": (16, 8),
+            **SMALL,
+        },
+        "dqn": {
+            "total_steps": 4000,
+            "envs": 100,
+            "learning_starts": 1000,
+            "batch_size": 128,
+            "interval": 2000,
+            "hidden": (32, 16),
+            **SMALL,
+        },
+        "ppo": {"total_steps": 4096, "envs": 32, "rollout": 64, "evaluate_every": 1, "hidden": (32, 16), **SMALL},
     },
     judged={"judged": 20, "judged_plies": (1, 7)},
     arena_plies=2,
@@ -25,7 +40,18 @@ PLAN = Plan(
 
 def test_the_page_of_a_small_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(methods, "PLANS", {"trilobite": PLAN})
-    words = ["--positions", "40", "--games", "4", "--runs", str(tmp_path / "runs"), "--folder", str(tmp_path)]
+    words = [
+        "--positions",
+        "40",
+        "--games",
+        "4",
+        "--runs",
+        str(tmp_path / "runs"),
+        "--out",
+        str(tmp_path),
+        "--data",
+        str(tmp_path),
+    ]
     words += ["--depths", "1"]
     assert main(words) == 0
     results = json.loads((tmp_path / "methods.json").read_text())["results"]
@@ -40,7 +66,7 @@ def test_the_page_of_a_small_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ]  # fmt: skip
     assert page.count("python -m leafwise.training.") == 3
     assert (tmp_path / "methods.png").read_bytes().startswith(b"\x89PNG")
-    monkeypatch.setattr(methods, "trained", lambda game, plan, method, share, folder: folder / f"trilobite-{method}")
+    monkeypatch.setattr(methods, "trained", lambda path, method, options: path)
     monkeypatch.setattr(methods, "strength", None)
     assert main(words) == 0
     assert (tmp_path / "methods.md").read_text() == page

@@ -31,7 +31,7 @@ def test_a_roll_out_is_a_function_of_the_row() -> None:
 
 
 def test_a_later_run_adds_to_the_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--out", str(tmp_path), "--builders", "hand", "best:3"]
+    words = ["--records", str(tmp_path), "--builders", "hand", "best:3"]
     assert main([*words, "--seeds", "2"]) == 0
     first = json.loads((tmp_path / "scout-best_3.json").read_text())
     assert main([*words, "--seeds", "3"]) == 0
@@ -42,7 +42,17 @@ def test_a_later_run_adds_to_the_results(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_the_page(tmp_path: Path) -> None:
-    words = ["--out", str(tmp_path / "results"), "--page", str(tmp_path / "page"), "--seeds", "3", "--diversity", "3"]
+    words = [
+        "--records",
+        str(tmp_path / "results"),
+        "--page",
+        "--out",
+        str(tmp_path / "page"),
+        "--seeds",
+        "3",
+        "--diversity",
+        "3",
+    ]
     assert main([*words, "--builders", "hand", "best:3", "--pairs", "best:3 > hand"]) == 0
     text = (tmp_path / "page" / "README.md").read_text()
     assert "| `best:3` | `hand` | +" in text
@@ -55,7 +65,7 @@ def test_the_page(tmp_path: Path) -> None:
 
 def test_wrong_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--seeds", "0"]) == 2
-    assert main(["--seeds", "1", "--builders", "tug", "--out", "/dev/null/x"]) == 2
-    pairs = ["--pairs", "hand > tug", "--builders", "hand", "--out", str(tmp_path)]
+    assert main(["--seeds", "1", "--builders", "tug", "--records", "/dev/null/x"]) == 2
+    pairs = ["--pairs", "hand > tug", "--builders", "hand", "--records", str(tmp_path)]
     assert main(["--seeds", "1", *pairs]) == 2
     assert capsys.readouterr().err.count("\n") == 3

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -31,18 +32,20 @@ def test_intervals_hold_the_rating() -> None:
 
 
 def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config = Config(seconds=0.002, games=2, leaves=("reach", "is"), folder=tmp_path)
-    first = study(config)
+    config = Config(seconds=0.002, games=2, leaves=("reach", "is"), out=tmp_path, data=tmp_path)
+    study(config)
+    first = json.loads((tmp_path / "ladder.json").read_text())["pairs"]
     assert "reach is" in capsys.readouterr().out
-    again = study(replace(config, leaves=("reach", "is", "ocls")))
+    study(replace(config, leaves=("reach", "is", "ocls")))
     assert "reach is:" not in capsys.readouterr().out, "played again"
+    again = json.loads((tmp_path / "ladder.json").read_text())["pairs"]
     assert again["reach is"] == first["reach is"]
     assert set(again) == {"reach is", "reach ocls", "is ocls"}
     table = (tmp_path / "ladder.md").read_text()
     assert table.startswith("Equal processor time, 2 ms a turn")
     assert sorted(line.split("`")[1] for line in table.splitlines() if "`" in line) == ["is", "ocls", "reach"]
-    with pytest.raises(ValueError, match="give another --folder"):
-        study(Config(seconds=0.5, folder=tmp_path))
+    with pytest.raises(ValueError, match="give another --data and --out"):
+        study(Config(seconds=0.5, out=tmp_path))
     assert set(LEAVES) - set(GAME.scores) == {"learned", "course:is", "random"}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,14 +13,18 @@ from leafwise.experiments.trap.learned import Config, figures, study
 
 
 def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    config = Config(parts=("depth",), rivals=("reach",), depths=(4,), games=20, first_seed=920_000, folder=tmp_path)
-    first = study(config)["depth 4 (2 turns), against `reach`"]
+    files = {"out": tmp_path, "data": tmp_path}
+    config = Config(parts=("depth",), rivals=("reach",), depths=(4,), games=20, first_seed=920_000, **files)
+    title = "depth 4 (2 turns), against `reach`"
+    study(config)
+    first = json.loads((tmp_path / "learned.json").read_text())[title]
     assert first["share"] > 0.5
-    more = study(replace(config, games=40))["depth 4 (2 turns), against `reach`"]
+    study(replace(config, games=40))
+    more = json.loads((tmp_path / "learned.json").read_text())[title]
     assert more["scores"][:20] == first["scores"]
     assert len(more["scores"]) == 40
     assert "| depth 4 (2 turns), against `reach` | 40 |" in (tmp_path / "learned.md").read_text()
-    with pytest.raises(ValueError, match="give another --folder"):
+    with pytest.raises(ValueError, match="give another --data and --out"):
         study(replace(config, rare=0.1))
     with pytest.raises(
         ValueError, match=r"^expected parts among depth, time, course, options, patience, chance, got 'width'$"
@@ -35,5 +40,5 @@ def test_figures_are_of_pairs() -> None:
 
 
 def test_curves_want_a_run(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"^expected a run of self-play with events, got "):
+    with pytest.raises(ValueError, match=r"^expected a run that logged eval/elo, .*, got "):
         curves(str(tmp_path))

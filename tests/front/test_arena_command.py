@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from front.console import Shell
 
+pytestmark = pytest.mark.room("trilobite")
+
 
 def test_tables_name_the_players_and_their_figures(shell: Shell, tmp_path: Path) -> None:
     file = tmp_path / "results.json"

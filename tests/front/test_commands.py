@@ -36,6 +36,7 @@ def test_every_command_has_help(shell: Shell, name: str) -> None:
 def test_help_shows_defaults_units_and_the_games_options(shell: Shell) -> None:
     text = " ".join(shell("analyze", "threes", "--help").out.split())
     assert "--bonus-schedule iid" in text
+    assert "--next, the tile shown, 1, 2, 3 or +; --deck, 1s, 2s and 3s not yet drawn" in text
     assert "(default: 0.0)" in text
     assert "Seconds per position" in text
 
@@ -64,7 +65,9 @@ WRONG = {
     "analyze threes 1/2": "expected 4 rows separated by '/', got 2",
     "analyze threes --file /no/such/file": "cannot use '/no/such/file'",
     "analyze threes x --file y": "expected a position or --file, got both",
-    "analyze threes --next 1": "expected a position with --next and --deck, got none",
+    "analyze threes --next 1": "expected a position with --next, got none",
+    "analyze threes --next 1 --deck 4,4,4": "expected a position with --next and --deck, got none",
+    "analyze trap x --next 1": "expected an option among --leaf",
     "play threes --seed -1": "expected --seed of 0 to",
     "play threes --position 1/2": "expected 4 rows",
     "play threes --leaf foo": "expected a leaf among",
@@ -78,7 +81,7 @@ WRONG = {
     "train foo": "expected a game among threes, got 'foo'",
     "train threes --method foo": "expected --method among",
     "train threes --method": "expected a value after --method, got nothing",
-    "train threes --moves x": "expected INT for --moves, got 'x'",
+    "train threes --total-steps x": "expected INT for --total-steps, got 'x'",
     "warmup foo": "expected a game among threes, got 'foo'",
 }
 
@@ -224,10 +227,16 @@ def test_bench_prints_rates(shell: Shell) -> None:
     assert "envs/single" in shell("bench", "threes", "envs", "--seconds", "0.01").out
 
 
-def test_warmup_prints_seconds_by_item(shell: Shell, dice_game: None) -> None:
+@pytest.mark.long
+def test_warmup_of_a_room(shell: Shell) -> None:
     answer = json.loads(shell("warmup", "threes", "--json").out)
     assert answer["seconds"] == pytest.approx(sum(answer["items"].values()))
     assert {"threes batch", "threes search, rows", "threes n-tuple network, td"} <= answer["items"].keys()
+
+
+def test_warmup_prints_seconds_by_item(shell: Shell, dice_game: None) -> None:
+    answer = json.loads(shell("warmup", "dice", "--json").out)
+    assert answer["seconds"] == pytest.approx(sum(answer["items"].values()))
     out = shell("warmup", "dice").out
     for item in ("search, lead", "depth-first search, lead", "batched search, lead", "search, rollout", "environment"):
         assert f" s  dice {item}\n" in out
@@ -238,7 +247,7 @@ def test_train_runs_a_method_and_eval_plays_its_model(shell: Shell, tmp_path: Pa
     pytest.importorskip("tensorboard")
     run = tmp_path / "run"
     options = [
-        "--moves",
+        "--total-steps",
         "2000",
         "--interval",
         "1000",

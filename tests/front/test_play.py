@@ -13,10 +13,13 @@ from front.console import Shell
 
 import leafwise
 from leafwise import hints
-from leafwise.assist import first_deck, follow, without
 from leafwise.cli import patiently
+from leafwise.envs.threes.companion import first_deck, follow, without
 from leafwise.envs.trilobite.solver import Solver
 
+pytestmark = pytest.mark.room("threes")
+
+ALMOST_LOST = "6 2 3 6/2 2 6 3/3 6 1 6/0 1 1 3 next=2 deck=4,3,3 start=12"
 START = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1"
 
 
@@ -161,10 +164,15 @@ def test_patiently_returns_raises_and_hears_ctrl_c() -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_ctrl_c_ends_a_long_search_with_one_line() -> None:
-    asked = [sys.executable, "-m", "leafwise", "analyze", "threes", START, "--depth", "30"]
-    process = subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(4)
+    asked = [sys.executable, "-m", "leafwise", "analyze", "threes", "--file", "-", "--depth", "30"]
+    process = subprocess.Popen(asked, stdin=-1, stdout=-1, stderr=-1, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(f"{ALMOST_LOST}\n{START}\n")
+    process.stdin.flush()
+    assert process.stdout.readline()  # the first position is searched, and the second takes for ever
+    time.sleep(0.5)
     assert process.poll() is None
     os.kill(process.pid, signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    _, error = process.communicate()
     assert (process.returncode, error) == (130, "interrupted\n")

@@ -8,6 +8,8 @@ from PIL import Image
 from leafwise.commands.ship import main
 from leafwise.envs.starship import generate, read, write
 
+pytestmark = pytest.mark.room("starship")
+
 
 def test_gen_writes_what_is_asked_for(tmp_path, capsys):
     names = {option: tmp_path / f"ship.{option}" for option in ("json", "png", "svg", "stages")}

@@ -18,6 +18,8 @@ from leafwise.commands import solve
 from leafwise.commands.solve import main, read_position
 from leafwise.envs.trilobite.solver import Solver
 
+pytestmark = pytest.mark.room("trilobite")
+
 BOARD = ["--board", "7x6", "--k", "4"]
 KEYS = {"value", "score", "best_actions", "action_values", "line", "nodes", "depth", "seconds"}
 

@@ -1,6 +1,7 @@
 """Model files: what is saved is loaded, and what does not fit is refused in one line."""
 
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -8,8 +9,10 @@ import pytest
 import leafwise
 from leafwise.envs.threes import GAME
 from leafwise.models import NTupleNetwork, leaf, load_evaluator, load_network, save_network
-from leafwise.models.files import load_tensors, save_tensors, write_atomically
 from leafwise.models.ntuple import Shape
+from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors, shipped_checksums, write_atomically
+
+pytestmark = pytest.mark.room("threes")
 
 SAID = {"steps": 3, "command": "none", "commit": "none"}
 
@@ -116,3 +119,66 @@ def test_the_shipped_models_play(name):
     evaluator = leafwise.load(name)
     search = leafwise.Search(GAME, evaluator, depth=1)
     assert search(GAME.new(3)).action in GAME.new(3).legal_actions
+
+
+def flipped(data: bytes, bit: int) -> bytes:
+    changed = bytearray(data)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("shipped", ["cassis", "starshipplace", "threes-small"])
+def test_no_flipped_bit_of_a_model_loads(tmp_path, shipped):
+    tensors, metadata = load_tensors(WEIGHTS / f"{shipped}.safetensors")
+    path = tmp_path / "model.safetensors"
+    save_tensors(path, tensors, metadata)
+    whole = path.read_bytes()
+    header = 8 + int.from_bytes(whole[:8], "little")
+    rng = np.random.default_rng(1)
+    for bit in (*rng.integers(8 * header, 8 * len(whole), 100), *rng.integers(64, 8 * header, 20)):
+        path.write_bytes(flipped(whole, int(bit)))
+        with warnings.catch_warnings():  # where the bit is one of the name of the checksum
+            warnings.simplefilter("ignore")
+            try:
+                again, told = load_tensors(path)
+            except ValueError:
+                continue
+        assert told == metadata
+        assert all(np.array_equal(again[name], tensor) for name, tensor in tensors.items())
+        assert bit < 8 * header
+
+
+def test_a_shipped_file_is_held_to_its_checksum(tmp_path, monkeypatch):
+    whole = (WEIGHTS / "cassis.safetensors").read_bytes()
+    (tmp_path / "cassis.safetensors").write_bytes(flipped(whole, 8 * len(whole) - 5))
+    shipped_checksums()
+    monkeypatch.setattr("leafwise.models.tensors.WEIGHTS", tmp_path)
+    with pytest.raises(ValueError, match=r"cassis.safetensors' has changed since it was written: expected SHA-256"):
+        load_tensors(tmp_path / "cassis.safetensors")
+
+
+def test_every_model_that_ships_is_checked():
+    for path in WEIGHTS.glob("*.safetensors"):
+        load_tensors(path)  # a file without a checksum warns, which fails a test
+
+
+def test_a_file_without_a_checksum_gets_a_word(tmp_path):
+    path = tmp_path / "old.safetensors"
+    path.write_bytes((WEIGHTS / "cassis.safetensors").read_bytes())
+    with pytest.warns(UserWarning, match="has no checksum"):
+        load_tensors(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("scale", float("nan"), "expected metadata 'scale' 'a finite number above 0', got nan"),
+        ("steps", -5, "expected metadata 'steps' '0 or more', got -5"),
+    ],
+)
+def test_impossible_metadata_is_refused(tmp_path, name, value, message):
+    tensors, metadata = load_tensors(WEIGHTS / "cassis.safetensors")
+    path = tmp_path / "model.safetensors"
+    save_tensors(path, tensors, {**metadata, name: value})
+    with pytest.raises(ValueError, match=message):
+        leafwise.load(path)

@@ -8,6 +8,8 @@ import pytest
 from leafwise.envs.threes import GAME
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 
+pytestmark = pytest.mark.room("threes")
+
 TUPLES = parse_tuples("0123 0145 0a5 f")
 ZERO = np.uint64(0)
 

@@ -15,6 +15,8 @@ from leafwise.envs.core.contract.state import State
 from leafwise.models import SparseNetwork, leaf, load_sparse, save_network
 from leafwise.models.files import load_tensors, save_tensors
 
+pytestmark = pytest.mark.room("trilobite")
+
 SAID = {"steps": 3, "command": "none", "commit": "none"}
 CASSIS = [leafwise.game("cassis", n=n) for n in (4, 6, 8)]
 TRILOBITE = [leafwise.game("trilobite"), leafwise.game("trilobite", board="7x6", k=4)]

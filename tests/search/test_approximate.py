@@ -12,6 +12,8 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game
 from leafwise.search import Search, table
 
+pytestmark = pytest.mark.room("threes")
+
 THREES, BOARD = game("threes"), game("trilobite", board="5x5", k=4)
 BARE: dict[str, Any] = {"table_mb": 0, "ordering": ()}
 

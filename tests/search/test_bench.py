@@ -4,28 +4,37 @@ import pytest
 
 from games import dice
 from leafwise.envs.registry import game
-from leafwise.envs.threes.scalar_search import ScalarSearch
+from leafwise.envs.threes.bench import POSITIONS, ScalarSearch, yardsticks
 from leafwise.search import Search, bench
 from leafwise.search.bench import (
     APPROXIMATE,
     MOST_LEAVES,
     OPTIONS,
-    POSITIONS,
     bench_options,
     bench_threads,
+    bench_yardsticks,
     measured_depth,
+    positions,
+    room_bench,
 )
 from leafwise.search.players import SearchPlayer, player
+
+pytestmark = pytest.mark.room("threes")
 
 THREES = game("threes")
 
 
+@pytest.fixture(scope="module")
+def written_by_hand():
+    return yardsticks(THREES)
+
+
 @pytest.mark.parametrize("leaf", ["openness", "rows"])
 @pytest.mark.parametrize("board", POSITIONS)
-def test_the_hand_written_search_has_the_same_tree(board, leaf):
+def test_the_hand_written_search_has_the_same_tree(board, leaf, written_by_hand):
     state = THREES.parse(POSITIONS[board])
     found = Search(THREES, THREES.score(leaf), 3)(state)
-    values, leaves = ScalarSearch(THREES, THREES.score(leaf))(state, 3)
+    values, leaves = written_by_hand[leaf](state, 3)
     assert values == pytest.approx(found.values, rel=1e-12)
     assert leaves == found.leaves
 
@@ -35,6 +44,21 @@ def test_the_hand_written_search_knows_one_variant_and_its_scores():
         ScalarSearch(game("threes", hint="exact"), THREES.score("rows"))
     with pytest.raises(ValueError, match=r"expected openness, rows or rows_cli, got 'total_score'"):
         ScalarSearch(THREES, THREES.score("total_score"))
+
+
+def test_a_room_brings_positions_and_searches_written_by_hand(written_by_hand):
+    assert list(positions(THREES)) == list(POSITIONS)
+    assert list(positions(game("threes", hint="exact"))) == ["start"]
+    assert hasattr(room_bench(game("friday")), "bench_baselines")
+    assert room_bench(game("trap")) is None
+    assert positions(dice.GAME) == {"start": dice.GAME.new(0)}
+    rates = bench_yardsticks(THREES, written_by_hand, seconds=0.0, depths=(1,))
+    assert {f"{leaf}/{board}/depth=1 time ratio" for leaf in ("openness", "rows") for board in POSITIONS} < set(rates)
+
+
+def test_a_difference_to_a_yardstick_is_an_error():
+    with pytest.raises(ArithmeticError, match=r"expected equal trees and values"):
+        bench_yardsticks(THREES, {"rows": lambda state, depth: ({}, 0)}, seconds=0.0, depths=(1,))
 
 
 def test_options_are_measured_at_equal_value():

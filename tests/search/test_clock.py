@@ -12,8 +12,10 @@ from leafwise.envs.core.compile import clock
 from leafwise.envs.registry import game
 from leafwise.search import Search
 
+pytestmark = pytest.mark.room("trap")
+
 TRAP = game("trap", size=4)
-BOARD = TRAP.parse("1#../..../#.../..#2 turn=0")
+BOARD = "1#../..../#.../..#2 turn=0"
 needs_clock = pytest.mark.skipif(not clock.READABLE, reason="no clock that compiled code can read")
 
 
@@ -25,7 +27,7 @@ def test_a_deadline_passes_when_its_time_is_over(kind, twin):
     early = clock.is_late(deadline)
     assert not early or twin() - start > 15e6
     while not clock.is_late(deadline):
-        assert twin() - start < 1e9
+        pass
     assert twin() - start > 15e6
     assert not clock.is_late(np.zeros(2, dtype=np.int64))
     assert clock.is_late(np.array(clock.after(-1.0, kind)))
@@ -33,17 +35,26 @@ def test_a_deadline_passes_when_its_time_is_over(kind, twin):
 
 @needs_clock
 def test_the_time_of_the_thread_is_kept():
-    search = Search(TRAP, TRAP.score(), seconds=0.05, clock="cpu", candidates="near")
-    search(BOARD)
-    start = time.thread_time()
-    assert search(BOARD).depth > 4
-    assert 0.02 < time.thread_time() - start < 0.2
-    assert not search._B.deadline.any()
+    def measured(**options: Any) -> tuple[int, float]:
+        search = Search(TRAP, TRAP.score(), candidates="near", table_mb=0, **options)
+        board = TRAP.parse(BOARD)
+        search(board)
+        start = time.thread_time()
+        depth = search(board).depth
+        assert not search._B.deadline.any()
+        return depth, time.thread_time() - start
+
+    _, needed = measured(depth=5, deepening=True)
+    seconds = 0.05 + 4 * needed
+    depth, used = measured(seconds=seconds, clock="cpu")
+    assert depth >= 5
+    assert seconds / 2 < used < 4 * seconds
 
 
 def test_a_depth_that_time_breaks_off_counts_as_far_as_it_went(monkeypatch):
     search = Search(TRAP, TRAP.score(), seconds=1e6, all_values=False)
-    before = search._root(BOARD, 3, 0.0)
+    board = TRAP.parse(BOARD)
+    before = search._root(board, 3, 0.0)
     best = before.action
     actions = sorted(before.values, key=lambda a: -before.values[a])
     better = actions[1]
@@ -56,7 +67,7 @@ def test_a_depth_that_time_breaks_off_counts_as_far_as_it_went(monkeypatch):
 
     monkeypatch.setattr(search, "_root_search", stopped_after_two)
     search._clear()
-    found = search._root(BOARD, 4, 0.0, before)
+    found = search._root(board, 4, 0.0, before)
     assert (found.action, found.depth) == (better, 3)
     assert found.action != best
     assert found.value == found.values[better] == max(found.values.values())
@@ -64,11 +75,9 @@ def test_a_depth_that_time_breaks_off_counts_as_far_as_it_went(monkeypatch):
 
 
 def test_nothing_deeper_is_searched_when_it_could_change_nothing():
-    options: dict[str, Any] = {"seconds": 60.0, "all_values": False}
+    options: dict[str, Any] = {"seconds": 1e6, "all_values": False}
     won = TRAP.parse("2#../#.1./..../.... turn=0 throw")
-    start = time.perf_counter()
     found = Search(TRAP, TRAP.score(), **options)(won)
     assert (found.name, found.value, found.depth) == ("1,1", 1.0, 1)
     forced = TRAP.parse("1#../.#../..../...2 turn=0")
     assert Search(TRAP, TRAP.score(), **options)(forced).depth == 1
-    assert time.perf_counter() - start < 30

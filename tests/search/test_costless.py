@@ -8,6 +8,8 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game
 from leafwise.search import Search
 
+pytestmark = pytest.mark.room("friday")
+
 FRIDAY = game("friday")
 PIRATES = FRIDAY.score("pirates")
 ROOT = np.uint64(0)
@@ -16,7 +18,7 @@ POSITIONS = [
     "turn=fight phase=yellow life=3 pirates=P4,P9 active=E1 left=S2,W8 right=E7,C1 free=2 stack=S3 aging=G5,D1,D2",
     "turn=fight phase=pirates life=1 pirates=P2,P6 fought=P2 left=C1*2,N1,N2!,E5 free=6 stack=S1,S3 discard=S2 aging=D1",
 ]
-CROWDED = FRIDAY.parse(
+CROWDED = (
     "turn=fight phase=red life=4 pirates=P4,P9 stack=S4,S5,W3,W5,E1*2,E6,F1,F3,F6,N1,G2 bottom=W9 hazards=W1*2,W7,C1*2 "
     "aging=G5,G7,D1,D2,D3 active=F2 left=E5 right=W3!,W5!,W8,E7,E8! down=S3,G8 free=3 uses=6"
 )
@@ -63,14 +65,14 @@ def test_fewer_candidates_are_never_none() -> None:
 
 
 def test_the_table_saves_most_of_a_turn() -> None:
-    found = [Search(FRIDAY, PIRATES, 1, nodes=0, table_mb=size)(CROWDED) for size in (0, None)]
+    found = [Search(FRIDAY, PIRATES, 1, nodes=0, table_mb=size)(FRIDAY.parse(CROWDED)) for size in (0, None)]
     assert found[0].values.keys() == found[1].values.keys()
     assert all(abs(found[0].values[a] - value) < 1e-9 for a, value in found[1].values.items())
     assert found[1].nodes < found[0].nodes / 2
 
 
 def test_the_work_on_a_turn_is_bounded() -> None:
-    assert Search(FRIDAY, PIRATES, 2, nodes=0, seconds=0.05)(CROWDED).depth == 1
+    assert Search(FRIDAY, PIRATES, 2, nodes=0, seconds=0.05)(FRIDAY.parse(CROWDED)).depth == 1
     for limit in (None, 500):
-        found = Search(FRIDAY, PIRATES, 2, nodes=limit)(CROWDED)
+        found = Search(FRIDAY, PIRATES, 2, nodes=limit)(FRIDAY.parse(CROWDED))
         assert 100 < found.nodes <= (limit or FRIDAY.search_nodes)

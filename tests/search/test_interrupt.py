@@ -3,13 +3,14 @@
 import os
 import signal
 import threading
-import time
 
 import pytest
 
 from leafwise.envs.registry import game
+from leafwise.envs.threes.bench import POSITIONS
 from leafwise.search import Search
-from leafwise.search.bench import POSITIONS
+
+pytestmark = pytest.mark.room("threes")
 
 THREES = game("threes")
 STATE = THREES.parse(POSITIONS["s19"])
@@ -23,18 +24,17 @@ def press_ctrl_c_after(seconds):
 
 def test_a_search_against_the_clock_answers_what_is_known():
     Search(THREES, THREES.score("rows"), 2)(STATE)  # compiled, so that the signal meets the search
-    search = Search(THREES, THREES.score("rows"), seconds=120)
-    timer, start = press_ctrl_c_after(1.0), time.perf_counter()
+    search = Search(THREES, THREES.score("rows"), seconds=1e6)
+    timer = press_ctrl_c_after(1.0)
     result = search(STATE)
     timer.join()
-    assert time.perf_counter() - start < 60
     assert result.depth >= 1
     assert set(result.values) == set(STATE.legal_actions)
 
 
 def test_a_search_to_a_depth_passes_it_on():
     Search(THREES, THREES.score("rows"), 2)(STATE)
-    search = Search(THREES, THREES.score("rows"), 9)
+    search = Search(THREES, THREES.score("rows"), 30)
     timer = press_ctrl_c_after(1.0)
     with pytest.raises(KeyboardInterrupt):
         search(STATE)

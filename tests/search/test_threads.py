@@ -12,11 +12,14 @@ import pytest
 from contract.cases import decisions_of
 from games import dice, solitaire
 from leafwise.envs.registry import game
+from leafwise.envs.threes.bench import POSITIONS
 from leafwise.search import Search
 from leafwise.search.background import share_out
-from leafwise.search.bench import POSITIONS
 from leafwise.search.players import SearchPlayer, player
 from leafwise.search.rollout import rollout
+from running.waiting import until
+
+pytestmark = pytest.mark.room("threes")
 
 THREES = game("threes")
 CROWDED = THREES.parse(POSITIONS["s19"])
@@ -57,22 +60,18 @@ def test_a_deadline_ends_all_threads():
 
 def test_ctrl_c_ends_all_threads():
     Search(THREES, THREES.score("rows"), 2)(CROWDED)
-    search = Search(THREES, THREES.score("rows"), 9, threads=2)
+    search = Search(THREES, THREES.score("rows"), 30, threads=2)
     before = threading.active_count()
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         search(CROWDED)
     timer.join()
-    for _ in range(600):
-        if threading.active_count() <= before:
-            break
-        time.sleep(0.1)
-    assert threading.active_count() <= before
+    until(lambda: threading.active_count() <= before)
 
 
 def test_items_are_worked_on_at_the_same_time():
-    meeting = threading.Barrier(3, timeout=60)
+    meeting = threading.Barrier(3)
     assert share_out("abc", [1, 2, 3], lambda worker, item: meeting.wait() * 0 + item, meeting.abort) == [1, 2, 3]
 
 
@@ -86,7 +85,7 @@ def test_free_workers_take_the_next_item():
             while len(took) < 6:
                 time.sleep(0.001)
         else:
-            slow_one_is_in.wait(60)
+            slow_one_is_in.wait()
         return worker
 
     share_out("ab", range(6), work, lambda: None)
@@ -99,7 +98,7 @@ def test_the_first_problem_is_raised_and_ends_the_others():
     def work(worker, item):
         if item == 1:
             raise ValueError("expected something else")
-        gone.wait(60)
+        gone.wait()
         raise RuntimeError("stopped")
 
     with pytest.raises(ValueError, match="expected something else"):

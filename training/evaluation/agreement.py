@@ -20,9 +20,8 @@ from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.play.solver import Solver, exact_solver
 from leafwise.models.sparse import BLOCK, SparseNetwork
 from leafwise.training.kernels.selfplay import kernels, new_table
+from leafwise.training.runs.seeds import SELECTION_SEED
 
-SELECTION_SEED = 900_000
-"""First seed of games that choose the best network; training stays below, final figures start at 1,000,000."""
 TABLE_MB = 256.0
 """Most memory that a solver's table takes while it judges."""
 

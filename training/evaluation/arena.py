@@ -26,11 +26,10 @@ from leafwise.search.players import Player, player
 from leafwise.training.evaluation.elo import Unit, bootstrap_interval, elo_difference, rate, share_interval
 from leafwise.training.evaluation.match_workers import Maker, from_text, play_all
 from leafwise.training.evaluation.tournament import Played, Tournament, plan
+from leafwise.training.runs.seeds import FINAL_SEED
 
 __all__ = ["FINAL_SEED", "Evaluation", "arena", "bootstrap_interval", "check", "elo_difference", "evaluate"]
 
-FINAL_SEED = 1_000_000
-"""First seed of games whose figures are reported; training and model selection stay below."""
 BATCH = 5
 """Seeds per task; players start anew with each, so the result does not depend on the number of processes."""
 

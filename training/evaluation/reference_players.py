@@ -1,4 +1,4 @@
-"""A fixed ladder: players by name that every network of a run meets, so that its Elo means the same from start to end."""
+"""Reference players: by name, every network of a run meets them, so that its Elo means the same from start to end."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import leaf
 from leafwise.search.players import Player, player
-from leafwise.training.evaluation.agreement import SELECTION_SEED
 from leafwise.training.evaluation.arena import play_game
 from leafwise.training.evaluation.elo import Unit, rate
-from leafwise.training.runs.gating import SELECTION_SEEDS
+from leafwise.training.runs.seeds import SELECTION_SEED, SELECTION_SEEDS
 
 SAMPLES = 200
 
 
-class Rungs:
+class ReferencePlayers:
     """Players by name; their own games are played once, the first has Elo 0."""
 
     def __init__(self, game: Game, names: Sequence[str], pairs: int) -> None:
@@ -32,11 +31,11 @@ class Rungs:
         ]
 
     def named(self, k: int) -> Callable[[int], Player]:
-        """Returns what makes a rung's player with a seed."""
+        """Returns what makes one of them with a seed."""
         return lambda seed: player(self.names[k], self.game, seed, leaf)
 
     def games(self, a: int, b: int, make: Callable[[int], Player], number: int) -> list[Unit]:
-        """Plays player a, made by `make`, against rung b on the seeds of evaluation `number`."""
+        """Plays player a, made by `make`, against reference player b on the seeds of evaluation `number`."""
         units = []
         for k in range(self.pairs):
             seed = SELECTION_SEED + (number * self.pairs + k) % SELECTION_SEEDS
@@ -47,8 +46,8 @@ class Rungs:
             units.append(Unit(a, b, 1 + float(np.sign(scores).mean()), 2))
         return units
 
-    def place(self, newest: Player, number: int) -> dict[str, float]:
-        """Returns what is logged: Elo of a player over the first rung, half its 95 % interval, points against each."""
+    def rating_of(self, newest: Player, number: int) -> dict[str, float]:
+        """Returns what is logged: Elo of a player over the first, half its 95 % interval, points against each."""
         n = len(self.names)
         logged, units = {}, list(self.units)
         for b, name in enumerate(self.names):

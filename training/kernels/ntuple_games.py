@@ -14,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.models.ntuple import NTupleNetwork
-from leafwise.training.evaluation.arena import bootstrap_interval
+from leafwise.training.evaluation.elo import bootstrap_interval
 from leafwise.training.kernels.td import MOVES, kernels, new_trainer
 
-SELECTION_SEED = 900_000
-"""First seed of the games that choose among models; training stays below, final figures start at 1,000,000."""
 BATCH = 5
 """Games per task."""
 

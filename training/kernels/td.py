@@ -1,34 +1,33 @@
 """The compiled part of temporal-difference learning: games played by the network, then learned from backward.
 
-One set of templates, compiled per game, shape of the network and way of learning, with the game's rules and the network's
-functions injected.
+One set of factories, whose functions are compiled per game, shape of the network and way of learning. Arrays: rows `S`
+[rows, width] of the game; `trainer` is a `Trainer`; `T` are the game's tables, with the network in `T.leaf`.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import specialise
+from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, copy_row
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, copy_row
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.models.ntuple import Kind, NTupleNetwork
+from leafwise.models.ntuple import Kind, NTupleNetwork, features
 from leafwise.models.ntuple import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
 from leafwise.search.frames import Buffers
 from leafwise.search.settings import Settings, make_buffers
+from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, name_of, put_row
 
-HERE, AFTER, FIRST = np.uint64(0), np.uint64(1), np.uint64(2)
-"""Rows: the decision, the row after an action, the first outcome of chance."""
 MOVES, GAMES, FRESH_GAMES, RESTARTED = 0, 1, 2, 3
 """Counters: actions, trajectories, games played from a start, and whether this trajectory began in mid-game."""
+RETURNS, SQUARED_ERRORS = 0, 1
+"""Sums."""
 LONGEST = 30_000
 """Longest trajectory that is kept; a longer game is learned from in parts."""
 DEEPEST = 3
@@ -39,20 +38,33 @@ class Trainer(NamedTuple):
     """State and scratch of one actor."""
 
     S: NDArray[np.uint64]
+    """Rows: HERE, AFTER, and those of its search."""
     A: NDArray[np.int64]
-    B: Buffers
+    """Legal actions of row HERE, [max_actions]."""
+    buffers: Buffers
     R: NDArray[np.uint64]
-    H: NDArray[np.uint64]
-    """Rows of the trajectory, each at the stage that is valued; a game that ended before it adds its last row."""
-    found: NDArray[np.float64]
-    """What the search at the decision after each of these rows said it was worth."""
+    """Random stream, [2]."""
+    trajectory: NDArray[np.uint64]
+    """Rows of the trajectory, [LONGEST + 1, width], each at the stage that is valued; a game that ended before it adds its last."""
+    search_values: NDArray[np.float64]
+    """What the search at the decision after each of these rows said it was worth, [LONGEST + 1]."""
     counts: NDArray[np.int64]
+    """[4], as MOVES and the names beside it say."""
     sums: NDArray[np.float64]
-    """Sum of returns and of squared errors, since the caller last cleared them."""
+    """Sums of returns and of squared errors, since the caller last cleared them, [2]."""
     errors: NDArray[np.float32]
-    """Sum of the errors of every weight, for coherent rates; shared by all actors."""
+    """Sum of the errors of every weight, for coherent rates; shared by all actors. [weights], else [1]."""
     sizes: NDArray[np.float32]
-    """Sum of the sizes of those errors."""
+    """Sum of the sizes of those errors, of the same shape."""
+
+
+class Kernels(NamedTuple):
+    """The compiled entry points; what is not called is not compiled."""
+
+    td_games: Compiled
+    """(trainer, moves, learning_rate, trace_decay, restart, T)"""
+    greedy_games: Compiled
+    """(trainer, keys, scores, ranks, T)"""
 
 
 def new_trainer(
@@ -63,15 +75,17 @@ def new_trainer(
     cutoff: float = 0.0,
 ) -> Trainer:
     """Returns an actor that is about to start its first game and plays `depth` decisions deep, with the search's `cutoff`."""
-    S, B = make_buffers(game, depth, 1, False, Settings(depth=depth, cutoff=cutoff).options(game, -np.inf, np.inf))
+    S, buffers = make_buffers(
+        game, depth, 1, False, Settings(depth=depth, cutoff=cutoff).options(game, -np.inf, np.inf)
+    )
     errors, sizes = coherence or (np.zeros(1, dtype=np.float32), np.zeros(1, dtype=np.float32))
     return Trainer(
         S=S,
         A=np.zeros(game.max_actions, dtype=np.int64),
-        B=B,
+        buffers=buffers,
         R=new_stream(seed),
-        H=game.rows(LONGEST + 1),
-        found=np.zeros(LONGEST + 1),
+        trajectory=game.rows(LONGEST + 1),
+        search_values=np.zeros(LONGEST + 1),
         counts=np.zeros(4, dtype=np.int64),
         sums=np.zeros(2),
         errors=errors,
@@ -79,180 +93,253 @@ def new_trainer(
     )
 
 
-def settle(S, R, T):
-    """Draws every chance stage up to the next decision or end of row HERE."""
-    while current_player(S, HERE, T) == CHANCE:
-        sample_outcome(S, HERE, R, T)
-
-
-def shallow(L, T):
-    """Returns the expected value of row AFTER where it is first valued."""
-    if current_player(L.S, AFTER, T) != CHANCE or stage(L.S, AFTER, T) == VALUED_STAGE:
-        return ntuple_value(L.S, AFTER, T)
-    total = 0.0
-    outcomes = np.uint64(chance_outcomes(L.S, AFTER, L.B.P, FIRST, T))
-    for o in range(FIRST, FIRST + outcomes):
-        fetch(L.S, o, T)
-    for o in range(FIRST, FIRST + outcomes):
-        total += L.B.P[o] * ntuple_value(L.S, o, T)
-    return total
-
-
-def deep(L, T):
-    """Returns the value of row AFTER by a search of the decisions that remain."""
-    return depth_first(L.S, L.B, AFTER, FIRST, np.int64(DEPTH - 1), T)
-
-
-def best_action(L, T):
-    """Returns the action of row HERE with the best expected value, and that value."""
-    n = legal_actions(L.S, HERE, L.A, T)
-    best, chosen = 0.0, L.A[0]
-    for k in range(n):
-        apply_action(L.S, HERE, L.A[k], AFTER, T)
-        total = look_ahead(L, T)
-        if k == 0 or total > best:
-            best, chosen = total, L.A[k]
-    return chosen, best
-
-
-def act(S, R, a, T):
-    """Plays an action at row HERE and draws chance up to the stage that is valued."""
-    apply_action(S, HERE, a, AFTER, T)
-    copy_row(S, AFTER, HERE)
-    while current_player(S, HERE, T) == CHANCE and stage(S, HERE, T) != VALUED_STAGE:
-        sample_outcome(S, HERE, R, T)
-
-
-def plain_step(L, index, rate, error, W):
-    """Moves one weight."""
-    W.table[index] += np.float32(rate * error)
-
-
-def coherent_step(L, index, rate, error, W):
-    """Moves one weight by a rate of its own, the share of its errors that did not cancel out."""
-    share = abs(L.errors[index]) / L.sizes[index] if L.sizes[index] > 0 else np.float32(1.0)
-    W.table[index] += np.float32(rate * error) * share
-    L.errors[index] += np.float32(error)
-    L.sizes[index] += np.float32(abs(error))
-
-
-def move_weights(L, i, rate, error, T):
-    """Moves every weight that row i of the trajectory uses."""
-    W = T.leaf
-    n = W.pieces.shape[0]
-    start = stage_start(L.H[i, 0], W)
-    seen = boards(L.H, i, T)
-    for t in range(n):
-        for b in seen:
-            step_weight(L, start + tuple_index(b, t, W), rate, error, W)
-    for k in range(EXTRAS):
-        if SMALL >> k & 1:
-            step_weight(L, start + W.offsets[n + k] + extra(L.H, i, k, T), rate, error, W)
-
-
-def learn(L, length, rate, decay, T):
-    """Updates the weights backward along a trajectory; `rate` is per active weight."""
-    last = np.uint64(length - 1)
-    each_move = T.leaf.constants[1]
-    later = 0.0 if current_player(L.H, last, T) == TERMINAL else to_come(L.H, last, T)
-    target, later_potential = later, potential(L.H, last, T)
-    for back in range(1, length):
-        t = np.uint64(length - 1 - back)
-        own_potential = potential(L.H, t, T)
-        if SEARCHED:
-            later = L.found[t] - later_potential
-        target = each_move + later_potential - own_potential + (1.0 - decay) * later + decay * target
-        later = to_come(L.H, t, T)
-        error = target - later
-        L.sums[1] += error * error
-        move_weights(L, t, rate, error, T)
-        later_potential = own_potential
-
-
-def td_games(L, moves, rate, decay, restart, T):
-    """Plays and learns until `moves` actions more have been played, up to the end of a trajectory.
-
-    `rate` is the step per active weight, `decay` the lambda of TD(lambda). A trajectory longer than `restart` actions is
-    followed by one from its middle (0: never).
-    """
-    goal = L.counts[MOVES] + moves
-    while L.counts[MOVES] < goal and not T.stop[0]:
-        if L.counts[RESTARTED] == 0:
-            initial_state(L.S, HERE, T)
-        settle(L.S, L.R, T)
-        length = 0
-        while current_player(L.S, HERE, T) != TERMINAL and length < LONGEST:
-            chosen, found = best_action(L, T)
-            if length > 0:
-                L.found[length - 1] = found
-            act(L.S, L.R, chosen, T)
-            for w in range(L.S.shape[1]):
-                L.H[length, w] = L.S[HERE, w]
-            length += 1
-            settle(L.S, L.R, T)
-        L.counts[MOVES] += length
-        L.counts[GAMES] += 1
-        if L.counts[RESTARTED] == 0:
-            L.counts[FRESH_GAMES] += 1
-            L.sums[0] += returns(L.S, HERE, T)
-        rows = length
-        over = current_player(L.S, HERE, T) == TERMINAL
-        if over and length > 0 and current_player(L.H, np.uint64(length - 1), T) != TERMINAL:
-            rows += 1
-            L.found[length - 1] = potential(L.S, HERE, T)
-            for w in range(L.S.shape[1]):
-                L.H[length, w] = L.S[HERE, w]
-        learn(L, rows, rate, decay, T)
-        L.counts[RESTARTED] = 0
-        if restart > 0 and length > restart:
-            L.counts[RESTARTED] = 1
-            for w in range(L.S.shape[1]):
-                L.S[HERE, w] = L.H[length // 2, w]
-
-
-def greedy_games(L, keys, scores, ranks, T):
-    """Plays one game per key of `keys` without learning; writes the returns and the highest ranks, counts the moves."""
-    for g in range(keys.shape[0]):
-        L.R[0], L.R[1] = keys[g], np.uint64(0)
-        initial_state(L.S, HERE, T)
-        settle(L.S, L.R, T)
-        while current_player(L.S, HERE, T) != TERMINAL and not T.stop[0]:
-            chosen, _ = best_action(L, T)
-            act(L.S, L.R, chosen, T)
-            L.counts[MOVES] += 1
-            settle(L.S, L.R, T)
-        scores[g] = returns(L.S, HERE, T)
-        ranks[g] = np.int64(highest(L.S[HERE, 0]))
-
-
-def kernels(
-    network: NTupleNetwork, depth: int = 1, *, searched: bool = False, coherent: bool = False
-) -> SimpleNamespace:
+def kernels(network: NTupleNetwork, depth: int = 1, *, searched: bool = False, coherent: bool = False) -> Kernels:
     """Returns td_games and greedy_games, compiled for networks of this shape.
 
     Actions are chosen by a search of `depth` decisions. `searched`: its values are the targets, not the next state's.
-    `coherent`: every weight has a rate of its own. What is not called is not compiled.
+    `coherent`: every weight has a rate of its own.
     """
     return compiled(network.game, network.kind, network.shape.stage, depth, searched, coherent)
 
 
 @functools.cache
-def compiled(game: Game, kind: Kind, valued: str, depth: int, searched: bool, coherent: bool) -> SimpleNamespace:
-    """Returns what `kernels` does."""
-    scope = dict(ntuple_functions(game, kind))
-    name = "_".join(str(v) for v in (scope["NAME"], valued, depth, searched, coherent))
-    scope |= {"VALUED_STAGE": game.stages.index(valued), "DEPTH": depth, "SEARCHED": searched}
+def compiled(game: Game, kind: Kind, stage: str, depth: int, searched: bool, coherent: bool) -> Kernels:
+    """Returns what `kernels` does for networks of a kind whose values are asked at a stage."""
+    network, valued = ntuple_functions(game, kind), game.stages.index(stage)
+    step_weight = coherent_step if coherent else plain_step
+    kind_name = "_".join(str(part) for part in (network.name, name_of(game), stage, depth))
+    name = f"{kind_name}_{searched}_{coherent}"
     if depth > 1:
-        leaf = Evaluator("leaf", scope["ntuple_value"], (), valued, terminal="evaluate", fetch=scope["fetch"])
-        scope["depth_first"] = compiled_search(game, leaf).depth_first
-    chosen: dict[str, Callable[..., Any]] = {
-        "look_ahead": deep if depth > 1 else shallow,
-        "step_weight": coherent_step if coherent else plain_step,
-    }
-    for alias, template in chosen.items():
-        scope[alias] = specialise(template, name, scope, game.room, inline=True)
-    for template in (settle, best_action, act, move_weights, learn, td_games, greedy_games):
-        scope[template.__name__] = specialise(
-            template, name, scope, game.room, inline=template not in (td_games, greedy_games)
-        )
-    return SimpleNamespace(td_games=scope["td_games"], greedy_games=scope["greedy_games"])
+        leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", fetch=network.fetch)
+        look_ahead = make_deep(game, compiled_search(game, leaf).depth_first, depth, kind_name)
+    else:
+        look_ahead = make_shallow(game, network, valued, kind_name)
+    best_action = make_best_action(game, look_ahead, kind_name)
+    move_weights = make_move_weights(game, kind, network, step_weight, name)
+    learn = make_learn(game, network, move_weights, searched, name)
+    trajectory = make_play_trajectory(game, network, best_action, valued, kind_name)
+    return Kernels(
+        make_td_games(game, trajectory, learn, name), make_greedy_games(game, best_action, valued, kind_name)
+    )
+
+
+def make_shallow(game: Game, network: Any, valued: int, name: str) -> Compiled:
+    """Returns `shallow(trainer, T)`: the expected value of row AFTER where it is first valued."""
+    current_player, stage, chance_outcomes = game.rules.current_player, game.rules.stage, game.rules.chance_outcomes
+    value, fetch = network.ntuple_value, network.fetch
+
+    @bind(name, game.room, inline=True)
+    def shallow(trainer, T):
+        S, P = trainer.S, trainer.buffers.P
+        if current_player(S, AFTER, T) != CHANCE or stage(S, AFTER, T) == valued:
+            return value(S, AFTER, T)
+        total = 0.0
+        outcomes = np.uint64(chance_outcomes(S, AFTER, P, FREE, T))
+        for o in range(FREE, FREE + outcomes):
+            fetch(S, o, T)
+        for o in range(FREE, FREE + outcomes):
+            total += P[o] * value(S, o, T)
+        return total
+
+    return shallow
+
+
+def make_deep(game: Game, depth_first: Compiled, depth: int, name: str) -> Compiled:
+    """Returns `deep(trainer, T)`: the value of row AFTER by a search of the decisions that remain of `depth`."""
+
+    @bind(name, game.room, inline=True)
+    def deep(trainer, T):
+        return depth_first(trainer.S, trainer.buffers, AFTER, FREE, np.int64(depth - 1), T)
+
+    return deep
+
+
+def make_best_action(game: Game, look_ahead: Compiled, name: str) -> Compiled:
+    """Returns `best_action(trainer, T)`: the action of row HERE with the best expected value, and that value."""
+    legal_actions, apply_action = game.rules.legal_actions, game.rules.apply_action
+
+    @bind(name, game.room, inline=True)
+    def best_action(trainer, T):
+        S, A = trainer.S, trainer.A
+        n = legal_actions(S, HERE, A, T)
+        best, chosen = 0.0, A[0]
+        for k in range(n):
+            apply_action(S, HERE, A[k], AFTER, T)
+            value = look_ahead(trainer, T)
+            if k == 0 or value > best:
+                best, chosen = value, A[k]
+        return chosen, best
+
+    return best_action
+
+
+def make_act(game: Game, valued: int) -> Compiled:
+    """Returns `act(S, R, a, T)`: plays action a at row HERE and draws chance up to the stage that is valued."""
+    apply_action, settle_to_stage = game.rules.apply_action, make_settle_to_stage(game, valued)
+
+    @bind(f"{name_of(game)}_{valued}", game.room, inline=True)
+    def act(S, R, a, T):
+        apply_action(S, HERE, a, AFTER, T)
+        copy_row(S, AFTER, HERE)
+        settle_to_stage(S, R, T)
+
+    return act
+
+
+@jit(inline=True)
+def plain_step(trainer, index, learning_rate, error, W):
+    """Moves one weight of `W`, the `NTupleWeights`."""
+    W.table[index] += np.float32(learning_rate * error)
+
+
+@jit(inline=True)
+def coherent_step(trainer, index, learning_rate, error, W):
+    """Moves one weight of `W` by a rate of its own, the share of its errors that did not cancel out."""
+    errors, sizes = trainer.errors, trainer.sizes
+    share = abs(errors[index]) / sizes[index] if sizes[index] > 0 else np.float32(1.0)
+    W.table[index] += np.float32(learning_rate * error) * share
+    errors[index] += np.float32(error)
+    sizes[index] += np.float32(abs(error))
+
+
+def make_move_weights(game: Game, kind: Kind, network: Any, step_weight: Compiled, name: str) -> Compiled:
+    """Returns `move_weights(trainer, i, learning_rate, error, T)`: moves every weight that row i of the trajectory uses."""
+    cells = features(game)
+    boards, extra, extras = cells.boards, cells.extra, len(cells.extra_sizes)
+    stage_start, tuple_index = network.stage_start, network.tuple_index
+    small = sum(1 << k for k, own in enumerate(cells.extra_sizes) if own in kind.small)
+
+    @bind(name, game.room, inline=True)
+    def move_weights(trainer, i, learning_rate, error, T):
+        S, W = trainer.trajectory, T.leaf
+        tuples = W.pieces.shape[0]
+        start = stage_start(S[i, 0], W)
+        seen = boards(S, i, T)
+        for t in range(tuples):
+            for b in seen:
+                step_weight(trainer, start + tuple_index(b, t, W), learning_rate, error, W)
+        for k in range(extras):
+            if small >> k & 1:
+                index = start + W.offsets[tuples + k] + extra(S, i, k, T)
+                step_weight(trainer, index, learning_rate, error, W)
+
+    return move_weights
+
+
+def make_learn(game: Game, network: Any, move_weights: Compiled, searched: bool, name: str) -> Compiled:
+    """Returns `learn(trainer, length, learning_rate, trace_decay, T)`.
+
+    It updates the weights backward along the first `length` rows of the trajectory; the rate is per active weight.
+    """
+    current_player, potential, to_come = game.rules.current_player, network.potential, network.to_come
+
+    @bind(name, game.room)
+    def learn(trainer, length, learning_rate, trace_decay, T):
+        S = trainer.trajectory
+        last = np.uint64(length - 1)
+        each_move = T.leaf.constants[1]
+        later = 0.0 if current_player(S, last, T) == TERMINAL else to_come(S, last, T)
+        target, later_potential = later, potential(S, last, T)
+        for back in range(1, length):
+            t = np.uint64(length - 1 - back)
+            own_potential = potential(S, t, T)
+            if searched:
+                later = trainer.search_values[t] - later_potential
+            target = each_move + later_potential - own_potential + (1.0 - trace_decay) * later + trace_decay * target
+            later = to_come(S, t, T)
+            error = target - later
+            trainer.sums[SQUARED_ERRORS] += error * error
+            move_weights(trainer, t, learning_rate, error, T)
+            later_potential = own_potential
+
+    return learn
+
+
+def make_play_trajectory(game: Game, network: Any, best_action: Compiled, valued: int, name: str) -> Compiled:
+    """Returns `play_trajectory(trainer, T)`: plays from row HERE to the end, LONGEST actions at most.
+
+    It returns the number of actions, and that of the rows of the trajectory.
+    """
+    current_player, potential = game.rules.current_player, network.potential
+    act, settle = make_act(game, valued), make_settle(game)
+
+    @bind(name, game.room)
+    def play_trajectory(trainer, T):
+        S, R = trainer.S, trainer.R
+        length = 0
+        while current_player(S, HERE, T) != TERMINAL and length < LONGEST:
+            chosen, value = best_action(trainer, T)
+            if length > 0:
+                trainer.search_values[length - 1] = value
+            act(S, R, chosen, T)
+            put_row(S, HERE, trainer.trajectory, length)
+            length += 1
+            settle(S, R, T)
+        rows = length
+        over = current_player(S, HERE, T) == TERMINAL
+        if over and length > 0 and current_player(trainer.trajectory, np.uint64(length - 1), T) != TERMINAL:
+            rows += 1
+            trainer.search_values[length - 1] = potential(S, HERE, T)
+            put_row(S, HERE, trainer.trajectory, length)
+        return length, rows
+
+    return play_trajectory
+
+
+def make_td_games(game: Game, play_trajectory: Compiled, learn: Compiled, name: str) -> Compiled:
+    """Returns `td_games(trainer, moves, learning_rate, trace_decay, restart, T)`.
+
+    It plays and learns until `moves` actions more have been played, up to the end of a trajectory. `learning_rate` is the
+    step per active weight, `trace_decay` the lambda of TD(lambda). A trajectory longer than `restart` actions is followed
+    by one from its middle (0: never).
+    """
+    initial_state, returns, settle = game.rules.initial_state, game.rules.returns, make_settle(game)
+
+    @bind(name, game.room)
+    def td_games(trainer, moves, learning_rate, trace_decay, restart, T):
+        S, counts = trainer.S, trainer.counts
+        goal = counts[MOVES] + moves
+        while counts[MOVES] < goal and not T.stop[0]:
+            if counts[RESTARTED] == 0:
+                initial_state(S, HERE, T)
+            settle(S, trainer.R, T)
+            length, rows = play_trajectory(trainer, T)
+            counts[MOVES] += length
+            counts[GAMES] += 1
+            if counts[RESTARTED] == 0:
+                counts[FRESH_GAMES] += 1
+                trainer.sums[RETURNS] += returns(S, HERE, T)
+            learn(trainer, rows, learning_rate, trace_decay, T)
+            counts[RESTARTED] = 0
+            if restart > 0 and length > restart:
+                counts[RESTARTED] = 1
+                put_row(trainer.trajectory, length // 2, S, HERE)
+
+    return td_games
+
+
+def make_greedy_games(game: Game, best_action: Compiled, valued: int, name: str) -> Compiled:
+    """Returns `greedy_games(trainer, keys, scores, ranks, T)`.
+
+    It plays one game per key of `keys` [games] without learning, writes the returns to `scores` [games] and the highest
+    ranks to `ranks` [games], and counts the moves.
+    """
+    current_player, initial_state, returns = game.rules.current_player, game.rules.initial_state, game.rules.returns
+    act, settle, highest = make_act(game, valued), make_settle(game), features(game).highest
+
+    @bind(name, game.room)
+    def greedy_games(trainer, keys, scores, ranks, T):
+        S, R = trainer.S, trainer.R
+        for g in range(keys.shape[0]):
+            R[0], R[1] = keys[g], np.uint64(0)
+            initial_state(S, HERE, T)
+            settle(S, R, T)
+            while current_player(S, HERE, T) != TERMINAL and not T.stop[0]:
+                chosen, _ = best_action(trainer, T)
+                act(S, R, chosen, T)
+                trainer.counts[MOVES] += 1
+                settle(S, R, T)
+            scores[g] = returns(S, HERE, T)
+            ranks[g] = np.int64(highest(S[HERE, 0]))
+
+    return greedy_games

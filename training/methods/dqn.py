@@ -27,31 +27,36 @@ from numpy.typing import NDArray
 from leafwise.training.kernels.selfplay import GAMES, PLIES, kernels, new_table
 from leafwise.training.runs.folder import need_train_extra, run_main
 from leafwise.training.runs.gating import named, prefixed
-from leafwise.training.runs.learner import Climber, Options
+from leafwise.training.runs.learner import GatedLearner, Options
 from leafwise.training.runs.loop import run_learner
+from leafwise.training.runs.options import accepts
 
 
+@accepts(
+    steps="total_steps", replay="buffer_size", batch="batch_size", every="train_every", start="learning_starts",
+    rate="learning_rate", final_rate="final_learning_rate",
+)  # fmt: skip
 @dataclass(frozen=True)
 class Config(Options):
     """Options of `leafwise train GAME --method dqn`."""
 
-    steps: int = 2_000_000
+    total_steps: int = 2_000_000
     """Length of the run, in decisions played."""
     envs: int = 256
     """Games played side by side."""
-    replay: int = 200_000
+    buffer_size: int = 200_000
     """Last decisions that are learned from."""
-    batch: int = 1024
+    batch_size: int = 1024
     """Decisions in a batch."""
-    every: int = 1024
+    train_every: int = 1024
     """Decisions played between two batches."""
-    start: int = 10_000
+    learning_starts: int = 10_000
     """Decisions played before learning begins."""
     target_every: int = 50
     """Batches between two copies of the network to the target network."""
-    rate: float = 0.001
+    learning_rate: float = 0.001
     """Learning rate at the start (Adam)."""
-    final_rate: float = 0.0001
+    final_learning_rate: float = 0.0001
     """Learning rate at the end; linear in between."""
     gamma: float = 1.0
     """Discount per decision; below 1 in games for one."""
@@ -69,14 +74,10 @@ class Config(Options):
     """Decisions between two log entries, and between two evaluations."""
 
 
-RANGES: dict[str, tuple[float, float]] = {
-    "steps": (1, 1e12), "envs": (1, 1e5), "replay": (100, 1e8), "batch": (1, 1e6), "every": (1, 1e6), "start": (0, 1e8),
-    "target_every": (1, 1e6), "rate": (1e-9, 1), "final_rate": (1e-9, 1), "gamma": (0, 1), "scale": (1e-6, 1e9),
-    "exploration": (0, 1), "final_exploration": (0, 1), "plies": (0, 200), "interval": (1, 1e9),
-}  # fmt: skip
+RANGES: dict[str, tuple[float, float]] = {"buffer_size": (100, 1e8), "train_every": (1, 1e6), "target_every": (1, 1e6)}
 
 
-class QLearner(Climber):
+class QLearner(GatedLearner):
     """One run: networks, games, replay, files."""
 
     method, unit = "dqn", "decisions"
@@ -93,25 +94,21 @@ class QLearner(Climber):
             for _ in range(2)
         )
         self.open_folder()
-        self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.rate)
+        self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
         self.newest = self.online.export()
         evaluator = self.newest.evaluator("newest")
         self.kernels, self.T = kernels(self.game, evaluator), self.game.tables(evaluator)
         self.table = new_table(self.game, 1, 0)
-        n, replay, width = config.envs, config.replay, self.game.width
+        n, replay, width = config.envs, config.buffer_size, self.game.width
         self.streams = np.array([(config.seed * config.envs + e, 0) for e in range(n)], dtype=np.uint64)
         self.rows, self.rewards, self.signs = self.game.rows(n), np.zeros(n), np.zeros(n)
         self.kernels.start_games(self.table, self.rows, self.streams, config.plies, self.T)
         self.before, self.after = self.game.rows(replay), self.game.rows(replay)
         self.actions = np.zeros(replay, dtype=np.int64)
         self.gains = np.zeros((replay, 2), dtype=np.float32)  # reward, and sign of what comes after it
-        self.both = np.zeros((2 * config.batch, width), dtype=self.game.dtype)
+        self.both = np.zeros((2 * config.batch_size, width), dtype=self.game.dtype)
         self.batches = 0
         self.begin(pool=1, plies=config.plies)
-
-    @property
-    def goal(self) -> int:
-        return int(self.config.steps)
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
@@ -141,11 +138,11 @@ class QLearner(Climber):
     @property
     def filled(self) -> int:
         """Decisions in the replay."""
-        return min(self.done, self.config.replay)
+        return min(self.done, self.config.buffer_size)
 
     def share_of_run(self) -> float:
         """Returns how much of the run is over, 0 to 1."""
-        return min(self.done / self.config.steps, 1.0)
+        return min(self.done / self.config.total_steps, 1.0)
 
     def exploration(self) -> float:
         """Returns the share of random actions now."""
@@ -164,7 +161,7 @@ class QLearner(Climber):
         with torch.no_grad():
             values = self.online(torch.from_numpy(features[greedy])).numpy()
         actions[greedy] = np.where(legal[greedy], values, -np.inf).argmax(axis=1)
-        places = (self.done + np.arange(n)) % config.replay
+        places = (self.done + np.arange(n)) % config.buffer_size
         self.before[places], self.actions[places] = self.rows, actions
         after = np.zeros_like(self.rows)
         self.kernels.advance(
@@ -194,8 +191,8 @@ class QLearner(Climber):
 
         config, scale = self.config, self.config.scale
         rng = np.random.default_rng((config.seed, 1, self.batches))
-        chosen = rng.integers(0, self.filled, config.batch)
-        symmetries = rng.integers(0, self.game.symmetries, config.batch)
+        chosen = rng.integers(0, self.filled, config.batch_size)
+        symmetries = rng.integers(0, self.game.symmetries, config.batch_size)
         actions = self.actions[chosen]
         features, _ = self.shown(self.before[chosen], symmetries, actions)
         following, legal = self.shown(self.after[chosen], symmetries, np.zeros_like(actions))
@@ -209,7 +206,9 @@ class QLearner(Climber):
         outputs = self.online(features).gather(1, torch.from_numpy(actions)[:, None])[:, 0]
         loss = loss_of(outputs, targets, solo)
         for group in self.optimizer.param_groups:
-            group["lr"] = config.rate + (config.final_rate - config.rate) * self.share_of_run()
+            group["lr"] = (
+                config.learning_rate + (config.final_learning_rate - config.learning_rate) * self.share_of_run()
+            )
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.online.parameters(), 10.0)
@@ -224,9 +223,12 @@ class QLearner(Climber):
         config, start, before = self.config, time.perf_counter(), self.done
         self.table.counts[:] = 0
         losses: list[float] = []
-        while self.done < min(before + config.interval, config.steps):
+        while self.done < min(before + config.interval, config.total_steps):
             self.act()
-            while self.done >= config.start and self.batches < (self.done - config.start) // config.every:
+            while (
+                self.done >= config.learning_starts
+                and self.batches < (self.done - config.learning_starts) // config.train_every
+            ):
                 losses.append(self.learn())
         logged = {
             "time/fps": (self.done - before) / (time.perf_counter() - start),
@@ -247,7 +249,7 @@ def train(config: Config) -> Path:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line."""
-    return run_main("dqn", Config, train, arguments)
+    return run_main("dqn", lambda game: Config, train, arguments)
 
 
 if __name__ == "__main__":

@@ -12,27 +12,26 @@ Logged: SB3's `rollout/ep_rew_mean`, `rollout/ep_len_mean`, `train/...`, `time/f
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.runs.folder import need_train_extra, run_main
-from leafwise.training.runs.gating import named, prefixed
-from leafwise.training.runs.learner import Climber, Options
+from leafwise.training.runs.learner import GatedLearner, Options
 from leafwise.training.runs.loop import run_learner
+from leafwise.training.runs.options import accepts
 
 
+@accepts(steps="total_steps", rate="learning_rate", batch="batch_size")
 @dataclass(frozen=True)
 class Config(Options):
     """Options of `leafwise train GAME --method ppo`."""
 
-    steps: int = 1_000_000
+    total_steps: int = 1_000_000
     """Length of the run, in decisions of the agent."""
     envs: int = 64
     """Games played side by side."""
@@ -44,7 +43,7 @@ class Config(Options):
     """Reward of the environment."""
     scale: float = 1.0
     """Return that counts as 1, in games for one."""
-    rate: float = 0.001
+    learning_rate: float = 0.001
     """Learning rate (Adam)."""
     gamma: float = 0.99
     """Discount per decision."""
@@ -52,7 +51,7 @@ class Config(Options):
     """Lambda of generalised advantage estimation."""
     epochs: int = 4
     """Passes over each rollout."""
-    batch: int = 1024
+    batch_size: int = 1024
     """Decisions in a batch."""
     entropy: float = 0.01
     """Weight of the entropy bonus."""
@@ -65,83 +64,52 @@ class Config(Options):
 
 
 RANGES: dict[str, tuple[float, float]] = {
-    "steps": (1, 1e12), "envs": (1, 1e5), "rollout": (1, 1e6), "scale": (1e-6, 1e9), "rate": (1e-9, 1), "gamma": (0, 1),
-    "gae_lambda": (0, 1), "epochs": (1, 1000), "batch": (2, 1e6), "entropy": (0, 10), "evaluate_every": (1, 1e9),
+    "rollout": (1, 1e6), "gae_lambda": (0, 1), "epochs": (1, 1000), "batch_size": (2, 1e6), "entropy": (0, 10),
     "match_plies": (0, 200),
 }  # fmt: skip
 
 
-class MaskedPpo(Climber):
+class MaskedPpo(GatedLearner):
     """One run: model, environments, files."""
 
     method, unit = "ppo", "decisions"
 
     def __init__(self, config: Config) -> None:
         from leafwise.training.networks.ppo import make_model, value_module
+        from leafwise.training.networks.sb3 import PpoRun
 
         super().__init__(config, RANGES)
         two = self.game.players == 2
         seats: dict[str, Any] = {"opponent": config.opponent, "seat": "random"} if two else {}
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, **seats)
         blank = SparseNetwork.create(self.game, config.hidden, sees="observation", scale=1.0 if two else config.scale)
-        self.model, self.told = make_model(self.envs, blank, config)
+        self.model, told = make_model(self.envs, blank, config)
+        self.ppo = PpoRun(self.model, told, self.envs, config)
         self.value = value_module(self.model, blank)
         self.newest = self.value.export()
         self.open_folder()
-        self.updates = 0
         self.begin(pool=1, plies=config.match_plies)
 
     @property
     def done(self) -> int:
-        return int(self.updates * self.config.envs * self.config.rollout)
-
-    @property
-    def goal(self) -> int:
-        return int(self.config.steps)
+        return self.ppo.done
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
-        from leafwise.training.networks.sparse import load_optimizer, load_parameters
-
-        load_parameters(self.model.policy, named(tensors, "policy"))
-        load_optimizer(self.model.policy.optimizer, named(tensors, "adam"))
-        self.updates = metadata["updates"]
-        self.model.num_timesteps = self.done
-        self.model._last_obs = self.model.env.reset()
-        self.envs.set_state(named(tensors, "envs"))
-        self.model._last_obs = self.envs.observations()
-        self.model._last_episode_starts = tensors["starts"].astype(bool)
+        self.ppo.restore(tensors, metadata["updates"])
         self.newest = self.value.export()
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Returns what a checkpoint holds."""
-        from leafwise.training.networks.sparse import optimizer_tensors, parameters
-
-        tensors = prefixed("policy", parameters(self.model.policy)) | prefixed("envs", self.envs.get_state())
-        tensors |= prefixed("adam", optimizer_tensors(self.model.policy.optimizer))
-        tensors["starts"] = np.asarray(self.model._last_episode_starts).astype(np.uint8)
-        return tensors, {"updates": self.updates}
+        return self.ppo.tensors(), {"updates": self.ppo.updates}
 
     def advance(self) -> tuple[dict[str, float], int | None]:
         """Plays one rollout and learns from it; a match is due every few updates."""
-        import torch
-
-        config, start = self.config, time.perf_counter()
-        torch.manual_seed(config.seed + 1_000_003 * self.updates)
-        np.random.seed((config.seed + 1_000_003 * self.updates) % 2**32)  # SB3 shuffles its batches with it
-        self.model.learn(config.envs * config.rollout, reset_num_timesteps=self.updates == 0)
-        self.updates += 1
-        spent = time.perf_counter() - start
-        logged = {tag: x for tag, x in self.told.items() if tag.startswith("train/") and isinstance(x, (int, float))}
-        logged["time/fps"] = config.envs * config.rollout / spent
-        finished = self.model.ep_info_buffer or ()
-        if finished:
-            logged["rollout/ep_rew_mean"] = float(np.mean([one["r"] for one in finished]))
-            logged["rollout/ep_len_mean"] = float(np.mean([one["l"] for one in finished]))
-        if self.updates % config.evaluate_every and self.done < self.goal:
+        logged, every = self.ppo.step(), self.config.evaluate_every
+        if self.ppo.updates % every and self.done < self.goal:
             return logged, None
         self.newest = self.value.export()
-        return logged, self.updates // config.evaluate_every
+        return logged, self.ppo.updates // every
 
 
 def train(config: Config) -> Path:
@@ -152,7 +120,7 @@ def train(config: Config) -> Path:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line."""
-    return run_main("ppo", Config, train, arguments)
+    return run_main("ppo", lambda game: Config, train, arguments)
 
 
 if __name__ == "__main__":

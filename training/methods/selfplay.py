@@ -1,7 +1,7 @@
 """Self-play with search-supervised values: a network learns what a shallow search with itself says of its own games.
 
 Each iteration plays games with the newest network (some against an earlier self) and learns from the last positions; after
-every `--match-every` of them the newest meets the best so far, which it replaces only if a sequential test says that it is
+every `--evaluate-every` of them the newest meets the best so far, which it replaces only if a sequential test says that it is
 better. The target of a position is the lambda-return of the root values of depth-1 or -2 searches along the game and of its
 outcome, as in Veness et al., "Bootstrapping from game tree search" (NIPS 2009), and Baxter et al., TDLeaf (2000). Games begin
 with a random number of random actions, so that all kinds of positions are seen. What is learned is the value for the player who
@@ -14,9 +14,9 @@ is no chance; and as it may seldom win, the first iterations may be played in ea
 Logged: `rollout/ep_len_mean` (decisions after the opening), `rollout/first_wins` (share), `time/fps` (positions a second),
 `train/loss`, `train/learning_rate`, `eval/score_mean` (points against the best, 0 to 1), `eval/elo` (of the newest network; the
 first has 0), `eval/best_elo`, `eval/keeps_value` (share of fixed critical positions in which one-ply play keeps the value,
-by the exact solver, which judges but teaches nothing), with `--rungs` `eval/ladder_elo` (of the newest network among fixed
-players, the first of which has 0), `eval/ladder_elo_error` and `eval/points_NAME` (share of the points against each). In a game
-for one: `eval/score_mean` (share won) with its interval, that of every variant, and `eval/calibration_error` (mean distance
+by the exact solver, which judges but teaches nothing), with `--reference-players` `eval/ladder_elo` (of the newest network
+among them, the first of which has 0), `eval/ladder_elo_error` and `eval/points_NAME` (share of the points against each). In a
+game for one: `eval/score_mean` (share won) with its interval, that of every variant, and `eval/calibration_error` (mean distance
 between the chance told and the share won, by tenths).
 """
 
@@ -36,36 +36,42 @@ from leafwise.models.files import load_sparse, model_path
 from leafwise.models.sparse import BOUND, SparseNetwork
 from leafwise.search.engine import Search
 from leafwise.search.players import SearchPlayer
-from leafwise.training.evaluation.reference_players import Rungs
+from leafwise.training.evaluation.reference_players import ReferencePlayers
 from leafwise.training.kernels.selfplay import GAMES, PLIES, WON_BY_FIRST, forget, kernels, new_record, new_table
 from leafwise.training.runs.folder import need_train_extra, origin, run_main
 from leafwise.training.runs.gating import named, prefixed
-from leafwise.training.runs.learner import Climber, Options
+from leafwise.training.runs.learner import GatedLearner, Options
 from leafwise.training.runs.loop import find_variant, run_learner
+from leafwise.training.runs.options import accepts
 
 if TYPE_CHECKING:
     from leafwise.training.networks.sparse import SparseModule
 
 
+@accepts(
+    iterations="total_steps", replay="buffer_size", recorded="learning_starts", batch="batch_size", rate="learning_rate",
+    final_rate="final_learning_rate", start="init_from", decay="td_lambda", epsilon="exploration",
+    match_every="evaluate_every", rungs="reference_players", rung_pairs="reference_pairs",
+)  # fmt: skip
 @dataclass(frozen=True)
 class Config(Options):
     """Options of `leafwise train GAME --method selfplay`."""
 
-    iterations: int = 60
+    total_steps: int = 60
     """Length of the run, in iterations."""
     positions: int = 50_000
     """Positions recorded in an iteration."""
-    replay: int = 400_000
+    buffer_size: int = 400_000
     """Last positions that are learned from."""
-    recorded: int = 0
-    """Positions recorded before learning begins: few games teach a network that plays well (`--start`) more harm than good."""
+    learning_starts: int = 0
+    """Positions recorded before learning begins: few games teach a network that plays well (`--init-from`) more harm than good."""
     passes: float = 4.0
     """How often a new position is learned from in its iteration's training, on average over the replay."""
-    batch: int = 2048
+    batch_size: int = 2048
     """Positions in a batch."""
-    rate: float = 0.004
+    learning_rate: float = 0.004
     """Highest learning rate of the first iteration's cycle (Adam)."""
-    final_rate: float = 0.0004
+    final_learning_rate: float = 0.0004
     """The same for the last iteration; geometric in between."""
     hidden: tuple[int, ...] = (32, 32)
     """Outputs of the layers between features and value, multiples of 4."""
@@ -95,11 +101,11 @@ class Config(Options):
     """Share of how far a lost game got that counts as its outcome at the beginning, where wins are rare, in games for one."""
     credited: int = 20
     """Iterations over which that falls to 0."""
-    start: str = ""
+    init_from: str = ""
     """Model whose weights training starts from: a shipped model's name, a run folder or a file (default: random ones)."""
-    decay: float = 0.7
+    td_lambda: float = 0.7
     """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
-    epsilon: float = 0.1
+    exploration: float = 0.1
     """Share of actions drawn at random."""
     plies: int = 12
     """Most random actions at the beginning of a game."""
@@ -109,26 +115,24 @@ class Config(Options):
     """Earlier best networks that are kept as opponents."""
     match_pairs: int = 2000
     """Most pairs of games in a match against the best network."""
-    match_every: int = 1
+    evaluate_every: int = 1
     """Iterations from one match against the best network to the next; the last iteration has one too."""
     match_depth: int = 1
-    """Depth of the searches in matches and on the ladder."""
-    rungs: tuple[str, ...] = ()
-    """Players of a fixed ladder, by name, that every network meets; the first has Elo 0."""
-    rung_pairs: int = 25
+    """Depth of the searches in matches, and against the reference players."""
+    reference_players: tuple[str, ...] = ()
+    """Players by name that every network meets; the first has Elo 0."""
+    reference_pairs: int = 25
     """Pairs of games against each of them."""
 
 
 RANGES: dict[str, tuple[float, float]] = {
-    "iterations": (1, 1e6), "positions": (100, 1e8), "replay": (100, 1e8), "recorded": (0, 1e8), "passes": (0.01, 1000),
-    "batch": (1, 1e6), "rate": (1e-9, 1), "final_rate": (1e-9, 1), "depth": (1, 8), "rare": (0, 1), "guided": (1, 1e6),
-    "guide_depth": (0, 8), "match_every": (1, 1e6), "match_depth": (1, 8), "rung_pairs": (1, 10_000), "decay": (0, 1),
-    "epsilon": (0, 1), "plies": (0, 200), "earlier": (0, 1), "pool": (1, 100),
-    "nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1), "credited": (1, 1e6),
+    "positions": (100, 1e8), "buffer_size": (100, 1e8), "passes": (0.01, 1000), "depth": (1, 8), "rare": (0, 1),
+    "guided": (1, 1e6), "guide_depth": (0, 8), "match_depth": (1, 8), "reference_pairs": (1, 10_000), "earlier": (0, 1),
+    "pool": (1, 100), "nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1), "credited": (1, 1e6),
 }  # fmt: skip
 
 
-class SelfPlay(Climber):
+class SelfPlay(GatedLearner):
     """One run: networks, replay, files."""
 
     method, unit = "selfplay", "iterations"
@@ -137,7 +141,6 @@ class SelfPlay(Climber):
     done = 0
 
     def __init__(self, config: Config) -> None:
-
         super().__init__(config, RANGES)
         self.solo = self.game.players == 1
         if self.solo and self.game.return_range != (0.0, 1.0):
@@ -152,21 +155,22 @@ class SelfPlay(Climber):
         )
         self.variants = [*self.mix.values(), *self.easy.values()]
         self.module = self.fresh()
-        self.start = origin(config.start) if config.start else {}
+        self.start = origin(config.init_from) if config.init_from else {}
         guide = self.game.score(config.guide) if config.guide else None
         self.guide = guide
         self.newest = self.module.export()
         self.tables(self.newest, self.game)  # raises ValueError for candidates that there are not
-        self.rungs = Rungs(self.game, config.rungs, config.rung_pairs) if config.rungs else None
+        players = config.reference_players
+        self.references = ReferencePlayers(self.game, players, config.reference_pairs) if players else None
         self.open_folder()
         leaf, deepest = self.newest.evaluator("newest"), max(config.depth, config.guide_depth)
         limits = config.rare, config.nodes
         self.table = new_table(self.game, deepest, config.seed, leaf, *limits)
         self.guide_table = new_table(self.game, deepest, config.seed, guide, *limits)._replace(R=self.table.R)
         self.record = new_record(self.game, config.positions + 2000)
-        self.rows = self.game.rows(config.replay)
-        self.targets = np.zeros(config.replay)
-        self.places = np.zeros(config.replay, dtype=np.int64)
+        self.rows = self.game.rows(config.buffer_size)
+        self.targets = np.zeros(config.buffer_size)
+        self.places = np.zeros(config.buffer_size, dtype=np.int64)
         """Which of `variants` each position comes from."""
         self.filled, self.next = 0, 0
         self.kernels = kernels(self.game, leaf)
@@ -180,20 +184,16 @@ class SelfPlay(Climber):
         """Returns the variants of the mix under names for tags: level=1,start_life=22 is level1_start_life22."""
         return {text.replace("=", "").replace(",", "_"): game for text, game in self.mix.items()}
 
-    @property
-    def goal(self) -> int:
-        return int(self.config.iterations)
-
     def fresh(self) -> SparseModule:
         """Returns the module that training starts from."""
         from leafwise.training.networks.sparse import SparseModule, fresh_module
 
-        if not self.config.start:
+        if not self.config.init_from:
             head = "chance" if self.solo else "value"
             return fresh_module(self.game, self.config.hidden, self.config.seed, head=head)
-        network = load_sparse(model_path(self.config.start), self.game)
+        network = load_sparse(model_path(self.config.init_from), self.game)
         if network.hidden != self.config.hidden:
-            raise ValueError(f"expected --hidden {' '.join(map(str, network.hidden))} as in --start, got others")
+            raise ValueError(f"expected --hidden {' '.join(map(str, network.hidden))} as in --init-from, got others")
         return SparseModule(network)
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
@@ -213,10 +213,6 @@ class SelfPlay(Climber):
         tensors |= {name: getattr(self, name)[: self.filled] for name in ("rows", "targets", "places")}
         tensors["stream"] = self.table.R
         return tensors, {"filled": self.filled, "next": self.next, "done": self.done}
-
-    def description(self) -> dict[str, Any]:
-        """Returns what the model file says of how it was made."""
-        return super().description() | {"start": self.start}
 
     def tables(self, network: SparseNetwork, game: Game) -> Any:
         """Returns `T` of a variant with a network's weights."""
@@ -242,26 +238,26 @@ class SelfPlay(Climber):
         table.counts[:] = 0
         earlier = self.newest
         if not guide and not self.solo:
-            earlier = self.ladder.pool[int(uniform(self.table.R) * len(self.ladder.pool))]
+            earlier = self.gate.pool[int(uniform(self.table.R) * len(self.gate.pool))]
         which = self.played()
         for place in which:
             forget(table)
             game, count = self.variants[place], -(-config.positions // len(which))
             if guide:
                 T = other = game.tables(self.guide, config.guide_candidates or config.candidates or None)
-                alone = (0.0, 0.0, 1.0) if self.solo else (config.epsilon, 0.0, config.decay)
+                alone = (0.0, 0.0, 1.0) if self.solo else (config.exploration, 0.0, config.td_lambda)
                 run, depth = guide.record_games, config.guide_depth or config.depth
             else:
                 T, other = self.tables(self.newest, game), self.tables(earlier, game)
-                alone = (config.epsilon, 0.0 if self.solo else config.earlier, config.decay)
+                alone = (config.exploration, 0.0 if self.solo else config.earlier, config.td_lambda)
                 run, depth = self.kernels.record_games, config.depth
             own, credit = self.own and not guide, config.credit * max(0.0, 1 - self.done / max(config.credited, 1))
             n = run(table, self.record, count, depth, config.plies, *alone, own, credit, T, other)
-            places = (self.next + np.arange(n)) % config.replay
+            places = (self.next + np.arange(n)) % config.buffer_size
             self.rows[places], self.targets[places] = self.record.rows[:n], self.record.targets[:n]
             self.places[places] = place
-            self.next = (self.next + n) % config.replay
-            self.filled = min(self.filled + n, config.replay)
+            self.next = (self.next + n) % config.buffer_size
+            self.filled = min(self.filled + n, config.buffer_size)
             total += n
         games = max(int(table.counts[GAMES]), 1)
         return {
@@ -289,22 +285,22 @@ class SelfPlay(Climber):
         from leafwise.training.networks.sparse import fit
 
         config = self.config
-        progress = self.done / max(config.iterations - 1, 1)
-        rate = config.rate * (config.final_rate / config.rate) ** progress
-        steps = max(1, int(config.passes * config.positions / config.batch))
+        progress = self.done / max(config.total_steps - 1, 1)
+        rate = config.learning_rate * (config.final_learning_rate / config.learning_rate) ** progress
+        steps = max(1, int(config.passes * config.positions / config.batch_size))
         rng = np.random.default_rng((config.seed, self.done))
         T = self.tables(self.newest, self.game)
-        none, most = np.zeros(config.batch, dtype=np.int64), 1.0 if self.solo else BOUND
-        both = np.zeros((2 * config.batch, self.game.width), dtype=self.game.dtype)
+        none, most = np.zeros(config.batch_size, dtype=np.int64), 1.0 if self.solo else BOUND
+        both = np.zeros((2 * config.batch_size, self.game.width), dtype=self.game.dtype)
 
         def sample() -> tuple[NDArray[np.int64], NDArray[np.float32]]:
             """Returns features and targets of random positions, under random symmetries where those matter."""
-            chosen = rng.integers(0, self.filled, config.batch)
+            chosen = rng.integers(0, self.filled, config.batch_size)
             rows = self.rows[chosen]
             if self.game.sparse is not None and not self.game.sparse.invariant:
-                both[: config.batch] = rows
-                self.kernels.transform_rows(both, rng.integers(0, self.game.symmetries, config.batch), none, T)
-                rows = both[config.batch :]
+                both[: config.batch_size] = rows
+                self.kernels.transform_rows(both, rng.integers(0, self.game.symmetries, config.batch_size), none, T)
+                rows = both[config.batch_size :]
             features, signs = self.described(rows, self.places[chosen])
             return features, (self.targets[chosen] * signs / most).astype(np.float32)
 
@@ -315,20 +311,20 @@ class SelfPlay(Climber):
     def advance(self) -> tuple[dict[str, float], int | None]:
         """Plays and learns: one iteration, and says whether a match is due."""
         logged = self.play()
-        if self.filled >= min(self.config.recorded, self.config.replay):
+        if self.filled >= min(self.config.learning_starts, self.config.buffer_size):
             logged |= self.learn()
         self.done += 1
-        due = self.done % self.config.match_every == 0 or self.done == self.goal
+        due = self.done % self.config.evaluate_every == 0 or self.done == self.goal
         return logged, self.done if due else None
 
-    def place(self) -> dict[str, float]:
-        """Returns the newest network's place on the fixed ladder, at the depth of matches."""
-        if self.rungs is None:
+    def also_logged(self) -> dict[str, float]:
+        """Returns the newest network's rating among the reference players, at the depth of matches."""
+        if self.references is None:
             return {}
         config, leaf = self.config, self.newest.evaluator("newest")
         options: dict[str, Any] = {"rare": config.rare, "candidates": config.candidates or None}
         search = Search(self.game, leaf, config.match_depth, all_values=False, **options)
-        return self.rungs.place(SearchPlayer(search, "newest"), self.done)
+        return self.references.rating_of(SearchPlayer(search, "newest"), self.done)
 
 
 def train(config: Config) -> Path:
@@ -339,7 +335,7 @@ def train(config: Config) -> Path:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line."""
-    return run_main("selfplay", Config, train, arguments)
+    return run_main("selfplay", lambda game: Config, train, arguments)
 
 
 if __name__ == "__main__":

@@ -1,28 +1,30 @@
-"""Temporal-difference learning of an n-tuple network by greedy play, TD(lambda) backward along each trajectory.
+"""Temporal differences: an n-tuple network learned by greedy play, TD(lambda) backward along each trajectory.
 
 Sources: Szubert and Jaskowski, CIG 2014 (n-tuple networks by TD on afterstates); Yeh, Wu et al., "Multi-stage temporal
-difference learning for 2048-like games", TCIAIG 2016 (backward TD(lambda), stages, Threes); Jaskowski, "Mastering 2048
-with delayed temporal coherence learning", TCIAIG 2018 (rates of each weight); Baxter, Tridgell and Weaver, "TDLeaf",
-1999 (targets from a search: here a trajectory's states learn the value of the search made there). Differences: what is
-valued is by default the state after the known tile has entered; the target is the potential to come, sum of
-(tile score)**power; a trajectory longer than `restart` moves is followed by one from its middle; the rate is held, then
-falls geometrically (`--hold 1`: a constant rate); the tables may be averaged over the run (Shamir and Zhang, "Stochastic
-gradient descent for non-smooth optimization", ICML 2013), which takes away noise of the rate sooner than a lower rate.
+difference learning for 2048-like games", TCIAIG 2016 (backward TD(lambda), splits); Jaskowski, "Mastering 2048 with
+delayed temporal coherence learning", TCIAIG 2018 (rates of each weight); Baxter, Tridgell and Weaver, "TDLeaf", 1999
+(targets from a search: here a trajectory's states learn the value of the search made there). Differences: the target is
+the potential to come, sum of (a cell's points)**power; a trajectory longer than `restart` moves is followed by one from
+its middle; the rate is held, then falls geometrically (`--hold 1`: a constant rate); the tables may be averaged over the
+run (Shamir and Zhang, "Stochastic gradient descent for non-smooth optimization", ICML 2013), which takes away noise of
+the rate sooner than a lower rate.
 
 With `--actors 2` two threads play and learn over shared tables without locks (Niu et al., "Hogwild!", 2011): faster, but
 not reproducible bit by bit.
 
-A game without cells but with sparse features is learned by `network_td` instead, which has options of its own.
-
 Logged: `rollout/ep_rew_mean` (fresh games of the last interval), `train/error` (root mean square, in potential),
 `train/rate`, `time/fps` (moves a second), `eval/score_mean`, `eval/score_ci_low`, `eval/score_ci_high` (greedy games with
 seeds from 900,000).
+
+In a game without cells a network with a sparse first layer learns instead what it says itself of the positions that
+follow in its own games (Tesauro, "Temporal difference learning and TD-Gammon", 1995): the lambda-return of its own values
+of the next positions and of the outcome; where an action was drawn at random, the value of the best one stands in for
+what follows. Games, buffer, evaluation, files and what is logged are those of `selfplay`, which learns the values of
+searches instead.
 """
 
 from __future__ import annotations
 
-import itertools
-import sys
 import threading
 import time
 from dataclasses import dataclass, replace
@@ -38,59 +40,54 @@ from leafwise.envs.registry import games
 from leafwise.models.files import load_network, model_path, save_network
 from leafwise.models.ntuple import NTupleNetwork, Shape, features, parse_tuples
 from leafwise.models.packing import restored
-from leafwise.training.kernels.ntuple_games import SELECTION_SEED, play_games
+from leafwise.training.kernels.ntuple_games import play_games
 from leafwise.training.kernels.td import DEEPEST, FRESH_GAMES, GAMES, HERE, MOVES, Trainer, kernels, new_trainer
-from leafwise.training.runs.folder import (
-    RunFolder,
-    commit,
-    hardware,
-    need_train_extra,
-    origin,
-    run_main,
-    training_command,
-)
-from leafwise.training.runs.loop import check_ranges, run_learner
+from leafwise.training.methods import selfplay
+from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, origin, run_main
+from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_learner, run_path
+from leafwise.training.runs.options import RunOptions, accepts
+from leafwise.training.runs.seeds import SELECTION_SEED
 
 AT_ONCE = 1 << 20
 """Weights that are averaged at a time."""
 
 
+@accepts(
+    moves="total_steps", rate="learning_rate", final_rate="final_learning_rate", decay="td_lambda", start="init_from",
+    stages="splits",
+)  # fmt: skip
 @dataclass(frozen=True)
-class Config:
-    """Options of `leafwise train GAME --method td`."""
+class Config(RunOptions):
+    """Options of `leafwise train GAME --method td` in games with cells; --game GAME --help tells those of others."""
 
-    game: str = "threes"
-    """Game to learn; one with cell features."""
-    run: str = ""
-    """Run folder (default: runs/GAME-td-SEED)."""
-    moves: int = 40_000_000
+    total_steps: int = 40_000_000
     """Length of the run, in moves."""
     tuples: str = "0123 4567 0145 1256 569a"
     """Tuples of cells, row by row in hexadecimal, separated by blanks."""
-    valued: Literal["entered", "afterstate"] = "entered"
-    """What is valued: the state after the known tile has entered, or before."""
-    small: str = "deck deck_empties large"
-    """Small tables beside the tuples, among deck, deck_empties, large, hint, blank_merge (hint: for afterstates)."""
-    stages: str = ""
-    """Highest tiles, like "1536 3072", at which the next copy of all tables takes over."""
-    start: str = ""
+    valued: str | None = None
+    """What is valued, by the room's word: a decision's state, or one where chance has still to act (None: the usual one)."""
+    small: str | None = None
+    """Small tables beside the tuples, of those that the room has, separated by blanks (None: the usual ones)."""
+    splits: str = ""
+    """Highest cells, ascending, by what they show, at which the next copy of all tables takes over."""
+    init_from: str = ""
     """Model to start from, with all or some of the tuples: run folder, file or shipped name (default: all weights 0)."""
-    rate: float = 0.25
+    learning_rate: float = 0.25
     """Learning rate, shared out among the active weights."""
-    final_rate: float = 0.0125
-    """Rate at the end of the run."""
+    final_learning_rate: float = 0.0125
+    """Learning rate at the end of the run."""
     hold: float = 0.5
     """Share of the run after which the rate begins to fall, geometrically."""
     average: float = 0.0
     """Play and keep the mean of the tables over the run, entry t of the log with weight t**average; 0: the last ones."""
     coherence: bool = False
     """Temporal coherence: every weight has a rate of its own, at most the rate."""
-    decay: float = 0.5
+    td_lambda: float = 0.5
     """Lambda of TD(lambda)."""
     target: Literal["power", "score", "survival"] = "power"
     """What is learned: a potential to come, the score to come, or how many moves are to come."""
     power: float = 0.7
-    """Exponent of the tile score in the potential that is learned (with the target power)."""
+    """Exponent of a cell's points in the potential that is learned (with the target power)."""
     target_depth: int = 0
     """Depth of the search that plays and gives the targets; 0: plays at depth 1, learns from the next state's value."""
     optimism: float = 0.0
@@ -99,26 +96,27 @@ class Config:
     """Threads that play and learn over the same tables; more than 1 is not reproducible."""
     restart: int = 100
     """Trajectories longer than this are followed by one from their middle; 0: never."""
-    seed: int = 1
-    """Key of the run's random stream, below 900,000."""
     interval: int = 500_000
     """Moves between two log entries."""
     evaluate_every: int = 8
     """Log entries between two evaluations."""
     evaluate_games: int = 200
     """Games per evaluation."""
-    checkpoint_seconds: float = 30.0
-    """Seconds between two checkpoints, at least."""
-    resume: bool = False
-    """Go on with the run in the folder, with the same options."""
+
+
+@accepts()
+@dataclass(frozen=True)
+class NetworkConfig(selfplay.Config):
+    """Options of `leafwise train GAME --method td` in games without cells."""
+
+    td_lambda: float = 0.9
+    """Lambda: 0 learns the network's value of the next position, 1 the outcome alone."""
 
 
 def check(config: Config) -> None:
     """Raises ValueError for an option out of range."""
     check_ranges(config, {
-        "moves": (1, 1e13), "rate": (1e-9, 1), "final_rate": (1e-9, 1), "hold": (0, 1), "decay": (0, 1), "restart": (0, 1e9),
-        "seed": (0, SELECTION_SEED - 1), "interval": (1, 1e9), "evaluate_every": (1, 1e9), "evaluate_games": (2, 100_000),
-        "checkpoint_seconds": (0, 1e9), "target_depth": (0, DEEPEST), "optimism": (-1e9, 1e9), "actors": (1, 64),
+        "hold": (0, 1), "restart": (0, 1e9), "target_depth": (0, DEEPEST), "optimism": (-1e9, 1e9), "actors": (1, 64),
         "power": (1e-3, 1), "average": (0, 100),
     })  # fmt: skip
 
@@ -126,20 +124,25 @@ def check(config: Config) -> None:
 def shape_of(config: Config, game: Game) -> Shape:
     """Returns the shape of the network that the options ask for; raises ValueError for what does not fit the game."""
     cells = features(game)
-    small = tuple(config.small.split())
-    if "hint" in small and config.valued != "afterstate":
-        raise ValueError("expected --small without hint, or --valued afterstate: once it has entered no tile is known")
-    unknown = [tile for tile in config.stages.split() if tile not in cells.names]
+    named = dict(zip(cells.stage_words or cells.stages, cells.stages, strict=True))
+    if config.valued is not None and config.valued not in named:
+        raise ValueError(f"expected --valued among {', '.join(named)}, got {config.valued!r}")
+    unknown = [cell for cell in config.splits.split() if cell not in cells.names]
     if unknown:
-        raise ValueError(f"expected --stages among {', '.join(cells.names)}, got {unknown[0]!r}")
-    return Shape(
+        raise ValueError(f"expected --splits among {', '.join(cells.names)}, got {unknown[0]!r}")
+    shape = Shape(
         tuples=parse_tuples(config.tuples),
         power={"power": config.power, "score": 1.0, "survival": 0.0}[config.target],
-        stage=cells.stages[("entered", "afterstate").index(config.valued)],
-        small=small,
-        splits=tuple(cells.names.index(tile) for tile in config.stages.split()),
+        stage=named[config.valued] if config.valued is not None else "",
+        small=None if config.small is None else tuple(config.small.split()),
+        splits=tuple(cells.names.index(cell) for cell in config.splits.split()),
         base=config.optimism,
     ).check(game)
+    for name, stage in cells.extra_stages.items():
+        if name in (shape.small or ()) and shape.stage != stage:
+            word = next(word for word, own in named.items() if own == stage)
+            raise ValueError(f"expected --small without {name}, or --valued {word}: elsewhere it is not known")
+    return shape
 
 
 def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
@@ -151,46 +154,45 @@ def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
     old, new = given.shape, network.shape
     alike = replace(old, tuples=new.tuples, splits=new.splits) == new and old.copies in (1, new.copies)
     if not alike or not set(old.tuples) <= set(new.tuples):
-        raise ValueError(f"expected --start with a model of {new} or of some of its tuples, got {old}")
-    for stage in range(new.copies):
-        tables = network.tables(stage)
-        for name, table in given.tables(stage if old.copies > 1 else 0).items():
+        raise ValueError(f"expected --init-from with a model of {new} or of some of its tuples, got {old}")
+    for copy in range(new.copies):
+        tables = network.tables(copy)
+        for name, table in given.tables(copy if old.copies > 1 else 0).items():
             tables[name][:] = table
     return network
 
 
 def rate_at(config: Config, moves: int) -> float:
     """Returns the learning rate after a number of moves."""
-    done = min(moves / config.moves, 1.0)  # the last trajectory may end after the last move
+    done = min(moves / config.total_steps, 1.0)  # the last trajectory may end after the last move
     if done <= config.hold:
-        return config.rate
-    return config.rate * (config.final_rate / config.rate) ** ((done - config.hold) / (1 - config.hold))
+        return config.learning_rate
+    fall = config.final_learning_rate / config.learning_rate
+    return config.learning_rate * fall ** ((done - config.hold) / (1 - config.hold))
 
 
-class Learner:
-    """One TD run: network, games, files."""
+class NTupleTd(Learner):
+    """One run with n-tuples: network, games, files."""
 
-    unit = "moves"
+    program, unit = "leafwise.training.methods.td", "moves"
 
     def __init__(self, config: Config) -> None:
         check(config)
         self.config = config
-        self.game: Game = find_game(config.game)
-        self.network = started(self.game, shape_of(config, self.game), config.start)
+        self.game: Game = find_variant(config.game, config.variant)
+        self.network = started(self.game, shape_of(config, self.game), config.init_from)
         self.kept = self.network
         if config.average:
             self.kept = NTupleNetwork.create(self.game, self.network.shape, self.network.weights.table.copy())
-        self.start = origin(config.start) if config.start else {}
-        path = Path(config.run or f"runs/{config.game}-td-{config.seed}")
-        self.folder = RunFolder(path, config, resume=config.resume)
+        self.start = origin(config.init_from) if config.init_from else {}
+        self.folder = RunFolder(run_path(config, "td"), config, resume=config.resume)
         depth, size = max(1, config.target_depth), len(self.network.weights.table) if config.coherence else 1
         self.coherence = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
         keys = [config.seed + (k << 32) for k in range(config.actors)]  # far from those of other runs and evaluations
         self.actors: list[Trainer] = [new_trainer(self.game, key, depth, self.coherence) for key in keys]
         self.kernels = kernels(self.network, depth, searched=config.target_depth > 0, coherent=config.coherence)
         self.T = self.game.tables(self.network.evaluator("td"))
-        self.seconds, self.entries, self.best = 0.0, 0, -np.inf
-        self.score: dict[str, Any] = {}
+        self.entries, self.best, self.score = 0, -np.inf, {}
         if config.resume and (saved := self.folder.load_state()):
             self.restore(*saved)
 
@@ -216,7 +218,12 @@ class Learner:
 
     def save(self) -> None:
         """Writes a checkpoint."""
-        metadata = {"seconds": self.seconds, "entries": self.entries, "best": float(self.best), "score": self.score}
+        metadata = {
+            "seconds": self.seconds,
+            "entries": self.entries,
+            "best": float(self.best),
+            "score": dict(self.score),
+        }
         self.folder.save_state(self.state(), metadata)
 
     def counted(self) -> NDArray[np.int64]:
@@ -228,14 +235,16 @@ class Learner:
         """Moves played so far."""
         return int(self.counted()[MOVES])
 
-    @property
-    def goal(self) -> int:
-        return self.config.moves
-
     def play(self) -> None:
         """Plays and learns for one log interval."""
         rate = rate_at(self.config, self.done) / self.network.active
-        options = (self.config.interval // len(self.actors) + 1, rate, self.config.decay, self.config.restart, self.T)
+        options = (
+            self.config.interval // len(self.actors) + 1,
+            rate,
+            self.config.td_lambda,
+            self.config.restart,
+            self.T,
+        )
         threads = [
             threading.Thread(target=self.kernels.td_games, args=(actor, *options), daemon=True)
             for actor in self.actors[1:]
@@ -268,17 +277,6 @@ class Learner:
             save_network(self.folder.model, self.kept, self.description())
         return {"eval/score_mean": mean, "eval/score_ci_low": low, "eval/score_ci_high": high}
 
-    def description(self) -> dict[str, Any]:
-        """Returns what the model file says of how it was made."""
-        return {
-            "steps": self.done,
-            "seconds": round(self.seconds, 1),
-            "command": training_command("leafwise.training.methods.td", self.config),
-            "commit": commit(),
-            "score": self.score,
-            "start": self.start,
-        }
-
     def step(self) -> dict[str, float]:
         """Learns for one interval, and now and then evaluates; returns what is logged."""
         before = self.counted()
@@ -304,25 +302,33 @@ class Learner:
 
     def results(self) -> dict[str, Any]:
         """Returns what results.json says."""
-        games = int(self.counted()[GAMES])
-        return {**self.description(), "trajectories": games, "hardware": hardware(len(self.actors))}
+        own = {"trajectories": int(self.counted()[GAMES]), "hardware": hardware(len(self.actors))}
+        return super().results() | own
 
 
-def train(config: Config) -> Path:
-    """Trains an n-tuple network and returns its run folder; raises ValueError for options that do not fit."""
+class NetworkTd(selfplay.SelfPlay):
+    """One run with a sparse network, which learns what it says itself instead of what a search says."""
+
+    method = "td"
+    own = True
+
+
+def train(config: Config | NetworkConfig) -> Path:
+    """Trains a network by TD(lambda) and returns its run folder; raises ValueError for options that do not fit."""
     need_train_extra()
-    return run_learner(Learner(config), f"td {config.game}")
+    learner = NetworkTd(config) if isinstance(config, NetworkConfig) else NTupleTd(config)
+    return run_learner(learner, f"td {config.game}")
+
+
+def class_of(name: str) -> type:
+    """Returns the class of a game's options: with cells n-tuples learn, else sparse networks where there are features."""
+    found = find_game(name) if name in games() else None
+    return NetworkConfig if found is not None and found.cells is None and found.sparse is not None else Config
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line, for a game with sparse features that of `sparse_td`."""
-    words = sys.argv[1:] if arguments is None else arguments
-    named = next((after for flag, after in itertools.pairwise(words) if flag == "--game"), "threes")
-    if named in games() and find_game(named).cells is None and find_game(named).sparse is not None:
-        from leafwise.training.methods import network_td as sparse_td
-
-        return sparse_td.main(words)
-    return run_main("td", Config, train, words)
+    """Runs the command line."""
+    return run_main("td", class_of, train, arguments)
 
 
 if __name__ == "__main__":

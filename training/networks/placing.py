@@ -89,7 +89,7 @@ def make_model(envs: GameVectorEnv, config: Any) -> tuple[Any, Told]:
     policy: Any = model.policy
     policy.action_net = Logits(policy.features_extractor).to(model.device)
     policy.value_net = Value(policy.features_extractor).to(model.device)
-    policy.optimizer = torch.optim.Adam(policy.parameters(), lr=config.rate, eps=1e-5)
+    policy.optimizer = torch.optim.Adam(policy.parameters(), lr=config.learning_rate, eps=1e-5)
     told = Told()
     model.set_logger(Logger(None, [told]))
     return model, told

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+import torch
 from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
 from leafwise.envs.core.gym.vector import GameVectorEnv
+from leafwise.training.networks.sparse import load_optimizer, load_parameters, optimizer_tensors, parameters
+from leafwise.training.runs.gating import named, prefixed
 
 
 class Sb3VecEnv(VecEnv):
@@ -91,12 +95,57 @@ class Sb3VecEnv(VecEnv):
         return [False] * len(list(self._get_indices(indices)))
 
 
+class PpoRun:
+    """A MaskablePPO over a batch environment, one rollout after another; what a checkpoint of it holds."""
+
+    def __init__(self, model: Any, told: Mapping[str, Any], envs: GameVectorEnv, config: Any) -> None:
+        """`told` is where the model's figures appear; `config` has `envs`, `rollout` and `seed`."""
+        self.model, self.told, self.envs, self.seed = model, told, envs, config.seed
+        self.updates, self.size = 0, config.envs * config.rollout
+
+    @property
+    def done(self) -> int:
+        """Decisions learned from."""
+        return int(self.updates * self.size)
+
+    def step(self) -> dict[str, Any]:
+        """Plays one rollout and learns from it; returns what is logged."""
+        start = time.perf_counter()
+        torch.manual_seed(self.seed + 1_000_003 * self.updates)
+        np.random.seed((self.seed + 1_000_003 * self.updates) % 2**32)  # SB3 shuffles its batches with it
+        self.model.learn(self.size, reset_num_timesteps=self.updates == 0)
+        self.updates += 1
+        logged: dict[str, Any] = {"time/fps": self.size / (time.perf_counter() - start)}
+        logged |= {tag: x for tag, x in self.told.items() if tag.startswith("train/") and isinstance(x, (int, float))}
+        if finished := self.model.ep_info_buffer or ():
+            logged["rollout/ep_rew_mean"] = float(np.mean([one["r"] for one in finished]))
+            logged["rollout/ep_len_mean"] = float(np.mean([one["l"] for one in finished]))
+        return logged
+
+    def tensors(self) -> dict[str, NDArray[Any]]:
+        """Returns what a checkpoint holds, besides `updates`."""
+        found = prefixed("policy", parameters(self.model.policy)) | prefixed("envs", self.envs.get_state())
+        found |= prefixed("adam", optimizer_tensors(self.model.policy.optimizer))
+        return found | {"starts": np.asarray(self.model._last_episode_starts).astype(np.uint8)}
+
+    def restore(self, tensors: Mapping[str, NDArray[Any]], updates: int) -> None:
+        """Takes the state of a checkpoint."""
+        load_parameters(self.model.policy, named(tensors, "policy"))
+        load_optimizer(self.model.policy.optimizer, named(tensors, "adam"))
+        self.updates = updates
+        self.model.num_timesteps = self.done
+        self.model._last_obs = self.model.env.reset()
+        self.envs.set_state(named(tensors, "envs"))
+        self.model._last_obs = self.envs.observations()
+        self.model._last_episode_starts = tensors["starts"].astype(bool)
+
+
 def hyperparameters(config: Any) -> dict[str, Any]:
     """Returns the options of a PPO by their names there."""
     return {
-        "learning_rate": config.rate,
+        "learning_rate": config.learning_rate,
         "n_steps": config.rollout,
-        "batch_size": config.batch,
+        "batch_size": config.batch_size,
         "n_epochs": config.epochs,
         "gamma": config.gamma,
         "gae_lambda": config.gae_lambda,

@@ -1,6 +1,6 @@
 """A run folder: configuration, best model, trainer state, TensorBoard events, results.
 
-    config.json  model.safetensors  state.safetensors  events.out.tfevents...  results.json
+    config.toml  model.safetensors  state.safetensors  events.out.tfevents...  results.json
 
 Every file is written to a temporary name and renamed, so a run killed at any moment resumes from its last checkpoint.
 """
@@ -25,8 +25,17 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from leafwise.envs.core.commandline import parse
 from leafwise.models.files import load_tensors, model_path, save_tensors, write_atomically
+from leafwise.training.runs.options import (
+    CONFIG,
+    NOT_OPTIONS,
+    config_file,
+    described,
+    flag_of,
+    parse_options,
+    read_options,
+    to_toml,
+)
 
 CHECKPOINT_SHARE = 0.1
 """Checkpoints may take this share of the time; where they take longer, they come more seldom."""
@@ -37,8 +46,8 @@ def training_command(module: str, config: Any) -> str:
     words = ["python", "-m", module]
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
-        if value != field.default and field.name not in ("run", "resume"):
-            flag = "--" + field.name.replace("_", "-")
+        if value != field.default and field.name not in NOT_OPTIONS:
+            flag = flag_of(field.name)
             if isinstance(value, bool):
                 words.append(flag if value else flag.replace("--", "--no-", 1))
             else:
@@ -78,7 +87,7 @@ class RunFolder:
     """The files of one training run."""
 
     def __init__(self, path: Path, config: Any, *, resume: bool) -> None:
-        """Opens the folder of a new run, or of one to go on with.
+        """Opens the folder of a new run, or of one to go on with, which may be longer than it was.
 
         Raises ValueError if a new run would overwrite one, or the run to resume is missing or was configured otherwise.
         """
@@ -86,26 +95,35 @@ class RunFolder:
         self.model, self.state, self.results = (
             path / name for name in ("model.safetensors", "state.safetensors", "results.json")
         )
-        described = {k: v for k, v in dataclasses.asdict(config).items() if k not in ("run", "resume")}
-        described = json.loads(json.dumps(described))
-        settings = path / "config.json"
-        if resume:
-            if not settings.exists():
-                raise ValueError(f"expected a run to resume in {str(path)!r}, found no config.json")
-            defaults = {f.name: f.default for f in dataclasses.fields(config) if f.name in described}
-            before = json.loads(json.dumps(defaults)) | json.loads(
-                settings.read_text()
-            )  # options may be newer than a run
-            for name in sorted(before.keys() | described.keys()):
-                if before.get(name) != described.get(name):
-                    flag = "--" + name.replace("_", "-")
-                    raise ValueError(f"resume: expected {flag} {before.get(name)} as before, got {described.get(name)}")
-        elif settings.exists():
+        self.shorter: int | None = None
+        """The run's length before this one lengthened it."""
+        before = config_file(path)
+        if resume and before is None:
+            raise ValueError(f"expected a run to resume in {str(path)!r}, found no {CONFIG}")
+        if not resume and before is not None:
             raise ValueError(f"expected a new run folder, got {str(path)!r} with a run in it; use --resume to go on")
-        else:
-            write_atomically(settings, json.dumps(described, indent=2).encode())
+        if before is not None:
+            self._compare(before, config)
+        if self.shorter is not None:
+            self.results.unlink(missing_ok=True)
+        if before is None or self.shorter is not None:
+            write_atomically(path / CONFIG, to_toml(described(config)).encode())
         self._last_save = time.perf_counter()
         self._save_cost = 0.0
+
+    def _compare(self, file: Path, config: Any) -> None:
+        """Raises ValueError for options other than those in a file, but for a greater length, which it takes note of."""
+        kind = type(config)
+        defaults = {field.name: field.default for field in dataclasses.fields(config)}
+        before = {**defaults, **read_options(file, kind)}  # options may be newer than a run
+        for name in sorted(described(config)):
+            now, then, flag = getattr(config, name), before[name], flag_of(name)
+            if name == "total_steps" and now < then:
+                raise ValueError(f"resume: expected {flag} of at least {then} as before, got {now}")
+            if name == "total_steps" and now > then:
+                self.shorter = then
+            elif now != then:
+                raise ValueError(f"resume: expected {flag} {then} as before, got {now}")
 
     def checkpoint_due(self, seconds: float) -> bool:
         """Whether `seconds` have passed since the last checkpoint, or ten times what it took."""
@@ -148,25 +166,20 @@ class Interruption:
             signal.signal(number, handler)
 
 
-def run_main(method: str, config_class: type, train: Callable[[Any], Path], arguments: list[str] | None) -> int:
-    """Parses a method's command line, trains, and says where the run is; wrong input is one line and status 2."""
-    words = sys.argv[1:] if arguments is None else arguments
-    config: Any = parse(config_class, words, prog=f"leafwise train --method {method}")
+def run_main(
+    method: str, class_of: Callable[[str], type], train: Callable[[Any], Path], arguments: list[str] | None
+) -> int:
+    """Parses a method's command line, trains, and says where the run is; wrong input is one line and status 2.
+
+    `class_of` says which class the options of a game, by name, are of.
+    """
+    words, file = sys.argv[1:] if arguments is None else arguments, None
     try:
+        config, file = parse_options(class_of, words, f"leafwise train --method {method}")
         path = train(config)
     except ValueError as problem:
-        print(f"error: {problem}", file=sys.stderr)
+        where = f" (with the options in {str(file)!r})" if file is not None else ""
+        print(f"error: {problem}{where}", file=sys.stderr)
         return 2
     print(f"run folder: {path}\nTensorBoard: tensorboard --logdir {path}")
-    return 0
-
-
-def publish_main(module: str, config_class: type, publish: Callable[[Any], Path], arguments: list[str] | None) -> int:
-    """Parses the command line of a module that publishes a model and says where that is; wrong input is one line and status 2."""
-    config: Any = parse(config_class, sys.argv[1:] if arguments is None else arguments, prog=f"python -m {module}")
-    try:
-        print(publish(config))
-    except (ValueError, KeyError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
     return 0

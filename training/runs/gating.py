@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.sparse import SparseNetwork
-from leafwise.training.evaluation.agreement import SELECTION_SEED
-from leafwise.training.evaluation.arena import bootstrap_interval, elo_difference
+from leafwise.training.evaluation.calibration import calibration
+from leafwise.training.evaluation.elo import bootstrap_interval, elo_difference
 from leafwise.training.evaluation.sequential_test import SequentialTest
 from leafwise.training.kernels.selfplay import kernels, new_table
-from leafwise.training.kernels.solo_games import calibration, play_solo
+from leafwise.training.kernels.solo_games import play_solo
+from leafwise.training.runs.seeds import SELECTION_SEED, SELECTION_SEEDS
 
-SELECTION_SEEDS = 100_000
-"""How many there are."""
 LOOK = 100
 """Pairs of games, or games of one player, between two looks at the sequential test."""
 
@@ -34,7 +33,7 @@ def named(tensors: Mapping[str, NDArray[Any]], prefix: str) -> Tensors:
     return {name.removeprefix(f"{prefix}."): t for name, t in tensors.items() if name.startswith(f"{prefix}.")}
 
 
-class Ladder:
+class Gate:
     """The best network so far, its Elo (the first network has 0), and earlier best ones."""
 
     def __init__(
@@ -69,7 +68,7 @@ class Ladder:
         """
         if self.game.players == 1:
             return self.compare_alone(newest)
-        better, share, games = self.duel(newest, number)
+        better, share, games = self.meet(newest, number)
         share = float(np.clip(share, 0.01, 0.99))
         elo = self.best_elo + elo_difference(share)
         if better:
@@ -78,7 +77,7 @@ class Ladder:
             self.score = {"mean": share, "games": games, "against": "the best before", "elo": elo}
         return {"eval/score_mean": share, "eval/elo": elo, "eval/best_elo": self.best_elo}, better
 
-    def duel(self, newest: SparseNetwork, number: int) -> tuple[bool, float, int]:
+    def meet(self, newest: SparseNetwork, number: int) -> tuple[bool, float, int]:
         """Returns whether the newest network is better than the best, its share of the points, and the games played."""
         evaluator, test = newest.evaluator("newest"), SequentialTest()
         new, best = (self.game.tables(e, self.candidates) for e in (evaluator, self.best.evaluator("best")))

@@ -1,9 +1,9 @@
-"""What the learners of sparse networks have in common: the ladder that knows the best network, the judge, the model file."""
+"""What the learners of sparse networks have in common: which network is the best, the judge, the model file."""
 
 from __future__ import annotations
 
 import time
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,22 +12,17 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import save_network
 from leafwise.models.sparse import SparseNetwork
-from leafwise.training.evaluation.agreement import SELECTION_SEED, Judged, judge_of
-from leafwise.training.runs.folder import RunFolder, hardware
-from leafwise.training.runs.gating import Ladder
-from leafwise.training.runs.loop import check_ranges, find_variant, provenance, run_path
+from leafwise.training.evaluation.agreement import Judged, judge_of
+from leafwise.training.runs.folder import RunFolder
+from leafwise.training.runs.gating import Gate
+from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_path
+from leafwise.training.runs.options import RunOptions
 
 
 @dataclass(frozen=True)
-class Options:
-    """Options of every method."""
+class Options(RunOptions):
+    """Options of every method whose best network is known by matches."""
 
-    game: str = "trilobite"
-    """Game to learn."""
-    variant: str = ""
-    """Options of the game, like board=7x6,k=4."""
-    run: str = ""
-    """Run folder (default: runs/GAME-METHOD-SEED)."""
     match_pairs: int = 500
     """Most pairs of games in a match against the best network; games played, in games for one."""
     judged: int = 200
@@ -36,21 +31,12 @@ class Options:
     """Least and most actions before a judged position."""
     judged_depth: int = 0
     """Those actions are random, or with a depth those of players who search so deep for an end and else act at random."""
-    seed: int = 1
-    """Key of the run's random streams, below 900,000."""
-    checkpoint_seconds: float = 30.0
-    """Seconds between two checkpoints, at least."""
-    resume: bool = False
-    """Go on with the run in the folder, with the same options."""
 
 
-RANGES: dict[str, tuple[float, float]] = {
-    "match_pairs": (100, 1e6), "judged": (0, 1e5), "judged_depth": (0, 6), "seed": (0, SELECTION_SEED - 1),
-    "checkpoint_seconds": (0, 1e9),
-}  # fmt: skip
+RANGES: dict[str, tuple[float, float]] = {"match_pairs": (100, 1e6), "judged": (0, 1e5), "judged_depth": (0, 6)}
 
 
-class Climber(ABC):
+class GatedLearner(Learner):
     """A run of one method, step by step: it learns, and now and then its newest network challenges the best so far.
 
     A method says how to `advance`, what its `state` is and how to `restore` it, and calls `begin` when it is ready.
@@ -58,23 +44,17 @@ class Climber(ABC):
 
     method: str
     """Its module in `leafwise.training`, and its name."""
-    unit: str
-    """What steps count."""
-    config: Any
     game: Game
-    folder: RunFolder
     newest: SparseNetwork
-    ladder: Ladder
+    gate: Gate
     judged: Judged | None
-    seconds: float
-    """Processor time of the run, without the judge's."""
 
     def __init__(self, config: Any, ranges: dict[str, tuple[float, float]]) -> None:
         from leafwise.training.networks.sparse import one_thread
 
         check_ranges(config, {**RANGES, **ranges})
         one_thread()
-        self.config = config
+        self.config, self.program = config, f"leafwise.training.methods.{self.method}"
         self.game = find_variant(config.game, config.variant)
 
     def open_folder(self) -> None:
@@ -82,27 +62,17 @@ class Climber(ABC):
         self.folder = RunFolder(run_path(self.config, self.method), self.config, resume=self.config.resume)
 
     def begin(self, **options: Any) -> None:
-        """Starts from the newest network, or where the last checkpoint was; `options` are those of the ladder."""
-        config, self.seconds = self.config, 0.0
-        self.ladder = Ladder(self.newest, pairs=config.match_pairs, **options)
+        """Starts from the newest network, or where the last checkpoint was; `options` are those of the gate."""
+        config = self.config
+        self.gate = Gate(self.newest, pairs=config.match_pairs, **options)
         self.judged = judge_of(self.game, config.judged, config.judged_plies, config.judged_depth)
         if config.resume and (saved := self.folder.load_state()):
             tensors, metadata = saved
             self.restore(tensors, metadata)
-            self.ladder.restore(tensors, metadata["ladder"])
+            self.gate.restore(tensors, metadata.get("gate") or metadata["ladder"])
             self.seconds = metadata["seconds"]
         else:
             self.keep_best()
-
-    @property
-    @abstractmethod
-    def done(self) -> int:
-        """Steps taken, in `unit`."""
-
-    @property
-    @abstractmethod
-    def goal(self) -> int:
-        """Steps in all."""
 
     @abstractmethod
     def advance(self) -> tuple[dict[str, float], int | None]:
@@ -119,40 +89,39 @@ class Climber(ABC):
     def save(self) -> None:
         """Writes a checkpoint."""
         tensors, metadata = self.state()
-        common = {"seconds": self.seconds, "ladder": self.ladder.metadata()}
-        self.folder.save_state(tensors | self.ladder.tensors(), metadata | common)
+        common = {"seconds": self.seconds, "gate": self.gate.metadata()}
+        self.folder.save_state(tensors | self.gate.tensors(), metadata | common)
 
     def step(self) -> dict[str, float]:
         """Learns for a while and, where it is time, asks whether the newest network is the best; returns what is logged."""
         start = time.process_time()
         logged, number = self.advance()
         if number is not None:
-            found, better = self.ladder.challenge(self.newest, number)
+            found, better = self.gate.challenge(self.newest, number)
             logged |= found
             if better:
                 self.keep_best()
         self.seconds += time.process_time() - start
         logged["time/seconds"] = self.seconds
         if number is not None:
-            logged |= self.place()
+            logged |= self.also_logged()
         if number is not None and self.judged is not None:
             logged["eval/keeps_value"] = self.judged.share(self.newest.evaluator("newest"))
         return logged
 
-    def place(self) -> dict[str, float]:
+    def also_logged(self) -> dict[str, float]:
         """Returns what else is logged of the newest network when a match is over, outside the run's time."""
         return {}
 
     def keep_best(self) -> None:
         """Writes the best network to the model file."""
-        save_network(self.folder.model, self.ladder.best, self.description())
+        save_network(self.folder.model, self.gate.best, self.description())
 
     def description(self) -> dict[str, Any]:
         """Returns what the model file says of how it was made."""
-        module = f"leafwise.training.methods.{self.method}"
-        return provenance(module, self.config, self.done, self.seconds, self.ladder.score)
+        self.score = self.gate.score
+        return super().description()
 
     def results(self) -> dict[str, Any]:
         """Returns what results.json says."""
-        elo = {"elo": self.ladder.best_elo} if self.game.players == 2 else {}
-        return {**self.description(), **elo, "hardware": hardware()}
+        return super().results() | ({"elo": self.gate.best_elo} if self.game.players == 2 else {})

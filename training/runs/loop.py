@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.registry import game as find_game
-from leafwise.training.runs.folder import Interruption, RunFolder, commit, training_command
+from leafwise.training.runs.folder import Interruption, RunFolder, commit, hardware, training_command
+from leafwise.training.runs.options import flag_of
+from leafwise.training.runs.seeds import SELECTION_SEED
 
 
 def find_variant(name: str, variant: str) -> Game:
@@ -31,12 +36,22 @@ def find_variant(name: str, variant: str) -> Game:
     return game.variant(**options)
 
 
+RANGES: dict[str, tuple[float, float]] = {
+    "total_steps": (1, 1e13), "learning_rate": (1e-9, 1), "final_learning_rate": (1e-9, 1), "batch_size": (1, 1e6),
+    "buffer_size": (1, 1e8), "learning_starts": (0, 1e8), "td_lambda": (0, 1), "exploration": (0, 1),
+    "final_exploration": (0, 1), "gamma": (0, 1), "scale": (1e-6, 1e9), "envs": (1, 1e5), "plies": (0, 200),
+    "interval": (1, 1e9), "evaluate_every": (1, 1e9), "evaluate_games": (2, 1e5), "seed": (0, SELECTION_SEED - 1),
+    "checkpoint_seconds": (0, 1e9),
+}  # fmt: skip
+"""What options may be that mean the same in every method that has them."""
+
+
 def check_ranges(config: Any, ranges: dict[str, tuple[float, float]]) -> None:
-    """Raises ValueError for an option out of its range."""
-    for name, (low, high) in ranges.items():
+    """Raises ValueError for an option out of its range, of `RANGES` or of a method's own `ranges`."""
+    common = {name: span for name, span in RANGES.items() if hasattr(config, name)}
+    for name, (low, high) in {**common, **ranges}.items():
         if not low <= getattr(config, name) <= high:
-            flag = "--" + name.replace("_", "-")
-            raise ValueError(f"expected {flag} of {low:g} to {high:g}, got {getattr(config, name)!r}")
+            raise ValueError(f"expected {flag_of(name)} of {low:g} to {high:g}, got {getattr(config, name)!r}")
 
 
 def run_path(config: Any, method: str) -> Path:
@@ -45,43 +60,52 @@ def run_path(config: Any, method: str) -> Path:
     return Path(config.run or f"runs/{config.game}{variant}-{method}-{config.seed}")
 
 
-def provenance(module: str, config: Any, steps: int, seconds: float, score: dict[str, Any]) -> dict[str, Any]:
-    """Returns what a model file says of how it was made."""
-    return {
-        "steps": steps,
-        "seconds": round(seconds, 1),
-        "command": training_command(module, config),
-        "commit": commit(),
-        "score": score,
-    }
-
-
-class Learner(Protocol):
+class Learner(ABC):
     """A run that goes on step by step."""
 
+    program: str
+    """The module whose command line makes such runs."""
+    unit: str
+    """What steps count."""
     config: Any
     folder: RunFolder
+    seconds = 0.0
+    """Processor time spent."""
+    score: dict[str, Any]
+    """How good the kept network is, and by what games."""
+    start: Mapping[str, Any] = MappingProxyType({})
+    """How the model was made that the run started from."""
 
     @property
+    @abstractmethod
     def done(self) -> int:
-        """Steps taken, in the unit of `goal`."""
+        """Steps taken, in `unit`."""
 
     @property
     def goal(self) -> int:
         """Steps in all."""
+        return int(self.config.total_steps)
 
-    @property
-    def unit(self) -> str:
-        """What steps count."""
-
+    @abstractmethod
     def step(self) -> dict[str, Any]:
         """Learns for a while; returns what is logged, by tag: numbers, and pictures as uint8 [height, width, 3]."""
 
+    @abstractmethod
     def save(self) -> None:
         """Writes a checkpoint."""
 
+    def description(self) -> dict[str, Any]:
+        """Returns what the model file says of how it was made."""
+        told = {
+            "steps": self.done,
+            "seconds": round(self.seconds, 1),
+            "command": training_command(self.program, self.config),
+        }
+        return {**told, "commit": commit(), "score": self.score, "start": dict(self.start)}
+
     def results(self) -> dict[str, Any]:
         """Returns what results.json says of a run that is over."""
+        return {**self.description(), "hardware": hardware()}
 
 
 def run_learner(learner: Learner, title: str) -> Path:
@@ -89,6 +113,9 @@ def run_learner(learner: Learner, title: str) -> Path:
     from torch.utils.tensorboard import SummaryWriter
 
     config, folder = learner.config, learner.folder
+    if folder.shorter is not None:
+        spans = f"from {folder.shorter:,} to {learner.goal:,} {learner.unit}"
+        print(f"the run is lengthened {spans}; what falls over a run now falls to the new end")
     writer = SummaryWriter(str(folder.path), purge_step=learner.done + 1 if config.resume else None)
     settings = "\n".join(f"| {k} | {v} |" for k, v in asdict(config).items())
     writer.add_text("hyper-parameters", f"| option | value |\n|---|---|\n{settings}")

@@ -1,49 +1,70 @@
-"""What `leafwise train` adds where a game needs more than a method's defaults: options that were seen to work."""
+"""What a game's room says of learning it, in its `recipes.toml`: options that were seen to work, and methods of its own.
+
+    method = "values"              # the method unless another is named (default: td)
+    easier = "start_life=31"       # what makes a variant that is asked for an easier one, for `easy`
+    [modules]                      # methods of the game's own, and its `publish`: modules like those of training.methods
+    values = "leafwise.training.starship.values"
+    [selfplay]                     # options of a method, by their names in a run's config.toml
+    exploration = 0.01
+    [td]
+    as = "selfplay"                # the same as another's
+
+A game in a single file has them beside it, `solitaire.toml` beside `solitaire.py`.
+"""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-FROM_A_GUIDE: dict[str, str] = {
-    "--guide": "pirates", "--guide-depth": "2", "--nodes": "50", "--positions": "150000", "--replay": "600000",
-    "--passes": "2.5", "--batch": "1024", "--rate": "0.003", "--final-rate": "0.0003", "--plies": "0", "--epsilon": "0.01",
-    "--decay": "0.95", "--eased": "20", "--credit": "0.5", "--credited": "60", "--iterations": "240", "--match-pairs": "100",
-    "--match-every": "5",
-}  # fmt: skip
-"""Friday: nothing wins by chance, so the first games are the best hand-made score's, easy ones, and a loss has its degrees."""
+from leafwise.envs.registry import game as find_game
+from leafwise.training.runs.options import file_of, flag_of, old_names, read_table, take_option, todays_words
 
-RECIPES: Mapping[tuple[str, str], Mapping[str, str]] = {
-    ("friday", "selfplay"): FROM_A_GUIDE,
-    ("friday", "td"): FROM_A_GUIDE,
-    ("friday", "dqn"): {"--plies": "0", "--gamma": "0.999", "--interval": "1024000", "--match-pairs": "100"},
-    ("friday", "ppo"): {
-        "--reward": "shaped", "--gamma": "0.999", "--evaluate-every": "64", "--match-plies": "0", "--match-pairs": "100",
-    },
-}  # fmt: skip
-MIXES: Mapping[str, tuple[Sequence[str], Sequence[str], str]] = {
-    "friday": (
-        ("level=1", "level=2", "level=3", "level=4"),
-        ("level=1,start_life=31", "level=2,start_life=31", "level=4,start_life=31"),
-        "start_life=31",
-    )
-}
-"""Games whose learners know `--mix`: the variants that one network learns, the easier ones to begin with, and what makes a variant
-that was asked for easy."""
+METHODS = {name: f"leafwise.training.methods.{name}" for name in ("td", "selfplay", "dqn", "ppo")}
+"""Methods for all games, and their modules."""
+PUBLISH = "publish"
 
 
-def with_recipe(game: str, method: str, words: Sequence[str]) -> list[str]:
-    """Returns a command line with the options that a game's recipe adds: those that were not given."""
-    given = {word.partition("=")[0] for word in words}
-    added = list(words)
-    for flag, value in RECIPES.get((game, method), {}).items():
-        if flag not in given:
-            added += [flag, value]
-    if game in MIXES and method in ("selfplay", "td"):
-        mix, easy, ease = MIXES[game]
-        if "--variant" in given:
-            variant = words[list(words).index("--variant") + 1]
-            mix, easy = (), () if ease.partition("=")[0] in variant else (f"{variant},{ease}",)
-        for flag, texts in (("--mix", mix), ("--easy", easy)):
-            if flag not in given and texts:
-                added += [flag, *texts]
+def recipes(name: str) -> dict[str, Any]:
+    """Returns what the room of a game says; {} where it says nothing."""
+    room = find_game(name).room
+    file = room / "recipes.toml" if room.is_dir() else room.with_suffix(".toml")
+    return read_table(file) if file.exists() else {}
+
+
+def modules(name: str) -> dict[str, str]:
+    """Returns the methods of a game, with the module of each: its own where there is one."""
+    own = {method: module for method, module in recipes(name).get("modules", {}).items() if method != PUBLISH}
+    return METHODS | own
+
+
+def class_of(name: str, method: str) -> type:
+    """Returns the class of the options with which a method learns a game."""
+    module = importlib.import_module(modules(name)[method])
+    found: type = module.class_of(name) if hasattr(module, "class_of") else module.Config
+    return found
+
+
+def recipe(name: str, method: str, variant: str | None) -> Mapping[str, Any]:
+    """Returns the options that a game's recipe has for a method, in the variant asked for (None: in none, or in all)."""
+    said = recipes(name)
+    own = said.get(method, {})
+    found = {option: value for option, value in {**said.get(own.get("as"), {}), **own}.items() if option != "as"}
+    if variant is not None and "mix" in found:  # learned alone, and easier games are those of this variant
+        easier = said["easier"]
+        found |= {"mix": [], "easy": [] if easier.partition("=")[0] in variant else [f"{variant},{easier}"]}
+    return found
+
+
+def with_recipe(name: str, method: str, words: Sequence[str]) -> list[str]:
+    """Returns a command line, in today's names, with the options that a game's recipe adds: those that were not given."""
+    config_class = class_of(name, method)
+    added = todays_words(config_class, words)
+    given = {word.partition("=")[0] for word in added}
+    if file := file_of(added):
+        given |= {flag_of(old_names(config_class).get(option, option)) for option in read_table(file)}
+    for option, value in recipe(name, method, take_option(added, "--variant")[0]).items():
+        if flag_of(option) not in given and value != []:
+            added += [flag_of(option), *(map(str, value) if isinstance(value, list) else [str(value)])]
     return added

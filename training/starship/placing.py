@@ -25,26 +25,21 @@ from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.starship.features import Observation
 from leafwise.models.files import load_tensors, model_path, save_tensors
 from leafwise.training.evaluation.agreement import SELECTION_SEED
-from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, run_main
-from leafwise.training.runs.gating import named, prefixed
-from leafwise.training.runs.loop import check_ranges, find_variant, provenance, run_learner, run_path
+from leafwise.training.runs.folder import RunFolder, need_train_extra, run_main
+from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_learner, run_path
+from leafwise.training.runs.options import RunOptions, accepts
 from leafwise.training.starship.builders import play
 from leafwise.training.starship.samples import compared, hand_made_bar
 
 KIND = "placing"
 
 
+@accepts(steps="total_steps", rate="learning_rate", batch="batch_size", evaluated="evaluate_games")
 @dataclass(frozen=True)
-class Config:
+class Config(RunOptions):
     """Options of `leafwise train starship --method ppo`."""
 
-    game: str = "starship"
-    """Game to learn; one that builds on a grid."""
-    variant: str = ""
-    """Options of the game, like preset=classic."""
-    run: str = ""
-    """Run folder (default: runs/GAME-ppo-SEED)."""
-    steps: int = 200_000
+    total_steps: int = 200_000
     """Length of the run, in decisions."""
     envs: int = 32
     """Ships built side by side."""
@@ -54,7 +49,7 @@ class Config:
     """Reward of the environment: dense or terminal."""
     scale: float = 0.1
     """Return that counts as 1."""
-    rate: float = 0.001
+    learning_rate: float = 0.001
     """Learning rate (Adam)."""
     gamma: float = 1.0
     """Discount per decision."""
@@ -62,7 +57,7 @@ class Config:
     """Lambda of generalised advantage estimation."""
     epochs: int = 3
     """Passes over each rollout."""
-    batch: int = 256
+    batch_size: int = 256
     """Decisions in a batch."""
     entropy: float = 0.003
     """Weight of the entropy bonus."""
@@ -70,30 +65,26 @@ class Config:
     """Outputs of each convolution."""
     evaluate_every: int = 20
     """Updates between two evaluations."""
-    evaluated: int = 100
+    evaluate_games: int = 100
     """Seeds of an evaluation."""
-    seed: int = 1
-    """Key of the run's random streams, below 900,000."""
     checkpoint_seconds: float = 60.0
     """Seconds between two checkpoints, at least."""
-    resume: bool = False
-    """Go on with the run in the folder, with the same options."""
 
 
 RANGES: dict[str, tuple[float, float]] = {
-    "steps": (1, 1e12), "envs": (1, 1e5), "rollout": (1, 1e6), "scale": (1e-6, 1e9), "rate": (1e-9, 1), "gamma": (0, 1),
-    "gae_lambda": (0, 1), "epochs": (1, 1000), "batch": (2, 1e6), "entropy": (0, 10), "channels": (1, 1024),
-    "evaluate_every": (1, 1e9), "evaluated": (2, 1000), "seed": (0, SELECTION_SEED - 1), "checkpoint_seconds": (0, 1e9),
+    "rollout": (1, 1e6), "gae_lambda": (0, 1), "epochs": (1, 1000), "batch_size": (2, 1e6), "entropy": (0, 10),
+    "channels": (1, 1024), "evaluate_games": (2, 1000),
 }  # fmt: skip
 
 
-class Placing:
+class Placing(Learner):
     """One run: model, environments, files."""
 
-    unit = "decisions"
+    program, unit = "leafwise.training.starship.placing", "decisions"
 
     def __init__(self, config: Config) -> None:
         from leafwise.training.networks.placing import make_model
+        from leafwise.training.networks.sb3 import PpoRun
         from leafwise.training.networks.sparse import one_thread
 
         check_ranges(config, RANGES)
@@ -103,86 +94,51 @@ class Placing:
         if self.game.grid is None:
             raise ValueError(f"placing: expected a game that builds on a grid, got {self.game.name!r}")
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward)
-        self.model, self.told = make_model(self.envs, config)
+        self.model, told = make_model(self.envs, config)
+        self.ppo = PpoRun(self.model, told, self.envs, config)
         self.folder = RunFolder(run_path(config, "ppo"), config, resume=config.resume)
-        self.updates, self.seconds, self.best = 0, 0.0, dict[str, float]()
+        self.seconds, self.score = 0.0, {}
         self.bar: NDArray[np.float64] | None = None
         if config.resume and (saved := self.folder.load_state()):
             self.restore(*saved)
 
     @property
     def done(self) -> int:
-        return self.updates * self.config.envs * self.config.rollout
-
-    @property
-    def goal(self) -> int:
-        return self.config.steps
+        return self.ppo.done
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
-        from leafwise.training.networks.sparse import load_optimizer, load_parameters
-
-        load_parameters(self.model.policy, named(tensors, "policy"))
-        load_optimizer(self.model.policy.optimizer, named(tensors, "adam"))
-        self.updates, self.seconds, self.best = metadata["updates"], metadata["seconds"], metadata["best"]
-        self.model.num_timesteps = self.done
-        self.model._last_obs = self.model.env.reset()
-        self.envs.set_state(named(tensors, "envs"))
-        self.model._last_obs = self.envs.observations()
-        self.model._last_episode_starts = tensors["starts"].astype(bool)
+        self.ppo.restore(tensors, metadata["updates"])
+        self.seconds, self.score = metadata["seconds"], metadata["best"]
 
     def save(self) -> None:
         """Writes a checkpoint."""
-        from leafwise.training.networks.sparse import optimizer_tensors, parameters
-
-        tensors = prefixed("policy", parameters(self.model.policy)) | prefixed("envs", self.envs.get_state())
-        tensors |= prefixed("adam", optimizer_tensors(self.model.policy.optimizer))
-        tensors["starts"] = np.asarray(self.model._last_episode_starts).astype(np.uint8)
-        self.folder.save_state(tensors, {"updates": self.updates, "seconds": self.seconds, "best": self.best})
+        told = {"updates": self.ppo.updates, "seconds": self.seconds, "best": self.score}
+        self.folder.save_state(self.ppo.tensors(), told)
 
     def step(self) -> dict[str, Any]:
         """Builds one rollout and learns from it; returns what is logged."""
-        import torch
-
-        config, start = self.config, time.perf_counter()
-        torch.manual_seed(config.seed + 1_000_003 * self.updates)
-        np.random.seed((config.seed + 1_000_003 * self.updates) % 2**32)  # SB3 shuffles its batches with it
-        self.model.learn(config.envs * config.rollout, reset_num_timesteps=self.updates == 0)
-        self.updates += 1
-        logged: dict[str, Any] = {
-            tag: x for tag, x in self.told.items() if tag.startswith("train/") and isinstance(x, (int, float))
-        }
-        logged["time/fps"] = config.envs * config.rollout / (time.perf_counter() - start)
-        if finished := self.model.ep_info_buffer or ():
-            logged["rollout/ep_rew_mean"] = float(np.mean([one["r"] for one in finished]))
-            logged["rollout/ep_len_mean"] = float(np.mean([one["l"] for one in finished]))
-        if self.updates % config.evaluate_every == 0 or self.done >= self.goal:
+        start = time.perf_counter()
+        logged = self.ppo.step()
+        if self.ppo.updates % self.config.evaluate_every == 0 or self.done >= self.goal:
             logged |= self.evaluate()
         self.seconds += time.perf_counter() - start
         return logged
 
     def evaluate(self) -> dict[str, Any]:
         """Builds the ships of the selection seeds; keeps the policy if they are the best so far; returns what is logged."""
-        seeds = range(SELECTION_SEED, SELECTION_SEED + self.config.evaluated)
+        seeds = range(SELECTION_SEED, SELECTION_SEED + self.config.evaluate_games)
         if self.bar is None:
             self.bar = hand_made_bar(self.game, seeds)
         tensors = chosen(self.model.policy)
         builder = PolicyBuilder(self.game, tensors, self.config.channels)
         logged = compared(self.game, np.array([play(self.game, builder, seed).row for seed in seeds]), seeds, self.bar)
-        if logged["eval/score_mean"] > self.best.get("mean", -1.0):
-            self.best = {"mean": logged["eval/score_mean"], "gain": logged["eval/gain"]}
-            self.best |= {"games": len(seeds), "first_seed": SELECTION_SEED}
+        if logged["eval/score_mean"] > self.score.get("mean", -1.0):
+            self.score = {"mean": logged["eval/score_mean"], "gain": logged["eval/gain"]}
+            self.score |= {"games": len(seeds), "first_seed": SELECTION_SEED}
             own = {"kind": KIND, "game": self.game.name, "options": self.game.given_options}
             save_tensors(self.folder.model, tensors, own | {"channels": self.config.channels} | self.description())
         return logged
-
-    def description(self) -> dict[str, Any]:
-        """Returns what the model file says of how it was made."""
-        return provenance("leafwise.training.starship.placing", self.config, self.done, self.seconds, self.best)
-
-    def results(self) -> dict[str, Any]:
-        """Returns what results.json says."""
-        return {**self.description(), "hardware": hardware()}
 
 
 def chosen(policy: Any) -> dict[str, NDArray[np.float32]]:
@@ -236,7 +192,7 @@ def train(config: Config) -> Path:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line."""
-    return run_main("placing", Config, train, arguments)
+    return run_main("placing", lambda game: Config, train, arguments)
 
 
 if __name__ == "__main__":

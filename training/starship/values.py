@@ -32,74 +32,67 @@ from leafwise.models.files import save_network
 from leafwise.models.grid import GridNetwork
 from leafwise.search.frontier import bound_values
 from leafwise.training.evaluation.agreement import SELECTION_SEED
-from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, run_main
-from leafwise.training.runs.loop import check_ranges, find_variant, provenance, run_learner, run_path
+from leafwise.training.runs.folder import RunFolder, need_train_extra, run_main
+from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_learner, run_path
+from leafwise.training.runs.options import RunOptions, accepts
 from leafwise.training.starship.samples import Built, Yard, compared, hand_made_bar, joined
 
 WARM_UP = 0.02
 """Share of the run over which the learning rate rises; it falls to a twentieth along a cosine after that."""
 
 
+@accepts(
+    updates="total_steps", batch="batch_size", rate="learning_rate", epsilon="hand_exploration", step="build_every",
+    explore="exploration", trace="td_lambda", memory="buffer_size", evaluated="evaluate_games",
+)  # fmt: skip
 @dataclass(frozen=True)
-class Config:
+class Config(RunOptions):
     """Options of `leafwise train starship`."""
 
-    game: str = "starship"
-    """Game to learn; one that builds on a grid."""
-    variant: str = ""
-    """Options of the game, like preset=classic."""
-    run: str = ""
-    """Run folder (default: runs/GAME-builds-SEED)."""
-    updates: int = 8000
+    total_steps: int = 8000
     """Length of the run, in batches learned from."""
-    batch: int = 256
+    batch_size: int = 256
     """States in a batch."""
-    rate: float = 0.003
+    learning_rate: float = 0.003
     """Highest learning rate (Adam)."""
     by_hand: float = 0.15
     """Share of the run that learns from hand-made ships alone."""
     hand_ships: int = 2000
     """Hand-made ships to begin with."""
-    epsilon: float = 0.4
+    hand_exploration: float = 0.4
     """Chance of a random place instead of the hand-made one."""
     finishes: int = 16
     """Hand-made ships that a state is finished to; it counts as the best of them."""
-    step: int = 50
+    build_every: int = 50
     """Batches between two times that ships are built."""
     ships: int = 48
     """Ships built with the network each time."""
-    explore: float = 0.08
+    exploration: float = 0.08
     """Chance of a random place instead of the network's."""
-    trace: float = 0.8
+    td_lambda: float = 0.8
     """Weight of what came of a state against the greatest value at its next decision (lambda)."""
-    memory: int = 60_000
+    buffer_size: int = 60_000
     """States that are kept to learn from, the latest, once the network builds."""
     hidden: tuple[int, int, int] = (16, 16, 32)
     """Widths of the two convolutions and of the hidden layer after them."""
     evaluate_every: int = 500
     """Batches between two evaluations."""
-    evaluated: int = 200
+    evaluate_games: int = 200
     """Seeds of an evaluation."""
-    seed: int = 1
-    """Key of the run's random streams, below 900,000."""
     checkpoint_seconds: float = 60.0
     """Seconds between two checkpoints, at least."""
-    resume: bool = False
-    """Go on with the run in the folder, with the same options."""
 
 
 RANGES: dict[str, tuple[float, float]] = {
-    "updates": (1, 1e9), "batch": (1, 1e6), "rate": (1e-9, 1), "by_hand": (0, 1), "hand_ships": (1, 1e7), "epsilon": (0, 1),
-    "finishes": (0, 1e4), "explore": (0, 1), "trace": (0, 1), "step": (1, 1e6),
-    "ships": (1, 1e5), "memory": (1, 1e7), "evaluate_every": (1, 1e9), "evaluated": (2, 1000),
-    "seed": (0, SELECTION_SEED - 1), "checkpoint_seconds": (0, 1e9),
+    "by_hand": (0, 1), "hand_ships": (1, 1e7), "hand_exploration": (0, 1), "finishes": (0, 1e4), "build_every": (1, 1e6),
+    "ships": (1, 1e5), "evaluate_games": (2, 1000),
 }  # fmt: skip
 
 
-class Builds:
+class Builds(Learner):
     """One run: network, ships to learn from, files."""
 
-    unit = "updates"
+    program, unit = "leafwise.training.starship.values", "updates"
 
     def __init__(self, config: Config) -> None:
         import torch
@@ -114,12 +107,12 @@ class Builds:
         blank = GridNetwork.create(self.game, config.hidden)
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.module = GridModule(blank).reset(config.seed).to(self.device)
-        self.optimizer = torch.optim.Adam(self.module.parameters(), lr=config.rate)
-        self.folder = RunFolder(run_path(config, "builds"), config, resume=config.resume)
+        self.optimizer = torch.optim.Adam(self.module.parameters(), lr=config.learning_rate)
+        self.folder = RunFolder(run_path(config, "values"), config, resume=config.resume)
         self.updates, self.seconds = 0, 0.0
         self.blank, self._T = blank, self.game.tables(blank.evaluator("described"))
         self.memory = Built(self.game.rows(0), np.zeros(0, np.float32), self.game.rows(1))
-        self.best: dict[str, float] = {}
+        self.score = {}
         self.bar: NDArray[np.float64] = np.zeros(0)
         if config.resume and (saved := self.folder.load_state()):
             self.restore(*saved)
@@ -127,19 +120,15 @@ class Builds:
     @property
     def seeds(self) -> range:
         """Seeds of the evaluations."""
-        return range(SELECTION_SEED, SELECTION_SEED + self.config.evaluated)
+        return range(SELECTION_SEED, SELECTION_SEED + self.config.evaluate_games)
 
     @property
     def done(self) -> int:
         return self.updates
 
     @property
-    def goal(self) -> int:
-        return self.config.updates
-
-    @property
     def learns_by_hand(self) -> bool:
-        return self.updates < self.config.by_hand * self.config.updates
+        return self.updates < self.config.by_hand * self.config.total_steps
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
@@ -149,7 +138,7 @@ class Builds:
         load_parameters(self.module, named(tensors, "module"))
         load_optimizer(self.optimizer, named(tensors, "adam"))
         self.memory = Built(tensors["rows"], tensors["quality"], self.game.rows(1))
-        self.updates, self.seconds, self.best = metadata["updates"], metadata["seconds"], metadata["best"]
+        self.updates, self.seconds, self.score = metadata["updates"], metadata["seconds"], metadata["best"]
 
     def save(self) -> None:
         """Writes a checkpoint."""
@@ -158,7 +147,7 @@ class Builds:
 
         tensors = prefixed("module", parameters(self.module)) | prefixed("adam", optimizer_tensors(self.optimizer))
         tensors |= {"rows": self.memory.rows, "quality": self.memory.quality}
-        self.folder.save_state(tensors, {"updates": self.updates, "seconds": self.seconds, "best": self.best})
+        self.folder.save_state(tensors, {"updates": self.updates, "seconds": self.seconds, "best": self.score})
 
     def step(self) -> dict[str, Any]:
         """Builds ships, learns from those in memory; returns what is logged."""
@@ -166,12 +155,12 @@ class Builds:
         fresh = self.fresh_ships()
         if len(fresh):
             both = joined([self.memory, *fresh])
-            most = max(config.memory, len(both.rows) if self.learns_by_hand else 0)
+            most = max(config.buffer_size, len(both.rows) if self.learns_by_hand else 0)
             self.memory = Built(both.rows[-most:], both.quality[-most:], both.last)
             logged["train/quality"] = float(np.mean([potential(ship.last, FIRST, self._T.ship) for ship in fresh]))
         logged["train/loss"] = self.learn()
-        logged["time/fps"] = config.step * config.batch / (time.perf_counter() - start)
-        if self.updates % config.evaluate_every < config.step or self.done >= self.goal:
+        logged["time/fps"] = config.build_every * config.batch_size / (time.perf_counter() - start)
+        if self.updates % config.evaluate_every < config.build_every or self.done >= self.goal:
             logged |= self.evaluate()
         self.seconds += time.perf_counter() - start
         return logged
@@ -184,23 +173,23 @@ class Builds:
             return (
                 []
                 if self.updates
-                else [yard.by_hand(config.epsilon, config.finishes) for _ in range(config.hand_ships)]
+                else [yard.by_hand(config.hand_exploration, config.finishes) for _ in range(config.hand_ships)]
             )
         children = Children(self.game, self.values())
-        return [yard.ahead(children, config.explore, config.trace) for _ in range(config.ships)]
+        return [yard.ahead(children, config.exploration, config.td_lambda) for _ in range(config.ships)]
 
     def values(self) -> Any:
         """Returns what values rows by the network as it is now."""
         return bound_values(self.game, self.module.export().evaluator("newest"))
 
     def learn(self) -> float:
-        """Learns from `step` batches; returns their mean loss."""
+        """Learns from `build_every` batches; returns their mean loss."""
         import torch
 
         config, total = self.config, 0.0
-        for _ in range(config.step):
+        for _ in range(config.build_every):
             rng = np.random.default_rng((config.seed, self.updates))
-            chosen = rng.integers(len(self.memory.rows), size=config.batch)
+            chosen = rng.integers(len(self.memory.rows), size=config.batch_size)
             codes, maps, numbers, base = self.described(self.memory.rows[chosen])
             wanted = torch.from_numpy(self.memory.quality[chosen]).to(self.device)
             for group in self.optimizer.param_groups:
@@ -211,15 +200,15 @@ class Builds:
             self.optimizer.step()
             self.updates += 1
             total += float(loss.detach())
-        return total / config.step
+        return total / config.build_every
 
     @property
     def rate(self) -> float:
         """The learning rate now."""
-        t = self.updates / self.config.updates
+        t = self.updates / self.config.total_steps
         if t < WARM_UP:
-            return self.config.rate * (t + 1e-3) / WARM_UP
-        return self.config.rate * (0.05 + 0.475 * (1 + np.cos(np.pi * (t - WARM_UP) / (1 - WARM_UP))))
+            return self.config.learning_rate * (t + 1e-3) / WARM_UP
+        return self.config.learning_rate * (0.05 + 0.475 * (1 + np.cos(np.pi * (t - WARM_UP) / (1 - WARM_UP))))
 
     def described(self, rows: NDArray[np.uint16]) -> Any:
         """Returns what the network sees of rows, as tensors."""
@@ -239,31 +228,23 @@ class Builds:
         logged = compared(self.game, np.concatenate([ship.last for ship in ships]), self.seeds, self.bar)
         logged["eval/correlation"] = float(np.corrcoef(told, states.quality)[0, 1])
         logged["eval/absolute_error"] = float(np.abs(told - states.quality).mean())
-        if logged["eval/score_mean"] > self.best.get("mean", -1.0):
-            self.best = {"mean": logged["eval/score_mean"], "gain": logged["eval/gain"]}
-            self.best |= {"ci_low": logged["eval/score_ci_low"], "ci_high": logged["eval/score_ci_high"]}
-            self.best |= {"games": len(ships), "first_seed": SELECTION_SEED}
+        if logged["eval/score_mean"] > self.score.get("mean", -1.0):
+            self.score = {"mean": logged["eval/score_mean"], "gain": logged["eval/gain"]}
+            self.score |= {"ci_low": logged["eval/score_ci_low"], "ci_high": logged["eval/score_ci_high"]}
+            self.score |= {"games": len(ships), "first_seed": SELECTION_SEED}
             save_network(self.folder.model, self.module.export(), self.description())
         return logged
-
-    def description(self) -> dict[str, Any]:
-        """Returns what the model file says of how it was made."""
-        return provenance("leafwise.training.starship.values", self.config, self.done, self.seconds, self.best)
-
-    def results(self) -> dict[str, Any]:
-        """Returns what results.json says."""
-        return {**self.description(), "hardware": hardware()}
 
 
 def train(config: Config) -> Path:
     """Trains and returns the run folder; raises ValueError for options that do not fit."""
     need_train_extra()
-    return run_learner(Builds(config), f"builds {config.game}")
+    return run_learner(Builds(config), f"values {config.game}")
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line."""
-    return run_main("builds", Config, train, arguments)
+    return run_main("values", lambda game: Config, train, arguments)
 
 
 if __name__ == "__main__":

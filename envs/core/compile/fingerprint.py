@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -53,10 +54,22 @@ def _parts(fn: Callable[..., Any]) -> Iterator[str]:
     if source.is_file():
         yield hashlib.sha256(source.read_bytes()).hexdigest()
     for name, cell in zip(code.co_freevars, fn.__closure__ or (), strict=True):
-        yield from (name, _told(cell.cell_contents))
-    for name in code.co_names:
-        if hasattr(found := fn.__globals__.get(name), "py_func"):
-            yield from (name, _told(found))
+        yield from (name, "itself" if name == code.co_name else _told(cell.cell_contents))
+    yield from _globals(code, fn.__globals__)
+
+
+def _globals(code: CodeType, own: dict[str, Any]) -> Iterator[str]:
+    """Yields what code may read of its module, and of modules that are named there: no folder's name need tell of their sources."""
+    scopes = [own]
+    for scope in scopes:
+        for name in code.co_names:
+            thing = scope.get(name)
+            if isinstance(thing, ModuleType):
+                if all(vars(thing) is not other for other in scopes):
+                    scopes.append(vars(thing))
+            elif hasattr(thing, "py_func") or not callable(thing):
+                with suppress(TypeError):  # what compiled code cannot read
+                    yield from (name, _told(thing))
 
 
 def _code(code: CodeType) -> Iterator[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import types as python_types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -89,38 +89,6 @@ def _unkept(fn: Callable[..., Any], *, inline: bool, merged: bool = False) -> An
     if PLAIN:
         return numba.njit(inline="always" if merged else "never", **PLAIN_FLAGS)(fn)
     return numba.njit(forceinline=inline, inline="always" if merged else "never", **FLAGS)(fn)
-
-
-def specialise(
-    template: Callable[..., Any],
-    name: str,
-    injected: Mapping[str, Any],
-    room: Path | None = None,
-    *,
-    inline: bool = False,
-    cache: bool = True,
-    plain: bool = False,
-) -> Any:
-    """Clones the plain function `template` with `injected` as globals and compiles the clone.
-
-    `name` tells the clones of one template apart and must contain the game and everything that is injected.
-    `room` is the folder or file of the game whose functions are injected; its sources name the cache folder.
-    Recursion inside the template resolves to the clone; loaded from a cache it is not to be relied on, so a template
-    that calls itself asks for `cache=False`. `plain=True` leaves the clone plain Python: what is injected may then be
-    any function.
-    """
-    scope = {**template.__globals__, **injected}
-    clone = python_types.FunctionType(template.__code__, scope, template.__name__, template.__defaults__)
-    clone.__qualname__ = f"{template.__qualname__}__{_identifier(name)}"  # a part of the cache file's name
-    clone.__module__ = template.__module__
-    if DISABLED or plain:
-        compiled: Any = _wrapping_integers(clone)
-    elif cache:
-        compiled = _compiled(clone, room or Path(template.__code__.co_filename), inline=inline)
-    else:
-        compiled = _unkept(clone, inline=inline)
-    scope[template.__name__] = compiled
-    return compiled
 
 
 def _identifier(name: str) -> str:

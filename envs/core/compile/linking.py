@@ -104,8 +104,8 @@ def described(kind: Any) -> str:
     """Returns a type in words that tell NamedTuples of one name in several modules apart."""
     if not isinstance(kind, types.BaseTuple):
         return str(kind)
-    own = getattr(kind, "instance_class", tuple)
-    return f"{own.__module__}.{own.__qualname__}({', '.join(map(described, kind))})"
+    own, parts = getattr(kind, "instance_class", tuple), list[Any](kind)
+    return f"{own.__module__}.{own.__qualname__}({', '.join(map(described, parts))})"
 
 
 class _Cache(FunctionCache):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -28,5 +28,9 @@ class CellFeatures:
     """What a cell of each rank 0..15 shows."""
     stages: tuple[str, ...]
     """The stages at which a learned value may be asked, the usual one first."""
+    stage_words: tuple[str, ...] = ()
+    """What a learner's options call a state at each of these stages (default: the stages' names)."""
+    extra_stages: Mapping[str, str] = field(default_factory=dict)
+    """Small tables that say something at one of these stages alone, each with that one."""
     version: int = 1
     """Raised whenever an index changes its meaning; model files name it."""

@@ -22,6 +22,7 @@ from leafwise.envs.core.contract.sparse import SparseFeatures
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.state import State
+    from leafwise.envs.core.play.companion import Companion
 
 Row = NDArray[Any]
 
@@ -56,7 +57,7 @@ class Game:
     text: Callable[[Row, Any], str]
     """(row, T) -> one line of text that `parse` reads back."""
     parse_row: Callable[[str, Any], Row]
-    """(text, T) -> row; raises ValueError in the game's words."""
+    """(text, T) -> row; raises ValueError in the game's words, `expected ..., got ...`."""
     svg: Callable[[Row, Any], str]
     rgb: Callable[[Row, Any], NDArray[np.uint8]]
     """(row, T) -> uint8 [height, width, 3]."""
@@ -106,6 +107,10 @@ class Game:
     """
     searches: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """Searches of this game alone: name -> (game, what values rows, name, **options) -> object with `name`, `choose(state)`."""
+    companion: Companion | None = None
+    """How people follow a game that is played elsewhere."""
+    position_words: Mapping[str, str] = field(default_factory=dict)
+    """Words of a position's text that the command line takes as options too: name -> what it is, `--next 1` for `next=1`."""
     candidates: tuple[str, ...] = ()
     """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
     symmetries: int = 1
@@ -218,7 +223,8 @@ class Game:
         try:
             row = self.parse_row(text, self._shared_tables)
         except ValueError as problem:
-            raise ValueError(_shortened(str(problem))) from None
+            message = str(problem).removeprefix(f"{self.name}: ")
+            raise ValueError(_shortened(f"{self.name}: {message}")) from None
         return State(self, row)
 
     @property

@@ -100,6 +100,14 @@ class State:
         n = int(self.game.rules.chance_outcomes(rows, FIRST, P, SECOND, self.game._shared_tables))
         return [(float(P[o]), State(self.game, rows[o])) for o in range(1, n + 1)]
 
+    def outcome_name(self, after: State) -> str:
+        """Returns what chance did at this stage to lead to one of its successors, in the game's words."""
+        return self.game.outcome_name(self.row, after.row, self.game._shared_tables)
+
+    def outcomes_by_name(self) -> dict[str, State]:
+        """Returns the successors of a chance stage by what chance did; raises ValueError elsewhere."""
+        return {self.outcome_name(after): after for _, after in self.outcomes()}
+
     def sample(self, stream: NDArray[np.uint64]) -> State:
         """Returns the state after one chance stage drawn from `stream`, which moves on; raises ValueError elsewhere."""
         if not self.is_chance:
@@ -182,8 +190,7 @@ class Deal:
         if k >= len(self.outcomes.get(stage, ())):
             raise ValueError(f"deal: expected an outcome for stage {stage!r} number {k + 1}, got none")
         wanted = self.outcomes[stage][k]
-        name = state.game.outcome_name
-        possible = {name(state.row, after.row, state.game._shared_tables): after for _, after in state.outcomes()}
+        possible = state.outcomes_by_name()
         if wanted not in possible:
             raise ValueError(f"deal: expected one of ({', '.join(possible)}) at stage {stage!r}, got {wanted!r}")
         self._used[stage] = k + 1

@@ -16,38 +16,19 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.rules import copy_row
 from leafwise.envs.core.contract.stream import mix, next_u64, u64
+from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.candidates import few
 from leafwise.envs.friday.cards import KINDS
 from leafwise.envs.friday.chance import open_outcomes, pick, resolve
 from leafwise.envs.friday.endings import clear_table, end_turn
-from leafwise.envs.friday.layout import (
-    DEAL_AGING,
-    DEAL_CARD,
-    DEAL_HAZARD,
-    DEAL_PIRATE,
-    FIGHT,
-    LEFT,
-    LOST,
-    M5,
-    ONE,
-    POINTS_AT,
-    REMOVE,
-    TARGET,
-    WIDTH,
-    WON,
-    ZERO,
-    get,
-    life,
-    mode,
-    phase,
-)
+from leafwise.envs.friday.layout import ONE, ZERO, get, life, mode, phase
 from leafwise.envs.friday.piles import copies_in, count_of, digest, one_card
 from leafwise.envs.friday.rules import apply_action
 from leafwise.envs.friday.scores import LIFE_WEIGHT, life_left, mean_rating
 from leafwise.envs.friday.tables import COST, RATING, fact
 
-STACK_KEY, HAZARD_KEY, AGING_KEY = WIDTH, WIDTH + 1, WIDTH + 2
-ROW_WORDS = WIDTH + 3
+STACK_KEY, HAZARD_KEY, AGING_KEY = at.WIDTH, at.WIDTH + 1, at.WIDTH + 2
+ROW_WORDS = at.WIDTH + 3
 GOLDEN = u64(0x9E3779B97F4A7C15)
 S11 = u64(11)
 
@@ -102,18 +83,18 @@ def deal(S, j, before, R, T):
     """Lets the deal decide every chance stage at row j; `before` is the phase that the keys belong to."""
     if phase(S, j) != before:
         S[j, HAZARD_KEY] = next_u64(R)
-    while mode(S, j) <= DEAL_CARD:
+    while mode(S, j) <= at.DEAL_CARD:
         here = mode(S, j)
         word = open_outcomes(S, j, T)
         key = S[j, STACK_KEY]
-        if here == DEAL_HAZARD:
+        if here == at.DEAL_HAZARD:
             key = S[j, HAZARD_KEY]
-        elif here == DEAL_AGING:
+        elif here == at.DEAL_AGING:
             key = S[j, AGING_KEY]
-        pirates = here == DEAL_PIRATE
+        pirates = here == at.DEAL_PIRATE
         n = np.int64(count_bits(word)) if pirates else count_of(digest(word, T))
         resolve(S, j, pick(word, place(key, n), pirates, T), T)
-        if here == DEAL_AGING:
+        if here == at.DEAL_AGING:
             S[j, STACK_KEY] = next_u64(R)
 
 
@@ -129,61 +110,61 @@ def highest_bit(word):
 
 
 @jit(inline=True)
-def push(B, node, bucket):
+def push(tree, node, bucket):
     """Puts a node on its stack."""
-    B.below[node] = B.heads[bucket]
-    B.heads[bucket] = node
-    B.counts[QUEUED] += 1
+    tree.below[node] = tree.heads[bucket]
+    tree.heads[bucket] = node
+    tree.counts[QUEUED] += 1
     for level in range(3):
         word, bit = bucket >> 6, ONE << u64(bucket & 63)
-        if B.marks[level, word] & bit:
+        if tree.marks[level, word] & bit:
             return
-        B.marks[level, word] |= bit
+        tree.marks[level, word] |= bit
         bucket = word
 
 
 @jit(inline=True)
-def pop(B):
+def pop(tree):
     """Takes a node with the highest score."""
-    word = highest_bit(B.marks[2, 0])
-    word = word * 64 + highest_bit(B.marks[1, word])
-    bucket = word * 64 + highest_bit(B.marks[0, word])
-    node = B.heads[bucket]
-    B.heads[bucket] = B.below[node]
-    B.counts[QUEUED] -= 1
-    if B.heads[bucket] < 0:
+    word = highest_bit(tree.marks[2, 0])
+    word = word * 64 + highest_bit(tree.marks[1, word])
+    bucket = word * 64 + highest_bit(tree.marks[0, word])
+    node = tree.heads[bucket]
+    tree.heads[bucket] = tree.below[node]
+    tree.counts[QUEUED] -= 1
+    if tree.heads[bucket] < 0:
         for level in range(3):
             word = bucket >> 6
-            B.marks[level, word] &= ~(ONE << u64(bucket & 63))
-            if B.marks[level, word]:
+            tree.marks[level, word] &= ~(ONE << u64(bucket & 63))
+            if tree.marks[level, word]:
                 break
             bucket = word
     return np.int64(node)
 
 
 @jit
-def add_node(B, node, parent, path, T):
+def add_node(tree, node, parent, path, T):
     """Scores the position in row `node`, which has been dealt to its next decision, and queues it unless it is over."""
-    S, i = B.S, u64(node)
-    B.parent[node] = parent
-    B.path[node] = path
-    B.counts[COUNT] = node + 1
+    S, i = tree.S, u64(node)
+    tree.parent[node] = parent
+    tree.path[node] = path
+    tree.counts[COUNT] = node + 1
     here = mode(S, i)
-    if here == WON:
-        B.score[node] = WON_SCORE
+    if here == at.WON:
+        tree.score[node] = WON_SCORE
         return
     mean = mean_rating(S, i, T)
-    B.score[node] = LIFE_WEIGHT * life_left(S, i) + mean
-    if here != LOST:
-        push(B, node, np.int64(life(S, i)) * MEANS + mean + LOWEST_MEAN)
+    tree.score[node] = LIFE_WEIGHT * life_left(S, i) + mean
+    if here != at.LOST:
+        push(tree, node, np.int64(life(S, i)) * MEANS + mean + LOWEST_MEAN)
 
 
 @jit
-def expand(B, node, T):
+def expand(tree, node, T):
     """Generates the children of a decision; an ability and its targets are one step."""
-    S = B.S
+    S = tree.S
     scratch = u64(S.shape[0] - LEVELS)
-    n0, n1, n2 = few(S, u64(node), B.A[0], T), 0, 0
+    n0, n1, n2 = few(S, u64(node), tree.A[0], T), 0, 0
     k0, k1, k2 = 0, 0, 0
     path0 = path1 = np.int64(0)
     level = 0
@@ -192,127 +173,127 @@ def expand(B, node, T):
         if level == 0:
             if k0 == n0:
                 return
-            row, a, path = u64(node), B.A[0, k0], np.int64(0)
+            row, a, path = u64(node), tree.A[0, k0], np.int64(0)
             k0 += 1
         elif level == 1:
             if k1 == n1:
                 level = 0
                 continue
-            row, a, path = scratch, B.A[1, k1], path0
+            row, a, path = scratch, tree.A[1, k1], path0
             k1 += 1
         else:
             if k2 == n2:
                 level = 1
                 continue
-            row, a, path = scratch + ONE, B.A[2, k2], path1
+            row, a, path = scratch + ONE, tree.A[2, k2], path1
             k2 += 1
-        child = B.counts[COUNT]
+        child = tree.counts[COUNT]
         j = u64(child)
         apply_action(S, row, a, j, T)
         path = (path << 8) | a
-        if mode(S, j) == TARGET:  # which card is a part of the same step
+        if mode(S, j) == at.TARGET:  # which card is a part of the same step
             copy_row(S, j, scratch + u64(level))
             if level == 0:
-                n1, k1, path0 = few(S, scratch, B.A[1], T), 0, path
+                n1, k1, path0 = few(S, scratch, tree.A[1], T), 0, path
             else:
-                n2, k2, path1 = few(S, scratch + ONE, B.A[2], T), 0, path
+                n2, k2, path1 = few(S, scratch + ONE, tree.A[2], T), 0, path
             level += 1
         else:
-            deal(S, j, before, B.stream, T)
-            add_node(B, child, node, path, T)
+            deal(S, j, before, tree.stream, T)
+            add_node(tree, child, node, path, T)
 
 
 @jit
-def keep_worst(B, node, T):
+def keep_worst(tree, node, T):
     """Lists the table's cards that fit into the removal points, walking up from the worst; returns how many."""
-    S, i = B.S, u64(node)
-    points = np.int64(get(S[i, FIGHT], POINTS_AT, M5))
+    S, i = tree.S, u64(node)
+    points = np.int64(get(S[i, at.FIGHT], at.POINTS_AT, at.M5))
     n = 0
     for rating in range(-8, 9):
         for k in range(KINDS):
             kind = u64(k)
             if fact(kind, RATING, T) == rating:
-                for _ in range(np.int64(copies_in(S[i, LEFT], kind, T))):
+                for _ in range(np.int64(copies_in(S[i, at.LEFT], kind, T))):
                     if fact(kind, COST, T) <= points and n < KEPT:
                         points -= fact(kind, COST, T)
-                        B.kept[n] = kind
+                        tree.kept[n] = kind
                         n += 1
     return n
 
 
 @jit
-def remove_set(B, node, chosen, n, T):
+def remove_set(tree, node, chosen, n, T):
     """Generates the child in which a set of the kept cards (bits of `chosen`) is removed."""
-    S = B.S
-    child = B.counts[COUNT]
+    S = tree.S
+    child = tree.counts[COUNT]
     j = u64(child)
     copy_row(S, u64(node), j)
     for k in range(n):
         if (chosen >> k) & 1:
-            S[j, LEFT] -= one_card(B.kept[k], T)
+            S[j, at.LEFT] -= one_card(tree.kept[k], T)
     clear_table(S, j)
     end_turn(S, j)
-    deal(S, j, phase(S, u64(node)), B.stream, T)
-    add_node(B, child, node, chosen, T)
+    deal(S, j, phase(S, u64(node)), tree.stream, T)
+    add_node(tree, child, node, chosen, T)
 
 
 @jit
-def expand_removal(B, node, T):
+def expand_removal(tree, node, T):
     """Generates a removal decision: at the root every set of the kept cards, below it the one with the least rating.
 
     Of sets with the same cards by kind one is generated. The empty set counts, so below the root the set is that of all kept cards
     rated 0 or less.
     """
-    n = keep_worst(B, node, T)
+    n = keep_worst(tree, node, T)
     if node != 0:
         chosen = np.int64(0)
         for k in range(n):
-            if fact(B.kept[k], RATING, T) <= 0:
+            if fact(tree.kept[k], RATING, T) <= 0:
                 chosen |= np.int64(1) << k
-        remove_set(B, node, chosen, n, T)
+        remove_set(tree, node, chosen, n, T)
         return
     for subset in range((1 << n) - 1, -1, -1):
         doubled = False
         for k in range(1, n):
-            if B.kept[k] == B.kept[k - 1] and (subset >> k) & 1 and not (subset >> (k - 1)) & 1:
+            if tree.kept[k] == tree.kept[k - 1] and (subset >> k) & 1 and not (subset >> (k - 1)) & 1:
                 doubled = True
         if not doubled:
-            remove_set(B, node, np.int64(subset), n, T)
+            remove_set(tree, node, np.int64(subset), n, T)
 
 
 @jit
-def grow(B, budget, T):
+def grow(tree, budget, T):
     """Takes positions from the queue and expands them until the budget is spent, or nothing is left, or rows run out."""
-    if B.counts[COUNT] == 1:
-        if mode(B.S, ZERO) == REMOVE:
-            expand_removal(B, 0, T)
+    if tree.counts[COUNT] == 1:
+        if mode(tree.S, ZERO) == at.REMOVE:
+            expand_removal(tree, 0, T)
         else:
-            expand(B, 0, T)
-    B.counts[FULL] = 0
-    while B.counts[POPPED] <= budget and B.counts[QUEUED] > 0:
-        if B.counts[COUNT] + RESERVE + LEVELS > B.S.shape[0]:
-            B.counts[FULL] = 1
+            expand(tree, 0, T)
+    tree.counts[FULL] = 0
+    while tree.counts[POPPED] <= budget and tree.counts[QUEUED] > 0:
+        if tree.counts[COUNT] + RESERVE + LEVELS > tree.S.shape[0]:
+            tree.counts[FULL] = 1
             return
-        if B.counts[POPPED] & 1023 == 0 and T.stop[0]:
+        if tree.counts[POPPED] & 1023 == 0 and T.stop[0]:
             return
-        node = pop(B)
-        B.counts[POPPED] += 1
-        first = B.counts[COUNT]
-        if mode(B.S, u64(node)) == REMOVE:
-            expand_removal(B, node, T)
+        node = pop(tree)
+        tree.counts[POPPED] += 1
+        first = tree.counts[COUNT]
+        if mode(tree.S, u64(node)) == at.REMOVE:
+            expand_removal(tree, node, T)
         else:
-            expand(B, node, T)
-        if B.counts[COUNT] > first:
-            B.score[node] = NO_SCORE
+            expand(tree, node, T)
+        if tree.counts[COUNT] > first:
+            tree.score[node] = NO_SCORE
 
 
 @jit
-def back_up(B):
+def back_up(tree):
     """Gives every inner node the highest score of its children; children come after their parents."""
-    for node in range(B.counts[COUNT] - 1, 0, -1):
-        parent = B.parent[node]
-        if parent > 0 and B.score[node] > B.score[parent]:
-            B.score[parent] = B.score[node]
+    for node in range(tree.counts[COUNT] - 1, 0, -1):
+        parent = tree.parent[node]
+        if parent > 0 and tree.score[node] > tree.score[parent]:
+            tree.score[parent] = tree.score[node]
 
 
 def make_tree(rows: int) -> Tree:

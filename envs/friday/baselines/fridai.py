@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream, next_u64
+from leafwise.envs.friday import layout
 from leafwise.envs.friday.baselines import best_first as search
-from leafwise.envs.friday.layout import WIDTH
 from leafwise.envs.friday.text import table_cards
 
 STATES = 2000
@@ -58,9 +58,9 @@ class Cards:
         """Returns the next decision (or end) after `state`, dealt; `before` is the decision that led there."""
         T, row = state.game._shared_tables, self.row(state)
         with np.errstate(over="ignore"):
-            search.deal(row, np.uint64(0), search.phase(self.row(before), np.uint64(0)), self.stream, T)
-        self.keys = row[0, WIDTH:].copy()
-        return State(state.game, row[0, :WIDTH])
+            search.deal(row, np.uint64(0), layout.phase(self.row(before), np.uint64(0)), self.stream, T)
+        self.keys = row[0, layout.WIDTH :].copy()
+        return State(state.game, row[0, : layout.WIDTH])
 
     def row(self, state: State) -> NDArray[np.uint64]:
         """Returns a position with the keys of its piles, shape [1, ROW_WORDS]."""
@@ -110,7 +110,7 @@ class BestFirst:
 
 def is_removal(state: State) -> bool:
     """Whether cards may be removed after a lost fight."""
-    return bool(search.mode(state._rows(), np.uint64(0)) == search.REMOVE)
+    return bool(layout.mode(state._rows(), np.uint64(0)) == layout.REMOVE)
 
 
 def step(state: State, path: int, kept: list[int] | None) -> tuple[str, ...]:

@@ -9,24 +9,22 @@ import json
 import sys
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
-
-import tyro
 
 from leafwise.envs.starship import PRESETS, Generator
 from leafwise.envs.starship.bench import bench
 from leafwise.envs.starship.draw import gallery, png_bytes, story
-from leafwise.envs.starship.files import write_bytes
 from leafwise.envs.starship.replay import check_stages
 from leafwise.envs.starship.survey import survey
-from leafwise.experiments.starship.generator.outcomes import outcome_shares, outcome_table, plot, request_shares
+from leafwise.experiments.starship.generator.outcomes import outcome_shares, plot, request_shares
 from leafwise.experiments.starship.generator.page import page
+from leafwise.experiments.study import Study, command, write_json, write_page
+from leafwise.models.files import write_atomically
 
 
-@dataclass
-class Config:
+@dataclass(frozen=True)
+class Config(Study):
     """How much is measured."""
 
     classic: int = 10_000
@@ -44,29 +42,29 @@ class Config:
     first_seed: int = 1_000_000
     """First seed of every set."""
     redraw: bool = False
-    """Only measure the rates again, and write the page and the pictures from the results in the folder."""
-    out: Path = Path(__file__).parent
-    """Folder for the results."""
+    """Only measure the rates again, and write the page and the pictures from the results that are known."""
 
 
-def main(arguments: list[str]) -> int:
-    """Runs the study, or only draws it again."""
-    config = tyro.cli(Config, args=arguments, prog="leafwise.experiments.starship.generator")
-    settings = {name: value for name, value in asdict(config).items() if isinstance(value, int)}
+SIZES = ("classic", "scout", "cruiser", "stories", "requests", "outcomes", "first_seed")
+
+
+def study(config: Config) -> None:
+    """Measures, or only draws again."""
+    settings = {name: getattr(config, name) for name in SIZES}
     if config.redraw:
-        settings = json.loads((config.out / "config.json").read_text())
-        results = json.loads((config.out / "results.json").read_text())
+        settings, results = (
+            json.loads(config.needed(name, config.program()).read_text()) for name in ("config.json", "results.json")
+        )
         results["rates"] = _rates()
     else:
+        config.target("results.json")  # says at once if there is no folder
         results = _measure(config)
-    settings.pop("redraw", None)
-    _pictures(settings["first_seed"], results, config.out)
-    text = page(settings, results, outcome_table(results))
-    write_bytes((json.dumps(settings, indent=1) + "\n").encode(), config.out / "config.json")
-    write_bytes((json.dumps(results, indent=1) + "\n").encode(), config.out / "results.json")
-    write_bytes(text.encode(), config.out / "README.md")
-    print(text)
-    return 0
+    _pictures(settings["first_seed"], results, config)
+    write_json(config, "config.json", settings)
+    write_json(config, "results.json", results)
+    lines = page(settings, results)
+    write_page(config, "README.md", lines)
+    print("\n".join(lines))
 
 
 def _measure(config: Config) -> dict[str, Any]:
@@ -98,15 +96,17 @@ def _stories(preset: str, ships: int, first_seed: int) -> dict[str, Any]:
     return {"ships": ships, "broken": dict(broken)}
 
 
-def _pictures(first_seed: int, results: dict[str, Any], out: Path) -> None:
+def _pictures(first_seed: int, results: dict[str, Any], config: Config) -> None:
     """Draws one ship stage by stage, six ships of each preset, and the distributions."""
     classic = Generator("classic")
     told = classic.stages(first_seed + 3, classic.ship(first_seed + 3).attempt)
-    write_bytes(png_bytes(story(told)), out / "stages.png")
+    write_atomically(config.target("stages.png"), png_bytes(story(told)))
     ships = [Generator(name).ship(first_seed + k) for name in PRESETS for k in range(6)]
-    write_bytes(png_bytes(gallery(ships, 6, 0.5)), out / "gallery.png")
-    plot(results, out / "outcomes.png")
+    write_atomically(config.target("gallery.png"), png_bytes(gallery(ships, 6, 0.5)))
+    plot(results, config.target("outcomes.png"))
 
+
+main = command(Config, study)
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,10 @@ import numpy as np
 
 from leafwise.envs.starship import CLASSIC, Generator
 from leafwise.envs.starship.catalogue import DIRECTIONS, PARTS
-from leafwise.envs.starship.files import write_bytes
+from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.stages import draw_entry, open_streams
 from leafwise.envs.starship.tables import KINDS, STAGE_THRUSTERS, STAGE_WEAPONS, new_tables
+from leafwise.experiments.study import picture, table
 
 MOUNTS = {"thrusters": STAGE_THRUSTERS, "weapons": STAGE_WEAPONS}
 
@@ -78,54 +78,42 @@ def _beside(wanted: dict[str, float], got: dict[str, Any]) -> dict[str, Any]:
 
 
 def outcome_table(results: dict[str, Any]) -> list[str]:
-    """Returns the lines of a Markdown table: wanted share, share of the requests, share of what stands on the ships."""
-    lines = ["| stage | what | weight | asked for | placed |", "|---|---|---|---|---|"]
+    """Returns a table: wanted share, share of the requests, share of what stands on the ships."""
+    rows = []
     for name in MOUNTS:
         for key, entry in results["requests"][name].items():
-            placed = results["outcomes"][name][key]["got"]
-            lines.append(f"| {name} | {key} | {entry['wanted']:.3f} | {entry['got']:.3f} | {placed:.3f} |")
-    return lines
+            shares = (entry["wanted"], entry["got"], results["outcomes"][name][key]["got"])
+            rows.append([name, key, *(f"{share:.3f}" for share in shares)])
+    return table("stage | what | weight | asked for | placed", rows)
 
 
 def plot(results: dict[str, Any], path: Path) -> None:
     """Draws the distributions of outcomes."""
-    import matplotlib
+    with picture(path, rows=3, columns=2, size=(8, 9)) as axes:
+        for axis, name in zip(axes[0], MOUNTS, strict=True):
+            entries, asked = results["outcomes"][name], results["requests"][name]
+            bars = {
+                "weight": [entry["wanted"] for entry in entries.values()],
+                "asked for": [asked[key]["got"] for key in entries],
+                "placed": [entry["got"] for entry in entries.values()],
+            }
+            names = [key.replace("thruster_", "").replace("cannon_", "") for key in entries]
+            grouped(axis, names, bars, f"{name}: sizes and facings")
+        names = {"thrust_score": "thruster score", "weapon_score": "weapon score", "seats": "seats"}
+        for axis, (key, title) in zip([*axes[1], axes[2][0]], names.items(), strict=True):
+            counts = results["outcomes"]["counts"][key]
+            axis.bar([int(k) for k in counts], list(counts.values()), color="#4a86e8")
+            axis.set_title(f"{title}, ships")
+        terms = ["quality", *TERMS]
+        means = {name: [survey[term]["mean"] for term in terms] for name, survey in results["surveys"].items()}
+        grouped(axes[2][1], terms, means, "quality and its terms, means")
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(2, 3, figsize=(13, 6.5), layout="constrained")
-    for axis, name in zip(axes[0], MOUNTS, strict=False):
-        entries = results["outcomes"][name]
-        keys = list(entries)
-        asked = results["requests"][name]
-        for shift, label, values in (
-            (-0.27, "weight", [entries[key]["wanted"] for key in keys]),
-            (0.0, "asked for", [asked[key]["got"] for key in keys]),
-            (0.27, "placed", [entries[key]["got"] for key in keys]),
-        ):
-            axis.bar(np.arange(len(keys)) + shift, values, 0.27, label=label)
-        axis.set_xticks(range(len(keys)), [key.replace("thruster_", "").replace("cannon_", "") for key in keys])
-        axis.set_title(f"{name}: sizes and facings")
-        axis.set_ylim(0, 0.9)
-        axis.legend(frameon=False, ncols=3, loc="upper right", fontsize=8, handlelength=1)
-    names = {"thrust_score": "thruster score", "weapon_score": "weapon score", "seats": "seats"}
-    for axis, (key, title) in zip([axes[0][2], *axes[1][:2]], names.items(), strict=True):
-        table = results["outcomes"]["counts"][key]
-        axis.bar([int(k) for k in table], list(table.values()), color="#4a86e8")
-        axis.set_title(f"{title}, ships")
-    quality = {name: survey["quality"] for name, survey in results["surveys"].items()}
-    terms = ("quality", "thrust", "cockpit", "supply", "crew", "fire", "skin")
-    axis = axes[1][2]
-    for shift, name in zip((-0.27, 0.0, 0.27), quality, strict=True):
-        axis.bar(
-            np.arange(len(terms)) + shift, [results["surveys"][name][term]["mean"] for term in terms], 0.27, label=name
-        )
-    axis.set_xticks(range(len(terms)), terms, fontsize=8)
-    axis.set_title("quality and its terms, means")
-    axis.set_ylim(0, 1.15)
-    axis.legend(frameon=False, ncols=3, loc="upper right", fontsize=8, handlelength=1)
-    file = io.BytesIO()
-    figure.savefig(file, dpi=80, metadata={"Software": None})
-    pyplot.close(figure)
-    write_bytes(file.getvalue(), path)
+def grouped(axis: Any, names: list[str], bars: dict[str, list[float]], title: str) -> None:
+    """Draws three bars side by side for each name."""
+    for shift, (label, values) in zip((-0.27, 0.0, 0.27), bars.items(), strict=True):
+        axis.bar(np.arange(len(names)) + shift, values, 0.27, label=label)
+    axis.set_xticks(range(len(names)), names, rotation=45)
+    axis.set_title(title)
+    axis.set_ylim(0, 1.3 * max(map(max, bars.values())))
+    axis.legend(frameon=False, ncols=3, loc="upper right", fontsize=8, handlelength=1, columnspacing=1)

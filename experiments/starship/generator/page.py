@@ -1,15 +1,17 @@
-"""Writes the study's page in Markdown."""
+"""The study's page in Markdown."""
 
 from __future__ import annotations
 
 from typing import Any
 
-TERMS = ("quality", "thrust", "cockpit", "supply", "crew", "fire", "skin")
+from leafwise.envs.starship.quality import TERMS
+from leafwise.experiments.starship.generator.outcomes import outcome_table
+from leafwise.experiments.study import table
 
 
-def page(config: dict[str, Any], results: dict[str, Any], outcomes: list[str]) -> str:
+def page(config: dict[str, Any], results: dict[str, Any]) -> list[str]:
     """Returns the page of the study."""
-    lines = [
+    return [
         "# The ship generator, measured",
         "",
         "`python -m leafwise.experiments.starship.generator` made this page, `results.json` and the pictures "
@@ -28,7 +30,7 @@ def page(config: dict[str, Any], results: dict[str, Any], outcomes: list[str]) -
         "Placed differs from asked for where a request has no legal place or would pass the greatest score: weapons "
         "come after the thrusters, which hold most of the stern, and large parts need more free rim.",
         "",
-        *outcomes,
+        *outcome_table(results),
         "",
         "![distributions](outcomes.png)",
         "",
@@ -38,27 +40,23 @@ def page(config: dict[str, Any], results: dict[str, Any], outcomes: list[str]) -
         "",
         "![one ship, stage by stage](stages.png)",
     ]
-    return "\n".join(lines) + "\n"
 
 
 def _validity(results: dict[str, Any]) -> list[str]:
-    lines = [
-        "| preset | ships | first attempt valid | valid | attempts, most | rules broken | ships/s | bare stages/s |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    rows = []
     for name, survey in results["surveys"].items():
         valid, rates = survey["first_attempt_valid"], results["rates"]
         error = 1.96 * (valid * (1 - valid) / survey["ships"]) ** 0.5
-        lines.append(
-            f"| {name} | {survey['ships']:,} | {valid:.4f} ± {error:.4f} | "
-            f"{survey['valid']:.4f} | {survey['attempts_most']} | {sum(survey['broken'].values())} | "
-            f"{rates[f'ships_{name}']:,.0f} | {rates[f'first_attempt_{name}']:,.0f} |"
-        )
+        broken = f"{sum(survey['broken'].values())}"
+        cells = [f"{survey['ships']:,}", f"{valid:.4f} ± {error:.4f}", f"{survey['valid']:.4f}"]
+        cells += [f"{survey['attempts_most']}", broken]
+        rows.append([name, *cells, *(f"{rates[f'{what}_{name}']:,.0f}" for what in ("ships", "first_attempt"))])
     stories = results["stories"]
     replayed = ", ".join(f"{story['ships']:,} {name}" for name, story in stories.items())
     faults = sum(sum(story["broken"].values()) for story in stories.values())
+    head = "preset | ships | first attempt valid | valid | attempts, most | rules broken | ships/s | bare stages/s"
     return [
-        *lines,
+        *table(head, rows),
         "",
         "Rules: V1 to V10 and V13 are checked on every valid ship by plain Python that shares the catalogue with the "
         f"generator and nothing else; V11 and V12 by replaying the stages of first attempts ({replayed}): {faults} "
@@ -68,29 +66,23 @@ def _validity(results: dict[str, Any]) -> list[str]:
 
 
 def _quality(surveys: dict[str, Any]) -> list[str]:
-    lines = [
-        f"| preset | {' | '.join(TERMS)} | diversity: set score, mean distance | request met: thrust, fire, seats |",
-        "|---|" + "---|" * (len(TERMS) + 2),
-    ]
+    rows, terms = [], ("quality", *TERMS)
     for name, survey in surveys.items():
-        cells = [f"{survey[term]['mean']:.3f} ({survey[term]['sd']:.3f})" for term in TERMS]
         diversity, met = survey["diversity"], survey["controllability"]
-        cells.append(f"{diversity['set_score']:.3f}, {diversity['mean_distance']:.3f}")
-        cells.append(f"{met['thrust']:.3f}, {met['fire']:.3f}, {met['seats']:.3f}")
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return [*lines, "", "Means over the valid ships, standard deviations in parentheses."]
+        apart = f"{diversity['set_score']:.3f}, {diversity['mean_distance']:.3f}"
+        requests = f"{met['thrust']:.3f}, {met['fire']:.3f}, {met['seats']:.3f}"
+        rows.append([name, *(f"{survey[t]['mean']:.3f} ({survey[t]['sd']:.3f})" for t in terms), apart, requests])
+    head = f"preset | {' | '.join(terms)} | diversity: set score, mean distance | request met: thrust, fire, seats"
+    return [*table(head, rows), "", "Means over the valid ships, standard deviations in parentheses."]
 
 
 def _figures(surveys: dict[str, Any]) -> list[str]:
-    lines = [
-        "| preset | hull cells | parts | price | mass t | extra doors | why first attempts fail |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    rows = []
     for name, survey in surveys.items():
         why = ", ".join(f"{reason} {count}" for reason, count in survey["first_attempt_reasons"].items())
         area, parts, price, mass, doors = (
             survey[key]["mean"] for key in ("hull_area", "parts", "price", "mass", "extra_doors")
         )
-        numbers = f"{area:.0f} | {parts:.1f} | {price:,.0f} | {mass:.0f} | {doors:.1f}"
-        lines.append(f"| {name} | {numbers} | {why or 'none fails'} |")
-    return lines
+        cells = [f"{area:.0f}", f"{parts:.1f}", f"{price:,.0f}", f"{mass:.0f}", f"{doors:.1f}"]
+        rows.append([name, *cells, why or "none fails"])
+    return table("preset | hull cells | parts | price | mass t | extra doors | why first attempts fail", rows)

@@ -6,19 +6,16 @@ python -m leafwise.experiments.starship.learned --seeds 100 --builders hand best
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from leafwise.envs.core.commandline import parse
 from leafwise.envs.registry import game
 from leafwise.envs.starship.draw import gallery, png_bytes
-from leafwise.envs.starship.files import write_bytes
 from leafwise.envs.starship.options import ship_at
 from leafwise.envs.starship.ship import Ship
-from leafwise.experiments.starship.learned.page import Records, curves, diversity, page, paired, summary, table
-from leafwise.training.runs.folder import training_command
+from leafwise.experiments.starship.learned.page import Records, curves, diversity, page, paired, summary, table_of
+from leafwise.experiments.study import Study, command, write_json, write_page
+from leafwise.models.files import write_atomically
 from leafwise.training.starship.builders import builder, record
 
 SAVED_EVERY = 10
@@ -28,7 +25,7 @@ PICTURED = 6
 
 
 @dataclass(frozen=True)
-class Config:
+class Config(Study):
     """What is compared; the first builder is the one the others are compared with."""
 
     builders: tuple[str, ...] = (
@@ -57,19 +54,18 @@ class Config:
     """Ships of the first and of the last builder whose diversity is measured (0: none)."""
     curves: str = ""
     """Run folder whose curves are drawn on the page."""
-    out: Path = Path("runs/starship-builders")
-    """Folder of the results: one file for each builder, to which a later run adds."""
-    page: Path | None = None
-    """Folder for the page, its figures as JSON and the pictures."""
+    records: Path = Path("runs/starship-builders")
+    """Folder of what was built: one file for each builder, to which a later run adds."""
+    page: bool = False
+    """Write the page, its figures as JSON and the pictures to --out."""
 
 
 def measure(config: Config) -> dict[str, Records]:
     """Returns the records of each builder, those that the folder has already included."""
     place, results = game("starship", preset=config.preset), {}
     wanted = range(config.first_seed, config.first_seed + config.seeds)
-    config.out.mkdir(parents=True, exist_ok=True)
     for name in config.builders:
-        path = config.out / f"{config.preset}-{''.join(c if c.isalnum() else '_' for c in name)}.json"
+        path = config.records / f"{config.preset}-{''.join(c if c.isalnum() else '_' for c in name)}.json"
         done = {r["seed"]: r for r in json.loads(path.read_text())} if path.exists() else {}
         missing = [seed for seed in wanted if seed not in done]
         if missing:
@@ -78,8 +74,8 @@ def measure(config: Config) -> dict[str, Records]:
         for k, seed in enumerate(missing, start=1):
             done[seed] = record(build, seed)
             if k % SAVED_EVERY == 0 or k == len(missing):
-                rows: list[dict[str, Any]] = [done[s] for s in sorted(done)]
-                write_bytes(("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n").encode(), path)
+                rows = [done[s] for s in sorted(done)]
+                write_atomically(path, ("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n").encode())
         results[name] = [done[seed] for seed in wanted]
     return results
 
@@ -92,45 +88,33 @@ def ships(config: Config, name: str, count: int) -> list[Ship]:
     return [ship_at(build(seed).row, place.tables(), seed) for seed in seeds]
 
 
-def report(config: Config) -> str:
-    """Measures, writes the page if it is wanted, and returns what is printed."""
+def report(config: Config) -> None:
+    """Measures, writes the page if it is wanted, and prints the tables."""
+    if config.seeds < 1 or not config.builders:
+        raise ValueError(f"expected at least one seed and one builder, got {config.seeds!r}")
     results = measure(config)
-    lines = [f"Preset {config.preset}, {config.seeds} seeds from {config.first_seed:,}:", "", *table(results)]
+    lines = [f"Preset {config.preset}, {config.seeds} seeds from {config.first_seed:,}:", "", *table_of(results)]
     if config.pairs:
         lines += ["", *paired(results, config.pairs)]
     if config.few:
         some = replace(config, builders=(config.builders[0], *config.few), seeds=config.few_seeds)
-        lines += ["", f"The first {some.seeds} seeds:", "", *table(measure(some))]
+        lines += ["", f"The first {some.seeds} seeds:", "", *table_of(measure(some))]
     names = (config.builders[0], config.builders[-1])
     sets: dict[str, list[Ship]] = {}
     if config.diversity:
         sets = {name: ships(config, name, config.diversity) for name in names}
         lines += ["", *diversity(sets)]
     if config.page:
-        config.page.mkdir(parents=True, exist_ok=True)
         both = [ship for name in names for ship in (sets.get(name) or ships(config, name, PICTURED))[:PICTURED]]
-        write_bytes(png_bytes(gallery(both, PICTURED, 0.4)), config.page / "gallery.png")
+        write_atomically(config.target("gallery.png"), png_bytes(gallery(both, PICTURED, 0.4)))
         if config.curves:
-            curves(Path(config.curves), config.page / "curves.png")
-        command = training_command("leafwise.experiments.starship.learned", config)
-        write_bytes(page(command, lines, names, bool(config.curves)).encode(), config.page / "README.md")
-        write_bytes((json.dumps(summary(results), indent=1) + "\n").encode(), config.page / "results.json")
-    return "\n".join(lines)
+            curves(Path(config.curves), config.target("curves.png"))
+        write_page(config, "README.md", page(config.repeated_by, lines, names, bool(config.curves)))
+        write_json(config, "results.json", summary(results))
+    print("\n".join(lines))
 
 
-def main(arguments: list[str]) -> int:
-    """Runs the comparison and prints it."""
-    config = parse(Config, arguments, "leafwise.experiments.starship.learned")
-    if config.seeds < 1 or not config.builders:
-        print(f"error: expected at least one seed and one builder, got {config.seeds!r}", file=sys.stderr)
-        return 2
-    try:
-        print(report(config))
-    except (ValueError, OSError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
-        return 2
-    return 0
-
+main = command(Config, report)
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main())

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import tyro
 
-from leafwise.cli import fail, make_search, one_line_errors, parse_with_game, patiently, print_json, say, value_lines
+from leafwise.cli import (
+    fail,
+    make_search,
+    numbered_lines,
+    one_line_errors,
+    parse_with_game,
+    patiently,
+    positions_of,
+    print_json,
+    say,
+    value_lines,
+)
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.search import Result, Search
@@ -26,15 +36,11 @@ class Config:
     game: tyro.conf.Positional[str]
     """Name of the game."""
     position: tyro.conf.Positional[str] = ""
-    """Position in the game's own text; for Threes "1 2 0 3/3 3 6 6/0 0 3 0/6 3 1 2"."""
-    next: str = ""
-    """Threes: the tile shown, 1, 2, 3 or +."""
-    deck: str = ""
-    """Threes: 1s, 2s and 3s not yet drawn, without the tile shown (default: 4,4,4)."""
+    """Position in the game's own text; for Threes "1 2 0 3/3 3 6 6/0 0 3 0/6 3 1 2", with more words as options."""
     leaf: str = ""
     """Leaf: a hand-made score, `learned`, rollout:n=20, a run folder or a model file (default: the game's score)."""
     depth: int = 0
-    """Decisions looked ahead (0: 3, for Friday 2, for Starship 1, or with --seconds as many as there is time for)."""
+    """Decisions looked ahead (0: the game's own, or with --seconds as many as there is time for)."""
     seconds: float = 0.0
     """Seconds per position, after warm-up (0: no limit)."""
     options: str = ""
@@ -51,23 +57,6 @@ def read_position(game: Game, text: str) -> State:
     if state.is_terminal:
         raise ValueError(f"{game.name}: expected a position to play, got a finished game: {text!r}")
     return state
-
-
-def with_fields(config: Config, game: Game) -> str:
-    """Returns the position with the tile and deck that were given as options."""
-    if (config.next or config.deck) and game.name != "threes":
-        raise ValueError(f"expected --next and --deck only for threes, got them for {game.name!r}")
-    fields = [f"{name}={value}" for name, value in (("next", config.next), ("deck", config.deck)) if value]
-    return " ".join([config.position, *fields])
-
-
-def numbered_lines(config: Config) -> Iterator[tuple[int, str]]:
-    """Returns the number and text of every line that is not blank; a file is read here, standard input as it comes."""
-    lines: Iterable[str] = sys.stdin
-    if config.file and config.file != "-":
-        with one_line_errors():
-            lines = Path(config.file).read_text(encoding="utf-8").splitlines()
-    return ((k, line.strip()) for k, line in enumerate(lines, start=1) if line.strip())
 
 
 def described(text: str, result: Result) -> dict[str, Any]:
@@ -107,28 +96,20 @@ def main(arguments: list[str]) -> int:
     config, game = parse_with_game(Config, arguments, "leafwise analyze")
     if config.position and config.file:
         fail("expected a position or --file, got both")
-    if not config.position and (config.next or config.deck):
-        fail("expected a position with --next and --deck, got none")
     if not config.position and not config.file and sys.stdin.isatty():
         fail("expected a position, --file, or lines on standard input, got none")
     if config.position:
         with one_line_errors():
-            text = with_fields(config, game)
-            state = read_position(game, text)
+            state = read_position(game, config.position)
         search = make_search(game, config.leaf, config.depth, config.seconds, config.options)
         result = patiently(lambda: search(state), search.stop)
         if config.json:
-            print_json(described(text, result))
+            print_json(described(config.position, result))
         else:
             patiently(lambda: show(state, result, search), search.stop)
         return 0
-    lines = numbered_lines(config)
+    lines = numbered_lines(config.file)
     search = make_search(game, config.leaf, config.depth, config.seconds, config.options)
-    for number, text in lines:
-        with one_line_errors():
-            try:
-                state = read_position(game, text)
-            except ValueError as problem:
-                raise ValueError(f"line {number}: {problem}") from None
+    for text, state in positions_of(lines, partial(read_position, game)):
         print_json(patiently(lambda state=state, text=text: described(text, search(state)), search.stop))  # type: ignore[misc]
     return 0

@@ -1,4 +1,4 @@
-"""Lets a person play at the keyboard, with hints; --assist follows a game of Threes on a phone."""
+"""Lets a person play at the keyboard, with hints; --assist follows a game played elsewhere, as Threes on a phone."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.solver import SolverPlayer
+from leafwise.envs.registry import game as find_game
+from leafwise.envs.registry import games
 from leafwise.hints import Hints
 from leafwise.models.files import leaf
 from leafwise.search.players import Player, SearchPlayer, player
@@ -45,11 +47,11 @@ class Config:
     seat: str = "first"
     """In games for two: your seat, first or second."""
     assist: bool = False
-    """Threes: follow a game on a phone; you type what appears there and get the swipe."""
+    """Follow a game played elsewhere, as Threes on a phone: you type what appears there and get the best action."""
     leaf: str = ""
     """Leaf of the search that hints: a hand-made score, `learned`, a run folder or a model file."""
     depth: int = 0
-    """Depth of that search, in decisions (0: 3, for Friday 2, for Starship 1, or with --seconds as many as there is time for)."""
+    """Depth of that search, in decisions (0: the game's own, or with --seconds as many as there is time for)."""
     seconds: float = 0.0
     """Seconds of that search per position (0: no limit)."""
 
@@ -73,7 +75,7 @@ class Session:
         while after.is_chance:
             self.odds = self.odds or odds(after)
             earlier, after = after, after.sample(self.stream)
-            happened.append(after.game.outcome_name(earlier.row, after.row, after.game._shared_tables))
+            happened.append(earlier.outcome_name(after))
         self.state = after
         return [name for name in happened if name]
 
@@ -92,12 +94,10 @@ FEW_OUTCOMES = 12
 
 def odds(state: State) -> str:
     """Returns the outcomes of a chance stage with their probabilities; "" in games where they can be many."""
-    game = state.game
-    if game.max_outcomes > FEW_OUTCOMES:
+    if state.game.max_outcomes > FEW_OUTCOMES:
         return ""
     outcomes = sorted(state.outcomes(), key=lambda outcome: -outcome[0])
-    named = ((p, game.outcome_name(state.row, after.row, game._shared_tables)) for p, after in outcomes)
-    return ", ".join(f"{name} {100 * p:.3g} %" for p, name in named)
+    return ", ".join(f"{state.outcome_name(after)} {100 * p:.3g} %" for p, after in outcomes)
 
 
 def legal_text(state: State, most: int = 24) -> str:
@@ -222,11 +222,14 @@ def main(arguments: list[str]) -> int:
     """Runs the command."""
     config, game = parse_with_game(Config, arguments, "leafwise play")
     if config.assist:
-        if game.name != "threes":
-            fail(f"expected threes with --assist, got {game.name!r}")
         from leafwise.assist import assist
 
-        return assist(game, config.position, make_search(game, config.leaf, config.depth, config.seconds))
+        if game.companion is None:
+            followed = " or ".join(name for name in games() if find_game(name).companion)
+            fail(f"expected {followed} with --assist, got {game.name!r}")
+        return assist(
+            game, game.companion, config.position, make_search(game, config.leaf, config.depth, config.seconds)
+        )
     with one_line_errors():
         if not 0 <= config.seed < 2**63:
             raise ValueError(f"expected --seed of 0 to 2**63 - 1, got {config.seed!r}")

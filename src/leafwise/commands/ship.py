@@ -10,14 +10,16 @@ import argparse
 import contextlib
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import tyro
 
+from leafwise.envs.core.commandline import one_line
 from leafwise.envs.starship import (
     CLASSIC,
     Generator,
@@ -38,7 +40,6 @@ PROGRAM = "leafwise ship"
 LARGEST_CONFIG = 1 << 18
 """Bytes of a parameter file that are read at most."""
 MOST_PICTURED = 400
-Options = TypeVar("Options")
 AllParameters = Annotated[Parameters, tyro.conf.arg(name="")]
 
 
@@ -121,14 +122,14 @@ class Gallery(Common):
 
 def main(arguments: list[str]) -> int:
     """Runs one of the four commands; returns 0, 1 if a ship is not valid, 2 for wrong input."""
-    commands: dict[str, Callable[[list[str]], int]] = {"gen": gen, "check": checked, "stats": stats, "gallery": sheet}
     if not arguments or arguments[0] in ("-h", "--help"):
-        print(f"usage: {PROGRAM} {{{','.join(commands)}}} [options]; --help after a command lists its options")
+        print(f"usage: {PROGRAM} {{{','.join(COMMANDS)}}} [options]; --help after a command lists its options")
         return 0 if arguments else 2
     try:
-        if arguments[0] not in commands:
-            raise ValueError(f"command should be one of {', '.join(commands)}, got {arguments[0]!r}")
-        return commands[arguments[0]](arguments[1:])
+        if arguments[0] not in COMMANDS:
+            raise ValueError(f"command should be one of {', '.join(COMMANDS)}, got {arguments[0]!r}")
+        kind, run = COMMANDS[arguments[0]]
+        return run(parse(kind, arguments[0], arguments[1:]))
     except OSError as problem:
         name = f"{problem.filename}: " if problem.filename else ""
         print(f"{PROGRAM}: {name}{problem.strerror or problem}", file=sys.stderr)
@@ -137,62 +138,55 @@ def main(arguments: list[str]) -> int:
     return 2
 
 
-def gen(arguments: list[str]) -> int:
+def gen(options: Gen) -> int:
     """Makes one ship."""
-    options = parse(Gen, "gen", arguments, Gen(parameters=base(arguments)))
     parameters = options.chosen()
     generator = Generator(parameters, hull=hull_lines(options.hull, parameters.grid) if options.hull else None)
     if options.builder == "hand":
         ship = generator.ship(options.seed, strict=options.strict)
     else:
         ship = built(options, parameters)
-    if options.json:
-        write_bytes((dump(ship) + "\n").encode("ascii"), options.json)
     if options.save_config:
         write_bytes(to_toml(parameters).encode(), options.save_config)
-    if options.png or options.svg or options.stages:
-        draw_files(options, generator, ship)
-    if not (options.json or options.png or options.svg or options.stages):
+    if not save_files(options, generator, ship):
         print("\n".join(line.rstrip() for line in ship.text.splitlines() if line.strip()))
     state = "valid" if ship.valid else "not valid: " + ", ".join(ship.reasons)
-    quality = f"quality {ship.stats['quality']:.3f}"
-    print(
-        f"{ship.parameters.preset} seed {ship.seed} attempt {ship.attempt}: {state}, {quality}, {ship_hash(ship)[:16]}"
-    )
+    said = f"{state}, quality {ship.stats['quality']:.3f}, {ship_hash(ship)[:16]}"
+    print(f"{ship.parameters.preset} seed {ship.seed} attempt {ship.attempt}: {said}")
     return 0 if ship.valid else 1
 
 
 def built(options: Gen, parameters: Parameters) -> Ship:
     """Returns the ship that a builder makes of the hull and requests of the seed's first attempt."""
     from leafwise.envs.registry import game
-    from leafwise.envs.starship.report import measured, targets
-    from leafwise.envs.starship.ship import ship_of_row
+    from leafwise.envs.starship.report import reported
     from leafwise.training.starship.builders import builder
 
     if parameters != preset(parameters.preset) or options.hull or options.stages or options.strict:
         raise ValueError("--builder should be given a preset as it is, without --hull, --stages and --strict")
     place = game("starship", preset=parameters.preset)
-    rows = builder(options.builder, place)(options.seed).row[None].copy()
-    stats = dict(sorted({**measured(rows, place.tables().ship), **targets(rows)}.items()))
-    return ship_of_row(rows[0], parameters, options.seed, 0, stats)
+    row = builder(options.builder, place)(options.seed).row
+    return reported(row, place.tables().ship, parameters, options.seed)
 
 
-def draw_files(options: Gen, generator: Generator, ship: Ship) -> None:
-    """Writes the pictures that the options ask for."""
+def save_files(options: Gen, generator: Generator, ship: Ship) -> bool:
+    """Writes the ship and its pictures to the files that the options name; returns whether there are any."""
     from leafwise.envs.starship import draw
 
-    if options.png:
-        write_bytes(draw.png(ship, lanes=options.lanes), options.png)
-    if options.svg:
-        write_bytes(draw.svg(ship, lanes=options.lanes).encode("utf-8"), options.svg)
-    if options.stages:
-        story = draw.story(generator.stages(ship.seed, ship.attempt))
-        write_bytes(draw.png_bytes(story), options.stages)
+    files: list[tuple[Path | None, Callable[[], bytes]]] = [
+        (options.json, lambda: (dump(ship) + "\n").encode("ascii")),
+        (options.png, lambda: draw.png(ship, lanes=options.lanes)),
+        (options.svg, lambda: draw.svg(ship, lanes=options.lanes).encode("utf-8")),
+        (options.stages, lambda: draw.png_bytes(draw.story(generator.stages(ship.seed, ship.attempt)))),
+    ]
+    for path, content in files:
+        if path:
+            write_bytes(content(), path)
+    return any(path for path, _ in files)
 
 
-def checked(arguments: list[str]) -> int:
+def checked(options: Check) -> int:
     """Checks ship files."""
-    options = parse(Check, "check", arguments)
     if not options.files:
         raise ValueError("check: at least one ship file should be named, got none")
     status = 0
@@ -211,11 +205,10 @@ def checked(arguments: list[str]) -> int:
     return status
 
 
-def stats(arguments: list[str]) -> int:
+def stats(options: Stats) -> int:
     """Measures the ships of many seeds."""
     from leafwise.envs.starship.survey import survey
 
-    options = parse(Stats, "stats", arguments, Stats(parameters=base(arguments)))
     figures = survey(options.chosen(), seed_range(options.seeds), checked=options.check)
     if options.json:
         print(json.dumps(figures))
@@ -225,11 +218,10 @@ def stats(arguments: list[str]) -> int:
     return 0 if figures["valid"] == 1.0 and not figures.get("broken") else 1
 
 
-def sheet(arguments: list[str]) -> int:
+def sheet(options: Gallery) -> int:
     """Draws a contact sheet."""
     from leafwise.envs.starship import draw
 
-    options = parse(Gallery, "gallery", arguments, Gallery(parameters=base(arguments)))
     seeds = seed_range(options.seeds)
     if not 1 <= options.columns <= MOST_PICTURED or not 0.05 <= options.scale <= 4:
         raise ValueError(
@@ -245,26 +237,25 @@ def sheet(arguments: list[str]) -> int:
     return 0 if all(ship.valid for ship in ships) else 1
 
 
-def parse(kind: type[Options], command: str, arguments: list[str], default: Options | None = None) -> Options:
+COMMANDS: dict[str, tuple[Any, Callable[[Any], int]]] = {
+    "gen": (Gen, gen),
+    "check": (Check, checked),
+    "stats": (Stats, stats),
+    "gallery": (Gallery, sheet),
+}
+
+
+def parse(kind: Any, command: str, arguments: list[str]) -> Any:
     """Returns the options of a command; ValueError in one line for wrong ones."""
+    extra = {"default": kind(parameters=base(arguments))} if issubclass(kind, Common) else {}
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            extra: dict[str, Any] = {} if default is None else {"default": default}
             return tyro.cli(kind, args=arguments, prog=f"{PROGRAM} {command}", description=kind.__doc__, **extra)
     except SystemExit as end:
         if not end.code:
             raise
-        raise ValueError(f"{command}: {_first_sentence(said.getvalue())}") from None
-
-
-def _first_sentence(box: str) -> str:
-    """Returns the message of the box that tyro draws: what stands between its title and the next ruled line."""
-    lines = [line.strip(" │|") for line in box.splitlines()][1:]
-    ruled = [not set(line) - set("─-+╰╯╭╮") for line in lines]
-    start = ruled.index(False)
-    end = ruled.index(True, start)
-    return " ".join(lines[start:end])
+        raise ValueError(f"{command}: {one_line(said.getvalue())}") from None
 
 
 def base(arguments: Sequence[str]) -> Parameters:
@@ -304,11 +295,9 @@ def hull_lines(path: Path, grid: int) -> list[str]:
 def seed_range(text: str) -> range:
     """Returns the seeds of "FIRST:END"."""
     first, _, end = text.partition(":")
-    if not (
-        first.isascii() and first.isdigit() and end.isascii() and end.isdigit() and int(first) < int(end) < 1 << 63
-    ):
-        raise ValueError(f"seeds should be FIRST:END with FIRST below END, for instance 0:1000, got {text[:60]!r}")
-    return range(int(first), int(end))
+    if re.fullmatch("[0-9]{1,19}:[0-9]{1,19}", text) and int(first) < int(end) < 1 << 63:
+        return range(int(first), int(end))
+    raise ValueError(f"seeds should be FIRST:END with FIRST below END, for instance 0:1000, got {text[:60]!r}")
 
 
 def _shown(value: Any) -> str:

@@ -5,16 +5,24 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any, Literal
 
 import tyro
 from rich.console import Console
 
-from leafwise.cli import INTERRUPTED, fail, one_line_errors, parse_with_game, print_json, say
+from leafwise.cli import (
+    INTERRUPTED,
+    fail,
+    numbered_lines,
+    one_line_errors,
+    parse_with_game,
+    positions_of,
+    print_json,
+    say,
+)
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import Solution, Solver, exact_solver
@@ -62,16 +70,6 @@ def read_position(game: Game, text: str) -> State:
         except ValueError as problem:
             raise ValueError(f"{problem} as move {number} of {text.strip()!r}") from None
     return state
-
-
-def positions(config: Config) -> Iterator[tuple[int, str]]:
-    """Yields the number and text of every line that is not blank."""
-    if config.file and config.file != "-":
-        with one_line_errors():
-            lines = Path(config.file).read_text(encoding="utf-8").splitlines()
-        yield from ((k, line.strip()) for k, line in enumerate(lines, start=1) if line.strip())
-    else:
-        yield from ((k, line.strip()) for k, line in enumerate(sys.stdin, start=1) if line.strip())
 
 
 def solve(solver: Solver, state: State, actions: str) -> tuple[Solution, bool]:
@@ -180,7 +178,7 @@ def main(arguments: list[str]) -> int:
     with one_line_errors():
         solver = exact_solver(game, config.table_mb)
     one = config.moves is not None or (not config.file and sys.stdin.isatty())
-    many = iter(()) if one else positions(config)
+    many = iter(()) if one else numbered_lines(config.file)
     first = next(many, None)
     if one or (first is None and not config.file):  # nothing at standard input: the start, as at a terminal
         text = config.moves or ""
@@ -192,12 +190,8 @@ def main(arguments: list[str]) -> int:
         else:
             show(state, solution)
         return INTERRUPTED if interrupted else 0
-    for number, text in chain([first] if first else [], many):
-        with one_line_errors():
-            try:
-                state = read_position(game, text)
-            except ValueError as problem:
-                raise ValueError(f"line {number}: {problem}") from None
+    lines = chain([first] if first else [], many)
+    for text, state in positions_of(lines, partial(read_position, game)):
         solution, interrupted = solve(solver, state, config.actions)
         print_json(described(text, solution))
         if interrupted:

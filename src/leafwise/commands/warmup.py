@@ -61,12 +61,12 @@ def learn(game: Game) -> None:
     from leafwise.training.methods.td import Config as TdConfig
     from leafwise.training.methods.td import shape_of
 
-    config = TdConfig()
+    config = TdConfig(game=game.name)
     network = NTupleNetwork.create(game, shape_of(config, game))
     evaluator = network.evaluator("warmup")
     compiled, trainer = kernels(network), new_trainer(game, 0)
     T = game.tables(evaluator)
-    compiled.td_games(trainer, 1, 0.0, config.decay, config.restart, T)
+    compiled.td_games(trainer, 1, 0.0, config.td_lambda, config.restart, T)
     play_games(network, 1, 0, 1)
     Search(game, evaluator, 1)(game.new(0))
 

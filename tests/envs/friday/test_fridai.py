@@ -14,7 +14,7 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.friday import GAME
 from leafwise.envs.friday.baselines import best_first as tree
 from leafwise.envs.friday.baselines.fridai import BestFirst, Cards, Fridai
-from leafwise.envs.friday.bench import POSITIONS
+from leafwise.envs.friday.bench import FRIDAI_POSITIONS
 from leafwise.search.players import player
 
 SEARCH = BestFirst(GAME, 300)
@@ -29,7 +29,7 @@ def test_equal_public_history_gives_equal_rows_and_equal_choices() -> None:
     seen: dict[tuple[str, ...], tuple[bytes, int]] = {}
     met = 0
     own = player("fridai:states=40", GAME)
-    for key, start in product(range(6), POSITIONS.values()):
+    for key, start in product(range(6), FRIDAI_POSITIONS.values()):
         state, stream, history = GAME.parse(start), new_stream(key), [start]
         for _ in range(3):
             if state.is_terminal:
@@ -141,7 +141,7 @@ def test_a_doubling_that_is_worth_nothing_is_played_all_the_same() -> None:
 
 def test_back_up_is_the_best_of_everything_below() -> None:
     """The value of a step is the highest static score among the leaves of its subtree, recomputed in plain Python."""
-    state = GAME.parse(POSITIONS["yellow"])
+    state = GAME.parse(FRIDAI_POSITIONS["yellow"])
     cards = Cards(7)
     search = BestFirst(GAME, 60)
     found = search(state, cards)
@@ -182,7 +182,7 @@ def test_the_queue_gives_the_best_first() -> None:
 
 
 def test_a_tree_that_fills_up_grows(monkeypatch: pytest.MonkeyPatch) -> None:
-    state = GAME.parse(POSITIONS["yellow"])
+    state = GAME.parse(FRIDAI_POSITIONS["yellow"])
     roomy = BestFirst(GAME, 400)(state, Cards(2))
     tight = BestFirst(GAME, 400)
     tight._tree = tree.make_tree(tree.RESERVE + 200)

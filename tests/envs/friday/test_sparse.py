@@ -11,7 +11,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.friday import GAME
 from leafwise.envs.friday import sparse as see
 from leafwise.envs.friday.cards import CARDS, KINDS, PHASES
-from leafwise.envs.friday.text import TURNS, Words
+from leafwise.envs.friday.words import TURNS, Words
 
 PILES = {1: ("top", "stack", "bottom"), 2: ("discard",), 7: ("hazards",), 8: ("away",), 9: ("aging",)}
 

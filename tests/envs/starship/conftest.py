@@ -9,7 +9,7 @@ import pytest
 from leafwise.envs.starship import catalogue, stages, tables
 from leafwise.envs.starship.board import contiguous, load_planes, put_part
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, PART_NUMBERS
-from leafwise.envs.starship.legality import legal_anchors
+from leafwise.envs.starship.legality import next_anchor, place_at
 from leafwise.envs.starship.presets import CLASSIC
 from leafwise.envs.starship.strategies import prepare, score
 
@@ -29,19 +29,27 @@ class Board:
                 cells[y + MARGIN, x + MARGIN] = {".": CORRIDOR, "#": ARMOUR, "_": 0}[letter]
         load_planes(self.S, ROW, self.T)
 
+    @staticmethod
+    def legal_places(T: tables.Tables, part: int, r: int, limit: int) -> list[tuple[int, int]]:
+        """Returns the legal top-left cells (x, y) of a part in one rotation, in raster order."""
+        found, (w, h) = [], catalogue.size(part, r)
+        place = next_anchor(T, part, r, -1)
+        while place >= 0:
+            rotation, x, y = map(int, place_at(T, place))
+            if rotation == r and contiguous(T.planes, T.grid, x, y, w, h, limit):
+                found.append((x, y))
+            place = next_anchor(T, part, r, place)
+        return found
+
     def put(self, name: str, r: int, x: int, y: int) -> None:
         put_part(self.S, ROW, self.T, PART_NUMBERS[name], r, x + MARGIN, y + MARGIN)
 
     def closable(self, x: int, y: int, limit: int, w: int = 1, h: int = 1) -> bool:
-        return bool(contiguous(self.T.B, GRID, x + MARGIN, y + MARGIN, w, h, limit))
+        return bool(contiguous(self.T.planes, GRID, x + MARGIN, y + MARGIN, w, h, limit))
 
     def legal(self, name: str, r: int = 0, limit: int = 5) -> list[tuple[int, int]]:
-        legal_anchors(self.T, PART_NUMBERS[name], r, limit)
-        return self.plane(tables.ANCHORS)
-
-    def plane(self, plane: int) -> list[tuple[int, int]]:
-        rows = self.T.B[plane].tolist()
-        return [(x - MARGIN, y - MARGIN) for y in range(GRID) for x in range(GRID) if rows[y + 1] >> x & 1]
+        places = self.legal_places(self.T, PART_NUMBERS[name], r, limit)
+        return [(x - MARGIN, y - MARGIN) for x, y in places]
 
     def scores(self, stage: int, name: str, r: int = 0) -> list[tuple[int, tuple[int, int]]]:
         """Scores of all legal places, best first, then in raster order."""

@@ -81,9 +81,9 @@ def test_a_clock_is_kept() -> None:
     state = first_thruster(4)
     quick = LookAhead(GAME, VALUES, "quick", depth=8, width=1024, seconds=0.05)
     quick.choose(state)
-    started = time.perf_counter()
+    started = time.process_time()
     assert quick.choose(state) in state.legal_actions
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0  # the whole search takes minutes
     only = LookAhead(GAME, VALUES, "no time", depth=8, seconds=1e-9)
     assert only.choose(state) == LookAhead(GAME, VALUES, "greedy", depth=1).choose(state)
 

@@ -9,7 +9,7 @@ from PIL import Image, ImageColor
 
 from leafwise.envs.starship import Generator, Ship, generate
 from leafwise.envs.starship.draw import gallery, image, png, rgb, story, svg
-from leafwise.envs.starship.scene import CELL, COLOURS, TITLES, centre_of_mass, hull_box, scene
+from leafwise.envs.starship.scene import CELL, STYLES, centre_of_mass, hull_box, scene
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def test_png_is_12_pixels_a_cell_and_the_same_bytes_each_time(ship):
         if part.id in ("ammo_supply", "power_storage", "quarters"):
             x, y = (part.x - box.left) * CELL + 6, (part.y - box.top) * CELL + 6 + drop
             seen = np.array(picture.getpixel((x, y)))
-            assert np.abs(seen - ImageColor.getrgb(COLOURS[part.id])).max() <= 8, part
+            assert np.abs(seen - ImageColor.getrgb(STYLES[part.id][1])).max() <= 8, part
 
 
 def test_rgb_has_three_channels(ship):
@@ -41,7 +41,7 @@ def test_rgb_has_three_channels(ship):
 def test_svg_parses_and_names_everything(ship):
     root = ElementTree.fromstring(svg(ship, lanes=True))
     texts = [node.text or "" for node in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert set(TITLES.values()) | {"Corridor", "Armour", "Door"} <= set(texts)
+    assert {title for title, _ in STYLES.values()} | {"Corridor", "Armour", "Door"} <= set(texts)
     assert any("seed 7" in text and "quality 0.7" in text for text in texts)
     boxes = len(list(root.iter("{http://www.w3.org/2000/svg}rect")))
     plain = ElementTree.fromstring(svg(ship))

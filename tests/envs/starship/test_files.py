@@ -142,16 +142,18 @@ def test_hostile_files_get_one_clear_line(name):
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("schema", "starship/2", "schema should be 'starship/1'"),
+        ("schema", "starship/2", "schema should be one of starship/1, got 'starship/2'"),
         ("seed", -1, "seed should be an integer from 0"),
         ("seed", 1.0, "seed should be an integer"),
+        ("seed", 1 << 64, "seed should be an integer from 0 to 2\\*\\*64 - 1"),
+        ("seed", 10**400, "seed should be an integer from 0 to 2\\*\\*64 - 1, got 1000"),
         ("attempt", True, "attempt should be an integer"),
         ("grid", 10**9, "grid should be an integer from 12 to 64"),
         ("grid", 24, "hull|armour|on the grid|from 0 to 23"),
         ("valid", 1, "valid should be true or false"),
         ("reasons", ["bad luck"], "reasons\\[0\\] should be one of"),
         ("reasons", ["no_reactor", "no_reactor"], "once each"),
-        ("hull", ["." * 48] * 47, "hull should have 48 rows, got 47"),
+        ("hull", ["." * 48] * 47, "hull should be a list of 48, got"),
         ("hull", ["x" * 48] * 48, "hull\\[0\\] should be 48 characters"),
         ("hull", {"0": "."}, "hull should be a list"),
         ("armour", [[1, 2, 3]], "armour\\[0\\] should be a list of 2"),
@@ -164,12 +166,15 @@ def test_hostile_files_get_one_clear_line(name):
         ("parts", [[]], "parts\\[0\\] should be an object"),
         ("doors", [[1, 1, "N", 0]], "should be one of E, S"),
         ("doors", [[1, 1, "E", 2]], "should be an integer from 0 to 1"),
-        ("stages", [], "stages should be 15, got 0"),
+        ("stages", [], "stages should be a list of 15, got \\[\\]"),
         ("stats", {"quality": "high"}, "should be a finite number"),
+        ("stats", {"price": 1, "quality": 10**400}, "stats.'quality' should be a finite number, got 1000"),
+        ("stats", {"quality": True}, "stats.'quality' should be a finite number, got True"),
         ("stats", [], "stats should be an object"),
+        ("hull", ["." * 47 + "\n"] * 48, "hull\\[0\\] should be 48 characters"),
         ("preset", 3, "preset should be a text"),
         ("preset", "a\nb", "printable"),
-        ("name", "Boat", "only, got 'name'"),
+        ("name", "Boat", "the ship has no 'name'; known: schema, "),
     ],
 )
 def test_wrong_fields_are_named(ship, field, value, message):
@@ -190,8 +195,8 @@ def test_wrong_stage_parameters_are_named(ship):
     fields = json.loads(dump(ship))
     cases: list[tuple[dict[str, Any], str]] = [
         ({"params": {}}, "is missing"),
-        ({"enabled": 1}, "shape.enabled should be true or false"),
-        ({"name": "Boat"}, "should list 'Shape' here"),
+        ({"enabled": 1}, r"stages\[0\].enabled should be true or false, got 1"),
+        ({"name": "Boat"}, r"stages\[0\].name should be one of Shape, got 'Boat'"),
     ]
     for change, message in cases:
         stages = [{**fields["stages"][0], **change}, *fields["stages"][1:]]

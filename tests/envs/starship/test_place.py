@@ -15,8 +15,7 @@ from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.starship import GAME, Generator, dump
 from leafwise.envs.starship.features import CHANNELS
 from leafwise.envs.starship.hand import HandBuilder
-from leafwise.envs.starship.report import measured, targets
-from leafwise.envs.starship.ship import ship_of_row
+from leafwise.envs.starship.report import reported
 from twins.starship import Twin
 
 SCOUT, CLASSIC = GAME, GAME.variant(preset="classic")
@@ -24,9 +23,7 @@ SCOUT, CLASSIC = GAME, GAME.variant(preset="classic")
 
 def ship_bytes(game: leafwise.Game, row: np.ndarray[Any, Any], seed: int) -> str:
     """Returns the file of a finished row, as the generator would write it at attempt 0."""
-    rows = np.array([row])
-    stats = dict(sorted({**measured(rows, game.tables().ship), **targets(rows)}.items()))
-    return dump(ship_of_row(rows[0], Generator(game.options["preset"]).parameters, seed, 0, stats))
+    return dump(reported(row, game.tables().ship, Generator(game.options["preset"]).parameters, seed))
 
 
 @pytest.mark.parametrize(("game", "seeds"), [(SCOUT, 20), (CLASSIC, 6)], ids=["scout", "classic"])

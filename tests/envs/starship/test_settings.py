@@ -1,12 +1,14 @@
 """Parameters: TOML and back, switches, and the errors of wrong values."""
 
 import dataclasses
+import subprocess
+import sys
 
 import pytest
 
 from leafwise.envs.starship import CLASSIC, CRUISER, SCOUT, STAGES, Parameters, from_toml, preset, switched, to_toml
 from leafwise.envs.starship.parameters import Shape, Thrusters
-from leafwise.envs.starship.presets import most_parts
+from leafwise.envs.starship.presets import check, most_parts
 
 
 @pytest.mark.parametrize("parameters", [CLASSIC, SCOUT, CRUISER])
@@ -28,14 +30,17 @@ def test_toml_changes_a_preset():
     [
         ("a =", "should be TOML"),
         ("a = " + "[" * 5000, "should be TOML"),
-        ('[thrusters]\nmin_score = "x"', "thrusters.min_score should be an integer, got 'x'"),
-        ("[thrusters]\nmin_score = 1.5", "thrusters.min_score should be an integer, got 1.5"),
-        ("[thrusters]\nmin_score = true", "thrusters.min_score should be an integer, got True"),
+        ('[thrusters]\nmin_score = "x"', "thrusters.min_score should be an integer from 0 to 1000, got 'x'"),
+        ("[thrusters]\nmin_score = 1.5", "thrusters.min_score should be an integer from 0 to 1000, got 1.5"),
+        ("[thrusters]\nmin_score = true", "thrusters.min_score should be an integer from 0 to 1000, got True"),
         ("[thrusters]\nspeed = 1", "thrusters has no 'speed'"),
         ("[engines]\nspeed = 1", "parameters has no 'engines'"),
-        ("shape = 3", "shape should be a table, got 3"),
+        ("shape = 3", "shape should be an object, got 3"),
         ("[crew]\nenabled = 1", "crew.enabled should be true or false"),
-        ('[reactor]\nstrategy = "align_edges"', "reactor.strategy should be one of protected, centralized, random"),
+        (
+            '[reactor]\nstrategy = "align_edges"',
+            "reactor.strategy should be one of centralized, protected, random, got 'align_edges'",
+        ),
         ("grid = 65", "grid should be an integer from 12 to 64, got 65"),
         ("[thrusters]\nmin_score = 46", "thrusters.min_score should be at most max_score = 45, got 46"),
         ("[thrusters]\nmax_score = 900", "at most 250 parts, got up to 933"),
@@ -43,6 +48,11 @@ def test_toml_changes_a_preset():
         ("[crew]\nweight_bunk = 0\nweight_quarters = 0", "crew: at least one weight"),
         ("[shape.rectangle]\nmax_width = 47", "shape.rectangle.max_width should be an integer from 1 to 46"),
         ("[fill_gaps]\nmin_directions = 5", "fill_gaps.min_directions should be an integer from 1 to 4"),
+        ("[crew]\nmin_seats = nan", "crew.min_seats should be an integer from 0 to 1000, got nan"),
+        ("grid = " + "9" * 400, r"grid should be an integer from 12 to 64, got 9+\.\.\.9+$"),
+        ("[crew]\nmin_seats = 1979-05-27", "crew.min_seats should be an integer from 0 to 1000, got datetime.date"),
+        ('[crew]\n"a` - at `$.b\\n" = 3', "crew has no 'a` - at `"),
+        ('"a` - at `$.crew\\n" = 3', "has no 'a"),
     ],
 )
 def test_wrong_toml_gets_one_line(text, message):
@@ -72,11 +82,21 @@ def test_the_presets_are_those_of_the_rules():
 
 
 def test_parameters_check_themselves():
+    for parameters in (CLASSIC, SCOUT, CRUISER):  # made unchecked, so that importing them needs no msgspec
+        check(parameters)
     with pytest.raises(ValueError, match=r"thrusters\.max_score should be an integer"):
         Parameters(thrusters=Thrusters(max_score="many"))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"shape\.min_modules should be an integer from 1"):
         Parameters(shape=Shape(min_modules=0))
-    with pytest.raises(ValueError, match="thrusters should be a Thrusters"):
+    with pytest.raises(ValueError, match="thrusters should be an object, got 3"):
         Parameters(thrusters=3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"shape\.symmetry should be one of none, x"):
         Parameters(shape=Shape(symmetry="y"))  # type: ignore[arg-type]
+
+
+def test_msgspec_is_loaded_when_something_is_read():
+    code = (
+        "import sys; import leafwise.envs.starship as starship; assert 'msgspec' not in sys.modules; "
+        "starship.from_toml(''); assert 'msgspec' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

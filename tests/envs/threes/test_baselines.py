@@ -3,7 +3,8 @@
 import pytest
 
 from leafwise.envs.registry import game
-from leafwise.envs.threes.baselines import Nneonneo, Threesus, depth_limit
+from leafwise.envs.threes.baselines.nneonneo import Nneonneo, depth_limit
+from leafwise.envs.threes.baselines.threesus import Threesus
 from leafwise.search.players import player
 
 THREES = game("threes")
@@ -46,7 +47,10 @@ def test_threesus(board, score, depth, counted, values, best, leaves):
     [
         (S18, (1548971.5, 1490224.0, 1553912.25, 1551566.75), "left"),
         (S20, (1548110.4, 1549939.3, 1549838.4, 1532302.3), "down"),
-        (S19.replace("next=+", "next=6|12|24"), (1244108.6, 970003.4, 1348776.5, 1357350.9), "right"),
+        pytest.param(
+            *(S19.replace("next=+", "next=6|12|24"), (1244108.6, 970003.4, 1348776.5, 1357350.9), "right"),
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_nneonneo(board, values, best):

@@ -109,9 +109,9 @@ def test_the_search_plays_as_a_program_of_the_course_within_its_time() -> None:
     assert target not in {(1, 3), move}
     assert time.perf_counter() - started > 0.3  # it used its time
     forced = Grid(7).move((0, 0), 2).trap((0, 1)).trap((1, 0)).move((5, 5), 1)
-    started = time.perf_counter()
+    started, busy = time.perf_counter(), time.process_time()
     assert ai.getMove(forced) == (1, 1)
-    assert time.perf_counter() - started < 0.2  # there was nothing to think about
+    assert time.process_time() - busy < 0.2  # there was nothing to think about
     assert ai.getTrap(forced.move((1, 1), 2)) != (5, 5)
     assert time.perf_counter() - started > 0.3  # so that the throw had more of the turn
 

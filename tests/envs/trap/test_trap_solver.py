@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from random import Random
 
 import numpy as np
@@ -16,7 +17,6 @@ from leafwise.envs.trap.solver import Solver
 
 RULES = ("immediate", "deferred")
 THREE = {rule: GAME.variant(size=3, self_trap=rule) for rule in RULES}
-SOLVERS = {rule: Solver(game) for rule, game in THREE.items()}
 
 # values of an independent program with exact fractions
 KNOWN = {
@@ -31,10 +31,15 @@ KNOWN = {
 }
 
 
+@cache
+def solver_of(rule: str) -> Solver:
+    return Solver(THREE[rule])
+
+
 @pytest.mark.parametrize("text", KNOWN)
 @pytest.mark.parametrize("rule", RULES)
 def test_21_to_24_exact_values(rule: str, text: str) -> None:
-    solution = SOLVERS[rule].solve(THREE[rule].parse(text))
+    solution = solver_of(rule).solve(THREE[rule].parse(text))
     assert solution.value == pytest.approx(KNOWN[text][RULES.index(rule)], abs=6e-7)
     assert solution.complete
     assert solution.value == max(solution.action_values.values())
@@ -43,7 +48,7 @@ def test_21_to_24_exact_values(rule: str, text: str) -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_values_are_the_best_of_what_the_rules_make_of_them(rule: str) -> None:
-    game, solver, rng = THREE[rule], SOLVERS[rule], Random(3)
+    game, solver, rng = THREE[rule], solver_of(rule), Random(3)
 
     def worth(state: State, player: int) -> float:
         if state.is_terminal:
@@ -71,7 +76,7 @@ def test_values_are_the_best_of_what_the_rules_make_of_them(rule: str) -> None:
 
 
 def test_symmetric_positions_have_equal_values() -> None:
-    rng, solver = Random(5), SOLVERS["immediate"]
+    rng, solver = Random(5), solver_of("immediate")
     for _ in range(40):
         marks = ["1", "2", *rng.choices(".#", k=7)]
         rng.shuffle(marks)
@@ -80,6 +85,7 @@ def test_symmetric_positions_have_equal_values() -> None:
         assert values == pytest.approx([values[0]] * 8, abs=1e-9)
 
 
+@pytest.mark.long
 def test_the_start_of_4x4() -> None:
     game = GAME.variant(size=4)
     solution = Solver(game).solve(game.start())

@@ -117,11 +117,11 @@ def test_the_study_goes_on_with_what_is_there(tmp_path: Path, capsys: pytest.Cap
     file = tmp_path / "openings.safetensors"
     kept = PLIES <= 2
     save_tensors(file, {name: array[kept] for name, array in ARRAYS.items()}, TABLE.about)
-    assert study.main(["--out", str(file), "--plies", "1", "--lines", "1", "--table-mb", "16"]) == 0
+    assert study.main(["--out", str(tmp_path), "--plies", "1", "--lines", "1", "--table-mb", "16"]) == 0
     assert json.loads(capsys.readouterr().out)["positions"] == kept.sum()
     again = openings.read_openings(file)
     assert set(zip(again.keys.tolist(), again.scores.tolist(), strict=True)) == set(
         zip(TABLE.keys[kept].tolist(), TABLE.scores[kept].tolist(), strict=True)
     )
-    assert study.main(["--out", str(file), "--plies", "3", "--lines", "2"]) == 2
+    assert study.main(["--out", str(tmp_path), "--plies", "3", "--lines", "2"]) == 2
     assert "expected 0 <= --plies <= --lines < 14, got 3 and 2" in capsys.readouterr().err

@@ -9,6 +9,8 @@ import leafwise
 from games import dice
 from leafwise.training.evaluation.arena import evaluate
 
+pytestmark = pytest.mark.room("threes")
+
 
 def test_the_result_does_not_depend_on_the_number_of_processes() -> None:
     game = leafwise.game("threes")

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -21,6 +20,9 @@ from leafwise.training.evaluation.arena import arena, evaluate
 from leafwise.training.evaluation.elo import elo_difference
 from leafwise.training.evaluation.match_workers import Job, Table
 from leafwise.training.evaluation.tournament import Tournament, openings, plan
+from running.waiting import until
+
+pytestmark = pytest.mark.room("trilobite")
 
 TRILOBITE = leafwise.game("trilobite")
 
@@ -169,9 +171,7 @@ def test_a_killed_arena_loses_little_and_plays_nothing_twice(tmp_path: Path) -> 
     file = tmp_path / "results.json"
     words = ["arena", "trilobite", "random", "minimax", "--plies", "1", "--games", "20000", "--json", str(file)]
     process = subprocess.Popen([sys.executable, "-m", "leafwise", *words], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 100
-    while not file.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(file.exists, process)
     process.kill()
     process.wait()
     before = {(p["first"], p["second"], p["round"]): p for p in json.loads(file.read_text())["played"]}
@@ -200,11 +200,9 @@ def test_ctrl_c_keeps_the_games(tmp_path: Path) -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "leafwise", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    deadline = time.monotonic() + 100
-    while not file.exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(file.exists, process)
     os.kill(process.pid, signal.SIGINT)
-    out, error = process.communicate(timeout=60)
+    out, error = process.communicate()
     assert (process.returncode, error) == (130, f"interrupted; go on with --json {file} --resume\n")
     written = json.loads(file.read_text())
     assert f"trilobite: {len(written['played'])} of 20000 games" in out

@@ -15,14 +15,18 @@ from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.kernels.selfplay import kernels, new_table
 from leafwise.training.methods import dqn, ppo
 
+pytestmark = pytest.mark.room("trilobite")
+
 GAME = leafwise.game("trilobite")
 DQN: dict[str, Any] = {
-    "steps": 60_000, "envs": 100, "replay": 20_000, "batch": 256, "every": 100, "start": 2000, "rate": 0.004, "plies": 5,
+    "game": "trilobite", "total_steps": 60_000, "envs": 100, "buffer_size": 20_000, "batch_size": 256, "train_every": 100,
+    "learning_starts": 2000, "learning_rate": 0.004, "plies": 5,
     "final_exploration": 0.5, "hidden": (32, 16), "interval": 20_000, "match_pairs": 100, "judged": 0,
     "checkpoint_seconds": 0.0,
 }  # fmt: skip
 PPO: dict[str, Any] = {
-    "steps": 30_720, "envs": 32, "rollout": 64, "batch": 256, "evaluate_every": 5, "hidden": (32, 16), "opponent": "random",
+    "game": "trilobite", "total_steps": 30_720, "envs": 32, "rollout": 64, "batch_size": 256, "evaluate_every": 5,
+    "hidden": (32, 16), "opponent": "random",
     "match_pairs": 100, "match_plies": 5, "judged": 0, "checkpoint_seconds": 0.0,
 }  # fmt: skip
 
@@ -145,7 +149,8 @@ def test_q_learning_alone(tmp_path) -> None:
     """Threes: rewards in units, the return still to come, symmetric boards with their actions."""
     threes = leafwise.game("threes")
     config = dqn.Config(
-        game="threes", run=str(tmp_path / "x"), steps=6400, envs=64, replay=4000, batch=64, every=640, start=640, gamma=0.98,
+        game="threes", run=str(tmp_path / "x"), total_steps=6400, envs=64, buffer_size=4000, batch_size=64, train_every=640,
+        learning_starts=640, gamma=0.98,
         scale=50.0, hidden=(16,), interval=3200, match_pairs=100, plies=0,
     )  # fmt: skip
     run = dqn.train(config)
@@ -172,7 +177,7 @@ def test_q_learning_alone(tmp_path) -> None:
 )
 def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, module: Any, words, message) -> None:
     monkeypatch.chdir(tmp_path)
-    assert module.main(words) == 2
+    assert module.main(words if "--game" in words else ["--game", "trilobite", *words]) == 2
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1

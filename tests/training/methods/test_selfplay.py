@@ -10,19 +10,21 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.core.compile.jit import specialise
 from leafwise.models import load_sparse
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.evaluation.sequential_test import SequentialTest, expected_share
-from leafwise.training.kernels import selfplay as selfplay_kernels
+from leafwise.training.kernels.recording import EXPLORED, make_write_targets
 from leafwise.training.kernels.selfplay import kernels, new_record, new_table
 from leafwise.training.methods import selfplay
 from leafwise.training.networks.sparse import SparseModule, fit
 
+pytestmark = pytest.mark.room("trilobite")
+
 GAME = leafwise.game("trilobite")
 SMALL: dict[str, Any] = {
-    "iterations": 6, "positions": 3000, "replay": 20_000, "passes": 8.0, "plies": 7, "batch": 512, "hidden": (16, 8),
+    "game": "trilobite", "total_steps": 6, "positions": 3000, "buffer_size": 20_000, "passes": 8.0, "plies": 7,
+    "batch_size": 512, "hidden": (16, 8),
     "match_pairs": 200, "judged": 60, "judged_plies": (1, 7), "checkpoint_seconds": 0.0,
 }  # fmt: skip
 
@@ -51,7 +53,7 @@ def test_the_run_folder(run) -> None:
 
     results = json.loads((run / "results.json").read_text())
     assert results["command"].startswith("python -m leafwise.training.methods.selfplay ")
-    assert " --iterations 6 " in results["command"]
+    assert " --total-steps 6 " in results["command"]
     assert results["elo"] == results["score"]["elo"] > 0
     events = EventAccumulator(str(run))
     events.Reload()
@@ -74,12 +76,13 @@ def test_a_run_that_was_cut_ends_as_one_that_was_not(run, tmp_path) -> None:
     assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0])
 
 
-def test_a_run_with_a_guide_a_ladder_and_a_start(run, tmp_path) -> None:
+def test_a_run_with_a_guide_reference_players_and_a_model_to_start_from(run, tmp_path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    options = {**SMALL, "iterations": 2, "judged": 0, "match_pairs": 100}
+    options = {**SMALL, "total_steps": 2, "judged": 0, "match_pairs": 100}
     guided = selfplay.Config(
-        run=str(tmp_path / "guided"), guide=GAME.default_score, guide_depth=2, rungs=("random", "greedy"), rung_pairs=20, **options
+        run=str(tmp_path / "guided"), guide=GAME.default_score, guide_depth=2, **options,
+        reference_players=("random", "greedy"), reference_pairs=20,
     )  # fmt: skip
     learner = selfplay.SelfPlay(guided)
     played = learner.play()
@@ -90,12 +93,12 @@ def test_a_run_with_a_guide_a_ladder_and_a_start(run, tmp_path) -> None:
     events.Reload()
     assert events.Scalars("eval/points_random")[-1].value > 0.5
     assert [e.step for e in events.Scalars("eval/ladder_elo")] == [1, 2]
-    later = selfplay.Config(run=str(tmp_path / "later"), start=str(run), **options)
+    later = selfplay.Config(run=str(tmp_path / "later"), init_from=str(run), **options)
     learner = selfplay.SelfPlay(later)
     before = load_sparse(run / "model.safetensors", GAME).tensors
     assert all(np.array_equal(before[name], learner.newest.tensors[name]) for name in before)
     assert learner.description()["start"]["steps"] > 0
-    with pytest.raises(ValueError, match=r"^expected --hidden 16 8 as in --start, got others$"):
+    with pytest.raises(ValueError, match=r"^expected --hidden 16 8 as in --init-from, got others$"):
         selfplay.SelfPlay(replace(later, run=str(tmp_path / "other"), hidden=(8, 8)))
 
 
@@ -112,19 +115,16 @@ def test_swapping_the_players_of_a_match_negates_it() -> None:
 
 @pytest.mark.parametrize("decay", [0.0, 0.6, 1.0])
 def test_targets_are_for_the_player_who_acts_and_swapping_the_seats_negates_them(decay: float) -> None:
-    give = specialise(
-        selfplay_kernels.give_targets, "test", {"current_player": GAME.rules.current_player}, GAME.room, cache=False
-    )
-    rng = np.random.default_rng(3)
+    write_targets, rng = make_write_targets(GAME), np.random.default_rng(3)
     D, T = new_record(GAME, 6), GAME.tables()
     state = GAME.start()
     for t, move in enumerate("123321"):
         D.rows[t] = state.row
         state = state.play(move)
     D.values[:] = rng.uniform(-1, 1, 6)
-    D.strayed[2] = 1
+    D.kinds[2] = EXPLORED
     values = D.values.copy()
-    give(D, 0, 6, 1.0, decay, T)
+    write_targets(D, 0, 6, 1.0, decay, T)
     targets = D.targets.copy()
     expected, following = np.zeros(6), 1.0
     for t in reversed(range(6)):
@@ -132,7 +132,7 @@ def test_targets_are_for_the_player_who_acts_and_swapping_the_seats_negates_them
         expected[t] = following if t % 2 == 0 else -following
     assert targets == pytest.approx(expected)
     D.values[:] = -values
-    give(D, 0, 6, -1.0, decay, T)
+    write_targets(D, 0, 6, -1.0, decay, T)
     assert D.targets == pytest.approx(-targets)
 
 
@@ -175,8 +175,8 @@ def test_the_sequential_test_errs_as_seldom_as_it_says() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--iterations", "many"], "expected INT for --iterations, got 'many'"),
-        (["--decay", "2"], "expected --decay of 0 to 1, got 2.0"),
+        (["--total-steps", "many"], "expected INT for --total-steps, got 'many'"),
+        (["--td-lambda", "2"], "expected --td-lambda of 0 to 1, got 2.0"),
         (["--game", "threes"], "expected a game for two players, or one that is won or lost, got 'threes'"),
         (["--variant", "board=2x2"], "expected board as 3x3 to 8x7"),
         (["--variant", "k"], "expected --variant with options of trilobite like board=3x3, k=3, got 'k'"),
@@ -188,7 +188,7 @@ def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     status: Any
     try:
-        status = selfplay.main(words)
+        status = selfplay.main(["--game", "trilobite", *words])
     except SystemExit as exit:
         status = exit.code
     said = capsys.readouterr().err
@@ -202,8 +202,8 @@ def test_the_front_door_passes_the_games_options_on(capsys, tmp_path, monkeypatc
     from leafwise.commands.train import main
 
     monkeypatch.chdir(tmp_path)
-    assert main(["trilobite", "--board", "4x4", "--k", "3", "--method", "selfplay", "--iterations", "0"]) == 2
-    assert "expected --iterations of 1" in capsys.readouterr().err
+    assert main(["trilobite", "--board", "4x4", "--k", "3", "--method", "selfplay", "--total-steps", "0"]) == 2
+    assert "expected --total-steps of 1" in capsys.readouterr().err
     assert main(["cassis", "--n", "9", "--method", "selfplay"]) == 2
     assert "expected n in 3..8, got 9" in capsys.readouterr().err
 

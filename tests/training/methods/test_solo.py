@@ -12,19 +12,22 @@ import leafwise
 from leafwise.models import load_sparse
 from leafwise.models.files import load_tensors, model_path, save_network, save_tensors
 from leafwise.models.sparse import SparseNetwork
-from leafwise.training import publish_solo
-from leafwise.training.kernels.selfplay import PASSED, kernels, new_record, new_table
-from leafwise.training.kernels.solo_games import calibration, play_solo, rescaled, scaling
-from leafwise.training.methods import network_td as sparse_td
+from leafwise.training import publish
+from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
+from leafwise.training.kernels.recording import AFTERSTATE, CHOSEN
+from leafwise.training.kernels.selfplay import kernels, new_record, new_table
+from leafwise.training.kernels.solo_games import play_solo
 from leafwise.training.methods import selfplay, td
 from leafwise.training.runs.gating import prefixed
 from leafwise.training.runs.recipes import with_recipe
 
+pytestmark = pytest.mark.room("friday")
+
 GAME = leafwise.game("friday")
 SMALL: dict[str, Any] = {
-    "game": "friday", "iterations": 3, "positions": 1500, "replay": 4000, "passes": 4.0, "batch": 256, "hidden": (8, 8),
-    "plies": 0, "epsilon": 0.05, "nodes": 10, "guide": "pirates", "credit": 0.5, "credited": 3, "eased": 1,
-    "mix": ("level=1", "level=4"), "easy": ("level=1,start_life=31",), "match_pairs": 100, "match_every": 2,
+    "game": "friday", "total_steps": 3, "positions": 1500, "buffer_size": 4000, "passes": 4.0, "batch_size": 256,
+    "hidden": (8, 8), "plies": 0, "exploration": 0.05, "nodes": 10, "guide": "pirates", "credit": 0.5, "credited": 3, "eased": 1,
+    "mix": ("level=1", "level=4"), "easy": ("level=1,start_life=31",), "match_pairs": 100, "evaluate_every": 2,
     "checkpoint_seconds": 0.0,
 }  # fmt: skip
 
@@ -99,17 +102,29 @@ def test_targets_are_outcomes_and_rows_before_hazards_are_worth_what_follows(run
     T, D = GAME.tables(evaluator), new_record(GAME, 3000)
     run_games = kernels(GAME, evaluator).record_games
     n = run_games(new_table(GAME, 1, 7, nodes=10), D, 800, 1, 0, 0.0, 0.0, 1.0, False, 0.5, T, T)
-    passed = np.flatnonzero(D.strayed[:n] == PASSED)
+    passed = np.flatnonzero(D.kinds[:n] == AFTERSTATE)
     assert len(passed) > 20
     assert (D.targets[passed] == D.targets[passed + 1]).all()
     assert ((D.targets[:n] > 0) & (D.targets[:n] <= 0.5)).any()  # a lost game got some way
     n = run_games(new_table(GAME, 1, 7, nodes=10), D, 800, 1, 0, 0.0, 0.0, 0.0, True, 0.0, T, T)
-    k = int(np.flatnonzero(D.strayed[: n - 1] == 0)[5])
+    k = int(np.flatnonzero(D.kinds[: n - 1] == CHOSEN)[5])
     assert D.targets[k] == pytest.approx(evaluator.compiled(D.rows, np.uint64(k + 1), T))
 
 
 def test_plain_differences_are_learned_through_the_same_door(tmp_path, capsys) -> None:
-    words = ["--iterations", "1", "--positions", "400", "--hidden", "8", "8", "--match-pairs", "100", "--batch", "64"]
+    words = [
+        "--total-steps",
+        "1",
+        "--positions",
+        "400",
+        "--hidden",
+        "8",
+        "8",
+        "--match-pairs",
+        "100",
+        "--batch-size",
+        "64",
+    ]
     line = with_recipe(
         "friday", "td", ["--game", "friday", "--variant", "level=4", "--run", str(tmp_path / "x"), *words]
     )
@@ -118,7 +133,7 @@ def test_plain_differences_are_learned_through_the_same_door(tmp_path, capsys) -
     assert td.main(line) == 0
     told = load_tensors(tmp_path / "x" / "model.safetensors")[1]
     assert told["command"].startswith("python -m leafwise.training.methods.td --game friday --variant level=4")
-    assert sparse_td.SparseTd.own
+    assert td.NetworkTd.own
     assert leafwise.load(tmp_path / "x").high == 1.0
 
 
@@ -152,8 +167,8 @@ def test_a_rescaled_network_says_so(run) -> None:
 
 
 def test_a_publication_tells_what_it_measured(run, tmp_path) -> None:
-    config = publish_solo.Config(run=str(run), out=str(tmp_path), variants=("level=1",), games=(20,), nodes=10)
-    path = publish_solo.publish(config)
+    config = publish.Config(run=str(run), out=str(tmp_path), variants=("level=1",), games=(20,), nodes=10)
+    path = publish.publish(config)
     told = load_tensors(path)[1]["score"][0]
     played = play_solo(GAME, leafwise.load(path), 1_000_000, 20, nodes=10)
     assert path.name == "friday.safetensors"
@@ -183,7 +198,7 @@ def test_a_publication_may_set_the_scale_of_what_is_said(run, tmp_path) -> None:
         "--calibrate",
         "15",
     ]
-    assert publish_solo.main(words) == 0
+    assert publish.main(words) == 0
     done = load_tensors(tmp_path / "friday.safetensors")[1]["calibrated"]
     expected = rescaled(shipped, done["slope"], done["offset"]).tensors["dense"]
     assert done["slope"] > 0
@@ -191,7 +206,8 @@ def test_a_publication_may_set_the_scale_of_what_is_said(run, tmp_path) -> None:
     page = (tmp_path / "friday.md").read_text()
     assert f"multiplied by {done['slope']:.3f}" in page
     assert (
-        f"python -m leafwise.training.publish_solo --out {tmp_path} --variants level=4 --games 5 --calibrate 15" in page
+        f"python -m leafwise.training.publish --out {tmp_path} --games 5 --variants level=4 --calibrate 15 --run RUN`"
+        in page
     )
 
 
@@ -199,12 +215,12 @@ def test_a_publication_may_play_the_best_and_the_newest_again(run, tmp_path) -> 
     shipped = load_sparse(model_path("friday"), GAME)
     blank = shipped.with_tensors({name: np.zeros_like(tensor) for name, tensor in shipped.tensors.items()})
     save_network(tmp_path / "model.safetensors", blank, told_of(run))
-    config = publish_solo.Config(
+    config = publish.Config(
         run=str(tmp_path), out=str(tmp_path), variants=("level=1",), games=(5,), nodes=10, rematch=8
     )
     with pytest.raises(ValueError, match=r"expected a model file, found nothing at .*state\.safetensors"):
-        publish_solo.publish(config)
+        publish.publish(config)
     save_tensors(tmp_path / "state.safetensors", prefixed("newest", shipped.tensors), {"done": 7, "seconds": 9.0})
-    written = load_tensors(publish_solo.publish(config))[1]
+    written = load_tensors(publish.publish(config))[1]
     assert (written["steps"], written["seconds"], written["selected"]["games"]) == (7, 9.0, 8)
     assert written["selected"]["mean"] > 0

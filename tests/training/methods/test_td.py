@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -19,11 +18,20 @@ from leafwise.training import publish
 from leafwise.training.evaluation.arena import FINAL_SEED, evaluate
 from leafwise.training.kernels.ntuple_games import play_games
 from leafwise.training.methods import td
+from running.waiting import until
 
-SMALL: dict[str, Any] = {"moves": 400_000, "interval": 50_000, "evaluate_every": 2, "evaluate_games": 20}
+pytestmark = pytest.mark.room("threes")
+
+SMALL: dict[str, Any] = {
+    "game": "threes",
+    "total_steps": 400_000,
+    "interval": 50_000,
+    "evaluate_every": 2,
+    "evaluate_games": 20,
+}
 SMALL |= {"checkpoint_seconds": 0.0, "average": 2.0}
 WORDS = [
-    "--moves", "400000", "--interval", "50000", "--evaluate-every", "2", "--evaluate-games", "20",
+    "--game", "threes", "--total-steps", "400000", "--interval", "50000", "--evaluate-every", "2", "--evaluate-games", "20",
     "--checkpoint-seconds", "0.0", "--average", "2.0",
 ]  # fmt: skip
 
@@ -60,9 +68,9 @@ def test_the_run_folder(run):
     names = {p.name.split(".")[0] for p in run.iterdir()}
     assert names == {"config", "model", "state", "results", "events"}
     _, results = weights(run)
-    assert results["steps"] >= SMALL["moves"]
+    assert results["steps"] >= SMALL["total_steps"]
     assert results["score"]["ci_low"] <= results["score"]["mean"] <= results["score"]["ci_high"]
-    assert results["command"].startswith("python -m leafwise.training.methods.td --moves 400000")
+    assert results["command"].startswith("python -m leafwise.training.methods.td --game threes --total-steps 400000")
     events = EventAccumulator(str(run))
     events.Reload()
     tags = {"rollout/ep_rew_mean", "train/error", "train/rate", "time/fps", "eval/score_mean", "eval/score_ci_low"}
@@ -88,21 +96,14 @@ def command(path, *more):
     return [sys.executable, "-m", "leafwise.training.methods.td", "--run", str(path), *WORDS, *more]
 
 
-def wait_for(path, process, seconds=120.0):
-    """Waits until the trainer has written a file."""
-    end = time.monotonic() + seconds
-    while not path.exists():
-        assert process.poll() is None, "the trainer ended too early"
-        assert time.monotonic() < end, "the trainer wrote nothing"
-        time.sleep(0.005)
-
-
 VARIANTS: dict[str, list[str]] = {
-    "coherence, stages, score": ["--coherence", "--rate", "1.0", "--final-rate", "0.1", "--stages", "24 96", "--target", "score"],
+    "coherence, stages, score": [
+        "--coherence", "--learning-rate", "1.0", "--final-learning-rate", "0.1", "--splits", "24 96", "--target", "score",
+    ],
     "afterstate, survival, target depth": [
         "--valued", "afterstate", "--small", "hint blank_merge", "--target", "survival", "--optimism", "20", "--target-depth", "1",
     ],
-    "actors, TD(0)": ["--actors", "2", "--decay", "0"],
+    "actors, TD(0)": ["--actors", "2", "--td-lambda", "0"],
 }  # fmt: skip
 """Ways of learning, a few at a time: each kind is compiled."""
 
@@ -110,7 +111,18 @@ VARIANTS: dict[str, list[str]] = {
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_way_of_learning_learns(name, tmp_path):
     path = tmp_path / "run"
-    words = ["--run", str(path), "--moves", "150000", "--interval", "75000", "--evaluate-every", "1"]
+    words = [
+        "--game",
+        "threes",
+        "--run",
+        str(path),
+        "--total-steps",
+        "150000",
+        "--interval",
+        "75000",
+        "--evaluate-every",
+        "1",
+    ]
     assert td.main([*words, "--evaluate-games", "50", *VARIANTS[name]]) == 0
     results = json.loads((path / "results.json").read_text())
     assert results["score"]["ci_low"] > 700, "random play makes some 150, unlearned play no more"
@@ -119,14 +131,15 @@ def test_every_way_of_learning_learns(name, tmp_path):
 
 @pytest.mark.parametrize(("hold", "last"), [(1.0, 0.25), (0.5, 0.01), (0.0, 0.01)])
 def test_the_rate_ends_where_it_should_though_a_trajectory_overshoots(hold, last):
-    config = td.Config(moves=100, rate=0.25, final_rate=0.01, hold=hold)
+    config = td.Config(game="threes", total_steps=100, learning_rate=0.25, final_learning_rate=0.01, hold=hold)
     assert [td.rate_at(config, moves) for moves in (0, 100, 130)] == pytest.approx([0.25, last, last])
 
 
 def test_a_deep_target_learns_on_from_a_model(run, tmp_path):
     path = tmp_path / "deep"
-    words = ["--run", str(path), "--start", str(run), "--target-depth", "2", "--moves", "3000", "--interval", "1500"]
-    assert td.main([*words, "--evaluate-every", "1", "--evaluate-games", "50", "--rate", "0.01"]) == 0
+    words = ["--game", "threes", "--run", str(path), "--init-from", str(run), "--target-depth", "2"]
+    words += ["--total-steps", "3000", "--interval", "1500"]
+    assert td.main([*words, "--evaluate-every", "1", "--evaluate-games", "50", "--learning-rate", "0.01"]) == 0
     assert weights(path)[1]["score"]["mean"] > weights(run)[1]["score"]["mean"] / 2
     assert not np.array_equal(weights(path)[0], weights(run)[0])
 
@@ -148,13 +161,13 @@ def test_a_run_starts_from_a_packed_model_with_fewer_tuples_and_stages():
 def test_a_killed_run_resumes_to_the_same_end(run, tmp_path, how):
     path = tmp_path / "cut"
     process = subprocess.Popen(command(path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    wait_for(path / "state.safetensors", process)
+    until((path / "state.safetensors").exists, process)
     os.kill(process.pid, how)
-    said = process.communicate(timeout=60)[0]
+    said = process.communicate()[0]
     assert "Traceback" not in said
     if (path / "results.json").exists():
         pytest.fail("the run was over before it could be cut; make it longer")
-    subprocess.run(command(path, "--resume"), check=True, capture_output=True, timeout=120)
+    subprocess.run(command(path, "--resume"), check=True, capture_output=True)
     assert np.array_equal(weights(path)[0], weights(run)[0])
     assert weights(path)[1]["steps"] == weights(run)[1]["steps"]
 
@@ -162,8 +175,8 @@ def test_a_killed_run_resumes_to_the_same_end(run, tmp_path, how):
 def test_a_run_is_not_overwritten_or_changed(run):
     with pytest.raises(ValueError, match="use --resume to go on"):
         td.train(td.Config(run=str(run), **SMALL))
-    with pytest.raises(ValueError, match=r"resume: expected --rate 0.25 as before, got 0.5"):
-        td.train(td.Config(run=str(run), resume=True, rate=0.5, **SMALL))
+    with pytest.raises(ValueError, match=r"resume: expected --learning-rate 0.25 as before, got 0.5"):
+        td.train(td.Config(run=str(run), resume=True, learning_rate=0.5, **SMALL))
     with pytest.raises(ValueError, match="expected a run to resume in"):
         td.train(td.Config(run=str(run / "nothing"), resume=True, **SMALL))
 
@@ -171,29 +184,30 @@ def test_a_run_is_not_overwritten_or_changed(run):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--moves", "many"], "expected INT for --moves, got 'many'"),
-        (["--rate", "7"], "expected --rate of 1e-09 to 1, got 7.0"),
+        (["--total-steps", "many"], "expected INT for --total-steps, got 'many'"),
+        (["--learning-rate", "7"], "expected --learning-rate of 1e-09 to 1, got 7.0"),
         (["--game", "chess"], "expected a game among"),
         (["--seed", "950000"], "expected --seed of 0 to 899999, got 950000"),
         (["--tuples", "012g"], "expected tuples as words of cells"),
-        (["--stages", "1537"], "expected --stages among 0, 1, 2, 3, 6"),
-        (["--stages", "3072 1536"], "expected ascending ranks"),
+        (["--splits", "1537"], "expected --splits among 0, 1, 2, 3, 6"),
+        (["--splits", "3072 1536"], "expected ascending ranks"),
         (["--small", "decks"], "expected small tables among deck, deck_empties"),
         (["--small", "hint"], "expected --small without hint, or --valued afterstate"),
         (["--actors", "0"], "expected --actors of 1 to 64, got 0"),
         (["--target-depth", "9"], "expected --target-depth of 0 to 3, got 9"),
         (["--target", "fame"], "fame"),
-        (["--start", "nowhere"], "expected a model file, found nothing"),
-        (["--start", "threes-small", "--power", "0.5"], "expected --start with a model of"),
-        (["--start", "threes-small", "--tuples", "0123"], "expected --start with a model of"),
-        (["--mov", "5"], "expected known arguments, got '--mov, 5'"),
+        (["--init-from", "nowhere"], "expected a model file, found nothing"),
+        (["--init-from", "threes-small", "--power", "0.5"], "expected --init-from with a model of"),
+        (["--init-from", "threes-small", "--tuples", "0123"], "expected --init-from with a model of"),
+        (["--total-stpes", "5"], "perhaps --total-steps"),
+        (["--valued", "dealt"], "expected --valued among entered, afterstate, got 'dealt'"),
     ],
 )
 def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     status: Any
     try:
-        status = td.main(words)
+        status = td.main(words if "--game" in words else ["--game", "threes", *words])
     except SystemExit as exit:
         status = exit.code
     said = capsys.readouterr().err
@@ -206,6 +220,6 @@ def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, 
 def test_the_train_extra_is_asked_for_in_one_line(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert td.main(["--moves", "1000"]) == 2
+    assert td.main(["--game", "threes", "--total-steps", "1000"]) == 2
     assert "expected the train extra, pip install 'leafwise[train]'; torch and tensorboard" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -18,13 +18,14 @@ from leafwise.training.starship.builders import builder
 from leafwise.training.starship.placing import Config, Placing, policy_builder, train
 
 SMALL: dict[str, Any] = {
-    "steps": 384,
+    "game": "starship",
+    "total_steps": 384,
     "envs": 4,
     "rollout": 32,
-    "batch": 64,
+    "batch_size": 64,
     "epochs": 2,
     "channels": 4,
-    "evaluated": 2,
+    "evaluate_games": 2,
 }
 SMALL |= {"evaluate_every": 2, "checkpoint_seconds": 0.0}
 
@@ -51,7 +52,7 @@ def test_it_learns_where_reward_is_paid(tmp_path: Path) -> None:
     import torch
 
     learner = Placing(
-        Config(run=str(tmp_path / "x"), **{**SMALL, "rate": 0.01, "epochs": 4, "entropy": 0.0, "gamma": 0.0})
+        Config(run=str(tmp_path / "x"), **{**SMALL, "learning_rate": 0.01, "epochs": 4, "entropy": 0.0, "gamma": 0.0})
     )
     paid, venv = [], learner.model.env.venv.venv  # under the monitor and the scale
     wait = venv.step_wait

@@ -23,8 +23,16 @@ from leafwise.training.starship.builders import builder, record
 from leafwise.training.starship.samples import Yard, joined
 from leafwise.training.starship.values import Builds, Config, train
 
-SMALL: dict[str, Any] = {"updates": 160, "batch": 32, "step": 40, "hand_ships": 100, "finishes": 4, "by_hand": 0.75}
-SMALL |= {"ships": 2, "evaluated": 2, "evaluate_every": 160, "checkpoint_seconds": 0.0}
+SMALL: dict[str, Any] = {
+    "game": "starship",
+    "total_steps": 160,
+    "batch_size": 32,
+    "build_every": 40,
+    "hand_ships": 100,
+    "finishes": 4,
+    "by_hand": 0.75,
+}
+SMALL |= {"ships": 2, "evaluate_games": 2, "evaluate_every": 160, "checkpoint_seconds": 0.0}
 
 
 @pytest.fixture(scope="module")

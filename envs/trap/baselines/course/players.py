@@ -13,7 +13,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.baselines.course import trees
 from leafwise.envs.trap.scores import COUNTS
-from leafwise.envs.trap.text import cells
+from leafwise.envs.trap.text import pieces
 
 Counts = tuple[Sequence[float], Sequence[float]]
 """Weights of my counts and of the opponent's, in the order of `COUNTS`."""
@@ -101,11 +101,8 @@ class CoursePlayer:
 
     def values(self, state: State) -> dict[int, float]:
         """Returns the values, in the tree's raw counts, of the actions that it considers; bounds after the best so far."""
-        word = state.row[1]
-        player = int(r.turn_of(word)) % 2
-        me, opponent = int(r.cell_of(word, player)), int(r.cell_of(word, 1 - player))
-        traps = sum(1 << cell for cell, what in enumerate(cells(state.row, self._T)) if what == 1)
-        if r.phase_of(word) == r.THROW:
+        me, opponent, traps = pieces(state.row, self._T)
+        if r.phase_of(state.row[1]) == r.THROW:
             found = trees.throw_values(me, opponent, traps, self.depth, self._throw, self._T)
             return {8 + cell: value for cell, value in found.items()}
         found = trees.move_values(me, opponent, traps, self.depth, self._move, self._T)

@@ -11,18 +11,20 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import jit, specialise
+from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trap.rules import ZERO
 from leafwise.envs.trap.scores import weigh
 
+ROOM = Path(__file__).parents[2]
+"""Trap's folder."""
 BIG = 1000.0
 MAX_DEPTH = 5
 P_ONLY, HIT_MISS, FULL = 0, 1, 2
@@ -61,102 +63,130 @@ def stuck(cell, low, high, T):
 
 
 @jit
-def throw_leaf(mover, thrower, low, high, lower, upper, mine, C, T):
+def throw_leaf(mover, thrower, low, high, lower, upper, mine, settings, T):
     """Returns the leaf's value for the player who moves; `mine` says whether that is me."""
     me, opponent = (mover, thrower) if mine else (thrower, mover)
     low, high = free_cells(mover, thrower, low, high, T)
-    late = np.float64(count_bits(low) + count_bits(high)) <= C.early * T.cells
+    late = np.float64(count_bits(low) + count_bits(high)) <= settings.early * T.cells
     k = 1 if late else 0
-    value = weigh(me, low, high, C.factors[k, 0], T) + weigh(opponent, low, high, C.factors[k, 1], T)
-    if C.around[k] != 0.0:
+    value = weigh(me, low, high, settings.factors[k, 0], T) + weigh(opponent, low, high, settings.factors[k, 1], T)
+    if settings.around[k] != 0.0:
         summed = ZERO
         for direction in range(8):
             cell = T.step[me, direction]
             if cell >= 0:
                 summed += count_bits(T.near[cell, 0] & low) + count_bits(T.near[cell, 1] & high)
-        value += C.around[k] * np.float64(summed)
+        value += settings.around[k] * np.float64(summed)
     return value if mine else -value
 
 
 @jit
-def move_leaf(mover, thrower, low, high, lower, upper, mine, C, T):
+def move_leaf(mover, thrower, low, high, lower, upper, mine, settings, T):
     """Returns the value for the player who is to move but is not searched further."""
     free_low, free_high = free_cells(mover, thrower, low, high, T)
     if stuck(mover, free_low, free_high, T):
         return -BIG
     if T.immediate and stuck(thrower, free_low, free_high, T):
         return BIG
-    return throw_leaf(mover, thrower, low, high, lower, upper, mine, C, T)
+    return throw_leaf(mover, thrower, low, high, lower, upper, mine, settings, T)
 
 
-def move_value(mover, thrower, low, high, lower, upper, mine, C, T):
-    """Returns the value for the player who moves, after a trap has landed."""
-    free_low, free_high = free_cells(mover, thrower, low, high, T)
-    if T.immediate and stuck(thrower, free_low, free_high, T) and not stuck(mover, free_low, free_high, T):
-        return BIG
-    best = -BIG
-    for direction in range(8):
-        to = T.step[mover, direction]
-        if to < 0 or (T.bit[to, 0] & free_low) | (T.bit[to, 1] & free_high) == ZERO:
-            continue
-        after_low, after_high = free_cells(to, thrower, low, high, T)
-        if stuck(thrower, after_low, after_high, T):
+def make_move_value(deeper_throw: Compiled, depth: int) -> Compiled:
+    """Returns `move_value`: the value for the player who moves, after a trap has landed."""
+
+    @bind(f"trap_{depth}", ROOM)
+    def move_value(mover, thrower, low, high, lower, upper, mine, settings, T):
+        free_low, free_high = free_cells(mover, thrower, low, high, T)
+        if T.immediate and stuck(thrower, free_low, free_high, T) and not stuck(mover, free_low, free_high, T):
             return BIG
-        best = max(best, deeper_throw(to, thrower, low, high, max(lower, best), upper, mine, C, T))
-        if best >= upper:
-            return best
-    return best
-
-
-def aim_value(target, mover, thrower, low, high, lower, upper, mine, C, T):
-    """Returns what a throw is worth to the player who moves, by the model of chance."""
-    p = T.accuracy[thrower, target]
-    hit_low, hit_high = low | T.bit[target, 0], high | T.bit[target, 1]
-    rest = 0.0
-    if p < 1.0 and C.chance == HIT_MISS:
-        rest = (1.0 - p) * deeper_move(mover, thrower, low, high, -np.inf, np.inf, mine, C, T)
-    elif p < 1.0 and C.chance == FULL:
-        n = 0
+        best = -BIG
         for direction in range(8):
-            cell = T.step[target, direction]
-            if cell >= 0 and cell != mover and cell != thrower:
-                spilt_low, spilt_high = low | T.bit[cell, 0], high | T.bit[cell, 1]
-                rest += deeper_move(mover, thrower, spilt_low, spilt_high, -np.inf, np.inf, mine, C, T)
-                n += 1
-        rest *= (1.0 - p) / n
-    lower, upper = (lower - rest) / p, (upper - rest) / p
-    return rest + p * deeper_move(mover, thrower, hit_low, hit_high, lower, upper, mine, C, T)
+            to = T.step[mover, direction]
+            if to < 0 or (T.bit[to, 0] & free_low) | (T.bit[to, 1] & free_high) == ZERO:
+                continue
+            after_low, after_high = free_cells(to, thrower, low, high, T)
+            if stuck(thrower, after_low, after_high, T):
+                return BIG
+            best = max(best, deeper_throw(to, thrower, low, high, max(lower, best), upper, mine, settings, T))
+            if best >= upper:
+                return best
+        return best
+
+    return move_value
 
 
-def throw_value(mover, thrower, low, high, lower, upper, mine, C, T):
-    """Returns the value for the player who moves when the other throws."""
-    best = np.inf
-    count = T.cells if C.throws == ALL else 8
-    for k in range(count):
-        target = k if C.throws == ALL else T.step[mover, k]
-        if target < 0 or target in (mover, thrower):
-            continue
-        if C.throws == NEAR and (T.bit[target, 0] & low) | (T.bit[target, 1] & high):
-            continue
-        best = min(best, aim_value(target, mover, thrower, low, high, lower, min(upper, best), mine, C, T))
-        if best <= lower:
-            return best
-    return best
+def make_aim_value(deeper_move: Compiled, depth: int) -> Compiled:
+    """Returns `aim_value`, whose first argument is a cell: what a throw at it is worth to the player who moves."""
+
+    @bind(f"trap_{depth}", ROOM)
+    def aim_value(target, mover, thrower, low, high, lower, upper, mine, settings, T):
+        p = T.accuracy[thrower, target]
+        hit_low, hit_high = low | T.bit[target, 0], high | T.bit[target, 1]
+        rest = 0.0
+        if p < 1.0 and settings.chance == HIT_MISS:
+            rest = (1.0 - p) * deeper_move(mover, thrower, low, high, -np.inf, np.inf, mine, settings, T)
+        elif p < 1.0 and settings.chance == FULL:
+            n = 0
+            for direction in range(8):
+                cell = T.step[target, direction]
+                if cell >= 0 and cell != mover and cell != thrower:
+                    spilt_low, spilt_high = low | T.bit[cell, 0], high | T.bit[cell, 1]
+                    rest += deeper_move(mover, thrower, spilt_low, spilt_high, -np.inf, np.inf, mine, settings, T)
+                    n += 1
+            rest *= (1.0 - p) / n
+        lower, upper = (lower - rest) / p, (upper - rest) / p
+        return rest + p * deeper_move(mover, thrower, hit_low, hit_high, lower, upper, mine, settings, T)
+
+    return aim_value
+
+
+def make_throw_value(aim_value: Compiled, depth: int) -> Compiled:
+    """Returns `throw_value`: the value for the player who moves when the other throws."""
+
+    @bind(f"trap_{depth}", ROOM)
+    def throw_value(mover, thrower, low, high, lower, upper, mine, settings, T):
+        best = np.inf
+        count = T.cells if settings.throws == ALL else 8
+        for k in range(count):
+            target = k if settings.throws == ALL else T.step[mover, k]
+            if target < 0 or target in (mover, thrower):
+                continue
+            if settings.throws == NEAR and (T.bit[target, 0] & low) | (T.bit[target, 1] & high):
+                continue
+            best = min(best, aim_value(target, mover, thrower, low, high, lower, min(upper, best), mine, settings, T))
+            if best <= lower:
+                return best
+        return best
+
+    return throw_value
+
+
+class Plies(NamedTuple):
+    """The compiled functions of a tree of some plies, called with (mover, thrower, low, high, lower, upper, mine, settings, T).
+
+    `mover` and `thrower` are cells, `low` and `high` the traps as two words of 64 cells, `lower` and `upper` the window, and `mine`
+    says whether it is I who move.
+    """
+
+    move_value: Compiled
+    """The mover is to move: its value for him."""
+    throw_value: Compiled
+    """The thrower is to throw: its value for the mover."""
+    aim_value: Any = None
+    """The thrower throws at a cell, the first argument; there is none for leaves."""
 
 
 @cache
-def compiled(depth: int) -> SimpleNamespace:
-    """Returns the functions of a tree `depth` plies deep: `move_value`, `throw_value`, `aim_value`; 0 are leaves.
+def compiled(depth: int) -> Plies:
+    """Returns the functions of a tree `depth` plies deep; 0 are leaves.
 
     Each depth is code of its own that calls the next: recursion in compiled code is not to be relied on.
     """
     if depth == 0:
-        return SimpleNamespace(move_value=move_leaf, throw_value=throw_leaf)
+        return Plies(move_leaf, throw_leaf)
     deeper = compiled(depth - 1)
-    scope: dict[str, Any] = {"deeper_move": deeper.move_value, "deeper_throw": deeper.throw_value}
-    for template in (move_value, aim_value, throw_value):
-        scope[template.__name__] = specialise(template, f"trap_{depth}", scope, Path(__file__).parents[2])
-    return SimpleNamespace(**scope)
+    aim_value = make_aim_value(deeper.move_value, depth)
+    return Plies(make_move_value(deeper.throw_value, depth), make_throw_value(aim_value, depth), aim_value)
 
 
 def aims(mover: int, thrower: int, traps: int, settings: Settings, T: Any) -> list[int]:

@@ -78,6 +78,78 @@ def test_an_edited_source_never_meets_old_code(tmp_path: Path, before: str, afte
     assert run(tmp_path) == [answer, "0 2"]
 
 
+HELPERS = """
+from leafwise.envs.core.compile.jit import jit
+
+SCALE = 2.0
+SHIFTS = (1.0, 2.0)
+
+@jit(inline=True)
+def shift(x):
+    return x + 1.0
+
+@jit
+def double(x):
+    return 2.0 * x
+"""
+CALLER = """
+from pathlib import Path
+import helpers
+from helpers import SCALE, shift
+from leafwise.envs.core.compile.jit import bind
+
+def make(name):
+    @bind(name, Path(__file__))
+    def summed(S):
+        total = 0.0
+        for x in S:
+            total += SCALE * helpers.double(shift(x)) + helpers.SHIFTS[1]
+        return total
+
+    return summed
+"""
+
+
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+@pytest.mark.parametrize(
+    ("before", "after", "answer"),
+    [
+        ("SCALE = 2.0", "SCALE = 3.0", "68.0"),
+        ("(1.0, 2.0)", "(1.0, 0.0)", "40.0"),  # read as an attribute
+        ("x + 1.0", "x", "32.0"),
+        ("2.0 * x", "1.0 * x", "28.0"),  # called as an attribute
+    ],
+)
+def test_an_edit_of_another_module_is_noticed(tmp_path: Path, before: str, after: str, answer: str) -> None:
+    (tmp_path / "factory.py").write_text(CALLER)
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    one = "import numpy as np, factory as f\ng = f.make('one')\nprint(g(np.arange(4.0)), sum(g._cache_hits.values()))"
+    assert [run(tmp_path, one) for _ in range(2)] == [["48.0 0"], ["48.0 1"]]
+    (tmp_path / "helpers.py").write_text(HELPERS.replace(before, after))
+    assert run(tmp_path, one) == [f"{answer} 0"]
+
+
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+def test_a_function_that_calls_itself_is_bound(tmp_path: Path) -> None:
+    source = """
+from pathlib import Path
+from leafwise.envs.core.compile.jit import bind
+
+def make(step):
+    @bind(f"{step}", Path(__file__))
+    def count(n):
+        if n <= 0:
+            return 0
+        return 1 + count(n - step)
+
+    return count
+"""
+    (tmp_path / "factory.py").write_text(source)
+    calls = "import factory as f\ng = [f.make(1), f.make(2)]\nprint(g[0](10), g[1](10), g[0]._cache_hits.values())"
+    assert run(tmp_path, calls) == ["10 5 dict_values([])"]
+    assert run(tmp_path, calls) == ["10 5 dict_values([1])"]
+
+
 @pytest.mark.skipif(DISABLED, reason="nothing is compiled")
 def test_other_things_under_a_name_that_is_taken_are_refused(tmp_path: Path) -> None:
     (tmp_path / "factory.py").write_text(MODULE)

@@ -1,0 +1,133 @@
+"""What the public Threes programs share: boards as plain integers, line tables frozen in, a search as a player.
+
+Both compute in 32-bit floats, as the originals do. Compiled recursion over plain integers: a board `b` is one uint64, a deck
+three counts of three bits. The line tables end up in the machine code.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import bind, jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Compiled
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.threes import row
+from leafwise.envs.threes.row import FULL_DECK, ONE, S12, S16, SEVEN, THREE, ZERO, looked_up, sum_of_rows, transpose
+from leafwise.envs.threes.scores import big_tiles
+
+u64, f32 = np.uint64, np.float32
+NINE_BITS = u64(511)
+NO_VALUE = f32(-np.inf)
+NOTHING = f32(0)
+
+UP, DOWN, LEFT, RIGHT = 0, 1, 2, 3
+
+LEAVES = 0
+"""Where a search counts the leaves that it values; what stands behind it is its own."""
+
+
+@jit(inline=True)
+def draw_card(deck, card):
+    """Takes a card out of the deck; an empty deck is refilled at once."""
+    deck -= ONE << (THREE * (card - ONE))
+    return FULL_DECK if deck == ZERO else deck
+
+
+@jit(inline=True)
+def cards_in(deck, card):
+    return (deck >> (THREE * (card - ONE))) & SEVEN
+
+
+@jit(inline=True)
+def entered(after, a, lane, tile):
+    """Returns the board, rows again, in which a tile has entered."""
+    b = after | (tile << (S16 * lane + (ZERO if a & 1 else S12)))
+    return transpose(b) if a < LEFT else b
+
+
+class BoardFunctions(NamedTuple):
+    """What a search asks of boards; the line tables are frozen in."""
+
+    moved: Compiled
+    """`(b, a)` -> the board before slide a and after it, in lines (columns for up and down)."""
+    score_of: Compiled
+    """`(b)` -> its value, float32."""
+
+
+def make_board_functions(game: Game, score: str) -> BoardFunctions:
+    """Freezes in the tables of the slides and of a hand-made score."""
+    T: Any = game.tables(game.score(score))
+    slide_low, slide_high, values, twice = T.slide_low, T.slide_high, T.leaf.value, T.leaf.twice
+    twice_bonus, likes_big_tiles = T.leaf.twice_bonus, score == "openness_wegner"
+
+    @bind(score, game.room, inline=True)
+    def moved(b, a):
+        before = transpose(b) if a < LEFT else b
+        return before, looked_up(before, slide_high) if a & 1 else looked_up(before, slide_low)
+
+    @bind(score, game.room, inline=True)
+    def score_of(b):
+        t = transpose(b)
+        total = sum_of_rows(b, values)
+        total += sum_of_rows(t, values)
+        if twice_bonus != 0.0:
+            total += f32(twice_bonus) * f32(count_bits(looked_up(b, twice) | transpose(looked_up(t, twice))))
+        if likes_big_tiles:
+            total += f32(big_tiles(b))
+        return f32(total)
+
+    return BoardFunctions(moved, score_of)
+
+
+class Program(ABC):
+    """A public program as a player: `values` of the legal slides, the first best of `order` is played."""
+
+    order: tuple[int, ...]
+
+    def __init__(self, game: Game, name: str) -> None:
+        """Raises ValueError for a variant whose tile shown or entry the programs do not know."""
+        if game.options["hint"] == "colour" or game.options["entry"] != "moved_lane":
+            raise ValueError(
+                f"{name}: expected a variant with a hint other than colour and entry='moved_lane', got {game!r}"
+            )
+        self.name = name
+        self.game = game.variant(top="continue")  # both play on after a 12288
+        self.leaves = 0
+        """Leaves valued for the last move."""
+        self._counts: NDArray[np.int64] = np.zeros(2, dtype=np.int64)
+
+    def values(self, state: State) -> dict[int, float]:
+        """Returns the value of every legal slide; raises ValueError if nobody decides here.
+
+        Every tile that the one shown may be, and every cell that it may enter, counts the same.
+        """
+        if not state.legal_actions:
+            raise ValueError(f"{self.name}: expected a position to play, got {state}")
+        self._counts[:] = 0
+        found = {}
+        for a in state.legal_actions:
+            rows = [after.row for _, after in State(self.game, state.row).play(a).outcomes()]
+            found[a] = float(sum(self._entered(state, rows), f32(0)) / f32(len(rows)))
+        self.leaves = int(self._counts[LEAVES])
+        return found
+
+    def choose(self, state: State) -> int:
+        """Returns the id of the slide that the program plays."""
+        found = self.values(state)
+        return max((a for a in self.order if a in found), key=found.__getitem__)
+
+    @abstractmethod
+    def _entered(self, state: State, rows: list[NDArray[np.uint64]]) -> Iterator[Any]:
+        """Yields the value (float32) of each board in which the tile shown has entered."""
+
+
+def deck_of(word: np.uint64) -> np.uint64:
+    """Returns the deck that the searches carry along."""
+    return (word >> row.DECK) & NINE_BITS

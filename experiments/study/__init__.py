@@ -1,0 +1,34 @@
+"""What all studies share: where they read and write, results that are kept, pages, pictures, trained runs.
+
+config.py   a study's options, its folders, its command
+results.py  named results in a JSON file, kept as soon as they are known
+page.py     Markdown tables and pages
+picture.py  pictures of figures
+runs.py     runs of the trainers, and what they logged
+leaves.py   learned leaves against hand-made ones: choices judged by a solver, games from given openings
+"""
+
+from leafwise.experiments.study.config import Study, command
+from leafwise.experiments.study.page import points, share, signed, table, write_page
+from leafwise.experiments.study.picture import picture, with_bars
+from leafwise.experiments.study.results import Results, missing_seeds, results_of, write_json
+from leafwise.experiments.study.runs import finished, logged, trained
+
+__all__ = [
+    "Results",
+    "Study",
+    "command",
+    "finished",
+    "logged",
+    "missing_seeds",
+    "picture",
+    "points",
+    "results_of",
+    "share",
+    "signed",
+    "table",
+    "trained",
+    "with_bars",
+    "write_json",
+    "write_page",
+]

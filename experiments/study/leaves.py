@@ -1,0 +1,119 @@
+"""Learned leaves against hand-made ones: choices that a solver judges, games from given openings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.experiments.study.page import share
+from leafwise.models.files import load_evaluator
+from leafwise.search.engine import Search
+from leafwise.training.evaluation.agreement import Judged, random_positions
+from leafwise.training.evaluation.arena import FINAL_SEED, bootstrap_interval, elo_difference
+
+
+def model_or_score(game: Game, model: str) -> Evaluator:
+    """Returns a model's evaluator, or for "" the game's hand-made score."""
+    return load_evaluator(game, model) if model else game.score()
+
+
+def compare_choices(judged: Judged, learned: Evaluator, hand_made: Evaluator, depth: int) -> dict[str, Any]:
+    """Returns the shares of decisions in which each leaf keeps the value at a depth, and the interval of their difference."""
+    kept = [judged.kept(judged.choices(leaf, depth)).astype(float) for leaf in (learned, hand_made)]
+    low, high = bootstrap_interval(kept[0] - kept[1])
+    return {
+        "depth": depth,
+        "positions": len(judged.rows),
+        "learned": float(kept[0].mean()),
+        "hand_made": float(kept[1].mean()),
+        "difference_points": 100 * float((kept[0] - kept[1]).mean()),
+        "ci_low": 100 * low,
+        "ci_high": 100 * high,
+    }
+
+
+def subset(judged: Judged, chosen: NDArray[np.bool_]) -> Judged:
+    """Returns some of the decisions."""
+    return Judged(judged.game, judged.rows[chosen], judged.keeps[chosen])
+
+
+def is_quiet(state: State) -> bool:
+    """Whether nobody can win at once: no action wins, and after at least two actions no reply does."""
+    safe = 0
+    for a in state.legal_actions:
+        after = state.play(a)
+        if after.is_terminal and after.returns != 0:
+            return False
+        replies = [after.play(b) for b in after.legal_actions]
+        safe += not any(reply.is_terminal and reply.returns != 0 for reply in replies)
+    return safe >= 2
+
+
+def openings(game: Game, n: int, plies: tuple[int, int]) -> list[State]:
+    """Returns n different positions after a random number of random actions."""
+    found: dict[State, None] = {}
+    states = random_positions(game, FINAL_SEED, plies)
+    while len(found) < n:
+        found[next(states)] = None
+    return list(found)
+
+
+def play_match(one: Search, other: Search, starts: Sequence[State]) -> dict[str, Any]:
+    """Plays every opening from both seats; the figures are those of `one`, with the bootstrap interval over openings."""
+    points, seconds, moves = np.zeros((len(starts), 2)), np.zeros(2), np.zeros(2, dtype=int)
+    for k, start in enumerate(starts):
+        for seat in range(2):
+            state = start
+            while not state.is_terminal:
+                who = 0 if state.current_player == seat else 1
+                result = (one, other)[who](state)
+                seconds[who] += result.seconds
+                moves[who] += 1
+                state = state.play(int(result.action or 0))
+            points[k, seat] = (1 + state.returns * (1 if seat == 0 else -1)) / 2
+    low, high = bootstrap_interval(points.mean(axis=1))
+    mean = float(points.mean())
+    return {
+        "games": points.size,
+        "wins": int((points == 1).sum()),
+        "draws": int((points == 0.5).sum()),
+        "losses": int((points == 0).sum()),
+        "share": mean,
+        "ci_low": low,
+        "ci_high": high,
+        "elo": elo_difference(mean),
+        "ms_per_move": (1000 * seconds / np.maximum(moves, 1)).tolist(),
+    }
+
+
+SHARE_HEAD = "positions | depth | number | learned | hand-made | difference in points (95 %)"
+
+
+def share_row(kind: str, found: dict[str, Any]) -> list[str]:
+    """Returns a row of a table for `compare_choices`."""
+    difference = f"{found['difference_points']:+.1f} ({found['ci_low']:+.1f} to {found['ci_high']:+.1f})"
+    shares = f"{found['learned']:.1%}", f"{found['hand_made']:.1%}"
+    return [kind, f"{found['depth']}", f"{found['positions']}", *shares, difference]
+
+
+MATCH_HEAD = "search | games | won / drawn / lost | share of the points (95 %) | Elo | ms per move, learned / hand-made"
+
+
+def match_row(kind: str, found: dict[str, Any]) -> list[str]:
+    """Returns a row of a table for `play_match`."""
+    results = f"{found['wins']} / {found['draws']} / {found['losses']}"
+    own, other = found["ms_per_move"]
+    return [
+        kind,
+        f"{found['games']}",
+        results,
+        share(found, "share"),
+        f"{found['elo']:+.0f}",
+        f"{own:.2f} / {other:.2f}",
+    ]

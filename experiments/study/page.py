@@ -1,0 +1,38 @@
+"""Pages in Markdown: tables and their cells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from leafwise.experiments.study.config import Study
+from leafwise.models.files import write_atomically
+
+
+def table(head: str, rows: Iterable[Sequence[str]]) -> list[str]:
+    """Returns the lines of a table; `head` is like `leaf | games: | mean:`, a colon sets a column's figures to the right."""
+    columns = head.split("|")
+    rule = "".join("---:|" if column.rstrip().endswith(":") else "---|" for column in columns)
+    lines = [f"| {re.sub(r':(?= [|]|$)', '', head)} |", f"|{rule}"]
+    return lines + [f"| {' | '.join(row)} |" for row in rows]
+
+
+def share(found: Mapping[str, Any], name: str = "mean", more: str = "") -> str:
+    """Returns a share with its 95 % interval, and what else is told in the parentheses."""
+    return f"{found[name]:.1%} ({found['ci_low']:.1%} to {found['ci_high']:.1%}{more})"
+
+
+def points(found: Mapping[str, Any]) -> list[str]:
+    """Returns two cells: a mean score, its 95 % interval."""
+    return [f"{found['mean']:,.0f}", f"{found['ci_low']:,.0f} to {found['ci_high']:,.0f}"]
+
+
+def write_page(study: Study, name: str, lines: Iterable[str]) -> None:
+    """Writes a page to the study's folder."""
+    write_atomically(study.target(name), ("\n".join(lines) + "\n").encode())
+
+
+def signed(study: Study, lines: Iterable[str]) -> list[str]:
+    """Returns the lines of a page that ends with the study's command."""
+    return [*lines, "Written by", "", f"    {study.repeated_by}"]

@@ -1,0 +1,97 @@
+"""Tensors and JSON metadata in one `.safetensors` file that tells when a bit of it has changed.
+
+Each file written holds the SHA-256 of its metadata and tensors. The files that shipped before that are not rewritten: what they
+must be stands in `weights/checksums.json`.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import os
+import struct
+import warnings
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+KEY, CHECKSUM = "leafwise", "sha256"
+"""Entries of a file's header: our metadata as JSON, and the checksum of it and of the tensors."""
+WEIGHTS = Path(str(files("leafwise.models.weights")))
+"""Where the models are that ship."""
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Writes a file so that it is either the old or the new one, whenever the process dies."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def save_tensors(path: Path, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> None:
+    """Writes tensors and JSON metadata to a `.safetensors` file, atomically, with a checksum."""
+    told = json.dumps(dict(metadata))
+    write_atomically(path, save(dict(tensors), {KEY: told, CHECKSUM: checksum(told, tensors)}))
+
+
+def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Reads tensors and metadata; warns where a file has no checksum.
+
+    Raises ValueError in one line for a file that is none of ours, or that has changed since it was written.
+    """
+    try:
+        with safe_open(path, framework="numpy") as file:
+            header = file.metadata() or {}
+            metadata = json.loads(header[KEY])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        told = dict(metadata)
+    except FileNotFoundError:
+        raise ValueError(f"expected a model file, found nothing at {str(path)!r}") from None
+    except (SafetensorError, KeyError, TypeError, ValueError, OSError, struct.error) as problem:
+        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        raise ValueError(f"expected a leafwise .safetensors file, got {str(path)!r}: {reason}") from None
+    if CHECKSUM in header:
+        _compare(path, header[CHECKSUM], checksum(header[KEY], tensors))
+    elif path.parent.resolve() == WEIGHTS.resolve() and path.name in shipped_checksums():
+        _compare(path, shipped_checksums()[path.name], hashlib.sha256(path.read_bytes()).hexdigest())
+    else:
+        warnings.warn(f"{str(path)!r} has no checksum (written by an older version): changes go unseen", stacklevel=2)
+    return tensors, told
+
+
+def checksum(metadata: str, tensors: Mapping[str, NDArray[Any]]) -> str:
+    """Returns the SHA-256 of metadata as JSON text and of tensors: names, types, shapes and bytes, in the order of names."""
+    digest = hashlib.sha256(metadata.encode())
+    for name, tensor in sorted(tensors.items()):
+        digest.update(f"\0{name} {tensor.dtype} {tensor.shape}\0".encode())
+        digest.update(np.ascontiguousarray(tensor).reshape(-1).view(np.uint8).data)
+    return digest.hexdigest()
+
+
+@functools.cache
+def shipped_checksums() -> dict[str, str]:
+    """Returns the SHA-256 of each model file that shipped before files held their own: file name -> hexadecimal digits."""
+    told: dict[str, str] = json.loads((WEIGHTS / "checksums.json").read_text(encoding="utf-8"))
+    return told
+
+
+def _compare(path: Path, expected: str, got: str) -> None:
+    if got != expected:
+        raise ValueError(
+            f"{str(path)!r} has changed since it was written: expected SHA-256 {expected[:12]}..., got {got[:12]}..."
+        )

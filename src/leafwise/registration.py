@@ -1,0 +1,48 @@
+"""Registers the environments as soon as Gymnasium is there, without importing it for those who never ask for one.
+
+Gymnasium costs twice what a command line costs, and knows no plug-ins of its own. Where it is not imported yet, a finder waits for
+it at the head of `sys.meta_path`, lets the usual ones load it, and registers when it has run.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Sequence
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+from leafwise.envs.registry import register_envs
+
+GYMNASIUM = "gymnasium"
+
+
+class _Waiting(MetaPathFinder):
+    """Finds Gymnasium as the other finders do, and registers the environments once it is loaded."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != GYMNASIUM:
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is None or spec.loader is None:
+            return spec
+        execute = spec.loader.exec_module
+
+        def execute_and_register(module: ModuleType) -> None:
+            execute(module)
+            register_envs()
+
+        spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
+        return spec
+
+
+def register_when_there() -> None:
+    """Registers the environments now, or as soon as Gymnasium is imported."""
+    if GYMNASIUM in sys.modules:
+        register_envs()
+    else:
+        sys.meta_path.insert(0, _Waiting())

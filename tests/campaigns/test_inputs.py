@@ -1,0 +1,148 @@
+"""Random texts, actions, command lines and files: whatever is read or refused, it is refused in one clear line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from front.console import Shell, make_shell
+
+import leafwise
+from contract.cases import CASES, GAMES, positions
+from contract.refusals import ODD, assert_one_clear_line
+from leafwise.envs.core.contract.game import Game
+from running.campaign import Campaign
+
+
+def edited(rng: Random, text: str, letters: list[str], most: int = 4) -> str:
+    """Returns a text with up to so many places replaced, cut out or doubled."""
+    parts = list(text)
+    for _ in range(rng.randint(1, most)):
+        at = rng.randrange(len(parts) + 1)
+        parts[at : at + rng.randint(0, 3)] = rng.choice([[], [rng.choice(letters)], parts[at : at + 2] * 2])
+    return "".join(parts)
+
+
+@pytest.mark.campaign(whole=100_000)
+@pytest.mark.parametrize("game", GAMES, ids=lambda g: g.name)
+def test_texts(game: Game, campaign: Campaign) -> None:
+    variants = [case for case in CASES if case.name == game.name]
+    texts = {case: [str(s) for s in positions(case)] for case in variants}
+    letters = [*sorted(set("".join(map("".join, texts.values())))), *ODD, "-", "99"]
+
+    def checks(rng: Random) -> Iterator[None]:
+        while True:
+            case = rng.choice(variants)
+            yield assert_one_clear_line(case, edited(rng, rng.choice(texts[case]), letters))
+
+    campaign.run(checks(campaign.rng), "texts")
+
+
+@pytest.mark.campaign(whole=100_000)
+@pytest.mark.parametrize("game", [g for g in GAMES if g.module.startswith("leafwise.")], ids=lambda g: g.name)
+def test_actions(game: Game, campaign: Campaign) -> None:
+    """An environment takes any number as an action: its episodes end, its observations stay in their space."""
+
+    def checks(rng: Random) -> Iterator[None]:
+        while True:
+            env = gym.make(f"leafwise/{rng.choice(list(game.ids))}-v0")
+            env.reset(seed=rng.randrange(900_000))
+            legally, over = rng.random(), False
+            while not over:
+                mask = env.unwrapped.action_masks()  # type: ignore[attr-defined]
+                action = rng.choice(np.flatnonzero(mask)) if rng.random() < legally else rng.randrange(len(mask))
+                obs, reward, terminated, truncated, _ = env.step(action)
+                assert env.observation_space.contains(obs)
+                assert np.isfinite(float(reward))
+                over = terminated or truncated
+                yield
+
+    campaign.run(checks(campaign.rng), "actions")
+
+
+LINES = (
+    "games",
+    "analyze trilobite ... --depth 2",
+    "analyze threes --depth 1 --json",
+    "solve cassis --n 5 --moves 0-1,2-3 --json",
+    "solve trilobite --moves 121",
+    "eval dice greedy --games 2",
+    "eval threes random --games 1 --json",
+    "arena trilobite random greedy --games 2",
+    "play trilobite --assist",
+)
+"""Command lines to make mistakes in: quick ones, so that one that is still understood costs little."""
+WORDS = (
+    "",
+    "-1",
+    "0",
+    "nan",
+    "x",
+    "--json",
+    "--depth",
+    "--games",
+    "--seed",
+    "--nonsense",
+    "trilobite",
+    "٣",
+    "=",
+    "a:b,c=d",
+)
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+    return make_shell(capsys, monkeypatch)
+
+
+@pytest.mark.campaign(whole=20_000)
+@pytest.mark.room("trilobite")
+def test_command_lines(shell: Shell, campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def checks(rng: Random) -> Iterator[None]:
+        while True:
+            words = rng.choice(LINES).split()
+            for _ in range(rng.randint(1, 3)):
+                at = rng.randrange(len(words) + 1)
+                words[at : at + rng.randint(0, 1)] = [rng.choice(WORDS)] * rng.randint(0, 1)
+            answer = shell(*words)
+            assert answer.status in (0, 2), (words, answer)
+            if answer.status == 2:
+                assert answer.error.count("\n") == 1, (words, answer)
+            yield
+
+    campaign.run(checks(campaign.rng), "command lines")
+
+
+def refusal(path: Path) -> str | None:
+    """Returns what a model file is refused with, or None where it loads."""
+    try:
+        leafwise.load(path)
+    except ValueError as problem:
+        return str(problem)
+    return None
+
+
+@pytest.mark.campaign(whole=5_000)
+@pytest.mark.parametrize("name", ["threes-small", "trilobite"])
+def test_model_files(name: str, campaign: Campaign, tmp_path: Path) -> None:
+    """A file with some bytes changed or cut off is refused in one line, or loads."""
+    whole = leafwise.models.files.model_path(name).read_bytes()
+    path = tmp_path / "model.safetensors"
+
+    def checks(rng: Random) -> Iterator[None]:
+        while True:
+            data = bytearray(whole)
+            for _ in range(rng.randint(1, 4)):
+                data[rng.randrange(rng.choice((64, 4000, len(data))))] = rng.randrange(256)
+            path.write_bytes(data[: rng.choice((len(data), rng.randrange(len(data))))])
+            said = refusal(path)
+            assert said is None or ("expected" in said and "\n" not in said), said
+            yield
+
+    campaign.run(checks(campaign.rng), "files")

@@ -1,0 +1,42 @@
+"""Texts that nobody should type, and what a game is to answer."""
+
+from __future__ import annotations
+
+from leafwise.envs.core.contract.game import Game
+
+ODD = [
+    "",
+    " ",
+    "\n",
+    "\0",
+    "/",
+    "=",
+    "next=",
+    "deck=-1,0,0",
+    "١ ٢ ٣ ٤",
+    "½",
+    "1e3",
+    "1_0",
+    "0x1",
+    "nan",
+    "\ud800",
+    "🎲",
+]
+HUGE = ["9" * 5000, "1 " * 20_000, "/" * 5000, "a=b " * 5000, "(" * 5000]
+
+
+def assert_one_clear_line(game: Game, text: str) -> None:
+    """Checks that a text is read, or refused with a ValueError of one short line in the game's name."""
+    try:
+        state = game.parse(text)
+    except ValueError as problem:
+        refused = problem
+    else:
+        assert game.parse(str(state)) == state
+        return
+    assert type(refused) is ValueError  # a UnicodeError would be one too
+    message = str(refused)
+    assert message.startswith(f"{game.name}: ")
+    assert "expected" in message
+    assert "\n" not in message
+    assert len(message) < 400

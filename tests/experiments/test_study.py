@@ -1,0 +1,141 @@
+"""What all studies share: folders, results that are kept, tables, pictures."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from leafwise import experiments
+from leafwise.experiments.study import Results, Study, command, config, missing_seeds, picture, results_of, share, table
+from leafwise.experiments.study.picture import with_bars
+from leafwise.experiments.trap import curves
+
+OTHER_COMMANDS = ("leafwise.experiments.demo", "leafwise.experiments.trap.clock")
+"""They keep no results: one writes a run folder, the other only prints."""
+
+
+@dataclass(frozen=True)
+class Config(Study):
+    """A study of n."""
+
+    n: int = 1
+    """A number."""
+
+
+def test_results_hold_for_the_same_command_and_models(tmp_path: Path) -> None:
+    model, asked = tmp_path / "model", list[int]()
+    model.write_text("one")
+
+    def worked_out(n: int) -> dict[str, int]:
+        asked.append(n)
+        return {"n": len(asked)}
+
+    def found(n: int) -> dict[str, int]:
+        results = results_of(Config(out=tmp_path, data=tmp_path, n=n), "learned.json", [str(model)])
+        kept: dict[str, int] = results.find("a", lambda: worked_out(n))
+        return kept
+
+    assert found(1) == found(1) == {"n": 1}
+    assert found(2) == found(2) == {"n": 2}
+    model.write_text("other")
+    assert found(2) == {"n": 3}
+    about = json.loads((tmp_path / "learned.json").read_text())
+    assert about["command"].endswith(" --n 2")
+    assert list(about) == ["command", "models", "results"]
+
+
+def test_out_comes_before_data(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    known, fresh = tmp_path / "known", tmp_path / "fresh"
+    Results(Config(out=known, data=known), "a.json").keep("x", 1)
+    assert "no a.json in" in capsys.readouterr().err
+    both = Config(out=fresh, data=known)
+    results = Results(both, "a.json")
+    assert results == {"x": 1}
+    results.keep("x", 2)
+    assert Results(both, "a.json") == {"x": 2}
+    assert Results(Config(out=known, data=known), "a.json") == {"x": 1}
+    assert capsys.readouterr().err == ""
+
+
+def test_missing_data_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert curves.main(["--name", "none", "--out", str(tmp_path), "--data", str(tmp_path)]) == 2
+    said = capsys.readouterr().err
+    assert (
+        said == f"error: expected none.json, found none in {str(tmp_path / 'none.json')!r}; --run RUN writes it, "
+        "--data names its folder\n"
+    )
+    monkeypatch.setattr(config, "CHECKOUT", None)
+    assert curves.main([]) == 2
+    assert "found none in an installed leafwise; --run RUN writes it" in capsys.readouterr().err
+    assert Config().source("a.json") is None
+    assert "no a.json in an installed leafwise; --data names a folder: everything is worked out anew" in (
+        capsys.readouterr().err
+    )
+    with pytest.raises(ValueError, match=r"^expected --out FOLDER, got none: an installed leafwise holds no folder"):
+        Config().target("a.json")
+
+
+def test_a_command_says_what_is_wrong_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    def broken(config: Config) -> None:
+        raise {1: ValueError("expected 2, got 1"), 3: KeyboardInterrupt()}[config.n]
+
+    assert command(Config, broken)(["--n", "1"]) == 2
+    assert command(Config, broken)(["--n", "3"]) == 130
+    assert capsys.readouterr().err == "error: expected 2, got 1\nstopped; the same command goes on\n"
+    assert command(Config, lambda config: None)([]) == 0
+
+
+def test_the_seeds_that_are_missing() -> None:
+    assert list(missing_seeds(3, 8, 2)) == [
+        range(1_000_003, 1_000_005),
+        range(1_000_005, 1_000_007),
+        range(1_000_007, 1_000_008),
+    ]
+    assert list(missing_seeds(8, 8, 2)) == []
+
+
+def test_tables() -> None:
+    assert table("leaf | games: | won: 95 %", [["`a`", "1", share({"mean": 0.5, "ci_low": 0.4, "ci_high": 0.75})]]) == [
+        "| leaf | games | won: 95 % |",
+        "|---|---:|---|",
+        "| `a` | 1 | 50.0% (40.0% to 75.0%) |",
+    ]
+
+
+def test_points_are_joined_only_where_their_bars_lie_apart(tmp_path: Path) -> None:
+    with picture(tmp_path / "a.png") as axis:
+        with_bars(axis, [1, 2, 3], [1, 2, 5], [0, 1, 4], [2, 3, 6])
+        joined = [
+            line.get_xdata().tolist()
+            for line in axis.lines
+            if line.get_linestyle() == "-" and len(line.get_xdata()) == 2
+        ]
+    assert joined == [[2, 3]]
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_pictures_want_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with (
+        pytest.raises(ValueError, match=r"^expected matplotlib for a\.png, found none: pip install"),
+        picture(tmp_path / "a.png"),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    "name", sorted(info.name for info in pkgutil.walk_packages(experiments.__path__, f"{experiments.__name__}."))
+)
+def test_every_study_takes_out_and_data(name: str) -> None:
+    if name.startswith(f"{experiments.__name__}.study") or name in OTHER_COMMANDS:
+        return
+    found = getattr(importlib.import_module(name), "Config", None)
+    assert found is None or issubclass(found, Study)

@@ -1,0 +1,181 @@
+"""Options of learners: today's and old names, files of options, runs that are repeated, resumed and lengthened."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.commands.train import main as leafwise_train
+from leafwise.models.files import load_tensors
+from leafwise.training.methods import dqn, ppo, selfplay, td
+from leafwise.training.runs.options import described, read_options, to_toml
+from leafwise.training.runs.recipes import class_of, modules, recipe, with_recipe
+
+TD: dict[str, Any] = {"game": "threes", "total_steps": 4000, "interval": 1000, "evaluate_games": 4, "tuples": "0145"}
+SELFPLAY: dict[str, Any] = {
+    "game": "trilobite", "total_steps": 1, "positions": 200, "buffer_size": 400, "batch_size": 64, "hidden": (8, 8),
+    "match_pairs": 100, "judged": 0,
+}  # fmt: skip
+DQN: dict[str, Any] = {
+    "game": "trilobite", "total_steps": 2000, "envs": 50, "buffer_size": 1000, "batch_size": 32, "learning_starts": 500,
+    "interval": 1000, "hidden": (8, 8), "match_pairs": 100, "judged": 0,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return td.train(td.Config(run=str(tmp_path_factory.mktemp("runs") / "whole"), **TD))
+
+
+def made_old(run: Path) -> Path:
+    """Makes of a run one as version 0.1.0 wrote it."""
+    options = tomllib.loads((run / "config.toml").read_text())
+    old = {new: name for name, new in td.Config.OLD_NAMES.items()}  # type: ignore[attr-defined]
+    told = {old.get(name, name): value for name, value in options.items()}
+    told |= {"valued": "entered", "small": "deck deck_empties large"}
+    (run / "config.toml").unlink()
+    (run / "config.json").write_text(json.dumps(told))
+    return run
+
+
+def test_a_run_writes_its_options_and_they_repeat_it(run: Path, tmp_path: Path) -> None:
+    told = tomllib.loads((run / "config.toml").read_text())
+    assert (told["total_steps"], told["tuples"], told["coherence"], told["td_lambda"]) == (4000, "0145", False, 0.5)
+    assert not {"run", "resume"} & told.keys()
+    words = ["--config", str(run / "config.toml"), "--run", str(tmp_path / "again"), "--evaluate-games", "5"]
+    assert td.main(words) == 0
+    first, second = (load_tensors(path / "state.safetensors")[0] for path in (run, tmp_path / "again"))
+    assert np.array_equal(first["table"], second["table"])
+    assert tomllib.loads((tmp_path / "again" / "config.toml").read_text()) == {**told, "evaluate_games": 5}
+
+
+def test_files_of_options_hold_every_kind_of_value(tmp_path: Path) -> None:
+    config = selfplay.Config(**{**SELFPLAY, "mix": ('a "b"\\ é',), "guide": "", "rare": 1e-9, "resume": True})
+    (tmp_path / "x.toml").write_text(to_toml(described(config)), encoding="utf-8")
+    assert selfplay.Config(**read_options(tmp_path / "x.toml", selfplay.Config), resume=True) == config
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("total_steps = = 5", "expected options in TOML, got 'x.toml'"),
+        ("total_stpes = 5", "expected in 'x.toml' options of leafwise.training.methods.td, got 'total_stpes'"),
+        ('total_steps = "many"', "'x.toml', total_steps: expected int, got str"),
+        ("run = 'runs/a'", "expected in 'x.toml' options of leafwise.training.methods.td, got 'run'"),
+        ("learning_rate = 7", "expected --learning-rate of 1e-09 to 1, got 7.0 (with the options in 'x.toml')"),
+        (None, "expected a file of options, got 'x.toml': No such file"),
+    ],
+)
+def test_a_wrong_file_is_one_line_that_names_it(text, message, tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        Path("x.toml").write_text(text)
+    assert td.main(["--game", "threes", "--config", "x.toml"]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
+
+
+def test_old_names_are_taken_and_named_anew(tmp_path: Path, capsys, monkeypatch) -> None:
+    with pytest.warns(FutureWarning, match="the option moves is now called total_steps"):
+        assert td.Config(game="threes", moves=7).total_steps == 7  # type: ignore[call-arg]
+    with pytest.warns(FutureWarning, match="the option iterations is now called total_steps"):
+        assert td.NetworkConfig(game="cassis", iterations=7).total_steps == 7  # type: ignore[call-arg]
+    monkeypatch.chdir(tmp_path)
+    for module, words, message in (
+        (td, ["--moves=0"], "expected --total-steps of 1 to 1e+13, got 0"),
+        (selfplay, ["--start", "nowhere"], "expected a model file, found nothing"),
+        (dqn, ["--steps", "0"], "expected --total-steps"),
+        (ppo, ["--batch", "0"], "expected --batch-size"),
+    ):
+        assert module.main(["--game", "threes" if module is td else "trilobite", *words]) == 2
+        warning, error = capsys.readouterr().err.splitlines()
+        flag = words[0].partition("=")[0]
+        assert warning.startswith(f"warning: {flag} is now called --")
+        assert message in error
+    assert dqn.Config.OLD_NAMES["start"] == "learning_starts"  # type: ignore[attr-defined]
+    assert td.Config.OLD_NAMES["start"] == "init_from"  # type: ignore[attr-defined]
+
+
+def test_a_run_is_lengthened_and_never_shortened(tmp_path: Path, capsys) -> None:
+    for module, learner, options, longer in (
+        (td, td.NTupleTd, TD, 8000),
+        (selfplay, selfplay.SelfPlay, SELFPLAY, 2),
+        (dqn, dqn.QLearner, DQN, 4000),
+    ):
+        path = tmp_path / module.__name__
+        config = module.Config(run=str(path), **options)
+        module.train(config)
+        capsys.readouterr()
+        words = ["--run", str(path), "--resume", "--total-steps"]
+        assert module.main([*words, str(longer)]) == 0
+        said = capsys.readouterr().out
+        assert f"the run is lengthened from {options['total_steps']:,} to {longer:,} {learner.unit}" in said
+        assert json.loads((path / "results.json").read_text())["steps"] > 0
+        assert tomllib.loads((path / "config.toml").read_text())["total_steps"] == longer
+        resumed = learner(replace(config, total_steps=longer, resume=True))
+        assert resumed.done >= longer
+        assert module.main([*words, str(options["total_steps"])]) == 2
+        said = capsys.readouterr().err
+        assert f"resume: expected --total-steps of at least {longer} as before" in said
+        assert said.count("\n") == 1
+
+
+def test_annealing_ends_where_a_lengthened_run_ends() -> None:
+    short, long = (td.Config(game="threes", total_steps=n) for n in (1000, 4000))
+    assert td.rate_at(short, 1000) == td.rate_at(long, 4000) == pytest.approx(short.final_learning_rate)
+    assert td.rate_at(long, 1000) == long.learning_rate
+
+
+def test_an_old_run_goes_on(tmp_path: Path, capsys) -> None:
+    old = made_old(td.train(td.Config(run=str(tmp_path / "old"), **TD)))
+    capsys.readouterr()
+    assert td.main(["--run", str(old), "--resume", "--total-steps", "6000"]) == 0
+    said = capsys.readouterr()
+    assert "moves is now called total_steps, " in said.err
+    assert said.err.count("\n") == 1
+    assert "lengthened from 4,000 to 6,000 moves" in said.out
+    assert tomllib.loads((old / "config.toml").read_text())["valued"] == "entered"
+    assert leafwise.load(old).name
+
+
+def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch) -> None:
+    assert recipe("friday", "td", None) == recipe("friday", "selfplay", None)
+    assert recipe("friday", "selfplay", "level=2")["easy"] == ["level=2,start_life=31"]
+    assert recipe("friday", "selfplay", "level=2,start_life=40")["easy"] == []
+    assert recipe("threes", "td", None) == {}
+    for name in leafwise.envs.registry.games():
+        for method in modules(name):
+            kind = class_of(name, method)
+            kind(game=name, **recipe(name, method, None))
+    monkeypatch.chdir(tmp_path)
+    Path("x.toml").write_text("positions = 500\nbatch_size = 7\n")
+    words = with_recipe("friday", "selfplay", ["--iterations", "3", "--config", "x.toml"])
+    assert words[:2] == ["--total-steps", "3"]
+    assert words.count("--total-steps") == 1
+    assert not {"--positions", "--batch-size"} & set(words)
+    assert words[words.index("--mix") + 1 : words.index("--easy")] == ["level=1", "level=2", "level=3", "level=4"]
+    assert leafwise_train(["starship", "--batch-size", "0"]) == 2
+    assert "expected --batch-size of 1 to 1e+06, got 0" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        leafwise_train(["threes", "--method", "values"])
+    assert "expected --method among td, selfplay, dqn, ppo, got 'values'" in capsys.readouterr().err
+
+
+def test_a_game_in_a_single_file_has_its_recipe_beside_it(tmp_path: Path, monkeypatch) -> None:
+    from leafwise.training.runs import recipes as module
+
+    (tmp_path / "mine.toml").write_text("[td]\nrestart = 5\n")
+
+    class Found:
+        room = tmp_path / "mine.py"
+
+    monkeypatch.setattr(module, "find_game", lambda name: Found)
+    assert recipe("mine", "td", None) == {"restart": 5}

@@ -1,0 +1,81 @@
+"""One publisher for every kind of model: what fits a kind, what a card says, and commands of old cards in today's names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from leafwise.models.files import load_tensors, model_path, save_tensors
+from leafwise.training import publish
+from leafwise.training.publish.card import starts, todays_command
+
+CARDS = sorted(Path(model_path("threes")).parent.glob("*.md"))
+
+
+@pytest.mark.parametrize("card", CARDS, ids=lambda card: card.stem)
+def test_cards_tell_the_commands_of_their_files_and_todays(card: Path) -> None:
+    text, told = card.read_text(encoding="utf-8"), load_tensors(card.with_suffix(".safetensors"))[1]
+    assert f"- command, as of commit {told['commit'][:8]}: `{told['command']}`" in text
+    for start in [told, *starts(told)]:
+        if f"`{start['command']}`" in text:
+            assert f"- today: `{todays_command(start['command'], told['game'])}`" in text
+
+
+def test_todays_command() -> None:
+    old = "python -m leafwise.training.selfplay --iterations 5 --start a --rungs x y --run-length=3"
+    new = "python -m leafwise.training.methods.selfplay --game cassis --total-steps 5 --init-from a --reference-players x y"
+    assert todays_command(old, "cassis") == f"{new} --run-length=3"
+    assert todays_command("python -m leafwise.training.dqn --start 9", "trap").endswith(
+        "--game trap --learning-starts 9"
+    )
+    assert todays_command("python -m leafwise.training.builds --updates 5", "starship") == (
+        "python -m leafwise.training.starship.values --game starship --total-steps 5"
+    )
+    assert todays_command(new, "cassis") == new
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            ["--run", "trilobite", "--judged", "20", "--judged-plies", "1", "7", "--depths", "1"],
+            "Share of 20 critical positions",
+        ),
+        (["--run", "starshipplace", "--games", "2"], "| gain, paired |"),
+        (["--run", "trap"], "python -m leafwise.experiments.trap.learned"),
+    ],
+)
+def test_a_model_is_published_with_its_card(words: list[str], expected: str, tmp_path: Path) -> None:
+    tensors, before = load_tensors(model_path(words[1]))
+    save_tensors(tmp_path / "run/model.safetensors", tensors, before | {"score": {"games": 5, "mean": 0.5}})
+    assert publish.main(["--run", str(tmp_path / "run"), *words[2:], "--out", str(tmp_path)]) == 0
+    path = tmp_path / f"{words[1]}.safetensors"
+    card = path.with_suffix(".md").read_text(encoding="utf-8")
+    assert expected in card
+    written, told = load_tensors(path)
+    assert f"- command, as of commit {before['commit']}: `{before['command']}`\n- today: `python -m leafwise." in card
+    assert f"- published with, as of commit {told['published_at']}: `python -m leafwise.training.publish --out" in card
+    assert all((written[name] == tensor).all() for name, tensor in tensors.items())
+
+
+def test_options_of_other_kinds_and_large_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = ["--out", str(tmp_path)]
+    for words, message in (
+        (
+            ["--run", "trilobite", "--step", "0.5"],
+            "expected of a model of trilobite options among --judged, --judged-plies",
+        ),
+        (
+            ["--run", "threes-small", "--depths", "1"],
+            "options among --games, --step, --loss-games, --processes, got --depths",
+        ),
+        (["--run", "starshipplace", "--games", "1"], "expected --games as one number of ships, at least 2, got (1,)"),
+        (["--run", "nowhere"], "expected a model file, found nothing"),
+        (["--run", "trap", "--largest-mb", "0.01"], "expected a file of at most 0.01 MB, got"),
+    ):
+        assert publish.main([*words, *out]) == 2
+        said = capsys.readouterr().err
+        assert message in said
+        assert said.count("\n") == 1
+    assert not list(tmp_path.iterdir())

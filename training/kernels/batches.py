@@ -1,0 +1,100 @@
+"""Many games at once, a row each, compiled: started, played on, turned by their symmetries; `rows` are [n, width]."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.evaluator import for_player_zero
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import TERMINAL, Compiled
+from leafwise.training.kernels.playing import GAMES, PLIES, make_open_game
+from leafwise.training.kernels.steps import HERE, make_settle, name_of, put_row
+
+
+def make_choose_actions(game: Game, best_action: Compiled, name: str) -> Compiled:
+    """Returns `choose_actions(table, rows, depth, actions, T)`.
+
+    It writes the action that a search chooses in each row, all of them decisions, to `actions` [n].
+    """
+
+    @bind(name, game.room)
+    def choose_actions(table, rows, depth, actions, T):
+        for i in range(rows.shape[0]):
+            put_row(rows, i, table.S, HERE)
+            best_action(table, table.buffers, depth, T)
+            actions[i] = table.chosen[0]
+
+    return choose_actions
+
+
+def make_transform_rows(game: Game) -> Compiled:
+    """Returns `transform_rows(rows, symmetries, actions, T)`, with `rows` [2 n, width], `symmetries` and `actions` [n].
+
+    It writes each row of the first half under its symmetry to the second half, and its action over itself.
+    """
+    transform, transform_action = game.rules.transform, game.rules.transform_action
+
+    @bind(name_of(game), game.room)
+    def transform_rows(rows, symmetries, actions, T):
+        n = symmetries.shape[0]
+        for i in range(n):
+            transform(rows, np.uint64(i), symmetries[i], np.uint64(n + i), T)
+            actions[i] = transform_action(actions[i], symmetries[i], T)
+
+    return transform_rows
+
+
+def make_start_games(game: Game) -> Compiled:
+    """Returns `start_games(table, rows, streams, plies, T)`.
+
+    It starts a game in every row, with up to `plies` random actions, each drawn from a stream of its own, `streams` [n, 2].
+    """
+    open_game = make_open_game(game)
+
+    @bind(name_of(game), game.room)
+    def start_games(table, rows, streams, plies, T):
+        R = table.R
+        for i in range(rows.shape[0]):
+            R[0], R[1] = streams[i, 0], streams[i, 1]
+            open_game(table, plies, T)
+            put_row(table.S, HERE, rows, i)
+            streams[i, 0], streams[i, 1] = R[0], R[1]
+
+    return start_games
+
+
+def make_advance(game: Game) -> Compiled:
+    """Returns `advance(table, rows, after, streams, actions, rewards, signs, plies, T)`.
+
+    It acts in every row, as whoever acts there, and starts a new game where one is over, with up to `plies` random actions.
+
+    `after` [n, width] are the next decisions or ends, also where a new game starts. `rewards` [n] are the actor's. `signs` [n]
+    turn what the next decision is worth to who acts there into what it is worth to the actor: 1, -1, or 0 where the game is
+    over. `streams` [n, 2], `actions` [n].
+    """
+    current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
+    settle, open_game = make_settle(game), make_open_game(game)
+
+    @bind(name_of(game), game.room)
+    def advance(table, rows, after, streams, actions, rewards, signs, plies, T):
+        S, R = table.S, table.R
+        for i in range(rows.shape[0]):
+            put_row(rows, i, S, HERE)
+            R[0], R[1] = streams[i, 0], streams[i, 1]
+            player = current_player(S, HERE, T)
+            before = returns(S, HERE, T)
+            apply_action(S, HERE, actions[i], HERE, T)
+            settle(S, R, T)
+            following = current_player(S, HERE, T)
+            rewards[i] = for_player_zero(returns(S, HERE, T) - before, player)
+            signs[i] = 0.0 if following == TERMINAL else 1.0 if following == player else -1.0
+            put_row(S, HERE, after, i)
+            if following == TERMINAL:
+                table.counts[GAMES] += 1
+                open_game(table, plies, T)
+            table.counts[PLIES] += 1
+            put_row(S, HERE, rows, i)
+            streams[i, 0], streams[i, 1] = R[0], R[1]
+
+    return advance

@@ -1,0 +1,170 @@
+"""What one player of compiled games needs: its memory, random openings, and the action that a search chooses."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import TERMINAL, Compiled
+from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.search.alpha_beta import bounds
+from leafwise.search.frames import Buffers
+from leafwise.search.settings import ORDERINGS, Settings, make_buffers
+from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, name_of
+
+GAMES, PLIES, WON_BY_FIRST = 0, 1, 2
+"""Counters: games, decisions played after the opening, games won by player 0."""
+TIE = 1e-9
+"""A search of another action has its window begin so far below the best value, so that values alike are seen to be."""
+TABLE_MB = 2.0
+
+
+class Table(NamedTuple):
+    """What one player of games needs: rows, search scratch, a random stream."""
+
+    S: NDArray[Any]
+    """Rows: HERE, AFTER, and those of its searches."""
+    buffers: Buffers
+    other_buffers: Buffers
+    """Scratch of a second leaf's searches: what is remembered of one says nothing of another."""
+    A: NDArray[np.int64]
+    """Legal actions, [max_actions]."""
+    R: NDArray[np.uint64]
+    """Random stream, [2]."""
+    chosen: NDArray[np.int64]
+    """[1]: the action that `best_action` found."""
+    counts: NDArray[np.int64]
+    """[3], as GAMES and the names beside it say."""
+
+
+def new_table(
+    game: Game, depth: int, seed: int, evaluator: Evaluator | None = None, rare: float = 0.0, nodes: int = 0
+) -> Table:
+    """Returns a table for searches up to `depth`, its stream keyed by `seed`.
+
+    In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `rare` is that of `Search`, and so is
+    `nodes`, but the limit is that below each action.
+    """
+    remember = game.players == 2 or game.decisions_per_depth > 1
+    settings = Settings(depth, rare=rare, nodes=nodes, ordering=ORDERINGS, table_mb=TABLE_MB if remember else 0.0)
+    options = settings.options(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
+    cutoff, toll = settings.share(0)
+    options = options._replace(cutoff=cutoff, toll=toll)
+    (rows, buffers), (_, other_buffers) = (
+        make_buffers(game, depth + 1, settings.entries(game), False, options, evaluator is not None and evaluator.dear)
+        for _ in range(2)
+    )
+    return Table(
+        S=rows,
+        buffers=buffers,
+        other_buffers=other_buffers,
+        A=np.zeros(game.max_actions, dtype=np.int64),
+        R=new_stream(seed),
+        chosen=np.zeros(1, dtype=np.int64),
+        counts=np.zeros(3, dtype=np.int64),
+    )
+
+
+def forget(table: Table) -> None:
+    """Clears what searches remember of leaves; to be called when a leaf has other weights."""
+    for buffers in (table.buffers, table.other_buffers):
+        buffers.table[:] = 0
+        buffers.leaves[:] = 0
+        buffers.killers[:] = -1
+
+
+def make_unpruned(game: Game, depth_first: Compiled, name: str) -> Compiled:
+    """Returns `unpruned(S, buffers, i, top, depth, lower, upper, T)`: searches a row in a game for one, whatever the window."""
+
+    @bind(name, game.room, inline=True)
+    def unpruned(S, buffers, i, top, depth, lower, upper, T):
+        return depth_first(S, buffers, i, top, depth, T)
+
+    return unpruned
+
+
+def make_best_action(game: Game, search: Compiled, name: str) -> Compiled:
+    """Returns `best_action(table, buffers, depth, T)`.
+
+    It searches row HERE, writes the best action, ties broken at random, to `table.chosen`, and returns its value for
+    player 0. `search` is called as `(S, buffers, i, top, depth, lower, upper, T)`.
+    """
+    current_player, apply_action, action_cost = (
+        game.rules.current_player,
+        game.rules.apply_action,
+        game.rules.action_cost,
+    )
+    considered = game.rules.candidates or game.rules.legal_actions
+
+    @bind(name, game.room)
+    def best_action(table, buffers, depth, T):
+        S, A = table.S, table.A
+        player = current_player(S, HERE, T)
+        n = considered(S, HERE, A, T)
+        best, ties = 0.0, 0
+        for k in range(n):
+            a = A[k]
+            apply_action(S, HERE, a, AFTER, T)
+            left = depth - action_cost(S, HERE, a, T)
+            lower, upper = -np.inf, np.inf
+            if ties > 0 and player == 1:
+                upper = TIE - best
+            elif ties > 0:
+                lower = best - TIE
+            value = for_player_zero(search(S, buffers, AFTER, FREE, left, lower, upper, T), player)
+            if ties == 0 or value > best:
+                best, ties = value, 1
+                table.chosen[0] = a
+            elif value == best:
+                ties += 1
+                if below(table.R, ties) == np.uint64(0):
+                    table.chosen[0] = a
+        return for_player_zero(best, player)
+
+    return best_action
+
+
+def make_random_action(game: Game) -> Compiled:
+    """Returns `random_action(table, T)`: a legal action of row HERE."""
+    legal_actions = game.rules.legal_actions
+
+    @bind(name_of(game), game.room, inline=True)
+    def random_action(table, T):
+        return table.A[below(table.R, legal_actions(table.S, HERE, table.A, T))]
+
+    return random_action
+
+
+def make_open_game(game: Game) -> Compiled:
+    """Returns `open_game(table, plies, T)`.
+
+    It starts a game at row HERE, with up to `plies` random actions after which it is not over.
+    """
+    initial_state, apply_action, current_player = (
+        game.rules.initial_state,
+        game.rules.apply_action,
+        game.rules.current_player,
+    )
+    settle, random_action = make_settle(game), make_random_action(game)
+
+    @bind(name_of(game), game.room, inline=True)
+    def open_game(table, plies, T):
+        S, R = table.S, table.R
+        over = True
+        while over:
+            initial_state(S, HERE, T)
+            settle(S, R, T)
+            left = np.int64(below(R, plies + 1))
+            over = current_player(S, HERE, T) == TERMINAL
+            while left > 0 and not over:
+                left -= 1
+                apply_action(S, HERE, random_action(table, T), HERE, T)
+                settle(S, R, T)
+                over = current_player(S, HERE, T) == TERMINAL
+
+    return open_game

@@ -1,0 +1,126 @@
+"""Publishes the best model of a run: measures it on final seeds, writes the file and its card.
+
+python -m leafwise.training.publish --run runs/threes-td-1
+
+The kinds of models differ in what is measured: n-tuples play games (`ntuples`), networks of games for two are judged by the
+exact solver (`positions`), networks that say chances play every variant (`chances`), and a room may bring a kind of its own
+(`modules.publish` in its recipes). A kind is a module with `OPTIONS` (the options it has besides those of all), `load`,
+`prepare`, `measure`, and for the card `WHAT`, `UNIT` (of steps), `about`, `made` and `figures`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from leafwise.envs.core.commandline import parse
+from leafwise.models.files import (
+    PACKED,
+    PLAIN,
+    game_of,
+    load_tensors,
+    model_path,
+    save_network,
+    shipped_name,
+    write_atomically,
+)
+from leafwise.training.publish.card import card
+from leafwise.training.runs.folder import commit, hardware, training_command
+from leafwise.training.runs.options import accepts, flag_of, todays_words
+from leafwise.training.runs.recipes import PUBLISH, recipes
+
+MODULE = "leafwise.training.publish"
+COMMON = ("run", "out", "name", "largest_mb")
+"""Options of every kind."""
+
+
+@accepts(seeds="games", positions="judged", plies="judged_plies", ahead="judged_depth")
+@dataclass(frozen=True)
+class Config:
+    """Options of the publication; those after `largest_mb` are for some kinds of models."""
+
+    run: str
+    """Run folder (or model file) to publish."""
+    out: str = "models/weights"
+    """Folder for the model and its card."""
+    name: str = ""
+    """Name of the files, under which `leafwise.load` finds the model (default: that of the game's Gymnasium id)."""
+    largest_mb: float = 32.0
+    """The largest file that is allowed, in MB."""
+    games: tuple[int, ...] = ()
+    """Final games at search depth 1, 2, ... (default: 1000 500 300 with n-tuples, 300 50 in each variant with chances)."""
+    step: float = 0.25
+    """N-tuples: entries are rounded to multiples of this, in the unit of the values."""
+    loss_games: int = 1000
+    """N-tuples: games that both the network before packing and the packed one play."""
+    processes: int = 1
+    """N-tuples: threads that play."""
+    judged: int = 500
+    """Games for two: critical positions (some legal action loses value) that judge it."""
+    judged_plies: tuple[int, int] = (8, 20)
+    """Games for two: least and most actions before such a position."""
+    judged_depth: int = 0
+    """Games for two: those are random, or with a depth of players who search so deep for an end and else act at random."""
+    depths: tuple[int, ...] = (1, 2, 3)
+    """Games for two: search depths at which it is judged."""
+    variants: tuple[str, ...] = ()
+    """Chances: variants that it plays (default: those of the game's recipe)."""
+    nodes: int = 50
+    """Chances: most decisions that a search looks at below each action."""
+    rematch: int = 0
+    """Chances: games in each variant that a run's best and newest networks play, to publish the better (0: the best)."""
+    calibrate: int = 0
+    """Chances: games in each variant that slope and offset of the log odds it says are set by (0: it says what it learned)."""
+
+
+def kind_of(game: str, told: dict[str, Any]) -> Any:
+    """Returns the module for a kind of models: the game's own, or by what a file says it holds."""
+    own = recipes(game).get("modules", {}).get(PUBLISH)
+    kind = "chances" if told.get("head") == "chance" else "positions"
+    return importlib.import_module(own or f"{MODULE}.{'ntuples' if told['kind'] in (PLAIN, PACKED) else kind}")
+
+
+def publish(config: Config) -> Path:
+    """Measures and writes a model; returns its path. Raises ValueError if there is no such model to publish."""
+    source = model_path(config.run)
+    game, told = game_of(source), load_tensors(source)[1]
+    kind = kind_of(game.name, told)
+    for option in dataclasses.fields(config):
+        if option.name not in (*COMMON, *kind.OPTIONS) and getattr(config, option.name) != option.default:
+            known = ", ".join(map(flag_of, kind.OPTIONS))
+            raise ValueError(f"expected of a model of {game.name} options among {known}, got {flag_of(option.name)}")
+    network, more = kind.prepare(kind.load(source, game), source, told, config)
+    kept = {name: told[name] for name in ("steps", "seconds", "command", "commit")} | {"start": told.get("start", {})}
+    kept |= {"hardware": hardware(), "selected": told["score"], "score": []}
+    kept |= {"publication": training_command(MODULE, config), "published_at": commit(), **more}
+    target = Path(config.out) / f"{config.name or shipped_name(game)}.safetensors"
+    draft = target.with_name(f".{target.name}.draft")
+    try:
+        save_network(draft, network, kept)
+        size = draft.stat().st_size / 1e6
+        if size > config.largest_mb:
+            raise ValueError(f"expected a file of at most {config.largest_mb:g} MB, got {size:.1f}")
+        network = kind.load(draft, game)  # what is measured is what was written
+    finally:
+        draft.unlink(missing_ok=True)
+    for score in kind.measure(network, config):
+        kept["score"].append(score)
+        save_network(target, network, kept)
+        write_atomically(target.with_suffix(".md"), card(target, kind).encode())
+    return target
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line; wrong input is one line and status 2."""
+    words = sys.argv[1:] if arguments is None else arguments
+    config = parse(Config, todays_words(Config, words), prog=f"python -m {MODULE}")
+    try:
+        print(publish(config))
+    except (ValueError, KeyError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
+    return 0

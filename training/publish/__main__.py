@@ -1,0 +1,5 @@
+"""Runs the command line of the publisher."""
+
+from leafwise.training.publish import main
+
+raise SystemExit(main())

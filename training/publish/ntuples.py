@@ -1,0 +1,120 @@
+"""Publishing n-tuple networks: packed to small tables, measured by games played to the end."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.models.files import load_network, load_tensors
+from leafwise.models.ntuple import NTupleNetwork, features
+from leafwise.models.packing import merged, quantised
+from leafwise.training.kernels.ntuple_games import play_games
+from leafwise.training.kernels.td import kernels, new_trainer
+from leafwise.training.runs.seeds import FINAL_SEED, PACKING_SEED, SELECTION_SEED
+
+WHAT, UNIT, load = "value network", "moves", load_network
+OPTIONS = ("games", "step", "loss_games", "processes")
+REACHED = "reached_"
+
+
+def prepare(network: NTupleNetwork, source: Path, told: Any, config: Any) -> tuple[NTupleNetwork, dict[str, Any]]:
+    """Returns the packed network, and what packing does to it."""
+    packed = quantised(network, config.step)
+    return packed, {"step": config.step, "loss": packing_loss(network, packed, config.loss_games, config.processes)}
+
+
+def packing_loss(before: NTupleNetwork, after: NTupleNetwork, games: int, threads: int) -> dict[str, float]:
+    """Returns what packing does to the values of some 10,000 states of games, and to the scores of the same seeds."""
+    rows = valued_rows(before, 10_000)
+    values = [values_of(network, rows) for network in (before, after)]
+    error = np.abs(values[1] - values[0])
+    scores = [play_games(n, 1, PACKING_SEED, games, threads=threads).scores for n in (before, after)]
+    difference = scores[1] - scores[0]
+    return {
+        "rows": len(rows),
+        "largest_error": float(error.max()),
+        "rms_error": float(np.sqrt((error**2).mean())),
+        "mean_value": float(np.abs(values[0]).mean()),
+        "games": games,
+        "score_difference": float(difference.mean()),
+        "standard_error": float(difference.std(ddof=1) / np.sqrt(games)),
+    }
+
+
+def valued_rows(network: NTupleNetwork, n: int) -> NDArray[np.uint64]:
+    """Returns states that a network's games come through."""
+    actor, T = new_trainer(network.game, SELECTION_SEED), network.game.tables(network.evaluator("rows"))
+    found: list[NDArray[np.uint64]] = []
+    while sum(map(len, found)) < n:
+        before = int(actor.counts[0])
+        kernels(network).td_games(actor, 1, 0.0, 0.0, 0, T)
+        found.append(actor.trajectory[: int(actor.counts[0]) - before : 7].copy())
+    return np.concatenate(found)[:n]
+
+
+def values_of(network: NTupleNetwork, rows: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Returns the compiled value of each row."""
+    value, T = network.functions.ntuple_value, network.game.tables(network.evaluator("rows"))
+    return np.array([value(rows, np.uint64(k), T) for k in range(len(rows))])
+
+
+def measure(network: NTupleNetwork, config: Any) -> Iterator[dict[str, Any]]:
+    """Yields the figures of final games, by depth."""
+    names = features(network.game).names
+    for depth, games in enumerate(config.games or (1000, 500, 300), start=1):
+        played = play_games(merged(network), depth, FINAL_SEED, games, threads=config.processes)
+        reached = {f"{REACHED}{names[rank]}": float((played.ranks >= rank).mean()) for rank in (13, 14, 15)}
+        told = {"depth": depth, "first_seed": FINAL_SEED, **played.figures(), **reached}
+        mean, low, high = (f"{told[name]:,.0f}" for name in ("mean", "ci_low", "ci_high"))
+        print(f"depth {depth}: mean {mean} ({low} to {high}), {games} games", flush=True)
+        yield told
+
+
+def about(path: Path, told: dict[str, Any]) -> list[str]:
+    """Returns what the model is."""
+    tuples = " ".join("".join(f"{cell:x}" for cell in t) for t in told["tuples"])
+    packed = [tensor for name, tensor in load_tensors(path)[0].items() if "low" in name]
+    seen = sum(int(np.frombuffer(zlib.decompress(tensor.tobytes()), np.uint8).size) for tensor in packed)
+    return [
+        f"An n-tuple network ({tuples}) with {seen:,} entries that are not 0, in {path.stat().st_size / 1e6:.1f} MB,",
+        f"which values the potential still to come (a cell's points to the power {told['power']}).",
+    ]
+
+
+def made(told: dict[str, Any]) -> list[str]:
+    """Returns what else was done to the model."""
+    loss = told["loss"]
+    return [
+        f"- packed: entries are multiples of {told['step']:g}; on {loss['rows']:,} states of games (values about",
+        f"  {loss['mean_value']:,.0f}) that changes the value by {loss['rms_error']:.2g} (root mean square), at most "
+        f"{loss['largest_error']:.2g},",
+        f"  and the score of {loss['games']} paired games at depth 1 by {loss['score_difference']:+,.0f} "
+        f"(standard error {loss['standard_error']:,.0f})",
+    ]
+
+
+def figures(told: dict[str, Any]) -> list[str]:
+    """Returns the table of figures."""
+    reached = [name for name in told["score"][0] if name.startswith(REACHED)]
+    cells = " | ".join(name.removeprefix(REACHED) for name in reached)
+    lines = [
+        f"| search depth | games | mean score | 95 % interval | median | {cells} | ms per move |",
+        "|---|---|---|---|---|---|" + "---|" * len(reached),
+    ]
+    for s in told["score"]:
+        shares = " | ".join(f"{100 * s[name]:.1f} %" for name in reached)
+        lines.append(
+            f"| {s['depth']} | {s['games']} | {s['mean']:,.0f} | {s['ci_low']:,.0f} to {s['ci_high']:,.0f} "
+            f"| {s['median']:,.0f} | {shares} | {1000 * s['seconds_per_move']:.3f} |"
+        )
+    return [
+        *lines,
+        "",
+        f"Seeds from {told['score'][0]['first_seed']:,} on, which neither training nor selection used; the file itself was",
+        "measured, after packing. Milliseconds are processor time of the compiled games.",
+    ]

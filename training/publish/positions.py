@@ -1,0 +1,83 @@
+"""Publishing networks of games for two: judged by the exact solver on critical positions of the final seeds.
+
+Without an exact solver there is no judge; the card then names the study that measures the shipped file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from leafwise.models.files import load_sparse
+from leafwise.models.sparse import SparseNetwork
+from leafwise.training.evaluation.agreement import critical_positions, has_solver
+from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.publish.card import interval
+from leafwise.training.runs.seeds import FINAL_SEED
+
+WHAT, UNIT, load = "value network", "steps", load_sparse
+OPTIONS = ("judged", "judged_plies", "judged_depth", "depths")
+
+
+def prepare(network: SparseNetwork, source: Path, told: Any, config: Any) -> tuple[SparseNetwork, dict[str, Any]]:
+    """Returns the network, and what hand-made leaf it is held against."""
+    return network, {"hand_made": network.game.default_score}
+
+
+def measure(network: SparseNetwork, config: Any) -> Iterator[dict[str, Any]]:
+    """Yields the shares of positions in which a search keeps the value, by depth; an empty one where nothing judges."""
+    game, plies = network.game, config.judged_plies
+    if not has_solver(game):
+        yield {}
+        return
+    judged = critical_positions(game, config.judged, FINAL_SEED, plies, config.judged_depth)
+    for depth in config.depths:
+        found: dict[str, Any] = {"depth": depth, "positions": config.judged, "plies": list(plies)}
+        found["ahead"] = config.judged_depth
+        for name, leaf in (("learned", network.evaluator("learned")), ("hand_made", game.score())):
+            kept = judged.kept(judged.choices(leaf, depth)).astype(float)
+            low, high = bootstrap_interval(kept)
+            found[name] = {"mean": float(kept.mean()), "ci_low": low, "ci_high": high}
+        shares = f"{found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
+        print(f"depth {depth}: keeps the value in {shares}", flush=True)
+        yield found
+
+
+def about(path: Path, told: dict[str, Any]) -> list[str]:
+    """Returns what the model is."""
+    layers, size = ", ".join(map(str, told["hidden"])), path.stat().st_size / 1e6
+    return [
+        f"A network with a sparse first layer, layers {layers}, {size:.2f} MB.",
+        "It says what a position is worth to the player who acts.",
+    ]
+
+
+def made(told: dict[str, Any]) -> list[str]:
+    """Returns how the model was chosen."""
+    return ["- no solver's label was learned from; the network was chosen by matches against earlier ones"]
+
+
+def figures(told: dict[str, Any]) -> list[str]:
+    """Returns the table of figures, or where they are."""
+    first = told["score"][0]
+    if not first:
+        return [
+            f"`python -m leafwise.experiments.{told['game']}.learned` measures it; its page is",
+            f"[learned.md](../../experiments/{told['game']}/learned.md).",
+        ]
+    low, high = first["plies"]
+    source = (
+        f"actions of players who see {first['ahead']} ahead and know nothing else"
+        if first["ahead"]
+        else "random actions"
+    )
+    lines = [
+        f"Share of {first['positions']} critical positions (some legal action loses value) after {low} to {high}",
+        f"{source} in which the search's choice keeps the game's value, with 95 % bootstrap intervals:",
+        "",
+        f"| search depth | learned | hand-made (`{told['hand_made']}`) |",
+        "|---|---|---|",
+    ]
+    lines += [f"| {s['depth']} | {interval(s['learned'])} | {interval(s['hand_made'])} |" for s in told["score"]]
+    return [*lines, "", f"Positions are drawn from seed {FINAL_SEED:,}, which neither training nor selection used."]

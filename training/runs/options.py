@@ -1,0 +1,182 @@
+"""A learner's options: under today's and under old names, on the command line and in files."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import inspect
+import json
+import sys
+import tomllib
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, get_type_hints
+
+import msgspec
+
+from leafwise.envs.core.commandline import parse
+
+C = TypeVar("C")
+CONFIG, OLD_CONFIG = "config.toml", "config.json"
+"""The options of a run in its folder; those of runs of version 0.1.0 are JSON."""
+NOT_OPTIONS = ("run", "resume")
+"""What says where a run is, not what it does."""
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Options of every run."""
+
+    game: str
+    """Game to learn."""
+    variant: str = ""
+    """Options of the game, like board=7x6,k=4."""
+    run: str = ""
+    """Run folder (default: runs/GAME-METHOD-SEED)."""
+    seed: int = 1
+    """Key of the run's random streams, below 900,000."""
+    checkpoint_seconds: float = 30.0
+    """Seconds between two checkpoints, at least."""
+    resume: bool = False
+    """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""
+
+
+def accepts(**old: str) -> Callable[[type[C]], type[C]]:
+    """Lets a dataclass of options take old names for one version, each with a warning that names today's."""
+
+    def wrap(config_class: type[C]) -> type[C]:
+        own: Any = config_class
+        own.OLD_NAMES = names = {**getattr(config_class, "OLD_NAMES", {}), **old}
+        create = own.__init__
+
+        @functools.wraps(create)
+        def init(self: Any, *args: Any, **given: Any) -> None:
+            for name in [name for name in given if name in names]:
+                warnings.warn(f"the option {name} is now called {names[name]}", FutureWarning, stacklevel=2)
+                given[names[name]] = given.pop(name)
+            create(self, *args, **given)
+
+        own.__init__ = init
+        return config_class
+
+    return wrap
+
+
+def old_names(config_class: type) -> Mapping[str, str]:
+    """Returns today's name of each old one that a class of options takes."""
+    found: Mapping[str, str] = getattr(config_class, "OLD_NAMES", {})
+    return found
+
+
+def flag_of(name: str) -> str:
+    """Returns an option as it is written on a command line."""
+    return "--" + name.replace("_", "-")
+
+
+def todays_words(config_class: type, words: Sequence[str]) -> list[str]:
+    """Returns a command line in today's names; each old one is one line on standard error."""
+    found, names = [], old_names(config_class)
+    for word in words:
+        flag, equals, value = word.partition("=")
+        name = flag.removeprefix("--").replace("-", "_")
+        if flag.startswith("--") and name in names:
+            print(f"warning: {flag} is now called {flag_of(names[name])}", file=sys.stderr)
+            word = flag_of(names[name]) + equals + value
+        found.append(word)
+    return found
+
+
+def take_option(words: Sequence[str], flag: str) -> tuple[str | None, list[str]]:
+    """Returns the value of an option, None where it is not given, and the command line without it.
+
+    Raises ValueError for an option without a value.
+    """
+    for k, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        if name == flag:
+            if not equals and k + 1 == len(words):
+                raise ValueError(f"expected a value after {flag}, got nothing")
+            end = k + 1 if equals else k + 2
+            return value if equals else words[k + 1], [*words[:k], *words[end:]]
+    return None, list(words)
+
+
+def described(config: Any) -> dict[str, Any]:
+    """Returns what a file says of options: lists for tuples, nothing of what is left open (None)."""
+    kept = {name: value for name, value in dataclasses.asdict(config).items() if name not in NOT_OPTIONS}
+    return {name: list(v) if isinstance(v, tuple) else v for name, v in kept.items() if v is not None}
+
+
+def to_toml(options: Mapping[str, Any]) -> str:
+    """Returns flat options, as `described` returns them, as TOML."""
+    return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in options.items())
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """Returns what a TOML file says, or a JSON file of an old run; raises ValueError that names a file that is broken."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as problem:
+        raise ValueError(f"expected a file of options, got {str(path)!r}: {problem.strerror}") from None
+    except ValueError as problem:
+        raise ValueError(f"expected options in TOML, got {str(path)!r}: {' '.join(str(problem).split())}") from None
+    if not isinstance(table, dict):
+        raise ValueError(f"expected options by name in {str(path)!r}, got {table!r:.80}")
+    return table
+
+
+def read_options(path: Path, config_class: type, *, told: bool = False) -> dict[str, Any]:
+    """Returns the options in a file, under today's names; raises ValueError that names the file if it does not fit.
+
+    With `told` old names in it are one line on standard error.
+    """
+    names, found = old_names(config_class), {}
+    types = get_type_hints(config_class)
+    table = read_table(path)
+    for old, value in table.items():
+        name = names.get(old, old)
+        if name not in types or name in NOT_OPTIONS:
+            raise ValueError(f"expected in {str(path)!r} options of {config_class.__module__}, got {old!r}")
+        try:
+            found[name] = msgspec.convert(value, types[name])
+        except msgspec.ValidationError as problem:
+            reason = str(problem).replace("`", "")
+            raise ValueError(f"{str(path)!r}, {old}: {reason[:1].lower()}{reason[1:]}") from None
+    renamed = [f"{old} is now called {names[old]}" for old in table if old in names]
+    if told and renamed:
+        print(f"warning: {str(path)!r}: {', '.join(renamed)}", file=sys.stderr)
+    return found
+
+
+def config_file(folder: Path) -> Path | None:
+    """Returns the file with the options of the run in a folder, None where there is no run."""
+    return next((folder / name for name in (CONFIG, OLD_CONFIG) if (folder / name).exists()), None)
+
+
+def file_of(words: Sequence[str]) -> Path | None:
+    """Returns the file that a command line takes options from: that of `--config`, or with `--resume` of the run's folder."""
+    given, folder = (take_option(words, flag)[0] for flag in ("--config", "--run"))
+    if given is not None:
+        return Path(given)
+    return config_file(Path(folder)) if folder and "--resume" in words else None
+
+
+def parse_options(class_of: Callable[[str], type], words: Sequence[str], prog: str) -> tuple[Any, Path | None]:
+    """Returns a method's options, and the file that some are from.
+
+    `class_of` says which class a game's options are of. What the command line gives wins over the file. Raises ValueError
+    for a file that does not fit, and ends as `parse` does for wrong words.
+    """
+    import tyro
+
+    path, words = file_of(words), take_option(words, "--config")[1]
+    game = take_option(words, "--game")[0] or (str(read_table(path).get("game", "")) if path else "")
+    config_class = class_of(game)
+    default = None
+    if path is not None:
+        default = config_class(**{"game": tyro.MISSING, **read_options(path, config_class, told=True)})
+    text = f"{inspect.getdoc(config_class)}\n\n--config FILE takes options from a file like a run's {CONFIG}; those given here win."
+    return parse(config_class, todays_words(config_class, words), prog, text, default), path

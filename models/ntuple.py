@@ -13,7 +13,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,17 +67,27 @@ class Kind(NamedTuple):
     """Whether tables are large enough to be fetched ahead."""
 
 
-class TableFunctions(NamedTuple):
-    """Compiled functions on the tables of one kind of networks, to be inlined; W are the weights, b is a board."""
+class NTupleFunctions(NamedTuple):
+    """Compiled functions of one kind of networks, to be inlined; W are the weights, b is a board, S [rows, width]."""
 
+    name: str
+    """What tells the kind from others of the game."""
     tuple_index: Compiled
     """`(b, t, W)` -> the index of tuple t in a stage's tables."""
     stage_start: Compiled
     """`(b, W)` -> where the tables of the board's stage begin."""
+    potential: Compiled
+    """`(S, i, T)` -> the potential of the board of row i."""
+    fetch: Compiled
+    """`(S, i, T)`: starts to load what the value of row i will read."""
+    to_come: Compiled
+    """`(S, i, T)` -> the learned potential still to come at row i, finished or not."""
+    ntuple_value: Compiled
+    """`(S, i, T)` -> the potential so far plus what is still to come."""
 
 
-def make_table_functions(cells: CellFeatures, kind: Kind, name: str, room: Path) -> TableFunctions:
-    """Compiles where in the tables of a network a board's entries are."""
+def make_table_functions(cells: CellFeatures, kind: Kind, name: str, room: Path) -> tuple[Compiled, Compiled]:
+    """Compiles `tuple_index` and `stage_start`: where in the tables of a network a board's entries are."""
     runs, staged, highest = kind.runs, kind.staged, cells.highest
 
     @bind(name, room, inline=True)
@@ -97,12 +107,12 @@ def make_table_functions(cells: CellFeatures, kind: Kind, name: str, room: Path)
                     start += W.offsets[W.offsets.shape[0] - 1]
         return start
 
-    return TableFunctions(tuple_index, stage_start)
+    return tuple_index, stage_start
 
 
 @functools.cache
-def compiled(game: Game, kind: Kind) -> dict[str, Any]:
-    """Returns the compiled functions of one kind of n-tuple networks, by name; NAME tells the kinds apart."""
+def compiled(game: Game, kind: Kind) -> NTupleFunctions:
+    """Returns the compiled functions of one kind of n-tuple networks."""
     cells, current_player = features(game), game.rules.current_player
     boards, extra, extras = cells.boards, cells.extra, len(cells.extra_sizes)
     small = sum(1 << k for k, own in enumerate(cells.extra_sizes) if own in kind.small)
@@ -161,10 +171,7 @@ def compiled(game: Game, kind: Kind) -> dict[str, Any]:
             return so_far
         return so_far + to_come(S, i, T)
 
-    scope: dict[str, Any] = {**game.rules.injected(), "boards": boards, "extra": extra, "highest": cells.highest}
-    scope |= {"EXTRAS": extras, "SMALL": small, "NAME": name}
-    scope |= {"tuple_index": tuple_index, "stage_start": stage_start, "potential": potential, "fetch": fetch}
-    return scope | {"to_come": to_come, "ntuple_value": ntuple_value}
+    return NTupleFunctions(name, tuple_index, stage_start, potential, fetch, to_come, ntuple_value)
 
 
 def features(game: Game) -> CellFeatures:
@@ -299,15 +306,14 @@ class NTupleNetwork:
         }
 
     @property
-    def functions(self) -> dict[str, Any]:
-        """The compiled functions that work on this network's weights, by name."""
+    def functions(self) -> NTupleFunctions:
+        """The compiled functions that work on this network's weights."""
         return compiled(self.game, self.kind)
 
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as a leaf evaluator."""
-        value = self.functions["ntuple_value"]
-        fetch = self.functions["fetch"]
-        return Evaluator(name, value, self.weights, self.shape.stage, terminal="evaluate", fetch=fetch)
+        own = self.functions
+        return Evaluator(name, own.ntuple_value, self.weights, self.shape.stage, terminal="evaluate", fetch=own.fetch)
 
 
 def runs(cells: Sequence[int]) -> list[tuple[int, int, int]]:

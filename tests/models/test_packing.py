@@ -71,7 +71,7 @@ def searched_rows(n: int) -> np.ndarray[Any, Any]:
 def test_compiled_values_equal_numpy_after_reloading(reloaded: NTupleNetwork) -> None:
     rows = searched_rows(10_000)
     T = GAME.tables(reloaded.evaluator("x"))
-    compiled = [reloaded.functions["ntuple_value"](rows, np.uint64(k), T) for k in range(len(rows))]
+    compiled = [reloaded.functions.ntuple_value(rows, np.uint64(k), T) for k in range(len(rows))]
     cells = (rows[:, :1] >> (4 * np.arange(16, dtype=np.uint64))) & np.uint64(15)
     points = np.where(cells >= 3, 3.0 ** (cells.astype(float) - 2), 0) ** reloaded.shape.power
     sizes = reloaded.shape.sizes(GAME)
@@ -103,8 +103,8 @@ def test_merged_tables_are_worth_the_same() -> None:
     assert fewer.shape.tuples == parse_tuples("569a 012345")
     rows, (T, U) = searched_rows(300), (GAME.tables(n.evaluator("x")) for n in (network, fewer))
     for k in range(len(rows)):
-        value = network.functions["ntuple_value"](rows, np.uint64(k), T)
-        assert fewer.functions["ntuple_value"](rows, np.uint64(k), U) == pytest.approx(value, rel=1e-6, abs=0.01)
+        value = network.functions.ntuple_value(rows, np.uint64(k), T)
+        assert fewer.functions.ntuple_value(rows, np.uint64(k), U) == pytest.approx(value, rel=1e-6, abs=0.01)
     full = NTupleNetwork.create(GAME, shape, table * 3, [STEP] * kinds)
     assert merged(full).shape.tuples == shape.tuples  # the sums would not fit
     others = NTupleNetwork.create(GAME, shape, table, [STEP, STEP, STEP, 2 * STEP] + [STEP] * (kinds - 4))

@@ -7,7 +7,6 @@ One set of factories, whose functions are compiled per game, shape of the networ
 from __future__ import annotations
 
 import functools
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -106,9 +105,9 @@ def kernels(network: NTupleNetwork, depth: int = 1, *, searched: bool = False, c
 @functools.cache
 def compiled(game: Game, kind: Kind, stage: str, depth: int, searched: bool, coherent: bool) -> Kernels:
     """Returns what `kernels` does for networks of a kind whose values are asked at a stage."""
-    network, valued = SimpleNamespace(**ntuple_functions(game, kind)), game.stages.index(stage)
+    network, valued = ntuple_functions(game, kind), game.stages.index(stage)
     step_weight = coherent_step if coherent else plain_step
-    kind_name = "_".join(str(part) for part in (network.NAME, name_of(game), stage, depth))
+    kind_name = "_".join(str(part) for part in (network.name, name_of(game), stage, depth))
     name = f"{kind_name}_{searched}_{coherent}"
     if depth > 1:
         leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", fetch=network.fetch)

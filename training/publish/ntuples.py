@@ -59,7 +59,7 @@ def valued_rows(network: NTupleNetwork, n: int) -> NDArray[np.uint64]:
 
 def values_of(network: NTupleNetwork, rows: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Returns the compiled value of each row."""
-    value, T = network.functions["ntuple_value"], network.game.tables(network.evaluator("rows"))
+    value, T = network.functions.ntuple_value, network.game.tables(network.evaluator("rows"))
     return np.array([value(rows, np.uint64(k), T) for k in range(len(rows))])
 
 

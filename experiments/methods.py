@@ -165,6 +165,7 @@ def page_of(game: Game, plan: Plan, config: Config, results: Results) -> list[st
         shares = [share(kept[str(depth)]) for depth in config.depths]
         rows.append([name, layers, spent, *shares, f"{line['elo']:+.0f} ± {line['elo_error']:.0f}"])
     depths, deepest = " | ".join(f"depth {depth}" for depth in config.depths), config.depths[-1]
+    runs = [results[f"run {name}"] for name in plan.runs]
     return [
         f"# {game.name.capitalize()}{options}: three ways to learn a leaf", "",
         f"Judged on {config.positions} critical positions (some legal action loses value) after {low} to {high} {source}: the",
@@ -173,8 +174,9 @@ def page_of(game: Game, plan: Plan, config: Config, results: Results) -> list[st
         "Times are processor seconds of one thread, with the compiling before the first point of a curve; nothing was learned",
         "from the solver.", "",
         *table(f"leaf | layers | seconds | {depths} | Elo", rows), "",
-        "![Learning curves](methods.png)", "", "The runs:", "",
-        *(f"    {results[f'run {name}']['command']}" for name in plan.runs), "",
+        "![Learning curves](methods.png)", "",
+        f"The runs, as of commit {' and '.join(sorted({run['commit'][:7] for run in runs}))}:", "",
+        *(f"    {run['command']}" for run in runs), "",
     ]  # fmt: skip
 
 

@@ -62,7 +62,8 @@ def learned(config: Config, method: str) -> dict[str, Any]:
     wins = int(played.scores.sum())
     low, high = share_interval(wins, config.games)
     return {
-        "command": told["command"], "seconds": told["seconds"], "games": config.games, "wins": wins, "mean": wins / config.games,
+        "command": told["command"], "commit": told["commit"], "seconds": told["seconds"],
+        "games": config.games, "wins": wins, "mean": wins / config.games,
         "ci_low": low, "ci_high": high, "decisions": len(played.values) / config.games,
     }  # fmt: skip
 
@@ -75,7 +76,7 @@ def study(config: Config) -> None:
         found = results.find(method, partial(learned, config, method))
         won = f"{found['mean']:.1%}", f"{found['ci_low']:.1%} to {found['ci_high']:.1%}"
         cells = [f"{found['seconds']:.0f}", f"{found['games']}", *won, f"{found['decisions']:.0f}"]
-        rows.append([method, *cells, f"`{found['command']}`"])
+        rows.append([method, *cells, f"`{found['command']}` as of commit {found['commit'][:7]}"])
     lines = [
         "# Friday: four ways to learn it, for a minute or three",
         "",

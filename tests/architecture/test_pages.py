@@ -20,8 +20,6 @@ from leafwise.__main__ import command_names, run
 ROOT = Path(__file__).resolve().parents[2]
 OLDER = re.compile(r"\bas of commit\b")
 """Marks a command that belongs to an older commit: in its line, in the line before its block, or in the head of its table."""
-UNMARKED = {"experiments/cassis/methods.md", "experiments/friday/methods.md", "experiments/trilobite/methods.md"}
-"""Pages whose runs are told in old names: their studies write the mark when they are run again."""
 COMMAND = re.compile(rf"(python -m leafwise\.|leafwise ({'|'.join(command_names())})\b)")
 VALUES = {"N": "3", "D": "2", "GAME": "threes"}
 """What stands for a page's placeholders where a parser reads them."""
@@ -65,7 +63,7 @@ def run_module(name: str) -> None:
 
 def pages() -> list[str]:
     listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    return [name for name in listed.splitlines() if (ROOT / name).exists() and name not in UNMARKED]
+    return [name for name in listed.splitlines() if (ROOT / name).exists()]
 
 
 GIVEN = sorted({(name, text) for name in pages() for text in commands((ROOT / name).read_text(encoding="utf-8"))})

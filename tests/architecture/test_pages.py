@@ -81,8 +81,11 @@ def test_a_command_is_understood(page: str, command: str, monkeypatch, capsys, t
     monkeypatch.setattr(tyro, "cli", stop)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", words[1:])
-    with pytest.raises(Parsed):
+    with pytest.raises((Parsed, SystemExit)) as ended:
         run(words) if program == "leafwise" else run_module(words[1])
+    if isinstance(ended.value, SystemExit):  # after the help that was asked for
+        assert "--help" in words
+        assert ended.value.code == 0
     assert "is now called" not in capsys.readouterr().err
 
 

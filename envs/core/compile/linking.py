@@ -104,7 +104,8 @@ def described(kind: Any) -> str:
     """Returns a type in words that tell NamedTuples of one name in several modules apart."""
     if not isinstance(kind, types.BaseTuple):
         return str(kind)
-    own, parts = getattr(kind, "instance_class", tuple), list[Any](kind)
+    own = getattr(kind, "instance_class", tuple)
+    parts: Any = kind
     return f"{own.__module__}.{own.__qualname__}({', '.join(map(described, parts))})"
 
 
@@ -144,6 +145,7 @@ class Function(CPUDispatcher):
     """Whether Python is sure to call it."""
     overloads: Any
     _compiler: Any
+    _cache_hits: Any
     ident: Ident | None = None
     """What tells it from all others, in every process; None: it is not kept."""
     bound = ""

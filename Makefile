@@ -29,6 +29,7 @@ test-quick: $(VENV)/.installed
 # What takes too long for `make test`, and a share of every campaign: at most 15 minutes.
 test-long: $(VENV)/.installed
 	$(PYTEST) -m "long or campaign" --campaign-seconds 480
+	$(MAKE) test-numba NUMBA_TESTS="tests/envs/core/compile/test_mode.py tests/envs/core/compile/test_linking.py"
 
 # The campaigns as a whole; takes hours. Another seed: make campaign SEED=1
 SEED ?= 0
@@ -36,7 +37,8 @@ campaign: $(VENV)/.installed
 	$(PYTEST) -m campaign --campaign-seed $(SEED) -o faulthandler_timeout=0
 
 # The rules of all games under the lowest and the highest numba, in environments of their own.
-NUMBA_RANGE := 0.65.1 0.68.1
+NUMBA_RANGE ?= 0.65.1 0.68.1
+NUMBA_TESTS ?= tests/contract tests/envs/core/compile
 test-numba:
 	mkdir -p build
 	for version in $(NUMBA_RANGE); do \
@@ -44,7 +46,7 @@ test-numba:
 	  $(PYTHON) -m venv build/numba-$$version || exit 1; \
 	  build/numba-$$version/bin/python -m pip install --quiet --disable-pip-version-check -c build/numba-$$version.txt \
 	    numba==$$version -e ".[multiagent,dev]" || exit 1; \
-	  build/numba-$$version/bin/python -m pytest -n 2 tests/contract tests/envs/core/compile || exit 1; \
+	  build/numba-$$version/bin/python -m pytest -n 2 $(NUMBA_TESTS) || exit 1; \
 	done
 
 lint: $(VENV)/.installed

@@ -145,6 +145,7 @@ class Function(CPUDispatcher):
     """Whether Python is sure to call it."""
     overloads: Any
     _compiler: Any
+    _cache_hits: Any
     ident: Ident | None = None
     """What tells it from all others, in every process; None: it is not kept."""
     bound = ""

@@ -46,10 +46,8 @@ def _play(rule: Function) -> Any:
 
 def _check_emitted() -> None:
     """Compiles what is emitted for LLVM, and compares it with NumPy."""
-    prefetch: Any = emitted.prefetch
-    sum_rows: Any = emitted.sum_rows
-    dense: Any = emitted.dense
-    read_clock: Any = emitted.read_clock
+    own: Any = emitted  # what is emitted takes other arguments than the functions that emit it
+    prefetch, sum_rows, dense, read_clock = own.prefetch, own.sum_rows, own.dense, own.read_clock
 
     @numba.njit
     def run(out, rows, which, weights, number):

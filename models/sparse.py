@@ -329,6 +329,6 @@ class SparseNetwork:
             low=-1.0 if two else 0.0 if chance else None,
             high=1.0 if two or chance else None,
             scratch=("seen", "features", "hidden", "legal"),
-            dear=True,
+            expensive=True,
             batch=self.batch,
         )

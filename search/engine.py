@@ -144,7 +144,9 @@ class Search:
         reads_clock = clocks.READABLE and not self.settings.batched and not evaluator.slow
         self._needs_alarm = not reads_clock
         options = self.settings.options(game, *bounds(game, evaluator))
-        self._S, self._B = make_buffers(game, depth, self.settings.entries(game), whole_rows, options, evaluator.dear)
+        self._S, self._B = make_buffers(
+            game, depth, self.settings.entries(game), whole_rows, options, evaluator.expensive
+        )
         alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
         self._crew = [self] + [Search(game, evaluator, **alone) for _ in range(threads - 1)]
 

@@ -82,7 +82,7 @@ def equal_rows(S, i, j):
 
 
 @jit
-def gather(S, N, n, slots):
+def gather(S, tree, n, slots):
     """Moves the rows of the leaves among n nodes to the front of S, equal ones once; returns how many there are.
 
     `slots` (uint32, all 0, a power of two above the number of leaves) is a hash table of row + 1; rows are compared whole.
@@ -90,41 +90,41 @@ def gather(S, N, n, slots):
     mask = np.uint64(slots.shape[0] - 1)
     m = ZERO
     for i in range(n):
-        if N.kind[i] == LEAF or N.kind[i] == NEGATED:
-            at = hash_of(S, i, N) & mask
+        if tree.kind[i] == LEAF or tree.kind[i] == NEGATED:
+            at = hash_of(S, i, tree) & mask
             while slots[at] != 0 and not equal_rows(S, i, np.uint64(slots[at] - 1)):
                 at = (at + ONE) & mask
             if slots[at] == 0:
                 copy_row(S, i, m)
                 m += ONE
                 slots[at] = m
-            N.first[i] = slots[at] - 1
+            tree.first[i] = slots[at] - 1
     return m
 
 
 @jit
-def back_up(N, n, V):
-    """Turns the numbers of the leaves, V, into the values of all n nodes."""
+def back_up(tree, n, values):
+    """Turns the numbers of the leaves, values, into the values of all n nodes."""
     for k in range(ONE, n + ONE):
         i = n - np.uint64(k)
-        kind = N.kind[i]
-        first = np.uint64(N.first[i])
+        kind = tree.kind[i]
+        first = np.uint64(tree.first[i])
         if kind == LEAF:
-            N.value[i] += V[first]
+            tree.value[i] += values[first]
         elif kind == NEGATED:
-            N.value[i] -= V[first]
+            tree.value[i] -= values[first]
         elif kind == AVERAGE:
             total = 0.0
-            for o in range(first, np.uint64(N.end[i])):
-                total += N.P[o] * N.value[o]
-            N.value[i] = total
+            for o in range(first, np.uint64(tree.end[i])):
+                total += tree.P[o] * tree.value[o]
+            tree.value[i] = total
         elif kind != KNOWN:
-            best = N.value[first]
-            for o in range(first + ONE, np.uint64(N.end[i])):
-                better = N.value[o] < best if kind == MIN else N.value[o] > best
+            best = tree.value[first]
+            for o in range(first + ONE, np.uint64(tree.end[i])):
+                better = tree.value[o] < best if kind == MIN else tree.value[o] > best
                 if better:
-                    best = N.value[o]
-            N.value[i] = best
+                    best = tree.value[o]
+            tree.value[i] = best
 
 
 @cache
@@ -137,80 +137,80 @@ def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compi
     name = f"{game}_{label(*rules.injected().values(), max_outcomes)}"
 
     @bind(name, room, inline=True)
-    def is_leaf(S, N, i, player, asking, T):
+    def is_leaf(S, tree, i, player, asking, T):
         """Whether node i has no children, since the game or the depth is over, or it is too improbable."""
-        if player == TERMINAL or (player != CHANCE and N.reach[i] < asking.cutoff):
+        if player == TERMINAL or (player != CHANCE and tree.reach[i] < asking.cutoff):
             return True
-        if N.left[i] > 0:
+        if tree.left[i] > 0:
             return False
         here = stage(S, i, T)
         return here == asking.stated.stage or here == 0
 
     @bind(name, room, inline=True)
-    def set_leaf(S, N, i, player, stated, T):
+    def set_leaf(S, tree, i, player, stated, T):
         """Sets kind and value of leaf i: what is known, or what is added to the evaluator's number."""
-        N.counts[F.LEAVES] += 1
+        tree.counts[F.LEAVES] += 1
         outcome = np.float64(returns(S, i, T))
         if player != TERMINAL or stated.rule == EVALUATE:
-            N.counts[ASKED] += 1
-            N.kind[i] = NEGATED if player == 1 else LEAF
+            tree.counts[ASKED] += 1
+            tree.kind[i] = NEGATED if player == 1 else LEAF
             if stated.to_go:
-                N.value[i] = outcome
+                tree.value[i] = outcome
             return
-        N.kind[i] = KNOWN
+        tree.kind[i] = KNOWN
         if stated.rule == RETURNS:
-            N.value[i] = outcome
+            tree.value[i] = outcome
         else:
-            N.value[i] = stated.win if outcome > 0 else stated.loss if outcome < 0 else stated.draw
+            tree.value[i] = stated.win if outcome > 0 else stated.loss if outcome < 0 else stated.draw
 
     @bind(name, room, inline=True)
-    def add_outcomes(S, N, i, top, T):
+    def add_outcomes(S, tree, i, top, T):
         """Adds the outcomes of chance node i from row `top` on; returns how many."""
-        n = np.uint64(chance_outcomes(S, i, N.P, top, T))
+        n = np.uint64(chance_outcomes(S, i, tree.P, top, T))
         for o in range(top, top + n):
-            N.left[o] = N.left[i]
-            N.reach[o] = N.reach[i] * N.P[o]
+            tree.left[o] = tree.left[i]
+            tree.reach[o] = tree.reach[i] * tree.P[o]
         return n
 
     @bind(name, room, inline=True)
-    def add_actions(S, N, i, A, n, top, toll, T):
+    def add_actions(S, tree, i, A, n, top, toll, T):
         """Adds the rows after the n actions A of decision i from row `top` on."""
         for k in range(n):
             o = top + np.uint64(k)
             apply_action(S, i, A[k], o, T)
-            N.left[o] = np.int64(N.left[i]) - np.int64(action_cost(S, i, A[k], T))
-            N.reach[o] = (N.reach[i] - toll) / np.float64(n) if toll > 0.0 else N.reach[i]
+            tree.left[o] = np.int64(tree.left[i]) - np.int64(action_cost(S, i, A[k], T))
+            tree.reach[o] = (tree.reach[i] - toll) / np.float64(n) if toll > 0.0 else tree.reach[i]
 
     @bind(name, room)
-    def expand(S, N, A, most, asking, T):
+    def expand(S, tree, A, most, asking, T):
         """Grows the tree of row 0 of S [rows, width] by the children of its first `most` nodes; returns how many nodes it
         then has. A [actions] is scratch."""
         rows, top, i = np.uint64(S.shape[0]), ONE, ZERO
         while i < top and i < most:
             if i & POLL == ZERO and T.stop[0]:
-                N.counts[F.FAILED] = F.STOPPED
+                tree.counts[F.FAILED] = F.STOPPED
                 return top
             player = current_player(S, i, T)
-            N.value[i] = 0.0
-            if is_leaf(S, N, i, player, asking, T):
-                set_leaf(S, N, i, player, asking.stated, T)
+            tree.value[i] = 0.0
+            if is_leaf(S, tree, i, player, asking, T):
+                set_leaf(S, tree, i, player, asking.stated, T)
                 i += ONE
                 continue
             n = most_outcomes
             if player != CHANCE:
-                N.counts[F.NODES] += 1
+                tree.counts[F.NODES] += 1
                 n = np.uint64(legal_actions(S, i, A, T))
             if top + n > rows:
-                N.counts[F.FAILED] = F.NO_ROWS
+                tree.counts[F.FAILED] = F.NO_ROWS
                 return top
-            N.kind[i] = AVERAGE if player == CHANCE else player
-            N.first[i] = top
+            tree.kind[i] = AVERAGE if player == CHANCE else player
+            tree.first[i] = top
             if player == CHANCE:
-                n = add_outcomes(S, N, i, top, T)
+                n = add_outcomes(S, tree, i, top, T)
             else:
-                add_actions(S, N, i, A, np.int64(n), top, asking.toll, T)
+                add_actions(S, tree, i, A, np.int64(n), top, asking.toll, T)
             top += n
-            N.end[i] = top
+            tree.end[i] = top
             i += ONE
         return top
 
@@ -227,11 +227,13 @@ def values_of(evaluator: Evaluator, room: Path) -> Values:
         return make_values(evaluator.value, evaluator.room or room)
     batch = evaluator.batch
 
-    def fill(rows: NDArray[Any], V: NDArray[np.float64], T: Any) -> None:
+    def fill(rows: NDArray[Any], values: NDArray[np.float64], T: Any) -> None:
         found = np.asarray(batch(rows, T), dtype=np.float64)
-        if found.shape != V.shape:
-            raise ValueError(f"evaluator {evaluator.name!r}: expected {V.shape} values of a batch, got {found.shape}")
-        V[:] = found
+        if found.shape != values.shape:
+            raise ValueError(
+                f"evaluator {evaluator.name!r}: expected {values.shape} values of a batch, got {found.shape}"
+            )
+        values[:] = found
 
     return fill
 
@@ -241,12 +243,12 @@ def make_values(value: Compiled, room: Path) -> Values:
     """Compiles the loop over an evaluator's `value`."""
 
     @bind(f"{getattr(value, '__qualname__', '')}_{label(value)}", room)
-    def value_rows(S, V, T):
-        """Values the rows of S [n, width] one after another into V [n], unless it is stopped."""
+    def value_rows(S, values, T):
+        """Values the rows of S [n, width] one after another into values [n], unless it is stopped."""
         for i in range(np.uint64(S.shape[0])):
             if T.stop[0]:
                 return
-            V[i] = value(S, np.uint64(i), T)
+            values[i] = value(S, np.uint64(i), T)
 
     loop: Values = value_rows
     return loop
@@ -300,7 +302,7 @@ class Frontier:
         self._expand = make_expand(game.rules, game.max_outcomes, game.name, game.room)
         self._T, self._bare = T, T._replace(leaf=())  # the expansion is one for all weights
         self._S = game.rows(rows)
-        self._N = Tree(
+        self._tree = Tree(
             P=np.zeros(rows),
             reach=np.zeros(rows),
             first=np.zeros(rows, dtype=np.uint32),
@@ -323,37 +325,37 @@ class Frontier:
 
         Adds nodes and leaves to `counts` as `Buffers.counts` has them, and writes there why the search failed, if it did.
         """
-        n = self._grow(row, depth, reach, self._N.P.size)
-        if self._N.counts[F.FAILED] == F.NO_ROWS:
+        n = self._grow(row, depth, reach, self._tree.P.size)
+        if self._tree.counts[F.FAILED] == F.NO_ROWS:
             return self._apart(row, depth, reach, counts)
-        counts += self._N.counts * ADDED  # HITS, elsewhere ASKED, stays what it is
+        counts += self._tree.counts * ADDED  # HITS, elsewhere ASKED, stays what it is
         if counts[F.FAILED]:
             return 0.0, []
-        back_up(self._N, n, self._value_leaves(n))
+        back_up(self._tree, n, self._value_leaves(n))
         if self._T.stop[0]:
             counts[F.FAILED] = F.STOPPED
-        N = self._N
-        inner = N.kind[0] in (MAX, MIN, AVERAGE)
-        return float(N.value[0]), N.value[N.first[0] : N.end[0]].tolist() if inner else []
+        tree = self._tree
+        inner = tree.kind[0] in (MAX, MIN, AVERAGE)
+        return float(tree.value[0]), tree.value[tree.first[0] : tree.end[0]].tolist() if inner else []
 
     def _grow(self, row: NDArray[Any], depth: int, reach: float, most: int) -> np.uint64:
         """Grows the tree of a row by the children of its first `most` nodes; returns its number of nodes."""
         self._S[0] = row
-        self._N.left[0], self._N.reach[0] = depth, reach
-        self._N.counts[:] = 0
-        return np.uint64(self._expand(self._S, self._N, self._A, np.uint64(most), self._asking, self._bare))
+        self._tree.left[0], self._tree.reach[0] = depth, reach
+        self._tree.counts[:] = 0
+        return np.uint64(self._expand(self._S, self._tree, self._A, np.uint64(most), self._asking, self._bare))
 
     def _apart(
         self, row: NDArray[Any], depth: int, reach: float, counts: NDArray[np.int64]
     ) -> tuple[float, list[float]]:
         """Values a tree that is too large: the subtrees of its root one after another."""
-        N = self._N
+        tree = self._tree
         n = self._grow(row, depth, reach, 1)
-        counts += N.counts * ADDED
+        counts += tree.counts * ADDED
         if counts[F.FAILED]:
             return 0.0, []
-        kind, P = N.kind[0], N.P[1:n].copy()
-        children = list(zip(self._S[1:n].copy(), N.left[1:n].tolist(), N.reach[1:n].tolist(), strict=True))
+        kind, P = tree.kind[0], tree.P[1:n].copy()
+        children = list(zip(self._S[1:n].copy(), tree.left[1:n].tolist(), tree.reach[1:n].tolist(), strict=True))
         values: list[float] = []
         for child in children:
             if counts[F.FAILED]:
@@ -365,10 +367,10 @@ class Frontier:
 
     def _value_leaves(self, n: np.uint64) -> NDArray[np.float64]:
         """Returns the evaluator's numbers for the leaves of the tree, a row of the batch each; less if it is stopped."""
-        size = 1 << int(2 * self._N.counts[ASKED] + 1).bit_length()
+        size = 1 << int(2 * self._tree.counts[ASKED] + 1).bit_length()
         slots = self._slots[:size]
         slots[:] = 0
-        m = int(gather(self._S, self._N, n, slots))
+        m = int(gather(self._S, self._tree, n, slots))
         self.asked += m
         for start in range(0, m, self._batch):
             if self._T.stop[0]:

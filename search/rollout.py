@@ -83,17 +83,17 @@ def make_rollout(rules: Rules, greedy_action: Compiled | None, game: str, room: 
         choose = make_best_action(greedy_action, name, room)
 
     @bind(name, room, inline=True)
-    def play_out(G, R, T):
-        """Plays the game at row 0 of G to its end, or until it is stopped; returns whether it is over."""
-        player = current_player(G, ZERO, T)
+    def play_out(S, R, T):
+        """Plays the game at row 0 of S to its end, or until it is stopped; returns whether it is over."""
+        player = current_player(S, ZERO, T)
         while player != TERMINAL:
             if T.stop[0]:
                 return False
             if player == CHANCE:
-                sample_outcome(G, ZERO, R, T)
+                sample_outcome(S, ZERO, R, T)
             else:
-                apply_action(G, ZERO, choose(G, ZERO, R, T), ZERO, T)
-            player = current_player(G, ZERO, T)
+                apply_action(S, ZERO, choose(S, ZERO, R, T), ZERO, T)
+            player = current_player(S, ZERO, T)
         return True
 
     @bind(name, room)
@@ -103,15 +103,15 @@ def make_rollout(rules: Rules, greedy_action: Compiled | None, game: str, room: 
         0 once it is stopped.
         """
         W = T.leaf
-        G, R = W.rows, W.stream
+        played, R = W.rows, W.stream
         R[0], R[1] = mix(np.uint64(key(S, i, T)) ^ mix(W.seed)), ZERO
         total = 0.0
         for _ in range(W.games):
             for w in range(S.shape[1]):
-                G[ZERO, w] = S[i, w]
-            if not play_out(G, R, T):
+                played[ZERO, w] = S[i, w]
+            if not play_out(played, R, T):
                 return 0.0
-            total += returns(G, ZERO, T)
+            total += returns(played, ZERO, T)
         mean = total / W.games
         return -mean if current_player(S, i, T) == 1 else mean
 

@@ -19,8 +19,8 @@ ROUNDED = 1 - 1e-9
 """What rounding leaves of a toll at least."""
 TABLE_MB = 16.0
 """Size of the table where it pays and nothing else is said: where pruning is on, or an action can cost no depth."""
-LEAF_ENTRIES, DEAR_LEAF_ENTRIES = 1 << 12, 1 << 14
-"""Most leaves that are remembered beside a table, of cheap and of dear ones."""
+LEAF_ENTRIES, EXPENSIVE_LEAF_ENTRIES = 1 << 12, 1 << 14
+"""Most leaves that are remembered beside a table, of cheap and of expensive ones."""
 CLOCKS = ("wall", "cpu")
 ORDERINGS = ("table", "values", "killers")
 TABLE_FROM = 2
@@ -139,14 +139,14 @@ class Settings:
 
 
 def make_buffers(
-    game: Game, depth: int, entries: int, whole_rows: bool, options: Options, dear: bool = False
+    game: Game, depth: int, entries: int, whole_rows: bool, options: Options, expensive: bool = False
 ) -> tuple[Any, Buffers]:
-    """Returns the rows and the other memory of one search thread, whose leaves may be `dear`."""
+    """Returns the rows and the other memory of one search thread, whose leaves may be `expensive`."""
     levels = depth * game.decisions_per_depth + 1
     n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
     frames = (levels + 1) * (1 + game.max_stages)
     table = np.zeros((entries, ENTRY_BYTES // 8), dtype=np.uint64)
-    leaves = np.zeros((min(entries, DEAR_LEAF_ENTRIES if dear else LEAF_ENTRIES), 2), dtype=np.uint64)
+    leaves = np.zeros((min(entries, EXPENSIVE_LEAF_ENTRIES if expensive else LEAF_ENTRIES), 2), dtype=np.uint64)
     return game.rows(n), Buffers(
         P=np.zeros(n),
         A=np.zeros((frames, game.max_actions), dtype=np.int64),

@@ -152,13 +152,13 @@ def draw_outcome(S, j, R, T):
     take(S, j, T, drawn)
 
 
-@jit(merged=True)
+@jit(inline_source=True)
 def chance_outcomes(S, j, P, o, T):
     """Writes the outcomes of one draw and their probabilities; returns how many."""
     return write_outcomes(S, j, P, o, T.ship)
 
 
-@jit(merged=True)
+@jit(inline_source=True)
 def sample_outcome(S, j, R, T):
     """Draws one digit, target or request in place, as the generator does."""
     draw_outcome(S, j, R, T.ship)

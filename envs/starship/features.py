@@ -145,7 +145,7 @@ def show_ship(S, i, grid, vec, e, T):
     show_numbers(S, i, T, vec, e)
 
 
-@jit(merged=True)
+@jit(inline_source=True)
 def observe(S, i, O, e, T):
     """Writes what row `i` looks like to the builder."""
     show_ship(S, i, O.grid, O.vec, e, T.ship)

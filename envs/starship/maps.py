@@ -152,7 +152,7 @@ def see_ship(S, i, codes, maps, numbers, T):
     return base
 
 
-@jit(merged=True)
+@jit(inline_source=True)
 def see(S, i, codes, maps, numbers, T):
     """Describes row `i` of a hull that stands; returns its potential."""
     return see_ship(S, i, codes, maps, numbers, T.ship)

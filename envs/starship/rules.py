@@ -46,26 +46,26 @@ def stage(S, i, T):
     return turn + 1 if DRAW_HULL <= turn <= DRAW_REQUEST else 0
 
 
-@jit(merged=True)
+@jit(inline_source=True)
 def legal_actions(S, i, A, T):
     """Writes the legal places of the current request to `A`, ascending; returns how many."""
     return write_places(S, i, A, T.ship)
 
 
-@jit(merged=True)
+@jit(inline_source=True)
 def apply_action(S, i, a, j, T):
     """Copies row `i` to row `j` and places the current request there."""
     copy_row(S, i, j)
     take_place(S, j, T.ship, np.int64(a))
 
 
-@jit(merged=True)
+@jit(inline_source=True)
 def returns(S, i, T):
     """Returns the potential; at the end the quality."""
     return potential(S, i, T.ship)
 
 
-@jit(merged=True)
+@jit(inline_source=True)
 def final_quality(S, i, j, k, T):
     """Reward "terminal": the quality when the ship is finished, else 0."""
     return potential(S, k, T.ship) if S[k, at.TURN] == OVER else 0.0

@@ -45,7 +45,7 @@ def outlook(S, i, T):
     return min(1.0, value)
 
 
-@jit(merged=True)
+@jit(inline_source=True)
 def hopeful(S, i, T):
     """Returns the potential, plus what an ordinary ship earns by the parts that are still to come."""
     return outlook(S, i, T.ship)

@@ -56,7 +56,9 @@ def new_table(
     cutoff, toll = settings.share(0)
     options = options._replace(cutoff=cutoff, toll=toll)
     (rows, buffers), (_, other_buffers) = (
-        make_buffers(game, depth + 1, settings.entries(game), False, options, evaluator is not None and evaluator.dear)
+        make_buffers(
+            game, depth + 1, settings.entries(game), False, options, evaluator is not None and evaluator.expensive
+        )
         for _ in range(2)
     )
     return Table(

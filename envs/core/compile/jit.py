@@ -26,20 +26,20 @@ from leafwise.envs.core.compile.mode import DISABLED, FLAGS, PLAIN, PLAIN_FLAGS
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def jit(fn: F | None = None, *, inline: bool = False, merged: bool = False, bare: bool = False) -> Any:
+def jit(fn: F | None = None, *, inline: bool = False, inline_source: bool = False, without_leaf: bool = False) -> Any:
     """Compiles `fn`; `inline=True` asks for it to be copied into its callers (for small functions only).
 
-    `merged=True` copies its source instead, before types are known: compiled callers cost no compilation of `fn`, with
+    `inline_source=True` copies its source instead, before types are known: compiled callers cost no compilation of `fn`, with
     all that it calls, on its own. It is for functions that only pass their arguments on to a heavy one.
 
-    `bare=True`: compiled callers hand over `T` without the leaf's weights, as they do to a game's rules.
+    `without_leaf=True`: compiled callers hand over `T` without the leaf's weights, as they do to a game's rules.
     """
     if fn is None:
-        return functools.partial(jit, inline=inline, merged=merged, bare=bare)
+        return functools.partial(jit, inline=inline, inline_source=inline_source, without_leaf=without_leaf)
     if DISABLED:
         return _wrapping_integers(fn)
-    function = _compiled(fn, Path(fn.__code__.co_filename), inline=inline, merged=merged)
-    return leafless(function) if bare else function
+    function = _compiled(fn, Path(fn.__code__.co_filename), inline=inline, inline_source=inline_source)
+    return leafless(function) if without_leaf else function
 
 
 def bind(name: str, room: Path, *, inline: bool = False, cache: bool = True, plain: bool = False) -> Callable[[F], Any]:
@@ -74,21 +74,23 @@ def leafless(function: F) -> F:
     return function
 
 
-def _compiled(fn: Callable[..., Any], source: Path, *, inline: bool, merged: bool = False, bound: str = "") -> Any:
+def _compiled(
+    fn: Callable[..., Any], source: Path, *, inline: bool, inline_source: bool = False, bound: str = ""
+) -> Any:
     """Returns `fn` compiled, its machine code kept in the cache folder of the room that `source` belongs to."""
     folder = None if PLAIN else cache_folder(source, str(sorted(FLAGS.items())))
     if folder is None:
-        return _unkept(fn, inline=inline, merged=merged)
+        return _unkept(fn, inline=inline, inline_source=inline_source)
     from leafwise.envs.core.compile import linking  # builds on numba's inner parts
 
-    return linking.compiled(fn, folder, FLAGS, inline=inline, merged=merged, bound=bound)
+    return linking.compiled(fn, folder, FLAGS, inline=inline, inline_source=inline_source, bound=bound)
 
 
-def _unkept(fn: Callable[..., Any], *, inline: bool, merged: bool = False) -> Any:
+def _unkept(fn: Callable[..., Any], *, inline: bool, inline_source: bool = False) -> Any:
     """Returns `fn` compiled by numba's own means, for this process alone."""
     if PLAIN:
-        return numba.njit(inline="always" if merged else "never", **PLAIN_FLAGS)(fn)
-    return numba.njit(forceinline=inline, inline="always" if merged else "never", **FLAGS)(fn)
+        return numba.njit(inline="always" if inline_source else "never", **PLAIN_FLAGS)(fn)
+    return numba.njit(forceinline=inline, inline="always" if inline_source else "never", **FLAGS)(fn)
 
 
 def _identifier(name: str) -> str:

@@ -243,16 +243,16 @@ def compiled(
     flags: dict[str, Any],
     *,
     inline: bool = False,
-    merged: bool = False,
+    inline_source: bool = False,
     bound: str = "",
 ) -> Function:
     """Returns `fn` compiled with numba's `flags`, its machine code kept in `folder`; the rest is that of `jit.jit`."""
     settings: Any = config
     before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)  # numba reads it while it decorates
     try:
-        source = "always" if merged else "never"
+        source = "always" if inline_source else "never"
         options = {"nopython": True, "boundscheck": None, "forceinline": inline, "inline": source, **flags}
         function = Function(py_func=fn, targetoptions=options)
-        return function.keep(folder.name, apart=not inline and not merged, bound=bound)
+        return function.keep(folder.name, apart=not inline and not inline_source, bound=bound)
     finally:
         settings.CACHE_DIR = before

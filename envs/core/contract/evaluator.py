@@ -42,7 +42,7 @@ class Evaluator:
     """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
     slow: bool = False
     """True where one value takes far more than a microsecond: `value` then ends at once when `T.stop` is set."""
-    dear: bool = False
+    expensive: bool = False
     """True where one value takes longer than a look into some 100 kB: searches then remember more of them."""
     fetch: Callable[..., Any] | None = None
     """Compiled `(S, i, T)`: starts to load what `value` will read of large tables; called for neighbouring rows first."""

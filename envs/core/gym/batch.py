@@ -69,8 +69,8 @@ def no_opponent(game: str, room: Path) -> Compiled:
     """Compiles what stands in where one player plays alone; never reached."""
 
     @bind(game, room)
-    def no_action(S, i, o, L, P, R, T):
-        return L[0]
+    def no_action(S, i, o, A, P, R, T):
+        return A[0]
 
     return no_action
 
@@ -81,9 +81,9 @@ def random_opponent(rules: Rules, game: str, room: Path) -> Compiled:
     legal_actions = rules.legal_actions
 
     @bind(f"{game}_{label(*rules.injected().values())}", room)
-    def random_action(S, i, o, L, P, R, T):
-        """Returns a legal action drawn from stream R [2]; L [actions] is scratch."""
-        return L[below(R, legal_actions(S, i, L, T))]
+    def random_action(S, i, o, A, P, R, T):
+        """Returns a legal action drawn from stream R [2]; A [actions] is scratch."""
+        return A[below(R, legal_actions(S, i, A, T))]
 
     return random_action
 

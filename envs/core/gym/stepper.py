@@ -52,7 +52,7 @@ def key_of(seed: int) -> np.uint64:
 def asked(game: Game, ai: Any) -> Callable[..., int]:
     """Returns one of the game's own players in the form of a compiled opponent; it draws from the environment's stream."""
 
-    def opponent(S: Any, i: Any, o: Any, L: Any, P: Any, R: Any, T: Any) -> int:
+    def opponent(S: Any, i: Any, o: Any, A: Any, P: Any, R: Any, T: Any) -> int:
         if hasattr(ai, "stream"):
             ai.stream = R
         state = State(game, S[i])

@@ -83,27 +83,27 @@ def make_greedy(rules: Rules, value: Compiled, stated: Statement, name: str, roo
                 total += share * row_value(S, top, player, T)
 
     @bind(name, room)
-    def greedy_action(S, i, o, L, P, R, T):
+    def greedy_action(S, i, o, A, P, R, T):
         """Returns the best action of the decision at row i of S [rows, width], ties broken by stream R [2].
 
-        Rows from o on, L [actions] and P [rows] are scratch.
+        Rows from o on, A [actions] and P [rows] are scratch.
         """
         player = current_player(S, i, T)
-        n = legal_actions(S, i, L, T)
+        n = legal_actions(S, i, A, T)
         best = -np.inf
-        choice = L[0]
+        choice = A[0]
         ties = 0
         for k in range(n):
-            apply_action(S, i, L[k], o, T)
+            apply_action(S, i, A[k], o, T)
             worth = expected_value(S, o, P, T)
             if player == 1:
                 worth = -worth
             if worth > best or ties == 0:
-                best, choice, ties = worth, L[k], 1
+                best, choice, ties = worth, A[k], 1
             elif worth == best:
                 ties += 1
                 if below(R, ties) == u64(0):
-                    choice = L[k]
+                    choice = A[k]
         return choice
 
     return greedy_action

@@ -18,7 +18,7 @@ class Tables(NamedTuple):
     weight: float
     leaf: object
 
-@jit(bare=True)
+@jit(without_leaf=True)
 def inner(S, T):
     S[0] += 1.0
     return S[0] * T.weight

@@ -214,7 +214,7 @@ def spread(planes, top, bottom):
 def write_bits(bits, value, out, first, stride):
     """Writes `value` to `out[first + stride * x]` for each bit x."""
     while bits != ZERO:
-        out[first + stride * lowest(bits)] = value
+        out[np.int64(first) + stride * np.int64(lowest(bits))] = value
         bits &= bits - ONE
 
 

@@ -24,7 +24,10 @@ DEPTHS = {"threes": 2, "cassis": 3, "trilobite": 4, "dice": 4, "solitaire": 3, "
 """Depth of the searches that are compared with each other and with the recursion (default: 2). Two requests of a ship in a row may
 have a new target drawn between them, digit by digit: too many outcomes for the recursion."""
 CASES = [(g, score) for g in GAMES for score in SCORES.get(g.name, [g.default_score])]
-COUNT, BUDGET = 1000, 2_000_000
+SIZES = [
+    pytest.param(400, 500_000, id="400 positions"),
+    pytest.param(1000, 2_000_000, id="1,000 positions", marks=pytest.mark.long),
+]
 """Positions of a game, fewer once the plain searches have valued so many leaves."""
 
 BARE = {"table_mb": 0, "ordering": ()}
@@ -57,14 +60,15 @@ def depth_of(g):
     return DEPTHS.get(g.name, 2)
 
 
+@pytest.mark.parametrize(("count", "budget"), SIZES)
 @pytest.mark.parametrize(("g", "score"), CASES, ids=ids)
-def test_the_plain_search_is_the_naive_recursion(g, score):
+def test_the_plain_search_is_the_naive_recursion(g, score, count, budget):
     evaluator, depth = g.score(score), depth_of(g)
     naive = Naive(g, evaluator)
     search = Search(g, evaluator, depth, nodes=0, **EXACT["plain"])
     leaves = 0
-    for state in positions(g, COUNT):
-        if leaves > BUDGET:
+    for state in positions(g, count):
+        if leaves > budget:
             break
         result = search(state)
         leaves += result.leaves
@@ -79,13 +83,14 @@ def same(found, expected):
     return abs(found - expected) <= 1e-12 * max(1.0, abs(expected))
 
 
+@pytest.mark.parametrize(("count", "budget"), SIZES)
 @pytest.mark.parametrize(("g", "score"), CASES, ids=ids)
-def test_exact_options_change_no_value(g, score):
+def test_exact_options_change_no_value(g, score, count, budget):
     evaluator, depth = g.score(score), depth_of(g)
     searches = {name: Search(g, evaluator, depth, nodes=0, **options) for name, options in EXACT.items()}
     work = dict.fromkeys(EXACT, 0)
-    for state in positions(g, COUNT)[::2]:
-        if work["plain"] > BUDGET // 4:
+    for state in positions(g, count)[::2]:
+        if work["plain"] > budget // 4:
             break
         plain = searches["plain"](state)
         for name, search in searches.items():

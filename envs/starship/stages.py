@@ -69,7 +69,7 @@ def weight_sums(T, stage):
     return kinds, facings
 
 
-@jit
+@jit(inline=True)
 def weight_of(T, stage, entry):
     """Returns the weight of a request; 0 for one that the stage cannot make."""
     return T.stages[stage, at.WEIGHTS + entry // 4] * T.stages[stage, at.FACINGS + entry % 4]
@@ -112,9 +112,9 @@ def choose_place(S, i, T, stage, part, facing):
     """
     prepare(S, i, T, stage, part)
     first_tie, chosen, best, ties = T.stages[stage, at.FIRST_TIE] != 0, -1, 0, 0
-    r, y = -1, 0
+    r, y, left = -1, 0, ZERO
     while True:
-        r, x, y = next_anchor(T, part, facing, r, y)
+        r, x, y, left = next_anchor(T, part, facing, r, y, left)
         if r < 0:
             return chosen
         value = score(S, i, T, stage, r, x, y, T.size[part, r, 0], T.size[part, r, 1])

@@ -261,13 +261,14 @@ def first_neighbour(planes, x, y, w, h):
     """Returns the first open neighbour of a block, by cell in raster order, then N, E, S, W; (-1, -1) if there is none."""
     for yy in range(y, y + h):
         for xx in range(x, x + w):
-            if yy == y and planes[at.SOUTH, yy] & bit(xx) != ZERO:
+            here = bit(xx)
+            if yy == y and planes[at.SOUTH, yy] & here != ZERO:
                 return xx, yy - 1
-            if xx == x + w - 1 and planes[at.EAST, yy + 1] & bit(xx) != ZERO:
+            if xx == x + w - 1 and planes[at.EAST, yy + 1] & here != ZERO:
                 return xx + 1, yy
-            if yy == y + h - 1 and planes[at.SOUTH, yy + 1] & bit(xx) != ZERO:
+            if yy == y + h - 1 and planes[at.SOUTH, yy + 1] & here != ZERO:
                 return xx, yy + 1
-            if xx == x and x > 0 and planes[at.EAST, yy + 1] & bit(x - 1) != ZERO:
+            if xx == x and planes[at.EAST, yy + 1] & (here >> ONE) != ZERO:
                 return xx - 1, yy
     return -1, -1
 

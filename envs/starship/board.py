@@ -280,7 +280,9 @@ def contiguous(planes, grid, x, y, w, h, limit):
     All open neighbours of the block must lie within `limit + w + h - 2` steps of the first of them without entering the
     block. A single open neighbour needs no way round, unless it is a room: then the block holds the room's only door.
     """
-    return (limit >= 4 and x > 0 and open_all_round(planes, x, y, w, h)) or has_way_round(planes, grid, x, y, w, h, limit)
+    if limit >= 4 and x > 0 and open_all_round(planes, x, y, w, h):
+        return True
+    return has_way_round(planes, grid, x, y, w, h, limit)
 
 
 @jit

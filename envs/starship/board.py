@@ -90,9 +90,7 @@ def load_planes(S, i, T):
     """Builds the planes HULL, FLOOR, EAST and SOUTH from row `i`."""
     planes = T.planes
     for plane in (at.HULL, at.FLOOR, at.EAST, at.SOUTH):
-        planes[plane, 0] = ZERO
-        for row in range(T.grid + 1, at.MARGIN_ROWS):
-            planes[plane, row] = ZERO
+        planes[plane, 0] = planes[plane, T.grid + 1] = ZERO
     for y in range(T.grid):
         hull, floor, east, south = ZERO, ZERO, ZERO, ZERO
         for x in range(T.grid):
@@ -263,18 +261,19 @@ def first_neighbour(planes, x, y, w, h):
     """Returns the first open neighbour of a block, by cell in raster order, then N, E, S, W; (-1, -1) if there is none."""
     for yy in range(y, y + h):
         for xx in range(x, x + w):
-            if yy == y and planes[at.SOUTH, yy] & bit(xx) != ZERO:
+            here = bit(xx)
+            if yy == y and planes[at.SOUTH, yy] & here != ZERO:
                 return xx, yy - 1
-            if xx == x + w - 1 and planes[at.EAST, yy + 1] & bit(xx) != ZERO:
+            if xx == x + w - 1 and planes[at.EAST, yy + 1] & here != ZERO:
                 return xx + 1, yy
-            if yy == y + h - 1 and planes[at.SOUTH, yy + 1] & bit(xx) != ZERO:
+            if yy == y + h - 1 and planes[at.SOUTH, yy + 1] & here != ZERO:
                 return xx, yy + 1
-            if xx == x and x > 0 and planes[at.EAST, yy + 1] & bit(x - 1) != ZERO:
+            if xx == x and planes[at.EAST, yy + 1] & (here >> ONE) != ZERO:
                 return xx - 1, yy
     return -1, -1
 
 
-@jit
+@jit(inline=True)
 def contiguous(planes, grid, x, y, w, h, limit):
     """Returns whether closing the `w` by `h` block at (x, y) leaves the crew a way round of at most the limit.
 
@@ -283,6 +282,12 @@ def contiguous(planes, grid, x, y, w, h, limit):
     """
     if limit >= 4 and x > 0 and open_all_round(planes, x, y, w, h):
         return True
+    return has_way_round(planes, grid, x, y, w, h, limit)
+
+
+@jit
+def has_way_round(planes, grid, x, y, w, h, limit):
+    """Returns what `contiguous` does, by walking round the block."""
     sx, sy = first_neighbour(planes, x, y, w, h)
     if sx < 0:
         return True
@@ -300,11 +305,12 @@ def contiguous(planes, grid, x, y, w, h, limit):
     for _ in range(reach):
         top, bottom = max(0, top - 1), min(grid - 1, bottom + 1)
         grew = spread(planes, top, bottom)
-        missing = (above & ~planes[at.SEEN, y]) | (below & ~planes[at.SEEN, y + h + 1])
+        missing = ZERO
         for row in range(y + 1, y + h + 1):
             planes[at.SEEN, row] &= ~block
             missing |= (planes[at.EAST, row] & left) & ~planes[at.SEEN, row]
             missing |= ((planes[at.EAST, row] & right) << ONE) & ~planes[at.SEEN, row]
+        missing |= (above & ~planes[at.SEEN, y]) | (below & ~planes[at.SEEN, y + h + 1])
         if missing == ZERO:
             return True
         if not grew:

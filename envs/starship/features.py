@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import load_planes, part_at, write_steps
+from leafwise.envs.starship.board import ZERO, load_planes, part_at, write_steps
 from leafwise.envs.starship.catalogue import ARMOUR, CLEAR, COCKPIT, CORRIDOR, ROOM, SPACE
 from leafwise.envs.starship.legality import leaves_ways, next_anchor
 from leafwise.envs.starship.presets import PRESETS
@@ -95,9 +95,9 @@ def show_places(S, i, T, grid, e):
     """Writes the top-left cells of the current request's legal places."""
     stage, entry = current_request(S, i)
     part = T.kinds[stage, entry // 4]
-    r, y = -1, 0
+    r, y, left = -1, 0, ZERO
     while True:
-        r, x, y = next_anchor(T, part, entry % 4, r, y)
+        r, x, y, left = next_anchor(T, part, entry % 4, r, y, left)
         if r < 0:
             return
         if grid[e, C_LEGAL, y, x] == 0.0 and leaves_ways(T, stage, part, r, x, y):

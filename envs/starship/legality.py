@@ -101,24 +101,21 @@ def next_rotation(T, part, facing, r):
 
 
 @jit(inline=True)
-def next_anchor(T, part, facing, r, y):
-    """Returns the first anchor (r, x, y) after one in rotation `r` and row `y` (-1: the first of all); r is -1 after the last.
+def next_anchor(T, part, facing, r, y, left):
+    """Returns the next anchor (r, x, y), where footprint, lane and door are in order, and those `left` in its row after it.
 
-    There footprint, lane and door are in order. From one call to the next, plane ANCHORS holds what is left of the rotation.
-    It is asked for every place, so it is copied into its callers, and divides nothing.
+    The first call gets r = -1 and left = 0, the others what the last one returned; r is -1 after the last anchor. It is asked
+    for every place, so it is copied into its callers, and divides nothing.
     """
-    while True:
-        if r >= 0:
-            while y < T.grid:
-                left = T.planes[at.ANCHORS, y + 1]
-                if left != ZERO:
-                    T.planes[at.ANCHORS, y + 1] = left & (left - ONE)
-                    return r, lowest(left), y
-                y += 1
-        r, y = next_rotation(T, part, facing, r), 0
-        if r < 0:
-            return -1, -1, -1
-        find_anchors(T, part, r)
+    while left == ZERO:
+        y += 1
+        if r < 0 or y == T.grid:
+            r, y = next_rotation(T, part, facing, r), 0
+            if r < 0:
+                return r, y, y, left
+            find_anchors(T, part, r)
+        left = T.planes[at.ANCHORS, y + 1]
+    return r, lowest(left), y, left & (left - ONE)
 
 
 @jit(inline=True)
@@ -128,19 +125,18 @@ def leaves_ways(T, stage, part, r, x, y):
 
 
 @jit(inline=True)
-def next_place(T, stage, entry, r, y):
-    """Returns the first legal place (r, x, y) of a request after one in rotation `r` and row `y`, as `next_anchor` does."""
-    part = T.kinds[stage, entry // 4]
+def next_place(T, stage, part, facing, r, y, left):
+    """Returns the next legal place (r, x, y) of a request and the anchors `left` in its row, as `next_anchor` does."""
     while True:
-        r, x, y = next_anchor(T, part, entry % 4, r, y)
+        r, x, y, left = next_anchor(T, part, facing, r, y, left)
         if r < 0 or leaves_ways(T, stage, part, r, x, y):
-            return r, x, y
+            return r, x, y, left
 
 
 @jit
 def has_place(T, stage, entry):
     """Returns whether a request has a legal place."""
-    r, _, _ = next_place(T, stage, entry, -1, 0)
+    r, _, _, _ = next_place(T, stage, T.kinds[stage, entry // 4], entry % 4, -1, 0, ZERO)
     return r >= 0
 
 

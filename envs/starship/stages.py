@@ -69,7 +69,7 @@ def weight_sums(T, stage):
     return kinds, facings
 
 
-@jit
+@jit(inline=True)
 def weight_of(T, stage, entry):
     """Returns the weight of a request; 0 for one that the stage cannot make."""
     return T.stages[stage, at.WEIGHTS + entry // 4] * T.stages[stage, at.FACINGS + entry % 4]
@@ -112,9 +112,9 @@ def choose_place(S, i, T, stage, part, facing):
     """
     prepare(S, i, T, stage, part)
     first_tie, chosen, best, ties = T.stages[stage, at.FIRST_TIE] != 0, -1, 0, 0
-    r, y = -1, 0
+    r, y, left = -1, 0, ZERO
     while True:
-        r, x, y = next_anchor(T, part, facing, r, y)
+        r, x, y, left = next_anchor(T, part, facing, r, y, left)
         if r < 0:
             return chosen
         value = score(S, i, T, stage, r, x, y, T.size[part, r, 0], T.size[part, r, 1])
@@ -219,11 +219,10 @@ def armour_rest(S, i, T, stage):
 
 
 @jit
-def slot_allows(S, i, T, x, y, d):
-    """Returns whether what stands in cell (x, y) may have a door in direction `d`."""
-    value = cell_value(S, i, T, x, y)
-    if value < ROOM:
-        return value == CORRIDOR
+def slot_allows(S, i, T, value, x, y, d):
+    """Returns whether what stands in cell (x, y), corridor or the room `value`, may have a door in direction `d`."""
+    if value == CORRIDOR:
+        return True
     part, r, px, py, _, _ = board.part_at(S, i, T, value - ROOM)
     for slot in range(T.slots.shape[2]):
         here = T.slots[part, r, slot, 0] == x - px and T.slots[part, r, slot, 1] == y - py
@@ -236,10 +235,11 @@ def slot_allows(S, i, T, x, y, d):
 def add_door(S, i, T, stage, x, y, d):
     """Puts a door on the east (1) or south (2) edge of a cell if it may have one and the walk round is too long."""
     ox, oy = x + board.step_x(d), y + board.step_y(d)
+    here, there = cell_value(S, i, T, x, y), cell_value(S, i, T, ox, oy)
     door = np.int64(S[i, at.HEADER + y * T.grid + x]) & (at.DOOR_EAST if d == 1 else at.DOOR_SOUTH)
-    if door != 0 or cell_value(S, i, T, x, y) == cell_value(S, i, T, ox, oy):
+    if there < CORRIDOR or here == there or door != 0:
         return
-    allowed = slot_allows(S, i, T, x, y, d) and slot_allows(S, i, T, ox, oy, (d + 2) % 4)
+    allowed = slot_allows(S, i, T, here, x, y, d) and slot_allows(S, i, T, there, ox, oy, (d + 2) % 4)
     if allowed and board.walk_is_longer(T.planes, T.grid, x, y, ox, oy, T.stages[stage, at.REACH]):
         board.put_door(S, i, T, x, y, d)
 

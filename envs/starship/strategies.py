@@ -43,15 +43,15 @@ def measure_distance(S, i, T):
     depth, grid = T.depth, T.grid
     for y in range(grid):
         for x in range(grid):
-            cell = y * grid + x
-            above, left = depth[cell - grid] if y > 0 else 0, depth[cell - 1] if x > 0 else 0
-            depth[cell] = 0 if S[i, at.HEADER + cell] == SPACE else 1 + min(above, left)
+            above, left = depth[(y - 1) * grid + x] if y > 0 else 0, depth[y * grid + x - 1] if x > 0 else 0
+            depth[y * grid + x] = 0 if S[i, at.HEADER + y * grid + x] == SPACE else 1 + min(above, left)
     for y in range(grid - 1, -1, -1):
         for x in range(grid - 1, -1, -1):
-            cell = y * grid + x
-            if depth[cell] > 0:
-                below, right = depth[cell + grid] if y < grid - 1 else 0, depth[cell + 1] if x < grid - 1 else 0
-                depth[cell] = min(depth[cell], 1 + min(below, right))
+            if depth[y * grid + x] == 0:
+                continue
+            below = depth[(y + 1) * grid + x] if y < grid - 1 else 0
+            right = depth[y * grid + x + 1] if x < grid - 1 else 0
+            depth[y * grid + x] = min(depth[y * grid + x], 1 + min(below, right))
 
 
 @jit(inline=True)

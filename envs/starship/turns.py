@@ -11,7 +11,7 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.starship import stages
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import load_planes
+from leafwise.envs.starship.board import ZERO, load_planes
 from leafwise.envs.starship.legality import has_place, next_place
 
 DRAW_HULL, DRAW_TARGET, DRAW_REQUEST, DECISION, OVER = range(5)
@@ -124,9 +124,10 @@ def write_places(S, i, A, T):
     """Writes the legal places of the current request to `A`, ascending; returns how many."""
     load_planes(S, i, T)
     stage, entry = current_request(S, i)
-    count, r, y = 0, -1, 0
+    part, facing = T.kinds[stage, entry // 4], entry % 4
+    count, r, y, left = 0, -1, 0, ZERO
     while True:
-        r, x, y = next_place(T, stage, entry, r, y)
+        r, x, y, left = next_place(T, stage, part, facing, r, y, left)
         if r < 0:
             return count
         A[count] = (r * T.grid + y) * T.grid + x

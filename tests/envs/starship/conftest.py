@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from leafwise.envs.starship import catalogue, stages, tables
-from leafwise.envs.starship.board import contiguous, load_planes, put_part
+from leafwise.envs.starship.board import ZERO, contiguous, load_planes, put_part
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, PART_NUMBERS
 from leafwise.envs.starship.legality import next_anchor
 from leafwise.envs.starship.presets import CLASSIC
@@ -33,11 +33,11 @@ class Board:
     def legal_places(T: tables.Tables, part: int, r: int, limit: int) -> list[tuple[int, int]]:
         """Returns the legal top-left cells (x, y) of a part in one rotation, in raster order."""
         found, (w, h) = [], catalogue.size(part, r)
-        rotation, x, y = next_anchor(T, part, r, -1, 0)
+        rotation, x, y, left = next_anchor(T, part, r, -1, 0, ZERO)
         while rotation >= 0:
             if rotation == r and contiguous(T.planes, T.grid, x, y, w, h, limit):
                 found.append((int(x), int(y)))
-            rotation, x, y = next_anchor(T, part, r, rotation, y)
+            rotation, x, y, left = next_anchor(T, part, r, rotation, y, left)
         return found
 
     def put(self, name: str, r: int, x: int, y: int) -> None:

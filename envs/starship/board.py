@@ -216,7 +216,7 @@ def write_bits(bits, value, out, first, stride):
         bits &= bits - ONE
 
 
-@jit
+@jit(inline=True)
 def write_steps(T, top, bottom, most, out, first, stride):
     """Writes how many crew steps each cell is from plane SEEN, as a share of `most`, where they are fewer.
 

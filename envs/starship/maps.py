@@ -105,7 +105,7 @@ def show_more(S, i, T, numbers):
             numbers[0, NEXT_FACINGS_AT + 4 * (k - 1) + entry % 4] = 1.0
 
 
-@jit
+@jit(inline=True)
 def show_hull(S, i, T, codes, maps):
     """Writes the codes of all cells and the hull's own maps; no cell is within reach of the crew yet."""
     width = T.grid + 2

@@ -32,14 +32,14 @@ def open_streams(T, seed, attempt, stage):
         stream[1] = ZERO
 
 
-@jit
+@jit(inline=True)
 def draw_target(T, stage):
     """Draws the target of a placing stage."""
     span = T.stages[stage, at.HIGH] - T.stages[stage, at.LOW] + 1
     return T.stages[stage, at.LOW] + np.int64(below(T.request, u64(span)))
 
 
-@jit
+@jit(inline=True)
 def forget_requests(S, i):
     """Forgets the requests in sight, and which were unusable."""
     for k in range(at.PREVIEW):
@@ -58,7 +58,7 @@ def weigh(T, stage, first, count, draw):
     return count - 1
 
 
-@jit
+@jit(inline=True)
 def weight_sums(T, stage):
     """Returns what the weights of a stage's kinds, and of its facings, add up to."""
     kinds, facings = 0, 0
@@ -277,7 +277,7 @@ def run_hull_stage(S, i, T, stage):
         S[i, at.REASONS] |= np.uint16(1 << at.REASON_BIT[stage])
 
 
-@jit
+@jit(inline=True)
 def run_closing_stage(S, i, T, stage):
     """Runs a stage that needs no decision and draws nothing: armour, or the extra doors."""
     if stage == at.STAGE_COCKPIT_ARMOUR:

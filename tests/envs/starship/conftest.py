@@ -37,7 +37,7 @@ class Board:
         while rotation >= 0:
             if rotation == r and contiguous(T.planes, T.grid, x, y, w, h, limit):
                 found.append((int(x), int(y)))
-            rotation, x, y, left = next_anchor(T, part, r, rotation, y, left)
+            rotation, x, y, left = next_anchor(T, part, r, rotation, y, np.uint64(left))
         return found
 
     def put(self, name: str, r: int, x: int, y: int) -> None:

@@ -37,7 +37,8 @@ class Stopped(Exception):
 class Search:
     """Searches a fixed number of decisions deep, or deeper and deeper until the time is up.
 
-    One instance serves one thread. Exact: expectiminimax over max, min and chance nodes, whose values no option changes
+    One instance searches one position at a time: calls from other threads wait for their turn. Exact: expectiminimax over
+    max, min and chance nodes, whose values no option changes
     but `cutoff`, `nodes`, `rare`, `width` and `candidates`.
     """
 
@@ -148,6 +149,7 @@ class Search:
             game, depth, self.settings.entries(game), whole_rows, options, evaluator.expensive
         )
         alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
+        self._turn = threading.Lock()
         self._crew = [self] + [Search(game, evaluator, **alone) for _ in range(threads - 1)]
 
     def stop(self) -> None:
@@ -165,6 +167,11 @@ class Search:
             raise ValueError(f"search: expected a position of {self.game!r}, got one of {state.game!r}")
         if state.is_terminal:
             raise ValueError(f"search: expected a position to play, got a finished game: {state}")
+        with self._turn:
+            return self._search(state)
+
+    def _search(self, state: State) -> Result:
+        """Searches a position that can be searched, alone with the buffers."""
         start = time.perf_counter()
         self._clear()
         for search in self._crew:
@@ -381,5 +388,6 @@ class Search:
 
     def _again(self, state: State, depth: int) -> Result:
         """Searches a position on the principal line."""
-        self._clear()
-        return self._root(state, depth, time.perf_counter())
+        with self._turn:
+            self._clear()
+            return self._root(state, depth, time.perf_counter())

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -19,11 +20,19 @@ def is_left_out(name):
     return name.startswith("experiments/") and not name.endswith(".py")
 
 
+def tracked_files():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [name for name in listed.splitlines() if (ROOT / name).exists()]
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    """The wheel, built by way of the sdist."""
-    folder = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "build", "--outdir", str(folder), str(ROOT)]
+    """The wheel, built by way of the sdist from what is tracked: setuptools remembers what earlier builds in a checkout held."""
+    folder, source = tmp_path_factory.mktemp("dist"), tmp_path_factory.mktemp("source")
+    for name in tracked_files():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, source / name)
+    build = [sys.executable, "-m", "build", "--outdir", str(folder), str(source)]
     subprocess.run(build, check=True, capture_output=True)
     (path,) = folder.glob("*.whl")
     return path
@@ -31,9 +40,7 @@ def wheel(tmp_path_factory):
 
 def test_the_wheel_holds_what_is_tracked(wheel):
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split(
-        "\n"
-    )
+    listed = tracked_files()
     tracked = {"leafwise/" + name for name in listed if name.startswith(FOLDERS) and not is_left_out(name)}
     tracked |= {name.removeprefix("src/") for name in listed if name.startswith("src/leafwise/")}
     assert held == tracked

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -124,3 +125,14 @@ def test_players_take_the_option():
 def test_a_batch_only_evaluator_keeps_one_thread():
     evaluator = replace(solitaire.GAME.score(), value=None, batch=lambda rows, T: np.zeros(len(rows)))
     assert Search(solitaire.GAME, evaluator, 1).settings.threads == 1
+
+
+def test_calls_from_several_threads_wait_for_their_turn():
+    game = solitaire.GAME
+    search = Search(game, game.score(), depth=3)
+    states = [game.new(seed) for seed in range(12)]
+    alone = [search(state) for state in states]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            together = list(pool.map(search, states))
+            assert [(r.action, r.values, r.nodes) for r in together] == [(r.action, r.values, r.nodes) for r in alone]

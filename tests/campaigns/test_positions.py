@@ -15,11 +15,13 @@ from running.campaign import Campaign
 
 
 def of_random_games(variants: list[Game], rng: Random) -> Iterator[State]:
-    """Yields positions of one random game after another, every third behind an unusual position."""
+    """Yields positions of one random game after another, every third behind an unusual position where the twin knows some."""
     while True:
         for game in variants:
             met: list[State] = []
-            for start in (game.start(), game.start(), game.parse(rng.choice(list(twin(game).unusual(rng))))):
+            unusual = list(twin(game).unusual(rng))
+            behind = [game.parse(rng.choice(unusual))] if unusual else []
+            for start in (game.start(), game.start(), *behind):
                 walk(start, rng.randrange(2**32), 150, met.append)
             yield from rng.sample(met, min(30, len(met)))
 

@@ -141,7 +141,7 @@ def run_learner(learner: Learner, title: str) -> Path:
     if learner.done < learner.goal:
         learner.save()
         where = f"--run {folder.path} --resume"
-        print(f"stopped after {learner.done:,} {learner.unit}; go on with {where} and the same options")
+        print(f"stopped after {learner.done:,} {learner.unit}; go on with {where}")
     else:
         folder.save_results(learner.results())
     return folder.path

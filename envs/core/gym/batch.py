@@ -80,7 +80,7 @@ def random_opponent(rules: Rules, game: str, room: Path) -> Compiled:
     """Compiles the opponent that plays at random."""
     legal_actions = rules.legal_actions
 
-    @bind(f"{game}_{label(*rules.injected().values())}", room)
+    @bind(f"{game}_{label(*rules.functions().values())}", room)
     def random_action(S, i, o, A, P, R, T):
         """Returns a legal action drawn from stream R [2]; A [actions] is scratch."""
         return A[below(R, legal_actions(S, i, A, T))]
@@ -228,7 +228,7 @@ def make_batch(
     `opponent` is compiled, as is `other_reward`, one of `game.rewards`, or None for the difference of returns; `return_range` is
     player 0's. `plain`: the step is plain Python around the compiled rules, for an opponent that is a Python function.
     """
-    name = game if plain else f"{game}_{label(*rules.injected().values(), opponent, other_reward, return_range)}"
+    name = game if plain else f"{game}_{label(*rules.functions().values(), opponent, other_reward, return_range)}"
     low, high = return_range
     returns, observe = rules.returns, rules.observe
     episodes = make_episodes(rules, opponent, name, room, plain)

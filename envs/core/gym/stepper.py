@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.parts import OwnSearch
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym import batch
 from leafwise.envs.core.gym.observation import new_observations
@@ -118,7 +119,8 @@ class Stepper:
             return batch.random_opponent(game.rules, game.name, game.room), None
         kind, colon, score = self.opponent.partition(":") if isinstance(self.opponent, str) else ("", "", "")
         if kind != "greedy" or (colon and score not in game.scores):
-            known = ", ".join(["random", "greedy", *(f"greedy:{name}" for name in game.scores), *game.ais])
+            own = (name for name, make in game.ais.items() if not isinstance(make, OwnSearch))
+            known = ", ".join(["random", "greedy", *(f"greedy:{name}" for name in game.scores), *own])
             raise ValueError(f"{game.name}: expected opponent among {known}, got {self.opponent!r}")
         evaluator = game.score(score or None)
         return compiled_greedy(game, evaluator), evaluator

@@ -60,7 +60,7 @@ def test_the_solver_never_gives_away_what_it_has() -> None:
 
 @pytest.mark.parametrize("opponent", ["solver:level=easy", "dfs"])
 def test_a_batch_plays_the_games_of_single_environments(opponent: str) -> None:
-    batch = gym.make_vec("leafwise/Cassis-v0", num_envs=3, opponent=opponent, seat="random")
+    batch = gym.make_vec("leafwise/Cassis-v0", num_envs=3, opponent=opponent, seat="random", autoreset_mode="SameStep")
     singles = [gym.make("leafwise/Cassis-v0", opponent=opponent, seat="random") for _ in range(3)]
     seen, infos = batch.reset(seed=5)
     assert all(np.array_equal(env.reset(seed=5 + e)[0], seen[e]) for e, env in enumerate(singles))

@@ -16,6 +16,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym import batch
 from leafwise.envs.core.gym.env import GameEnv, check_render_mode
 from leafwise.envs.core.gym.observation import Observation, at, reader
+from leafwise.envs.core.gym.opponents import Opponent
 from leafwise.envs.core.gym.stepper import Stepper, as_game, key_of, keywords_of, new_key
 
 RENDER_MODES = ("ansi", "rgb_array")
@@ -53,7 +54,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         render_mode: str | None = None,
         reward: str | None = None,
         illegal: str | None = None,
-        opponent: str = "greedy",
+        opponent: Opponent = "greedy",
         seat: str = "first",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
@@ -162,7 +163,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
             info["final_info"], info["_final_info"] = {"action_mask": mask, "_action_mask": ended.copy()}, ended.copy()
         if summary & batch.SOME_ILLEGAL:
             illegal = self._stepper.buffers.flags[batch.ILLEGAL].astype(np.bool_)
-            for here, which in ((info, illegal & ~apart), (info.get("final_info"), illegal & apart)):
+            for here, which in ((info, illegal & ~apart), (info.get("final_info", {}), illegal & apart)):
                 if which.any():
                     sentences = np.empty(self.num_envs, dtype=object)
                     for e in which.nonzero()[0].tolist():

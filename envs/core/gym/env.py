@@ -89,7 +89,7 @@ class GameEnv(gym.Env[Observation, int]):
         )
         self._keyed = False
         self._window = Window(self.game, FPS) if render_mode == "human" else None
-        self.observation_space = self.game.observation_space(self.game.options)  # type: ignore[assignment]
+        self.observation_space = self.game.observation_space()  # type: ignore[assignment]
         self.action_space = gym.spaces.Discrete(len(self.game.actions))  # type: ignore[assignment]
         self._bind()
 

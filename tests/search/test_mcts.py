@@ -19,7 +19,8 @@ from leafwise.search.mcts import tree as M
 TRILOBITE = leafwise.game("trilobite")
 THREES = leafwise.game("threes")
 DICE = dice.GAME.variant(length=3, turns=3)
-GAMES = {"trilobite": TRILOBITE, "threes": THREES, "dice": DICE}
+GAMES = ["trilobite", "dice", pytest.param("threes", marks=pytest.mark.long)]
+BY_NAME = {"trilobite": TRILOBITE, "threes": THREES, "dice": DICE}
 
 
 def positions(game, n, plies, seed=1):
@@ -59,7 +60,7 @@ def used(tree):
 
 @pytest.mark.parametrize("name", GAMES)
 def test_values_are_the_means_of_the_simulations_that_came_by(name, monkeypatch):
-    game = GAMES[name]
+    game = BY_NAME[name]
     log, back_up = [], mcts_engine.back_up
 
     def logged(tree, b, value):
@@ -88,7 +89,7 @@ def test_values_are_the_means_of_the_simulations_that_came_by(name, monkeypatch)
 
 @pytest.mark.parametrize("name", GAMES)
 def test_leaves_one_by_one_and_batches_of_one_grow_the_same_tree(name):
-    game = GAMES[name]
+    game = BY_NAME[name]
     compiled = Mcts(game, game.score(), simulations=200, prior="uniform", seed=5)
     batched = Mcts(game, in_batches(game.score()), simulations=200, at_once=1, seed=5)
     for state in positions(game, 2, 4):
@@ -118,11 +119,11 @@ def test_its_choice_tends_to_the_optimum(prior):
     asked = [s for s in positions(DICE, 40, 6) if len(s.legal_actions) > 1][:25]
     truth = [exact(s) for s in asked]
     regrets = []
-    for simulations in (8, 4000):
+    for simulations in (100, 60_000):
         search = Mcts(DICE, DICE.score(), simulations=simulations, prior=prior, reuse=False)
         regrets.append(np.mean([t.value - t.values[search(s).action] for s, t in zip(asked, truth, strict=True)]))
-    assert regrets[1] <= regrets[0]
-    assert regrets[1] < 0.01, regrets
+    assert regrets[1] < regrets[0]
+    assert regrets[1] < 0.008, regrets
 
 
 def test_it_finds_wins_and_avoids_losses_in_three_in_a_row():
@@ -147,7 +148,7 @@ def test_a_search_goes_on_with_the_tree_of_the_one_before():
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("prior", ["uniform", "values"])
 def test_where_memory_is_full_it_goes_on(name, prior, monkeypatch):
-    game = GAMES[name]
+    game = BY_NAME[name]
     monkeypatch.setattr(mcts_engine, "MOST_NODES", 20)
     search = Mcts(game, game.score(), simulations=500, prior=prior)
     found = search(positions(game, 1, 1)[0])
@@ -232,7 +233,7 @@ def test_what_no_search_can_do_is_refused(options, message):
 
 def test_positions_that_cannot_be_searched_are_refused():
     search = Mcts(THREES, THREES.score(), simulations=10)
-    with pytest.raises(ValueError, match="one of leafwise.game"):
+    with pytest.raises(ValueError, match="expected a position of"):
         search(TRILOBITE.new(1))
     with pytest.raises(ValueError, match="chance acting"):
         search(THREES.start())

@@ -57,7 +57,7 @@ class MctsResult(Result):
     way: tuple[str, ...] = ()
 
     @property
-    def line(self) -> tuple[str, ...]:  # type: ignore[override]
+    def line(self) -> tuple[str, ...]:
         """The principal line: actions taken most often, and what chance does most probably in between."""
         return self.way
 
@@ -213,7 +213,9 @@ class Mcts:
         """Makes simulations whose leaves are valued together; returns how many."""
         assert self._descend is not None
         tree, S, A, rules = self.tree, self._S, self._B.A[0], self.game.rules
-        signs, offsets, asked, added = np.zeros(most), np.zeros(most), [], []
+        signs, offsets = np.zeros(most), np.zeros(most)
+        asked: list[int] = []
+        added: list[int] = []
         done = 0
         try:
             for b in range(most):

@@ -69,6 +69,7 @@ class GameEnv(gym.Env[Observation, int]):
         self._stepper = Stepper(
             self.game, 1, reward=reward, illegal=illegal, opponent=opponent, seat=seat, autoreset=WAIT
         )
+        self.reward_name = self._stepper.reward
         self._keyed = False
         self.observation_space = self.game.observation_space(self.game.options)  # type: ignore[assignment]
         self.action_space = gym.spaces.Discrete(len(self.game.actions))  # type: ignore[assignment]

@@ -75,6 +75,8 @@ def _named(game: Game, text: str) -> Seated:
     kind, _, rest = text.partition(":")
     words = split(rest)
     try:
+        if text.endswith(":"):
+            raise UnknownPlayer
         if text == "random":
             return Seated(batch.random_opponent(game.rules, game.name, game.room))
         if kind == "greedy" and len(words) < 2:

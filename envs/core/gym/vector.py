@@ -64,6 +64,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         self._stepper = Stepper(
             self.game, self.num_envs, reward=reward, illegal=illegal, opponent=opponent, seat=seat, autoreset=mode
         )
+        self.reward_name = self._stepper.reward
         self._keyed = False
         self._everywhere = np.ones(self.num_envs, dtype=np.bool_)
         self.single_observation_space = self.game.observation_space(self.game.options)

@@ -71,7 +71,7 @@ class GameEnv(gym.Env[Observation, int]):
         )
         self.reward_name = self._stepper.reward
         self._keyed = False
-        self.observation_space = self.game.observation_space(self.game.options)  # type: ignore[assignment]
+        self.observation_space = self.game.observation_space()  # type: ignore[assignment]
         self.action_space = gym.spaces.Discrete(len(self.game.actions))  # type: ignore[assignment]
         self._bind()
 

@@ -142,7 +142,7 @@ def _check_spaces(game: Game, name: str, policy: Any) -> None:
     recurrent = hasattr(policy, "lstm_actor")
     if recurrent or not any(hasattr(policy, part) for part in ("predict_values", "q_net", "quantile_net")):
         raise ValueError(f"leaf: expected {KNOWN}, got {name} with a {type(policy).__name__}")
-    space, actions = game.observation_space(game.options), gym.spaces.Discrete(len(game.actions))
+    space, actions = game.observation_space(), gym.spaces.Discrete(len(game.actions))
     for what, expected, got in (
         ("observations", space, policy.observation_space),
         ("actions", actions, policy.action_space),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -205,3 +208,16 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
             found = sb3.load(file)
         assert found.seed == seed
         assert sb3.load(file) is found
+
+
+@pytest.mark.long
+def test_the_readmes_search_beats_the_policy_that_it_searches_with(tmp_path: Path) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    (code,) = [block for block in re.findall(r"```python\n(.*?)```", readme, re.DOTALL) if "leafwise.leaf(" in block]
+    assert len([line for line in code.splitlines() if line]) <= 15
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = re.findall(r"^(\S+) (\S+) \((\S+), (\S+)\)$", done.stdout, re.MULTILINE)
+    (bare, *_, bare_high), (searching, _, low, _) = found
+    assert (bare, searching) == ("sb3:ppo.zip", "search:sb3:ppo.zip,depth=2")
+    assert float(bare_high) < float(low)

@@ -62,6 +62,7 @@ class Observer:
         self.game = game
         self._look = make_look(game.rules, game.name, game.room)
         self._tables = game.tables()
+        self._blank = new_observations(game, 0)
 
     def __call__(self, rows: NDArray[Any], T: Any = None) -> Seen:
         """Returns what there is to be seen of rows [n, width].
@@ -69,7 +70,7 @@ class Observer:
         `T` is the game's tables with scratch of the caller's own; without it the observer's are used, by one thread at a time.
         """
         n, game = len(rows), self.game
-        buffer = new_observations(game, n)
+        buffer = self._buffer(n)
         seen = Seen(
             obs=buffer if isinstance(buffer, np.ndarray) else buffer._asdict(),
             mask=np.zeros((n, len(game.actions)), dtype=np.int8),
@@ -80,3 +81,10 @@ class Observer:
         bare = self._tables if T is None else T._replace(leaf=())
         self._look(np.ascontiguousarray(rows), buffer, *seen[1:], A, bare)
         return seen
+
+    def _buffer(self, n: int) -> Any:
+        """Returns what `rules.observe` writes n observations to."""
+        blank = self._blank
+        if isinstance(blank, np.ndarray):
+            return np.zeros((n, *blank.shape[1:]), blank.dtype)
+        return type(blank)(*(np.zeros((n, *array.shape[1:]), array.dtype) for array in blank))

@@ -91,7 +91,7 @@ def test_observations_in_dicts() -> None:
     state, env = ship.new(3), GameEnv(ship)
     env.reset(seed=0)
     env.set_state({**env.get_state(), "rows": state.row[None].copy()})
-    said = numbers(model, {key: a[None] for key, a in env._see().items()})  # type: ignore[union-attr]
+    said = numbers(model, {key: a[None] for key, a in env._see().items()})
     assert state.value(leafwise.leaf(ship, model)) == pytest.approx(float(said[0, 0]) * model.gamma, rel=1e-4)
 
 
@@ -187,7 +187,7 @@ def test_models_that_do_not_fit_are_refused() -> None:
 def test_files_that_hold_no_model_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.zip").write_text("nonsense")
     refused(tmp_path / "text.zip", "^expected a .zip of Stable-Baselines3, got ")
-    PPO("MlpPolicy", GameEnv(TRILOBITE), **SMALL).policy.save(tmp_path / "p.zip")
+    PPO("MlpPolicy", GameEnv(TRILOBITE), **SMALL).policy.save(str(tmp_path / "p.zip"))
     with pytest.warns(UserWarning, match=LOADING):
         refused(tmp_path / "p.zip", "^expected a PPO, A2C, .* of Stable-Baselines3 in '.*p.zip', got ")
     RecurrentPPO("MlpLstmPolicy", GameEnv(TRILOBITE), device="cpu").save(tmp_path / "r.zip")

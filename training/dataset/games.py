@@ -210,9 +210,10 @@ def arrays_of(observer: Observer, decisions: Sequence[Decision], result: float, 
         if len(own):
             rewards[own] = sign[own] * np.diff(np.append(seen.returns[own], result))
             last[own[-1]] = True
-    observations = {OBSERVATIONS: seen.obs}
     if isinstance(seen.obs, dict):
         observations = {f"{OBSERVATIONS}.{name}": array for name, array in seen.obs.items()}
+    else:
+        observations = {OBSERVATIONS: seen.obs}
     return {
         **observations,
         "masks": seen.mask,

@@ -39,6 +39,7 @@ def replayed(env: GameEnv, found: Dataset, game: int) -> None:
     """Plays a game of a dataset in an environment, and compares everything with what it gives."""
     rows = np.flatnonzero(found.arrays["games"] == game)
     a = found.arrays
+    obs: Any
     obs, info = env.reset(seed=int(a["seeds"][game]))
     gained = 0.0
     for row in rows:

@@ -57,4 +57,5 @@ def test_a_chance_stage_shows_nothing_but_itself() -> None:
     assert after.is_chance
     seen = Observer(dice.GAME)(after.row[None])
     assert seen.player[0] == CHANCE
-    assert not np.any(seen.obs)
+    assert isinstance(seen.obs, np.ndarray)
+    assert not seen.obs.any()

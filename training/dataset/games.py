@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.stream import below, mix, new_stream, uniform
+from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, uniform
 from leafwise.envs.core.gym.observer import Observer
-from leafwise.envs.core.gym.stepper import key_of
 from leafwise.models.players import player
 from leafwise.search.players import Player, SearchPlayer
 from leafwise.training.evaluation.arena import BATCH, ignore_interrupts
@@ -173,7 +172,7 @@ def play(
 
     Its chance is that of `env.reset(seed=seed)`; `other` plays where nobody sits.
     """
-    stream, moves = new_stream(int(key_of(seed))), new_stream(int(mix(key_of(seed))))
+    stream, moves = new_stream(seed), new_stream(int(mix(np.uint64(seed) ^ GOLDEN)))
     state, decisions = game.start().settle(stream), []
     while not state.is_terminal:
         own = seats[state.current_player]

@@ -78,16 +78,16 @@ def test_a_game_for_two_has_both_sides_or_one() -> None:
             assert both["terminations"][own].sum() == 1
             assert both["rewards"][own].sum() == pytest.approx(both["results"][own][0])
         assert both["results"][rows & (both["players"] == 0)][0] == -both["results"][rows & (both["players"] == 1)][0]
-    one = collect(TRILOBITE, "search:lines,depth=1", 4, 5, opponent="minimax", exploration=0.0)
+    one = collect(TRILOBITE, "search:lines,depth=1", 4, 5, opponent="search:lines,depth=1", exploration=0.0)
     seats = [set(one.arrays["players"][one.arrays["games"] == game]) for game in range(4)]
     assert seats == [{0}, {1}, {0}, {1}]
     for game in range(4):
-        replayed(GameEnv(TRILOBITE, opponent="minimax", seat=("first", "second")[game % 2]), one, game)
+        replayed(GameEnv(TRILOBITE, opponent="search:lines,depth=1", seat=("first", "second")[game % 2]), one, game)
 
 
 def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
-    alone = collect(TRILOBITE, "solver:level=easy", 7, 3)
-    assert equal(collect(TRILOBITE, "solver:level=easy", 7, 3, processes=2), alone)
+    alone = collect(TRILOBITE, "search:lines,depth=1", 7, 3)
+    assert equal(collect(TRILOBITE, "search:lines,depth=1", 7, 3, processes=2), alone)
 
 
 def test_files_give_back_what_was_written(tmp_path: Path) -> None:

@@ -49,10 +49,10 @@ class GameEnv(gym.Env[Observation, int]):
             `info["illegal"]` says so in words.
         opponent: None ("greedy", in a game without a score "random"), or the text of any player, as `leafwise.player` takes it:
             "greedy:LEAF", "search:learned,depth=4", "solver:level=easy"; or a Player object, or a function of the `State`
-            that returns an action. "random" and "greedy" with a leaf of compiled code, hand-made or learned, are compiled into the step; with all others every
-            step, of a batch too, is Python around the compiled rules. One that draws takes its random numbers from the
-            environment's stream where it has a `stream`; what an object of your own remembers besides is no part of
-            `get_state`, and copies of the environment need one that can be pickled.
+            that returns an action. "random" and "greedy" with a leaf of compiled code, hand-made or learned, are compiled
+            into the step; with all others every step, of a batch too, is Python around the compiled rules. One that draws takes
+            its random numbers from the environment's stream where it has a `stream`; what an object of your own remembers
+            besides is no part of `get_state`, and copies of the environment need one that can be pickled.
         seat: "first", "second" or "random", drawn anew for each episode.
         max_episode_steps: Steps after which an episode is truncated; None: never.
 

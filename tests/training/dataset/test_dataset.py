@@ -73,7 +73,7 @@ def test_a_game_for_two_has_both_sides_or_one() -> None:
     assert np.isnan(both["values"]).all()
     for game in range(6):
         rows = both["games"] == game
-        results = []
+        results: list[float] = []
         for seat in set(both["players"][rows]):  # the first may win before the second has a turn
             own = rows & (both["players"] == seat)
             assert both["terminations"][own].sum() == 1

@@ -27,7 +27,8 @@ def equal(a: Any, b: Any) -> bool:
 @pytest.mark.parametrize("name", [*leafwise.games(), "dice"])
 def test_rows_are_seen_as_step_shows_them(name: str) -> None:
     game: Game = dice.GAME if name == "dice" else leafwise.game(name)
-    envs = GameVectorEnv(4, game, autoreset_mode="SameStep", **({"seat": "random"} if game.players == 2 else {}))
+    seat = "random" if game.players == 2 else "first"
+    envs = GameVectorEnv(4, game, autoreset_mode="SameStep", seat=seat)
     observer, random, ends = Observer(game), np.random.default_rng(0), 0
     obs, info = envs.reset(seed=3)
     for _ in range(STEPS):

@@ -48,7 +48,7 @@ def test_it_is_searched_to_the_end() -> None:
 def test_it_is_an_environment_against_a_greedy_opponent() -> None:
     env = GameEnv(GAME)
     observation, info = env.reset(seed=1)
-    assert observation.tolist() == [7.0]
+    assert np.asarray(observation).tolist() == [7.0]
     over = False
     while not over:
         _, reward, over, _, info = env.step(int(np.flatnonzero(info["action_mask"])[0]))

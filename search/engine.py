@@ -26,8 +26,12 @@ from leafwise.search.table import GENERATIONS
 ROUNDING = 1e-12
 """What the order of sums may change in a value, relative to the greater of 1 and its size."""
 ROOT, TOP = np.uint64(0), np.uint64(1)
-LISTENING_DEPTH, LISTENING_SECONDS = 4, 0.25
-"""From this depth or time on a search may be long enough to press Ctrl-C; a thread that listens costs some 0.1 ms."""
+LISTENING_SECONDS, UNKNOWN_DEPTH, FORGETTING = 0.25, 4, 0.5
+"""A search that is expected to take so long runs in a thread, so that Ctrl-C is heard: that costs 0.1 ms, on a busy core 10.
+
+What is expected is what the searches before it took, of which each next one counts for half; a first one is expected to take
+long from that depth on.
+"""
 
 
 class Stopped(Exception):
@@ -150,6 +154,8 @@ class Search:
         )
         alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
         self._turn = threading.Lock()
+        self._expected: float | None = None
+        """Processor time that the next search to the depth may take, in seconds; None before the first."""
         self._crew = [self] + [Search(game, evaluator, **alone) for _ in range(threads - 1)]
 
     def stop(self) -> None:
@@ -161,7 +167,8 @@ class Search:
         """Searches a position.
 
         Raises ValueError for a position of another game or a finished one, and Stopped if `stop` came before a first
-        depth was complete. Ctrl-C ends a search with a quarter `seconds` or more like `stop`; from any other it is raised.
+        depth was complete. Ctrl-C ends a search with a quarter `seconds` or more like `stop`; from any other it is raised, at the
+        end of one that was expected to take less than that.
         """
         if state.game != self.game:
             raise ValueError(f"search: expected a position of {self.game!r}, got one of {state.game!r}")
@@ -176,11 +183,25 @@ class Search:
         self._clear()
         for search in self._crew:
             search._forget()
-        slow = self.evaluator.slow or self.settings.batched or self.settings.threads > 1
-        short = self.depth < LISTENING_DEPTH if self.seconds is None else self.seconds < LISTENING_SECONDS
-        if (short and not slow) or threading.current_thread() is not threading.main_thread():
+        if self._is_short() or threading.current_thread() is not threading.main_thread():
+            return self._timed(state, start)
+        return self._listening(lambda: self._timed(state, start))
+
+    def _is_short(self) -> bool:
+        """Whether the next search is expected to be over before anybody presses Ctrl-C."""
+        if self.evaluator.slow or self.settings.batched or self.settings.threads > 1:
+            return False
+        if self.seconds is not None:
+            return self.seconds < LISTENING_SECONDS
+        return self.depth < UNKNOWN_DEPTH if self._expected is None else self._expected < LISTENING_SECONDS
+
+    def _timed(self, state: State, start: float) -> Result:
+        """Searches, and remembers how long that took this thread, which on a busy core waits besides."""
+        begun = time.thread_time()
+        try:
             return self._deepen(state, start)
-        return self._listening(lambda: self._deepen(state, start))
+        finally:
+            self._expected = max(time.thread_time() - begun, FORGETTING * (self._expected or 0.0))
 
     def _clear(self) -> None:
         """Clears the stop bytes and the counts."""

@@ -15,7 +15,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.search.alpha_beta import bounds
-from leafwise.search.background import Alarm, Background, share_out
+from leafwise.search.background import Alarm, Background, Patience, share_out
 from leafwise.search.compiled import compiled_search
 from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier
@@ -26,12 +26,6 @@ from leafwise.search.table import GENERATIONS
 ROUNDING = 1e-12
 """What the order of sums may change in a value, relative to the greater of 1 and its size."""
 ROOT, TOP = np.uint64(0), np.uint64(1)
-LISTENING_SECONDS, UNKNOWN_DEPTH, FORGETTING = 0.25, 4, 0.5
-"""A search that is expected to take so long runs in a thread, so that Ctrl-C is heard: that costs 0.1 ms, on a busy core 10.
-
-What is expected is what the searches before it took, of which each next one counts for half; a first one is expected to take
-long from that depth on.
-"""
 
 
 class Stopped(Exception):
@@ -154,8 +148,7 @@ class Search:
         )
         alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
         self._turn = threading.Lock()
-        self._expected: float | None = None
-        """Processor time that the next search to the depth may take, in seconds; None before the first."""
+        self._patience = Patience()
         self._crew = [self] + [Search(game, evaluator, **alone) for _ in range(threads - 1)]
 
     def stop(self) -> None:
@@ -183,25 +176,11 @@ class Search:
         self._clear()
         for search in self._crew:
             search._forget()
-        if self._is_short() or threading.current_thread() is not threading.main_thread():
-            return self._timed(state, start)
-        return self._listening(lambda: self._timed(state, start))
-
-    def _is_short(self) -> bool:
-        """Whether the next search is expected to be over before anybody presses Ctrl-C."""
-        if self.evaluator.slow or self.settings.batched or self.settings.threads > 1:
-            return False
-        if self.seconds is not None:
-            return self.seconds < LISTENING_SECONDS
-        return self.depth < UNKNOWN_DEPTH if self._expected is None else self._expected < LISTENING_SECONDS
-
-    def _timed(self, state: State, start: float) -> Result:
-        """Searches, and remembers how long that took this thread, which on a busy core waits besides."""
-        begun = time.thread_time()
-        try:
-            return self._deepen(state, start)
-        finally:
-            self._expected = max(time.thread_time() - begun, FORGETTING * (self._expected or 0.0))
+        always = self.evaluator.slow or self.settings.batched or self.settings.threads > 1
+        listens = always or self._patience.is_needed(self.depth, self.seconds)
+        if not listens or threading.current_thread() is not threading.main_thread():
+            return self._patience.timed(lambda: self._deepen(state, start))
+        return self._listening(lambda: self._patience.timed(lambda: self._deepen(state, start)))
 
     def _clear(self) -> None:
         """Clears the stop bytes and the counts."""
@@ -227,15 +206,7 @@ class Search:
         Ctrl-C ends a search against the clock early; from any other it is passed on.
         """
         task = Background(work)
-        interrupt: KeyboardInterrupt | None = None
-        while True:
-            try:
-                if task.wait(0.1):
-                    break
-            except KeyboardInterrupt as pressed:
-                interrupt = pressed
-            if interrupt is not None:
-                self.stop()  # again and again: the byte is cleared where a search begins
+        interrupt = task.wait_listening(self.stop)
         try:
             return task.result()
         except Stopped:

@@ -8,7 +8,7 @@ import pytest
 
 from leafwise.envs.registry import game
 from leafwise.envs.threes.bench import POSITIONS
-from leafwise.search import Search, engine
+from leafwise.search import Search, background, engine
 
 THREES = game("threes")
 STATE = THREES.parse(POSITIONS["s19"])
@@ -54,6 +54,6 @@ def test_only_a_search_that_may_take_long_starts_a_thread(monkeypatch):
     assert len(started) == 1, "nothing is known before the first"
     assert search(STATE).values == alone.values
     assert len(started) == 1, "some milliseconds"
-    monkeypatch.setattr(engine, "LISTENING_SECONDS", 1e-9)
+    monkeypatch.setattr(background, "LISTENING_SECONDS", 1e-9)
     search(STATE)
     assert len(started) == 2

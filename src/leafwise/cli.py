@@ -79,15 +79,20 @@ def parse_with_game(config_class: type[C], arguments: Sequence[str], prog: str) 
     own, options = split_options(config_class, arguments)
     if any(word in ("-h", "--help") for word in own):
         parse(config_class, ["--help"], prog, description=description(config_class, own))
+    with one_line_errors():  # before tyro takes its time, if the game comes first
+        if own and not own[0].startswith("-"):
+            check_name(own[0])
+            check_options(own[0], options, config_class)
     config = parse(config_class, own, prog)
     with one_line_errors():
         game: str = config.game  # type: ignore[attr-defined]
         check_name(game)
+        check_options(game, options, config_class)
         if hasattr(config, "position"):
             words = {name: options.pop(name) for name in position_words(game) if name in options}
             config = with_words(config, words)
         defaults = option_defaults(game)
-        given = {name: converted(game, defaults, config_class, name, text) for name, text in options.items()}
+        given = {name: converted(defaults, name, text) for name, text in options.items()}
         return config, find_game(game, **given)
 
 
@@ -129,13 +134,19 @@ def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[st
     return own, options
 
 
-def converted(game: str, defaults: Mapping[str, Any], config_class: type, name: str, text: str) -> Any:
-    """Returns the value of a game's option, of the type of its default; raises ValueError if there is no such option."""
+def check_options(game: str, options: Iterable[str], config_class: type) -> None:
+    """Raises ValueError for options that are neither a game's nor words of its position where the command takes one."""
+    known = [*option_defaults(game), *(position_words(game) if hasattr(config_class, "position") else ())]
+    for name in options:
+        if name not in known:
+            here = ", ".join(flag_of(f.name) for f in options_of(config_class))
+            others = ", ".join(map(flag_of, known)) or "none"
+            raise ValueError(f"expected an option among {here} or {game}'s ({others}), got {flag_of(name)}")
+
+
+def converted(defaults: Mapping[str, Any], name: str, text: str) -> Any:
+    """Returns the value of a game's option, of the type of its default; raises ValueError for another text."""
     flag = flag_of(name)
-    if name not in defaults:
-        here = ", ".join(flag_of(f.name) for f in options_of(config_class))
-        known = ", ".join(map(flag_of, defaults)) or "none"
-        raise ValueError(f"expected an option among {here} or {game}'s ({known}), got {flag}")
     kind = type(defaults[name])
     if kind is bool:
         if text not in ("true", "false"):

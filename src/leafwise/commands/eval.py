@@ -46,15 +46,14 @@ class Config:
 def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(what, total=total)
+    from leafwise.training.runs.progress import run_progress
+
+    with run_progress(Console(stderr=True), shown=sys.stderr.isatty(), transient=True) as bar:
+        task = bar.add_task(what, total=total, told="")
 
         def update(done: int) -> None:
-            bar.update(task, completed=done)
+            bar.update(task, completed=done, told=f"{done:,} of {total:,}")
 
         yield update
 

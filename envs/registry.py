@@ -84,7 +84,7 @@ def option_defaults(name: str) -> Mapping[str, Any]:
 def position_words(name: str) -> Mapping[str, str]:
     """Returns the words of a position that a command takes as options, and what they say; imports as little."""
     check_name(name)
-    return _added[name].position_words if name in _added else listed()[name].told["position_words"]
+    return _added[name].text.words if name in _added else listed()[name].told["position_words"]
 
 
 def game(name: str, **options: Any) -> Game:
@@ -123,7 +123,7 @@ def listing(game: Game) -> dict[str, Any]:
     told = {
         "title": game.title,
         "options": dict(game.defaults),
-        "position_words": dict(game.position_words),
+        "position_words": dict(game.text.words),
         "ids": ids,
     }
     plain: dict[str, Any] = json.loads(json.dumps(told))

@@ -11,7 +11,6 @@ from leafwise_pig import GAME
 import leafwise
 from leafwise.envs.registry import listing
 
-
 IMPOSSIBLE = ("13 after 2 rolls", "30 after 5 rolls", "0 after 1 rolls", "2 after -1 rolls")
 
 

@@ -37,7 +37,7 @@ def step_batch(game: Game) -> None:
     """Steps a batch of two environments."""
     from leafwise.envs.core.gym.vector import GameVectorEnv
 
-    batch = GameVectorEnv(2, game)
+    batch = GameVectorEnv(2, game, autoreset_mode="SameStep")
     _, info = batch.reset(seed=0)
     batch.step(info["action_mask"].argmax(axis=1))
 

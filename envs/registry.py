@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leafwise.envs.core.contract.options import types_of
 from leafwise.envs.plugins import Listed, PluginWarning, announced, entry_points, imported, module_name, read_listing
 
 if TYPE_CHECKING:
@@ -81,6 +82,12 @@ def option_defaults(name: str) -> Mapping[str, Any]:
     return _added[name].defaults if name in _added else listed()[name].told["options"]
 
 
+def option_types(name: str) -> Mapping[str, str]:
+    """Returns the type of each option of a game, as `options_from_text` reads it; imports as little."""
+    check_name(name)
+    return types_of(_added[name].options) if name in _added else listed()[name].told["option_types"]
+
+
 def position_words(name: str) -> Mapping[str, str]:
     """Returns the words of a position that a command takes as options, and what they say; imports as little."""
     check_name(name)
@@ -123,6 +130,7 @@ def listing(game: Game) -> dict[str, Any]:
     told = {
         "title": game.title,
         "options": dict(game.defaults),
+        "option_types": types_of(game.options),
         "position_words": dict(game.text.words),
         "ids": ids,
     }

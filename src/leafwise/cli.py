@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.registry import check_name, games, option_defaults, position_words
+from leafwise.envs.core.contract.options import options_from_text
+from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words
 from leafwise.envs.registry import game as find_game
 
 if TYPE_CHECKING:
@@ -91,9 +92,7 @@ def parse_with_game(config_class: type[C], arguments: Sequence[str], prog: str) 
         if hasattr(config, "position"):
             words = {name: options.pop(name) for name in position_words(game) if name in options}
             config = with_words(config, words)
-        defaults = option_defaults(game)
-        given = {name: converted(defaults, name, text) for name, text in options.items()}
-        return config, find_game(game, **given)
+        return config, find_game(game, **options_from_text(option_types(game), options, flag_of))
 
 
 def with_words(config: C, words: Mapping[str, str]) -> C:
@@ -142,20 +141,6 @@ def check_options(game: str, options: Iterable[str], config_class: type) -> None
             here = ", ".join(flag_of(f.name) for f in options_of(config_class))
             others = ", ".join(map(flag_of, known)) or "none"
             raise ValueError(f"expected an option among {here} or {game}'s ({others}), got {flag_of(name)}")
-
-
-def converted(defaults: Mapping[str, Any], name: str, text: str) -> Any:
-    """Returns the value of a game's option, of the type of its default; raises ValueError for another text."""
-    flag = flag_of(name)
-    kind = type(defaults[name])
-    if kind is bool:
-        if text not in ("true", "false"):
-            raise ValueError(f"expected true or false for {flag}, got {text!r}")
-        return text == "true"
-    try:
-        return kind(text)
-    except ValueError:
-        raise ValueError(f"expected {kind.__name__.upper()} for {flag}, got {text!r}") from None
 
 
 def options_of(config_class: type) -> list[dataclasses.Field[Any]]:

@@ -21,7 +21,7 @@ TELL = "import leafwise, sys; print(leafwise.games(), [m for m in sys.modules if
 
 def told_of(name: str) -> dict[str, object]:
     """Returns what a data file says of a game."""
-    return {"title": name, "options": {}, "position_words": {}, "ids": {name.capitalize(): {}}}
+    return {"title": name, "options": {}, "option_types": {}, "position_words": {}, "ids": {name.capitalize(): {}}}
 
 
 def forget_listed() -> None:
@@ -141,7 +141,10 @@ BROKEN = {
     "missing": (None, "expected a data file, got"),
     "text": ("{", "expected JSON in"),
     "list": ("[1]", "expected games by name in"),
-    "unknown": (json.dumps({"unknown": {"title": "x"}}), "expected title, options, position_words, ids, got title"),
+    "unknown": (
+        json.dumps({"unknown": {"title": "x"}}),
+        "expected title, options, option_types, position_words, ids, got title",
+    ),
     "typed": (json.dumps({"typed": {**told_of("typed"), "ids": 3}}), "expected ids of type dict, got 3"),
     "named": (json.dumps({"No": told_of("no")}), "expected a name of small letters, digits and _, got 'No'"),
     "built_in": (json.dumps({"threes": told_of("own")}), "expected a name of its own, 'threes' is taken by leafwise"),

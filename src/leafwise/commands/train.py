@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 
-from leafwise.cli import converted, fail, flag_of, one_line_errors, say
-from leafwise.envs.registry import check_name, game, games, option_defaults
+from leafwise.cli import fail, flag_of, one_line_errors, say
+from leafwise.envs.core.contract.options import options_from_text
+from leafwise.envs.registry import check_name, game, games, option_types
 from leafwise.training.runs.options import take_option
 from leafwise.training.runs.recipes import METHODS, default_method, modules, with_recipe
 
@@ -22,12 +23,12 @@ def with_variant(name: str, arguments: list[str]) -> list[str]:
     Raises ValueError, in the words of these options, for values that the game does not have.
     """
     variant, rest = take_option(arguments, "--variant")
-    defaults, given = option_defaults(name), dict[str, str]()
-    for option in defaults:
+    given: dict[str, str] = {}
+    for option in option_types(name):
         value, rest = take_option(rest, flag_of(option))
         if value is not None:
             given[option] = value
-    game(name, **{option: converted(defaults, option, text) for option, text in given.items()})
+    game(name, **options_from_text(option_types(name), given, flag_of))
     for option in given:
         if any(word.partition("=")[0] == option for word in (variant or "").split(",")):
             raise ValueError(f"expected {flag_of(option)} or {option} in --variant, got both")

@@ -13,7 +13,7 @@ from leafwise.__main__ import command_names
 from leafwise.envs import registry
 
 HEAVY = ("gymnasium", "numba", "numpy", "torch", "rich")
-ROOMS = tuple(f"leafwise.envs.{name}" for name in (*registry.listed(), "core.contract"))
+ROOMS = tuple(f"leafwise.envs.{name}" for name in (*registry.listed(), "core.contract.game"))
 LINES = """
 import contextlib, io, sys
 from leafwise.__main__ import run
@@ -74,8 +74,11 @@ def test_a_command_helps_and_refuses_before_it_imports_anything(lines: list[str]
 
 
 def test_starts_are_compared_in_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(startup, "ROUNDS", 1)
-    assert list(startup.start_ratios()) == list(startup.COMPARED)
+    pairs = {"nothing / tyro": (("-c", "pass"), ("-c", "import tyro")), "itself": (("-c", "pass"), ("-c", "pass"))}
+    monkeypatch.setattr(startup, "COMPARED", pairs)
+    monkeypatch.setattr(startup, "ROUNDS", 2)
+    ratios = startup.start_ratios()
+    assert ratios["nothing / tyro"] < ratios["itself"] == 1
 
 
 @pytest.mark.parametrize(

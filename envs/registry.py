@@ -180,7 +180,8 @@ def add_module(source: str) -> Game:
 
 def take_modules(words: Sequence[str]) -> list[str]:
     """Returns a command line without its `--module FILE_OR_PACKAGE`, whose games it adds; raises ValueError as `add_module`."""
-    kept, rest = [], iter(words)
+    kept: list[str] = []
+    rest = iter(words)
     for word in rest:
         flag, equals, source = word.partition("=")
         if word == "--":

@@ -52,7 +52,7 @@ def pages(name: str) -> dict[str, str]:
     places = {
         "__init__.py": f"leafwise_{name}/__init__.py",
         "games.json": f"leafwise_{name}/games.json",
-        "test_template.py": f"tests/test_{name}.py",
+        "test_template.txt": f"tests/test_{name}.py",
         "pyproject.toml": "pyproject.toml",
         "README.md": "README.md",
     }

@@ -26,7 +26,7 @@ for line in {lines!r}:
             status = exit.code
     assert (status or 0) == {status}, (line, said.getvalue())
 """
-NAMING_A_GAME = ("analyze", "arena", "bench", "eval", "play", "record", "solve")
+NAMING_A_GAME = ("analyze", "arena", "bench", "dataset", "eval", "play", "record", "solve")
 
 
 def heavy_after(code: str) -> str:

@@ -1,0 +1,93 @@
+"""All that a check reads of a game, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+
+PARAMETERS = {
+    "initial_state": "S, i, T",
+    "current_player": "S, i, T",
+    "legal_actions": "S, i, A, T",
+    "apply_action": "S, i, a, j, T",
+    "returns": "S, i, T",
+    "observe": "S, i, O, e, T",
+    "chance_outcomes": "S, j, P, o, T",
+    "sample_outcome": "S, j, R, T",
+    "stage": "S, i, T",
+    "action_cost": "S, i, a, T",
+    "candidates": "S, i, A, T",
+    "progress": "S, i, T",
+    "key": "S, i, T",
+    "transform": "S, i, k, j, T",
+    "transform_action": "a, k, T",
+}
+"""What each rule takes."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A game as it is checked."""
+
+    game: Game
+    rules: Mapping[str, Callable[..., Any]]
+    """Every rule that the game has, by its name in `PARAMETERS`."""
+    space: Any
+    """Of the observations: a Box, or a Dict of boxes."""
+    layout: Callable[..., Any] | None
+    """The NamedTuple of a Dict's arrays."""
+    scratch: frozenset[str]
+    write: Callable[[NDArray[Any], Any], str]
+    """(row, T) -> text."""
+    parse: Callable[[str, Any], NDArray[Any]]
+    outcome_name: Callable[[NDArray[Any], NDArray[Any], Any], str]
+    symmetries: int
+    decisions_per_depth: int
+
+    @property
+    def name(self) -> str:
+        """The game's name."""
+        return self.game.name
+
+    @property
+    def has_candidates(self) -> bool:
+        """Whether searches consider fewer than all legal actions."""
+        return "candidates" in self.rules
+
+
+def subject_of(game: Game) -> Subject:
+    """Returns what is checked of a game."""
+    return Subject(
+        game=game,
+        rules={name: rule for name, rule in game.rules.injected().items() if name in PARAMETERS},
+        space=game.observation_space(game.options),
+        layout=game.observation,
+        scratch=frozenset(game.scratch),
+        write=game.text,
+        parse=game.parse_row,
+        outcome_name=game.outcome_name,
+        symmetries=game.symmetries,
+        decisions_per_depth=game.decisions_per_depth,
+    )
+
+
+def boxes(subject: Subject) -> dict[str, Any]:
+    """Returns the boxes of the observation by name; of a single one the name is ""."""
+    return dict(subject.space.items()) if hasattr(subject.space, "items") else {"": subject.space}
+
+
+def python_function(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the plain Python function of a rule, compiled or not."""
+    plain = getattr(rule, "py_func", rule)
+    return getattr(plain, "__wrapped__", plain)
+
+
+def words(row: NDArray[Any]) -> list[int]:
+    """Returns the words of a row as Python's numbers."""
+    return [int(word) for word in np.asarray(row)]

@@ -196,6 +196,6 @@ def _first_difference(first: Row, second: Row) -> int | None:
 def _with_size(fault: Fault, size: str, *labels: str) -> Fault:
     """Returns a fault that says which size of the game an index went beyond."""
     outside = any(f" of {label}" in fault.told for label in labels) or "IndexError" in fault.told
-    if not outside or "rows (" in fault.told:
+    if fault.everywhere or not outside or "rows (" in fault.told:
         return fault
     return Fault(fault.rule, f"{fault.told}; the length comes from {size}", fault.position, fault.row)

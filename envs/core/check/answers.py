@@ -64,7 +64,7 @@ def compare(door: Door, expected: Answer, build: str) -> None:
                 f"{short(got[rule])} {build}",
             )
     except Fault as fault:
-        raise Fault(fault.rule, fault.told, text, expected["row"]) from None
+        raise fault.at(text, expected["row"]) from None
 
 
 def alike(first: Any, second: Any) -> bool:
@@ -130,7 +130,7 @@ def compare_with_twin(told: Mapping[str, Any], twin: Any) -> None:
         if "outcomes" in told:
             _compare_outcomes(told["outcomes"], twin, position)
     except Fault as fault:
-        raise Fault(fault.rule, fault.told, text, told["row"]) from None
+        raise fault.at(text, told["row"]) from None
     except Exception as problem:
         raise Fault(
             rule, f"expected a twin that answers, got {type(problem).__name__}: {problem}", text, told["row"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +36,11 @@ class Door:
         self.fresh = self.used
         self._blocks: dict[tuple[str, int], Block] = {}
         self._called: set[str] = set()
+        self._compiling_s = 0.0
+
+    def clock(self) -> float:
+        """Returns this process's time in seconds, without what first calls took: they compile."""
+        return time.process_time() - self._compiling_s
 
     def tables(self) -> Any:
         """Returns tables with scratch of their own."""
@@ -54,17 +60,23 @@ class Door:
     def call(self, rule: str, *arguments: Any, function: Callable[..., Any] | None = None) -> Any:
         """Calls a rule, or another function under such a name; raises Fault for whatever it raises."""
         function = function or self.subject.rules[rule]
+        first = rule not in self._called
         if self.note is not None:
-            self.note.calling(rule, compiling=not self.guarded and rule not in self._called)
+            self.note.calling(rule, compiling=first and not self.guarded)
+        before = time.process_time() if first else 0.0
         try:
             answer = function(*arguments)
         except Misuse as problem:
             raise Fault(rule, f"{problem}{_where(problem, function)}") from None
         except CompileError as problem:
-            raise Fault(rule, str(problem)) from None
+            fault = Fault(rule, str(problem))
+            fault.everywhere = True
+            raise fault from None
         except (Exception, SystemExit) as problem:
             raise Fault(rule, told(problem, function)) from None
-        self._called.add(rule)
+        if first:
+            self._called.add(rule)
+            self._compiling_s += time.process_time() - before
         return answer
 
     def ask(self, rule: str, row: Row, *more: Any) -> Any:
@@ -118,8 +130,8 @@ def told(problem: BaseException, function: Callable[..., Any]) -> str:
         )
     if isinstance(problem, IndexError):
         return f"expected every index within its array, got an {type(problem).__name__} ({problem}){_where(problem, function)}"
-    words = " ".join(str(problem).split())[:200]
-    return f"expected an answer, got {type(problem).__name__}: {words}{_where(problem, function)}"
+    words = " ".join(f"{type(problem).__name__}: {problem}".split())[:200].rstrip(": ")
+    return f"expected an answer, got {words}{_where(problem, function)}"
 
 
 def _where(problem: BaseException, function: Callable[..., Any]) -> str:

@@ -15,9 +15,16 @@ class ContractError(ValueError):
 class Fault(Exception):
     """A rule broke its promise: `told` is "expected ..., got ...", `position` the text of where, `row` its words."""
 
+    everywhere = False
+    """Whether it has nothing to do with a position, as where a rule does not compile."""
+
     def __init__(self, rule: str, told: str, position: str = "", row: list[int] | None = None) -> None:
         super().__init__(rule, told, position, row)
         self.rule, self.told, self.position, self.row = rule, told, position, row
+
+    def at(self, position: str, row: list[int]) -> Fault:
+        """Returns the fault with the position at which it showed, unless it knows better."""
+        return self if self.everywhere or self.position else Fault(self.rule, self.told, position, row)
 
     def line(self, game: str) -> str:
         """Returns one line (of a function that does not compile, two)."""

@@ -60,7 +60,7 @@ class Guard:
             return
         number: Any = value
         if isinstance(value, (float, np.floating)) and value != np.floor(value):  # nan is not equal to itself
-            raise Misuse(f"expected a whole number in {self.label}{_shown(key)}, got {value!r}")
+            raise Misuse(f"expected a whole number in {self.label}{_shown(key)}, got {value}")
         low, high = np.iinfo(array.dtype).min, np.iinfo(array.dtype).max
         if not low <= int(number) <= high:
             raise Misuse(

@@ -146,7 +146,7 @@ def check_scores(door: Door, seen: Iterable[Row]) -> None:
                 check_score(door, rule, evaluator, row, T)
             except Fault as fault:
                 text = door.subject.write(row, game.tables())
-                raise Fault(fault.rule, fault.told, text, words(row)) from None
+                raise fault.at(text, words(row)) from None
 
 
 def check_score(door: Door, rule: str, evaluator: Any, row: Row, T: Any) -> None:

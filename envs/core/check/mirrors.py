@@ -46,10 +46,13 @@ def check(door: Door, row: Row, acts: int, steps: Sequence[Any], rng: Random, mo
     moved |= {k for k, found in images.items() if (found != row).any()}
     if count <= GROUP and rng.random() < 0.25:
         _check_group(door, images)
-    for k in rng.sample(sorted(images), min(TRIED, len(images))):
+    others = [k for k in sorted(images) if k]
+    for k in rng.sample(others, min(TRIED, len(others))):
         try:
             _check_image(door, row, acts, steps, k, images[k])
         except Fault as fault:
+            if fault.everywhere:
+                raise
             raise Fault(fault.rule, f"{fault.told} (symmetry {k})", fault.position) from None
 
 

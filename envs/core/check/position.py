@@ -56,7 +56,7 @@ class Checker:
                 door.note.position(text)
             return self._check(row)
         except Fault as fault:
-            raise Fault(fault.rule, fault.told, fault.position or text or f"row {words(row)}", words(row)) from None
+            raise fault.at(text or f"row {words(row)}", words(row)) from None
 
     def _check(self, row: Row) -> list[Step]:
         acts = player(self.door, row)
@@ -67,6 +67,7 @@ class Checker:
             steps = self._chance(row)
         else:
             steps = self._decision(row)
+        self.door.fresh = self.door.tables()
         mirrors.check(self.door, row, acts, steps, self.rng, self.moved)
         return steps
 
@@ -151,6 +152,8 @@ class Checker:
             expect(cost in (0, 1), "action_cost", "0 or 1", cost)
             return Step(acting.after(door, row, a), a, cost)
         except Fault as fault:
+            if fault.everywhere:
+                raise
             raise Fault(fault.rule, f"{fault.told} (action {door.subject.game.actions[a]!r})") from None
 
     def _chance(self, row: Row) -> list[Step]:

@@ -26,8 +26,10 @@ BUILDS: Mapping[str, Mapping[str, str]] = {
 """What an environment says of each build: plain Python, compiled with every index checked, and as it is played."""
 SWITCHES = ("NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK", "NUMBA_FULL_TRACEBACKS")
 LOOK_S = 0.25
-COMPILE_S = 600.0
-"""Seconds that one rule may take to compile."""
+COMPILE_S, START_S = 600.0, 120.0
+"""Seconds that one rule may take to compile, and that importing the game may take at least."""
+UNTOLD = "index is out of bounds"
+"""What compiled code says in its exception; the numbers it prints."""
 OUTSIDE = re.compile(r"debug: IndexError: (index -?\d+) is out of bounds for (axis \d+ with size \d+)")
 
 
@@ -77,9 +79,10 @@ def _run(jobs: Sequence[dict[str, Any]], build: str, folder: Path, limits: Limit
     done = _results(folder)
     last, words = note.read(), (folder / "said.txt").read_text(errors="replace")
     note.close()
-    for result in done:
-        if "fault" in result and (found := OUTSIDE.findall(words)):
-            result["fault"]["told"] = result["fault"]["told"].replace("index is out of bounds", " of ".join(found[-1]))
+    outside = iter(OUTSIDE.findall(words))  # one for each fault of an index, in their order
+    for told in (result["fault"] for result in done if "fault" in result):
+        if UNTOLD in told["told"] and (found := next(outside, None)):
+            told["told"] = told["told"].replace(UNTOLD, " of ".join(found))
     if len(done) == len(jobs):
         return done
     if not last.rule:
@@ -103,7 +106,9 @@ def _wait(process: subprocess.Popen[bytes], note: Note, limits: Limits) -> bool:
         said = note.read()
         still = still + LOOK_S if said.calls == calls else 0.0
         calls = said.calls
-        if still > (COMPILE_S if said.compiling else limits.call_s):
+        starting = said.calls == 0 or said.rule == "import"
+        most = COMPILE_S if said.compiling else max(START_S, limits.call_s) if starting else limits.call_s
+        if still > most:
             return True
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -24,6 +23,8 @@ NEAR = 20
 """Positions near the start for each random game."""
 COUNTED = 6
 """Chance stages of each name at which draws are counted: the first that differ in how many outcomes they have."""
+ENOUGH = 30
+"""Positions among which every symmetry is to change one."""
 REMEMBERED = 400
 """Positions that are asked again at the end."""
 
@@ -47,13 +48,13 @@ class Walk:
 
     def run(self, seconds: float, rows: Iterable[Row]) -> list[Row]:
         """Checks positions for so many seconds of processor time, `rows` and the start first; returns those of them it saw."""
-        end = time.process_time() + seconds
+        end = self.door.clock() + seconds
         mirrors.check_actions(self.door)
         start = acting.start(self.door)
         for row in (start, *rows):
             self.visit(row)
             self.queue.append(row)
-        while time.process_time() < end and self.queue:
+        while self.door.clock() < end and self.queue:
             self._random_game(start, end)
             self._near(end)
         self._check_at_the_end()
@@ -71,7 +72,7 @@ class Walk:
     def _near(self, end: float) -> None:
         """Goes on from the positions nearest to the start."""
         for _ in range(min(NEAR, len(self.queue))):
-            if time.process_time() > end:
+            if self.door.clock() > end:
                 return
             for step in self.visit(self.queue.popleft()):
                 if step.row.tobytes() not in self.seen:
@@ -84,7 +85,7 @@ class Walk:
         stages, decided, free = 0, False, 0
         for _ in range(LINE):
             steps = self.visit(row)
-            if not steps or time.process_time() > end:
+            if not steps or self.door.clock() > end:
                 return
             step = self.rng.choice(steps)
             if step.action < 0:
@@ -110,7 +111,7 @@ class Walk:
     def _placed(self, fault: Fault, row: Row) -> Fault:
         """Returns a fault that names a position."""
         text = self.door.subject.write(row, self.door.subject.game.tables())
-        return Fault(fault.rule, fault.told, text, words(row))
+        return fault.at(text, words(row))
 
     def _count(self, row: Row) -> None:
         """Counts draws at the first stages of each name and number of outcomes."""
@@ -131,7 +132,7 @@ class Walk:
             row = np.frombuffer(known, dtype=self.door.subject.game.dtype)
             self._check_again(row, self.seen[known])
         count, names = self.door.subject.symmetries, self.door.subject.game.actions
-        if 1 < count <= mirrors.GROUP and len(rows) > 50:
+        if 1 < count <= mirrors.GROUP and len(rows) > ENOUGH:
             for k in range(1, count):
                 turns = any(mirrors.moved_action(self.door, a, k) != a for a in range(len(names)))
                 told = f"symmetry {k} of {count} to change some position or action"

@@ -57,13 +57,12 @@ def check_game(
     """
     if not isinstance(game, Game):
         raise ValueError(f"check_game: expected a Game, got {type(game).__name__}")
-    for name, number, least in (
-        ("seconds", seconds, 0.0),
-        ("gigabytes", gigabytes, 0.5),
-        ("call_seconds", call_seconds, 0.0),
-    ):
-        if not (isinstance(number, (int, float)) and math.isfinite(number) and number >= least and number > 0):
+    given = {"seconds": (seconds, 0.1), "gigabytes": (gigabytes, 0.5), "call_seconds": (call_seconds, 0.1)}
+    for name, (number, least) in given.items():
+        if not (isinstance(number, (int, float)) and math.isfinite(number) and number >= least):
             raise ValueError(f"check_game: expected {name} of {least:g} or more, got {number!r}")
+    if not (twin is None or isinstance(twin, Game) or hasattr(twin, "read")):
+        raise ValueError(f"check_game: expected a twin, a Game or an object with read, got {type(twin).__name__}")
     if os.environ.get(INSIDE):
         return Checked(0)
     with tempfile.TemporaryDirectory(prefix="leafwise-check-") as name:

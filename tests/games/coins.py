@@ -15,7 +15,8 @@ from leafwise.envs.core.compile.intrinsics import prefetch
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Rules
+from leafwise.envs.core.contract.parts import Observation, Sizes, Text
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries
 from leafwise.envs.core.contract.stream import below, u64
 from leafwise.envs.core.pictures.canvas import Canvas
 
@@ -144,50 +145,55 @@ def make_tables(options):
 
 
 def make(**changes: Any) -> Game:
-    """Returns the game with some of its rules, sizes or texts changed."""
-    rules: dict[str, Any] = {
+    """Returns the game with some of its rules, sizes or texts changed, each given by its name."""
+    has: dict[str, Any] = {
         "initial_state": initial_state,
         "current_player": current_player,
-        "stage": stage,
         "legal_actions": legal_actions,
         "apply_action": apply_action,
-        "chance_outcomes": chance_outcomes,
-        "sample_outcome": sample_outcome,
         "returns": returns,
         "observe": observe,
+        "outcomes": chance_outcomes,
+        "sample": sample_outcome,
+        "stage": stage,
+        "max_outcomes": 2,
         "transform": transform,
         "transform_action": transform_action,
-    }
-    rest: dict[str, Any] = {
-        "make_tables": make_tables,
+        "count": 2,
         "width": WIDTH,
         "max_actions": 3,
-        "max_outcomes": 2,
-        "action_names": lambda options: ("left", "right", "stop"),
-        "observation_space": lambda options: gym.spaces.Box(0, 6, (WIDTH,), np.float32),
-        "text": write,
-        "parse_row": parse,
+        "space": gym.spaces.Box(0, 6, (WIDTH,), np.float32),
+        "action_names": ("left", "right", "stop"),
+        "write": write,
+        "parse": parse,
         "outcome_name": outcome_name,
-        "scores": {"sum": lambda options: Evaluator("sum", returns)},
-        "symmetries": 2,
+        "score": returns,
         "return_range": (0.0, 6.0),
-        "scratch": ("seen",),
+        **changes,
     }
-    for name, change in changes.items():
-        (rules if name in Rules.__dataclass_fields__ else rest)[name] = change
+
+    def some(*names: str) -> dict[str, Any]:
+        return {name: has[name] for name in names if name in has}
+
     return Game(
         name="coins",
         title="A tiny game for tests",
         module=__name__,
         players=1,
-        rules=Rules(**{name: rule for name, rule in rules.items() if rule is not None}),
-        max_stages=1,
-        stages=("decision", "toss"),
-        dtype=np.uint16,
-        svg=lambda row, T: draw(row, T).svg(),
-        rgb=lambda row, T: draw(row, T).rgb(),
-        default_score="sum",
-        **rest,
+        rules=Rules(
+            chance=Chance(stages=("decision", "toss"), **some("outcomes", "sample", "stage", "max_outcomes")),
+            **some("initial_state", "current_player", "legal_actions", "apply_action", "returns", "observe"),
+            **some("action_cost", "candidates", "key"),
+        ),
+        sizes=Sizes(dtype=np.uint16, **some("width", "max_actions")),
+        observation=Observation(**some("space")),
+        text=Text(**some("write", "parse", "outcome_name")),
+        symmetries=Symmetries(**some("count", "transform", "transform_action")),
+        make_tables=make_tables,
+        draw=draw,
+        scores={"sum": lambda options: Evaluator("sum", has["score"], low=-1.0, high=100.0)},
+        scratch=("seen",),
+        **some("action_names", "return_range"),
     )
 
 
@@ -218,12 +224,12 @@ planted(r"legal_actions: expected index 0 to 1 of A to be written, got 2.*max_ac
 planted(r"initial_state: expected index 1 0 to 2 of S to be written, got 3", width=3)
 planted(
     r"observe: expected O\[e, 0\] in 0..3 \(observation space\), got [456], at '[456] \d \d \d'",
-    observation_space=lambda options: gym.spaces.Box(0, 3, (WIDTH,), np.float32),
+    space=gym.spaces.Box(0, 3, (WIDTH,), np.float32),
 )
 planted(r"returns: expected a number within return_range 0 to 4, got [56]", return_range=(0.0, 4.0))
 planted(
     r"legal_actions: expected ids in 0..1 \(action names\), got \[0, 1, 2\]",
-    action_names=lambda options: ("left", "right"),
+    action_names=("left", "right"),
 )
 
 
@@ -239,7 +245,13 @@ planted(
 
 # who acts, and when
 
-planted(r"stage: expected a chance stage, 1 or more .* where chance acts, got 0, at '0 0 0 [12]'", stage=None)
+
+@jit
+def stage_never(S, i, T):
+    return 0
+
+
+planted(r"stage: expected a chance stage, 1 or more .* where chance acts, got 0, at '0 0 0 [12]'", stage=stage_never)
 
 
 @jit
@@ -438,7 +450,7 @@ def sums_to_more(S, j, P, o, T):
     return n
 
 
-planted(r"chance_outcomes: expected probabilities that sum to 1, got 1.0333", chance_outcomes=sums_to_more)
+planted(r"chance_outcomes: expected probabilities that sum to 1, got 1.0333", outcomes=sums_to_more)
 
 
 @jit
@@ -448,7 +460,7 @@ def impossible_outcome(S, j, P, o, T):
     return n
 
 
-planted(r"chance_outcomes: expected probabilities above 0 and at most 1, got 0", chance_outcomes=impossible_outcome)
+planted(r"chance_outcomes: expected probabilities above 0 and at most 1, got 0", outcomes=impossible_outcome)
 
 
 @jit
@@ -459,7 +471,7 @@ def same_outcomes(S, j, P, o, T):
     return 2
 
 
-planted(r"chance_outcomes: expected outcomes that differ, got one row twice", chance_outcomes=same_outcomes)
+planted(r"chance_outcomes: expected outcomes that differ, got one row twice", outcomes=same_outcomes)
 
 
 @jit
@@ -470,9 +482,7 @@ def from_the_first_row(S, j, P, o, T):
     return 2
 
 
-planted(
-    r"chance_outcomes: expected only rows \(3, 4\) of S to be written, got row 0", chance_outcomes=from_the_first_row
-)
+planted(r"chance_outcomes: expected only rows \(3, 4\) of S to be written, got row 0", outcomes=from_the_first_row)
 
 
 @jit
@@ -482,7 +492,7 @@ def fair_coin(S, j, R, T):
 
 planted(
     r"sample_outcome: expected outcome [01] with the probability that chance_outcomes gives it, 0.[36]\d+, got it in 0.[45]",
-    sample_outcome=fair_coin,
+    sample=fair_coin,
 )
 
 
@@ -492,7 +502,7 @@ def other_outcome(S, j, R, T):
     S[j, TOSSES] += 1
 
 
-planted(r"sample_outcome: expected one of the outcomes, got the row \[", sample_outcome=other_outcome)
+planted(r"sample_outcome: expected one of the outcomes, got the row \[", sample=other_outcome)
 planted(r"outcome_name: expected names that differ, got 'coin' twice", outcome_name=lambda before, after, T: "coin")
 
 
@@ -521,9 +531,9 @@ def samples_again(S, j, R, T):
 
 planted(
     r"stage: expected at most 1 chance stages in a row \(max_stages\), got 2",
-    chance_outcomes=tosses_again,
-    sample_outcome=samples_again,
-    symmetries=1,
+    outcomes=tosses_again,
+    sample=samples_again,
+    count=1,
 )
 
 # returns and observations
@@ -609,15 +619,15 @@ def key_of_the_sum(S, i, T):
 planted(r"key: expected another key for another row, got \d+", key=key_of_the_sum)
 planted(
     r"text: expected another text for another row",
-    text=lambda row, T: " ".join(str(int(word)) for word in row[:3]) + " 0",
+    write=lambda row, T: " ".join(str(int(word)) for word in row[:3]) + " 0",
 )
 planted(
     r"parse: expected the row back that was written, \[0, 0, 0, 0\], got \[0, 0, 0, 1\]",
-    parse_row=lambda text, T: [0, 0, 0, 1],
+    parse=lambda text, T: [0, 0, 0, 1],
 )
 planted(
     r"text: expected one line of text, got '0\\n0\\n0\\n0'",
-    text=lambda row, T: "\n".join(str(int(word)) for word in row),
+    write=lambda row, T: "\n".join(str(int(word)) for word in row),
 )
 
 
@@ -656,7 +666,7 @@ def always_swaps(S, i, k, j, T):
 
 
 planted(r"transform: expected symmetry 0 to leave the row, got another row", transform=always_swaps)
-planted(r"transform: expected symmetry 2 of 3 to change some position or action", symmetries=3)
+planted(r"transform: expected symmetry 2 of 3 to change some position or action", count=3)
 
 # scores, and ends of the process
 
@@ -668,12 +678,12 @@ def boundless(S, i, T):
 
 @jit
 def too_high(S, i, T):
-    return 1.5
+    return 101.5
 
 
 planted(
-    r"score sum: expected a finite number in -1..1, got 1.5",
-    scores={"sum": lambda options: Evaluator("sum", too_high, low=-1.0, high=1.0)},
+    r"score sum: expected a finite number in -1..100, got 101.5",
+    score=too_high,
 )
 
 

@@ -63,17 +63,19 @@ class Subject:
 
 def subject_of(game: Game) -> Subject:
     """Returns what is checked of a game."""
+    symmetries = game.symmetries
+    turning = {"transform": symmetries.transform, "transform_action": symmetries.transform_action}
     return Subject(
         game=game,
-        rules={name: rule for name, rule in game.rules.injected().items() if name in PARAMETERS},
-        space=game.observation_space(game.options),
-        layout=game.observation,
+        rules={name: rule for name, rule in {**game.rules.functions(), **turning}.items() if name in PARAMETERS},
+        space=game.observation_space(),
+        layout=game.observation.layout,
         scratch=frozenset(game.scratch),
-        write=game.text,
-        parse=game.parse_row,
-        outcome_name=game.outcome_name,
-        symmetries=game.symmetries,
-        decisions_per_depth=game.decisions_per_depth,
+        write=game.text.write,
+        parse=game.text.parse,
+        outcome_name=game.text.outcome_name,
+        symmetries=game.symmetry_count,
+        decisions_per_depth=game.search.decisions_per_depth,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from leafwise.envs.core.check.subject import words
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 
 Answer = dict[str, Any]
+MOST_ACTIONS = 24
+"""Actions followed at a decision that has more."""
 WITHIN = 1e-9
 """By how much numbers of two builds may differ, of their size."""
 PLAYERS = {0: "first", 1: "second", CHANCE: "chance", TERMINAL: "nobody"}
@@ -38,9 +41,10 @@ def answer(door: Door, row: Row) -> Answer:
         found["sample_outcome"] = [words(acting.draw(door, row, key, door.used)) for key in range(1, 4)]
     elif acts != TERMINAL:
         legal = acting.numbers(door, "legal_actions", row)
+        tried = legal if len(legal) <= MOST_ACTIONS else sorted(Random(len(legal)).sample(legal, MOST_ACTIONS))
         found["legal_actions"] = legal
-        found["action_cost"] = [door.whole_number("action_cost", row, np.int64(a)) for a in legal]
-        found["apply_action"] = [words(acting.after(door, row, a)) for a in legal]
+        found["action_cost"] = [door.whole_number("action_cost", row, np.int64(a)) for a in tried]
+        found["apply_action"] = [[a, words(acting.after(door, row, a))] for a in tried]
         if door.subject.has_candidates:
             found["candidates"] = acting.numbers(door, "candidates", row)
     return found
@@ -96,8 +100,8 @@ def with_texts(door: Door, found: Answer) -> Answer:
         "returns": found["returns"],
     }
     if "legal_actions" in found:
-        names = [game.actions[a] for a in found["legal_actions"]]
-        told["play"] = dict(zip(names, map(text, found["apply_action"]), strict=True))
+        told["legal"] = [game.actions[a] for a in found["legal_actions"]]
+        told["play"] = {game.actions[a]: text(row) for a, row in found["apply_action"]}
     if "chance_outcomes" in found:
         told["outcomes"] = [[p, text(row)] for p, row in found["chance_outcomes"]]
     return told
@@ -119,9 +123,11 @@ def compare_with_twin(told: Mapping[str, Any], twin: Any) -> None:
         worth = twin.returns(position)
         expect(alike(float(worth), told["returns"]), rule, f"{worth:.9g} as the twin says", f"{told['returns']:.9g}")
         rule = "legal_actions"
-        if "play" in told:
+        if "legal" in told:
             legal = sorted(twin.legal(position))
-            expect(sorted(told["play"]) == legal, rule, f"{short(legal)} as the twin says", short(sorted(told["play"])))
+            expect(
+                sorted(told["legal"]) == legal, rule, f"{short(legal)} as the twin says", short(sorted(told["legal"]))
+            )
             rule = "apply_action"
             for name, after in told["play"].items():
                 wanted = twin.write(twin.play(position, name))

@@ -40,6 +40,8 @@ class Walk:
     checker: Checker = field(init=False)
     seen: dict[bytes, list[Step]] = field(default_factory=dict)
     queue: deque[Row] = field(default_factory=deque)
+    queued: set[bytes] = field(default_factory=set)
+    """Rows that are or were in the queue."""
     counted: set[tuple[int, int]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -53,7 +55,7 @@ class Walk:
         start = acting.start(self.door)
         for row in (start, *rows):
             self.visit(row)
-            self.queue.append(row)
+            self._queue(row)
         while self.door.clock() < end and self.queue:
             self._random_game(start, end)
             self._near(end)
@@ -69,15 +71,19 @@ class Walk:
                 self._count(row)
         return self.seen[known]
 
+    def _queue(self, row: Row) -> None:
+        """Lets a position be gone on from, once."""
+        if row.tobytes() not in self.queued:
+            self.queued.add(row.tobytes())
+            self.queue.append(row)
+
     def _near(self, end: float) -> None:
         """Goes on from the positions nearest to the start."""
         for _ in range(min(NEAR, len(self.queue))):
             if self.door.clock() > end:
                 return
             for step in self.visit(self.queue.popleft()):
-                if step.row.tobytes() not in self.seen:
-                    self.visit(step.row)
-                    self.queue.append(step.row)
+                self._queue(step.row)
 
     def _random_game(self, row: Row, end: float) -> None:
         """Plays one game at random, and counts the stages and the decisions without cost that follow each other."""

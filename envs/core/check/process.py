@@ -66,7 +66,7 @@ def _run(jobs: Sequence[dict[str, Any]], build: str, folder: Path, limits: Limit
         (folder / name).unlink(missing_ok=True)
     job = {"jobs": list(jobs), "path": sys.path, "inside": INSIDE, "gigabytes": limits.gigabytes}
     (folder / JOB).write_text(json.dumps(job))
-    environment = {name: value for name, value in os.environ.items() if name not in SWITCHES} | BUILDS[build]
+    environment = {name: value for name, value in os.environ.items() if name not in SWITCHES} | dict(BUILDS[build])
     command = [sys.executable, "-m", "leafwise.envs.core.check.child", str(folder)]
     note = Note(folder / NOTE)
     with (folder / "said.txt").open("wb") as said:

@@ -74,7 +74,7 @@ def _places(module: ModuleType, game: Game) -> Iterator[tuple[str, list[Any], di
             yield name, keys, {}
     for name, keys, other in held:
         if other.name == game.name and set(other.defaults) == set(game.defaults):
-            options = {k: v for k, v in dict(game.options).items() if dict(other.options)[k] != v}
+            options = {**{name: other.defaults[name] for name in other.given_options}, **game.given_options}
             if alike(other.variant(**options), game):
                 yield name, keys, options
 

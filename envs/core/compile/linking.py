@@ -194,7 +194,7 @@ class Function(CPUDispatcher):
     def _compile_for_args(self, *arguments: Any, **named: Any) -> Any:
         """Compiles for arguments that Python gives; raises CompileError, two lines, where it cannot."""
         try:
-            return super()._compile_for_args(*arguments, **named)
+            return super()._compile_for_args(*arguments, **named)  # type: ignore[misc]
         except (NumbaError, NotImplementedError) as problem:
             raise explained(problem, self.py_func, arguments) from None
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import leafwise
-from games import coins, solitaire
+from games import coins, miscompiled, misplayed, solitaire
 from leafwise.envs.core.check.checking import Checked, check_game
 from leafwise.envs.core.check.process import INSIDE
 from twins.solitaire import Twin
@@ -24,12 +24,12 @@ def test_a_sound_game_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
     ("game", "said"),
     [
         (
-            coins.UNALIKE,
+            miscompiled.UNALIKE,
             r"^coins: returns: expected what plain Python answers, 0.0, got 1.0 in compiled code .*, at '0 0 0 \d'$",
         ),
         (
-            coins.ALLOCATING,
-            r"^coins: returns: allocates, coins.py line \d+, .* does not compile:\nexpected no new arrays",
+            miscompiled.ALLOCATING,
+            r"^coins: returns: allocates, miscompiled.py line \d+, .* does not compile:\nexpected no new arrays",
         ),
     ],
     ids=["unalike", "allocating"],
@@ -75,7 +75,7 @@ def test_wrong_arguments_get_one_line(wrong: dict[str, Any], said: str) -> None:
 
 def test_a_process_that_checks_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(INSIDE, "1")
-    assert check_game(coins.PLANTED["descending"]) == Checked(0)
+    assert check_game(misplayed.PLANTED["descending"]) == Checked(0)
 
 
 def test_a_contract_error_is_a_value_error() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import leafwise
-from games import coins
+from games import coins, misplayed
 from leafwise.envs.core.check import slicing, source
 from leafwise.envs.core.check.child import load
 from leafwise.envs.core.check.fault import ContractError
@@ -98,9 +98,9 @@ def test_a_game_of_a_package_and_its_variants(tmp_path: Path) -> None:
 
 
 def test_a_game_below_a_name(tmp_path: Path) -> None:
-    found = source.origin(coins.PLANTED["descending"], tmp_path)
+    found = source.origin(misplayed.PLANTED["descending"], tmp_path)
     assert (found["attribute"], found["keys"]) == ("PLANTED", ["descending"])
-    assert load(found) is coins.PLANTED["descending"]
+    assert load(found) is misplayed.PLANTED["descending"]
 
 
 def test_a_game_that_no_name_holds_is_refused(tmp_path: Path) -> None:

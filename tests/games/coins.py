@@ -13,7 +13,7 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, Sizes, Text
+from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries
 from leafwise.envs.core.contract.stream import below, u64
 from leafwise.envs.core.pictures.canvas import Canvas
@@ -28,6 +28,7 @@ class Tables(NamedTuple):
     worth: Any
     limit: int
     seen: Any
+    candidates: int
     stop: Any
     leaf: Any
 
@@ -139,7 +140,7 @@ def draw(row, T):
 
 
 def make_tables(options):
-    return Tables(np.array([1, 2]), 3, np.zeros(4, dtype=np.uint8), np.zeros(1, dtype=np.uint8), ())
+    return Tables(np.array([1, 2]), 3, np.zeros(4, dtype=np.uint8), 0, np.zeros(1, dtype=np.uint8), ())
 
 
 def make(module: str = __name__, **changes: Any) -> Game:
@@ -187,6 +188,7 @@ def make(module: str = __name__, **changes: Any) -> Game:
         observation=Observation(**some("space")),
         text=Text(**some("write", "parse", "outcome_name")),
         symmetries=Symmetries(**some("count", "transform", "transform_action")),
+        search=SearchDefaults(candidates=("all", "some") if "candidates" in has else ()),
         make_tables=make_tables,
         draw=draw,
         scores={"sum": lambda options: Evaluator("sum", has["score"], low=-1.0, high=100.0)},

@@ -21,6 +21,7 @@ from games.coins import (
     copy,
     current_player,
     land,
+    legal_actions,
     stage,
 )
 from leafwise.envs.core.compile.jit import jit
@@ -38,7 +39,11 @@ planted(
     r"chance_outcomes: expected row 0 to 3 of S to be written, got 4.*max_outcomes = 1, at '\d \d \d [12]'",
     max_outcomes=1,
 )
-planted(r"legal_actions: expected index 0 to 1 of A to be written, got 2.*max_actions = 2, at '0 0 0 0'", max_actions=2)
+planted(
+    r"legal_actions: expected index 0 to 1 of A to be written, got 2.*max_actions = 2, at '0 0 0 0'",
+    max_actions=2,
+    action_names=("left", "right"),
+)
 planted(r"initial_state: expected index 1 0 to 2 of S to be written, got 3", width=3)
 planted(
     r"observe: expected O\[e, \d\] in 0..3 \(observation space\), got [456], at '\d \d \d \d'",
@@ -218,17 +223,9 @@ def misspelt(S, i, a, j, T):
 
 
 planted(
-    r"apply_action: expected a field of Tables among \(worth, limit, seen, stop, leaf\), got 'limmit' in misplayed.py line \d+",
+    r"apply_action: expected a field of Tables among \(worth, limit, .*, leaf\), got 'limmit' in misplayed.py line \d+",
     apply_action=misspelt,
 )
-
-
-@jit
-def no_tables(S, i, a, j):
-    copy(S, i, j)
-
-
-planted(r"apply_action: expected the arguments \(S, i, a, j, T\), got \(S, i, a, j\)", apply_action=no_tables)
 
 
 @jit
@@ -252,11 +249,23 @@ planted(
 
 @jit
 def other_candidates(S, i, A, T):
-    A[0] = STOP + 1
-    return 1
+    A[0] = LEFT if T.candidates == 0 else STOP + 1
+    return 1 if T.candidates else legal_actions(S, i, A, T)
 
 
 planted(r"candidates: expected some of the legal actions \[0, 1, 2\], got \[3\]", candidates=other_candidates)
+
+
+@jit
+def never_all_candidates(S, i, A, T):
+    A[0] = LEFT
+    return 1
+
+
+planted(
+    r"candidates: expected all legal actions \[0, 1, 2\] under the first name, 'all', got \[0\]",
+    candidates=never_all_candidates,
+)
 
 # chance
 

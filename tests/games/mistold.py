@@ -173,6 +173,7 @@ planted(
 )
 
 
+@jit
 def leaves(S, i, T):
     os._exit(3)
 
@@ -182,6 +183,7 @@ planted(
 )
 
 
+@jit
 def hangs(S, i, T):
     while True:
         pass
@@ -190,6 +192,7 @@ def hangs(S, i, T):
 planted(r"returns: expected an answer from the plain build, got no answer in 4 s", returns=hangs)
 
 
+@jit
 def wants_memory(S, i, T):
     return float(len(bytearray(1 << 40)))
 

@@ -37,8 +37,8 @@ def player(door: Door, row: Row) -> int:
     return acts
 
 
-def numbers(door: Door, rule: str, row: Row) -> list[int]:
-    """Returns the ids that `legal_actions` or `candidates` writes at a decision."""
+def numbers(door: Door, rule: str, row: Row, which: int | None = None) -> list[int]:
+    """Returns the ids that `legal_actions` or `candidates` writes at a decision; `which` candidates is `T.candidates`."""
     most, found = door.subject.game.max_actions, []
     for kind, T in enumerate((door.used, door.fresh)):
         S, A = door.rows(2), door.block("A", most, (), np.int64)
@@ -46,6 +46,8 @@ def numbers(door: Door, rule: str, row: Row) -> list[int]:
         A.clear(kind)
         S.plain[AT] = row
         permit(S.guard, {AT}, set())
+        if which is not None:
+            T = T._replace(candidates=which)
         try:
             n = door.call(rule, S.array, np.uint64(AT), A.array, T)
         except Fault as fault:

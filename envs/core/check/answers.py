@@ -45,8 +45,8 @@ def answer(door: Door, row: Row) -> Answer:
         found["legal_actions"] = legal
         found["action_cost"] = [door.whole_number("action_cost", row, np.int64(a)) for a in tried]
         found["apply_action"] = [[a, words(acting.after(door, row, a))] for a in tried]
-        if door.subject.has_candidates:
-            found["candidates"] = acting.numbers(door, "candidates", row)
+        some = range(len(door.subject.candidates))
+        found["candidates"] = [acting.numbers(door, "candidates", row, which) for which in some]
     return found
 
 

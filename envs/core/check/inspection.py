@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import zlib
 from collections.abc import Iterable, Sequence
@@ -16,7 +15,7 @@ from leafwise.envs.core.check.door import AT, Door, Row, permit, told
 from leafwise.envs.core.check.fault import Fault, expect
 from leafwise.envs.core.check.guards import guarded_tables
 from leafwise.envs.core.check.note import Note
-from leafwise.envs.core.check.subject import PARAMETERS, Subject, boxes, python_function, subject_of, words
+from leafwise.envs.core.check.subject import Subject, subject_of, words
 from leafwise.envs.core.check.walk import Walk
 from leafwise.envs.core.compile.jit import BOUNDSCHECK, DISABLED
 from leafwise.envs.core.contract.game import Game
@@ -53,9 +52,7 @@ class Found(NamedTuple):
 def inspect_game(game: Game, task: Task, note: Note | None = None) -> Found:
     """Checks a game in this process, as it is compiled here (or not); raises Fault where it breaks its contract."""
     subject = _subject(game)
-    check_signatures(subject)
     door = Door(subject, note)
-    _check_observation_parts(subject)
     before = digest(subject.game.tables(), subject.scratch)
     for expected in task.expected:
         answers.compare(door, expected, _build())
@@ -93,23 +90,6 @@ def _read(subject: Subject, text: str) -> Row:
     except ValueError as problem:
         raise Fault("parse", f"expected a position, got {text!r}: {problem}") from None
     return row
-
-
-def check_signatures(subject: Subject) -> None:
-    """Raises Fault for a rule that takes other arguments than its kind does."""
-    for name, rule in subject.rules.items():
-        wanted = PARAMETERS[name]
-        try:
-            taken = inspect.signature(python_function(rule))
-            taken.bind(*wanted.split(", "))
-        except TypeError:
-            expect(False, name, f"the arguments ({wanted})", str(taken))
-
-
-def _check_observation_parts(subject: Subject) -> None:
-    names = set(boxes(subject))
-    fields = {""} if subject.layout is None else set(getattr(subject.layout, "_fields", ()))
-    expect(names == fields, "observe", f"a layout with the fields {sorted(names)} of the space", sorted(fields))
 
 
 def digest(T: Any, scratch: frozenset[str], path: str = "") -> dict[str, int]:

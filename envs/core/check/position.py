@@ -139,9 +139,11 @@ class Checker:
         expect(legal == sorted(set(legal)), "legal_actions", "ids that ascend, each once", legal)
         last = len(game.actions) - 1
         expect(0 <= legal[0] <= legal[-1] <= last, "legal_actions", f"ids in 0..{last} (action names)", legal)
-        if door.subject.has_candidates:
-            some = acting.numbers(door, "candidates", row)
+        for which, name in enumerate(door.subject.candidates):
+            some = acting.numbers(door, "candidates", row, which)
             expect(some and set(some) <= set(legal), "candidates", f"some of the legal actions {legal}", some)
+            whole = which > 0 or some == legal
+            expect(whole, "candidates", f"all legal actions {legal} under the first name, {name!r}", some)
         tried = legal if len(legal) <= MOST_ACTIONS else sorted(self.rng.sample(legal, MOST_ACTIONS))
         return [self._act(row, a) for a in tried]
 

@@ -9,26 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.declared import PARAMETERS
 from leafwise.envs.core.contract.game import Game
-
-PARAMETERS = {
-    "initial_state": "S, i, T",
-    "current_player": "S, i, T",
-    "legal_actions": "S, i, A, T",
-    "apply_action": "S, i, a, j, T",
-    "returns": "S, i, T",
-    "observe": "S, i, O, e, T",
-    "chance_outcomes": "S, j, P, o, T",
-    "sample_outcome": "S, j, R, T",
-    "stage": "S, i, T",
-    "action_cost": "S, i, a, T",
-    "candidates": "S, i, A, T",
-    "progress": "S, i, T",
-    "key": "S, i, T",
-    "transform": "S, i, k, j, T",
-    "transform_action": "a, k, T",
-}
-"""What each rule takes."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +31,13 @@ class Subject:
     outcome_name: Callable[[NDArray[Any], NDArray[Any], Any], str]
     symmetries: int
     decisions_per_depth: int
+    candidates: tuple[str, ...]
+    """Names of what searches can be told to consider; the first is all legal actions."""
 
     @property
     def name(self) -> str:
         """The game's name."""
         return self.game.name
-
-    @property
-    def has_candidates(self) -> bool:
-        """Whether searches consider fewer than all legal actions."""
-        return "candidates" in self.rules
 
 
 def subject_of(game: Game) -> Subject:
@@ -76,6 +55,7 @@ def subject_of(game: Game) -> Subject:
         outcome_name=game.text.outcome_name,
         symmetries=game.symmetry_count,
         decisions_per_depth=game.search.decisions_per_depth,
+        candidates=game.search.candidates,
     )
 
 

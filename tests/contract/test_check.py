@@ -29,7 +29,7 @@ def unusual(game: Game) -> list[str]:
 
 @pytest.mark.parametrize("game", CASES, ids=repr)
 def test_the_game_keeps_its_contract(game: Game) -> None:
-    assert inspect_game(game, Task(SECONDS, texts=unusual(game))).positions > 20
+    assert inspect_game(game, Task(SECONDS, texts=unusual(game))).positions > 4
 
 
 @pytest.mark.parametrize("game", CASES, ids=repr)

@@ -16,6 +16,8 @@ from leafwise.envs.registry import game, games, register_game, set_makers
 from leafwise.registration import register_when_there
 
 if TYPE_CHECKING:
+    from leafwise.envs.core.check.checking import check_game
+    from leafwise.envs.core.check.fault import ContractError
     from leafwise.envs.core.contract.evaluator import Evaluator
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ContractError",
     "Evaluator",
     "Game",
     "Player",
@@ -33,6 +36,7 @@ __all__ = [
     "Search",
     "State",
     "aec",
+    "check_game",
     "envs",
     "game",
     "games",
@@ -44,6 +48,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ContractError": "leafwise.envs.core.check.fault",
     "Evaluator": "leafwise.envs.core.contract.evaluator",
     "Game": "leafwise.envs.core.contract.game",
     "leaf": "leafwise.models.leaves",
@@ -51,6 +56,7 @@ _HOMES = {
     "Result": "leafwise.search",
     "Search": "leafwise.search",
     "State": "leafwise.envs.core.contract.state",
+    "check_game": "leafwise.envs.core.check.checking",
 }
 """Public names that are imported when they are first used, and where they live: they bring numba along."""
 

@@ -254,9 +254,9 @@ class Game:
     @property
     def room(self) -> Path:
         """The folder (or file) of the game's sources."""
-        source = importlib.import_module(self.module).__file__
-        if source is None:
-            raise ValueError(f"game {self.name!r}: module {self.module!r} has no file")
+        source = getattr(importlib.import_module(self.module), "__file__", None)
+        if source is None:  # typed at a prompt or in a notebook: nothing is kept on disk
+            return Path(f"<{self.module}>")
         path = Path(source)
         return path.parent if path.name == "__init__.py" else path
 

@@ -8,6 +8,8 @@
     exploration = 0.01
     [td]
     as = "selfplay"                # the same as another's
+    [units]                        # what a model's values are called once they are turned into what people count
+    name = "expected quality"
 
 A game in a single file has them beside it, `solitaire.toml` beside `solitaire.py`.
 """

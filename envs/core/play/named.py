@@ -8,6 +8,10 @@ from typing import Any
 from leafwise.envs.core.contract.game import Game
 
 
+class UnknownPlayer(ValueError):
+    """No player goes by the name at the front of a text."""
+
+
 def split(text: str) -> list[str]:
     """Splits at commas outside quotes: a path that holds a comma or colon is quoted."""
     words = re.findall(r"""(?:"[^"]*"|'[^']*'|[^,"'])+""", text)

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import safe_open
 
-from leafwise.models.tensors import KEY, WEIGHTS, write_atomically
+from leafwise.models.tensors import WEIGHTS, load_metadata, write_atomically
 
 UNITS = "units"
 """The entry of a model file's metadata."""
@@ -96,8 +95,7 @@ def units_of_file(path: Path) -> Units | None:
 
 @functools.lru_cache(maxsize=8)
 def _in_file(path: Path, written: int) -> Units | None:
-    with safe_open(path, framework="numpy") as file:
-        told = json.loads((file.metadata() or {})[KEY])
+    told = load_metadata(path)
     return Units.of_json(told[UNITS], str(path)) if told.get(UNITS) else None
 
 

@@ -18,7 +18,12 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.contract.game import Game
+from leafwise.models.files import model_path
+from leafwise.models.shipped import LEARNED, best_leaf, shipped_name
 from leafwise.models.tensors import WEIGHTS, load_metadata, write_atomically
+from leafwise.search.players import BEST
+from leafwise.search.rollout import is_rollout
 
 UNITS = "units"
 """The entry of a model file's metadata."""
@@ -84,6 +89,19 @@ class Units:
 def written(value: float, units: Units | None) -> str:
     """Returns a value as people read it: by its units, else as it is."""
     return f"{value:,.4f}" if units is None else units.written(value)
+
+
+def units_of(game: Game, name: str) -> Units | None:
+    """Returns the units of a leaf's values, the leaf named as players name it; None if nothing is known.
+
+    Raises ValueError for a file with units that are none.
+    """
+    if name in ("", BEST):
+        name = best_leaf(game)
+    if name in game.scores or is_rollout(name):
+        return None
+    path = model_path(shipped_name(game) if name == LEARNED else name)
+    return units_of_file(path) if path.suffix == ".safetensors" and path.exists() else None
 
 
 def units_of_file(path: Path) -> Units | None:

@@ -37,7 +37,7 @@ def study(config: Config) -> None:
     """Plays to the position and draws it."""
     target, game = config.target("values.png"), find_game("threes")
     own = player(f'search:"{config.leaf}",depth=1', game, leaf=leaf)
-    states = recorded(game, [own.choose], config.seed, config.moves)
+    states = recorded(game, [own], config.seed, config.moves)
     state = next(state for state in reversed(states) if not state.is_terminal)
     search = Search(game, leaf(game, config.leaf), depth=config.depth)
     values = search(state).action_values

@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
 
 TAGS: dict[str, type | tuple[type, ...]] = {
     "Game": str,
@@ -185,6 +186,20 @@ class Recorder:
         )
 
 
+def play_game(game: Game, players: Sequence[Any], seed: int, moves: int = 0) -> Recorder:
+    """Plays a game, its chance drawn from `seed`, to its end or for so many decisions (0: to the end); one player a seat.
+
+    A player has `name` and `choose(state)`.
+    """
+    stream = new_stream(seed)
+    recorder = Recorder(game.start(), [who.name for who in players], seed)
+    state, played = recorder.settle(stream), 0
+    while not state.is_terminal and (moves == 0 or played < moves):
+        recorder.play(players[state.current_player].choose(state))
+        state, played = recorder.settle(stream), played + 1
+    return recorder
+
+
 def stepped(state: State, name: str) -> State:
     """Returns the position after an action, or at a chance stage after an outcome, by name; raises ValueError for others."""
     return outcome(state, name) if state.is_chance else state.play(name)
@@ -198,6 +213,12 @@ def outcome(state: State, name: str) -> State:
         some = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
         raise ValueError(f"{state.game.name}: expected what chance did ({state.stage}: {some}), got {name!r}")
     return outcomes[names.index(name)]
+
+
+def move_names(game: Game, text: str) -> list[str]:
+    """Returns the names of moves: words, or letters where every action is one: `0-1 2-3`, `4453`."""
+    names = text.split()
+    return list("".join(names)) if all(len(name) == 1 for name in game.actions) else names
 
 
 def after_moves(state: State, names: Sequence[str], text: str) -> State:

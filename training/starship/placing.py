@@ -99,8 +99,7 @@ class Placing(Learner):
         self.folder = RunFolder(run_path(config, "ppo"), config, resume=config.resume)
         self.seconds, self.score = 0.0, {}
         self.bar: NDArray[np.float64] | None = None
-        if config.resume and (saved := self.folder.load_state()):
-            self.restore(*saved)
+        self.resume()
 
     @property
     def done(self) -> int:
@@ -109,12 +108,11 @@ class Placing(Learner):
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
         self.ppo.restore(tensors, metadata["updates"])
-        self.seconds, self.score = metadata["seconds"], metadata["best"]
+        self.score = metadata["best"]
 
-    def save(self) -> None:
-        """Writes a checkpoint."""
-        told = {"updates": self.ppo.updates, "seconds": self.seconds, "best": self.score}
-        self.folder.save_state(self.ppo.tensors(), told)
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns what a checkpoint holds."""
+        return self.ppo.tensors(), {"updates": self.ppo.updates, "best": self.score}
 
     def step(self) -> dict[str, Any]:
         """Builds one rollout and learns from it; returns what is logged."""

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import one_line_errors, parse_with_game, patiently, print_json, say
+from leafwise.cli import check_writable, one_line_errors, parse_with_game, patiently, print_json, say
 from leafwise.training.runs.seeds import FINAL_SEED
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Config:
     """Player on the other side, in games for two."""
     processes: int = 1
     """Processes that play at the same time."""
+    save: str = ""
+    """File for the games: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`."""
     json: bool = False
     """Print one JSON object."""
 
@@ -46,15 +49,14 @@ class Config:
 def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal."""
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(what, total=total)
+    from leafwise.training.runs.progress import run_progress
+
+    with run_progress(Console(stderr=True), shown=sys.stderr.isatty(), transient=True) as bar:
+        task = bar.add_task(what, total=total, told="")
 
         def update(done: int) -> None:
-            bar.update(task, completed=done)
+            bar.update(task, completed=done, told=f"{done:,} of {total:,}")
 
         yield update
 
@@ -129,7 +131,9 @@ def main(arguments: list[str]) -> int:
 
     opponent = config.opponent if game.players == 2 else None
     with one_line_errors():
-        check(game, config.player, config.games, config.seed, opponent, config.processes)
+        check(game, config.player, config.games, config.seed, opponent, config.processes, keep=bool(config.save))
+        if config.save:
+            check_writable(config.save, "--save")
     with progress_bar(f"{game.name}, {config.player}", config.games) as progress:
 
         def work() -> Evaluation:
@@ -141,9 +145,15 @@ def main(arguments: list[str]) -> int:
                 opponent=opponent,
                 processes=config.processes,
                 progress=progress,
+                keep=bool(config.save),
             )
 
         evaluation = patiently(work) if config.processes == 1 else work()
+    if config.save:
+        from leafwise.models.tensors import write_atomically
+
+        with one_line_errors():
+            write_atomically(Path(config.save), "\n".join(evaluation.records).encode())
     result = figures(game, evaluation)
     if config.json:
         print_json(result)

@@ -67,6 +67,7 @@ def test_a_run_that_was_cut_ends_as_one_that_was_not(run, tmp_path) -> None:
         learner.step()
     learner.save()
     learner.step()  # what was done since the last checkpoint is lost
+    learner.folder.lock.release()
     selfplay.train(replace(config, resume=True))
     one, other = (load_sparse(path / "model.safetensors", GAME).tensors for path in (run, tmp_path / "cut"))
     assert all(np.array_equal(one[name], other[name]) for name in one)

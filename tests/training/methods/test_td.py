@@ -64,7 +64,7 @@ def test_the_run_folder(run):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     names = {p.name.split(".")[0] for p in run.iterdir()}
-    assert names == {"config", "model", "state", "results", "events"}
+    assert names == {"config", "model", "state", "results", "events", "run"}
     _, results = weights(run)
     assert results["steps"] >= SMALL["total_steps"]
     assert results["score"]["ci_low"] <= results["score"]["mean"] <= results["score"]["ci_high"]

@@ -87,15 +87,19 @@ def page(config: Config, told: dict[str, Any]) -> list[str]:
     """Returns the page."""
     head = " | ".join(["variant", *(f"{level} from {stronger}:" for level, stronger in pairwise(LEVELS)), "games:"])
     rows = [
-        [f"`{short}`", *(share(found, "share") for found in by_level.values()), str(next(iter(by_level.values()))["games"])]
+        [
+            f"`{short}`",
+            *(share(found, "share") for found in by_level.values()),
+            str(next(iter(by_level.values()))["games"]),
+        ]
         for short, by_level in told.items()
     ]
     what = ", ".join(f"`{level}` {blunders:.0%}" for level, blunders in LEVELS.items())
     return [
         "# Levels of play",
         "",
-        "`leafwise play GAME --level easy`, `opponent=\"level:easy\"` of an environment, the player `level:easy`: in every game for two the",
-        "strongest player there is, the exact solver or else the search `best`, some of whose moves are drawn at random:",
+        '`leafwise play GAME --level easy`, `opponent="level:easy"` of an environment, the player `level:easy`: in every',
+        "game for two the strongest player there is, the exact solver or else the search `best`, some of whose moves are random:",
         f"{what}. Share of the points that each level takes from the next one, with 95 % intervals:",
         "",
         *table(head, rows),

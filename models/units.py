@@ -54,7 +54,11 @@ class Units:
         numbers = [*self.values, *self.meanings, self.error]
         if not all(isinstance(x, (int, float)) and math.isfinite(x) for x in numbers) or not self.values:
             raise ValueError(f"units: expected finite numbers, got {numbers[:6]!r}")
-        if len(self.values) != len(self.meanings) or (np.diff(self.values) <= 0).any() or (np.diff(self.meanings) < 0).any():
+        if (
+            len(self.values) != len(self.meanings)
+            or (np.diff(self.values) <= 0).any()
+            or (np.diff(self.meanings) < 0).any()
+        ):
             raise ValueError("units: expected as many meanings as values, rising values, meanings that never fall")
 
     def __call__(self, value: float) -> float:

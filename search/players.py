@@ -88,7 +88,7 @@ class SearchPlayer:
 
 
 LEVEL, BEST = "level", "best"
-"""Players of a level; and the player that searches with the best leaf there is, as deep as the game's searches do; and that leaf."""
+"""Players of a level; and the player that searches with the best leaf there is, as deep as the game does, and that leaf."""
 
 
 def hand_made(game: Game, name: str) -> Evaluator:

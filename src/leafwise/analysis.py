@@ -85,7 +85,9 @@ def show(state: State, result: Result, analyst: Analyst) -> None:
     say()
     if state.is_chance:
         whose = " for player 1" if state.game.players == 2 else ""
-        say(f"  chance acts next ({state.stage}); {units.name if units else PLAIN} {written(result.value, units)}{whose}")
+        say(
+            f"  chance acts next ({state.stage}); {units.name if units else PLAIN} {written(result.value, units)}{whose}"
+        )
     else:
         for line in value_lines(result, units):
             say(line)
@@ -94,7 +96,9 @@ def show(state: State, result: Result, analyst: Analyst) -> None:
         say(f"  line   {' '.join(result.line)}")
     say(f"  leaf   {analyst.search.evaluator.name}, depth {result.depth}")
     if units:
-        say(f"  unit   {units.name}, off by at most {units.error:.3f} in a tenth of {units.fitted.get('games', 0):,} games")
+        say(
+            f"  unit   {units.name}, off by at most {units.error:.3f} in a tenth of {units.fitted.get('games', 0):,} games"
+        )
     say(f"  work   {result.nodes:,} decisions, {result.leaves:,} leaves, {result.seconds:.4f} s")
 
 
@@ -173,7 +177,9 @@ def show_game(record: GameRecord, analyst: Analyst) -> None:
     say(f"  leaf   {analyst.search.evaluator.name}, depth {analyst.search.depth}")
     say(f"  unit   {units.name if units else PLAIN}, for the player who moves")
     width = max([4, *(len(name) for step in record.moves for name in (step.name, *step.before.legal_names))])
-    say(f"  {'move':>4}  {'player':>6}  {'played':<{width}}  {'worth':>12}  {'best':<{width}}  {'worth':>12}  {'loss':>10}")
+    say(
+        f"  {'move':>4}  {'player':>6}  {'played':<{width}}  {'worth':>12}  {'best':<{width}}  {'worth':>12}  {'loss':>10}"
+    )
     found: list[Judged] = []
     for one in judged(record, analyst):
         found.append(one)

@@ -18,10 +18,10 @@ from leafwise.envs.registry import check_name, games, option_defaults, position_
 from leafwise.envs.registry import game as find_game
 
 if TYPE_CHECKING:
-    from leafwise.envs.core.play.gamefile import GameRecord
-    from leafwise.models.units import Units
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
+    from leafwise.envs.core.play.gamefile import GameRecord
+    from leafwise.models.units import Units
     from leafwise.search import Result, Search
 
 __all__ = [

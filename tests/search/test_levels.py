@@ -42,9 +42,13 @@ def test_the_best_player_is_the_shipped_network_or_the_default_score() -> None:
 
 
 def test_wrong_levels() -> None:
-    with pytest.raises(ValueError, match=r"^player 'level:silly': expected level among easy, medium, hard, best, got 'silly'$"):
+    with pytest.raises(
+        ValueError, match=r"^player 'level:silly': expected level among easy, medium, hard, best, got 'silly'$"
+    ):
         player("level:silly", leafwise.game("cassis"))
-    with pytest.raises(ValueError, match=r"^player 'level:easy': expected a level in a game for two players, got 'threes'$"):
+    with pytest.raises(
+        ValueError, match=r"^player 'level:easy': expected a level in a game for two players, got 'threes'$"
+    ):
         player("level:easy", leafwise.game("threes"))
     with pytest.raises(ValueError, match="expected a player like best, "):
         player("silly", leafwise.game("cassis"))

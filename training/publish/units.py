@@ -54,7 +54,9 @@ class Config:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line; wrong input is one line and status 2."""
-    config = parse(Config, sys.argv[1:] if arguments is None else arguments, "python -m leafwise.training.publish.units")
+    config = parse(
+        Config, sys.argv[1:] if arguments is None else arguments, "python -m leafwise.training.publish.units"
+    )
     try:
         path = model_path(config.model)
         units = fitted(game_of(path), load_evaluator(game_of(path), path), config)
@@ -99,7 +101,9 @@ def fitted(game: Game, leaf: Evaluator, config: Config) -> Units:
 
 def valued_games(game: Game, leaf: Evaluator, config: Config) -> ValuedGames:
     """Plays the games of a leaf with a compiled value, those of every variant of a recipe's mix one after another."""
-    variants = [find_variant(game.name, text) for text in recipe(game.name, "selfplay", None).get("mix") or ()] or [game]
+    variants = [find_variant(game.name, text) for text in recipe(game.name, "selfplay", None).get("mix") or ()] or [
+        game
+    ]
     plies = config.plies if game.players == 2 else 0
     parts = [
         play_valued(
@@ -108,7 +112,9 @@ def valued_games(game: Game, leaf: Evaluator, config: Config) -> ValuedGames:
         )
         for variant in variants
     ]  # fmt: skip
-    return ValuedGames(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "outcomes", "games")))
+    return ValuedGames(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "outcomes", "games"))
+    )
 
 
 def usual_name(game: Game, played: ValuedGames) -> str:

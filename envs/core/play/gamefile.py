@@ -18,8 +18,8 @@ A file holds games one after another; blank lines mean nothing. A game is its ta
     outcome = ">" name                         chance, one stage after another; before the first move in a line of their own
     name    = characters but blanks ; " > [ ]  | a JSON string
 
-`Options` are those that differ from the game's defaults, `Start` is the position where the game begins (without it: the very start),
-`Seed` tells what chance was drawn from, and no more: chance is written, so a game replays without random numbers. Moves are
+`Options` are those that differ from the game's defaults, `Start` is the position where the game begins (without it: the very
+start), `Seed` tells what chance was drawn from, and no more: chance is written, so a game replays without random numbers. Moves are
 numbered from 1 on. `Result` is the return of the first player, `"*"` of a game that did not end; where it ended other than on
 the board, `Termination` says how. An outcome for which the game has no name is `#k`, the k-th that the stage lists, from 0 on.
 """
@@ -181,9 +181,7 @@ class Recorder:
 
     def record(self, termination: str = "", forfeited: float | None = None) -> GameRecord:
         """Returns the game so far; `termination` says how it ended other than on the board, `forfeited` with what return."""
-        return GameRecord(
-            self.start, tuple(self.steps), self.players, self.seed, termination, forfeited, self.comment
-        )
+        return GameRecord(self.start, tuple(self.steps), self.players, self.seed, termination, forfeited, self.comment)
 
 
 def play_game(game: Game, players: Sequence[Any], seed: int, moves: int = 0) -> Recorder:
@@ -238,7 +236,7 @@ def load_game(path: str | Path, number: int = 1) -> GameRecord:
     """
     text = Path(path).read_text(encoding="utf-8")
     count = 0
-    for count, record in enumerate(read_games(text, str(path)), start=1):  # noqa: B007
+    for count, record in enumerate(read_games(text, str(path)), start=1):
         if count == number:
             return record
     raise ValueError(f"{str(path)!r}: expected a game number in 1..{count}, got {number!r}")

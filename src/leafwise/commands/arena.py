@@ -146,7 +146,15 @@ def main(arguments: list[str]) -> int:
     interrupted = False
     with progress_bar(f"{game.name}, {len(tournament.players)} players", tournament.total) as update:
         try:
-            run(tournament, makers, config.seconds, config.processes, file, Progress(update), records.append if config.save else None)
+            run(
+                tournament,
+                makers,
+                config.seconds,
+                config.processes,
+                file,
+                Progress(update),
+                records.append if config.save else None,
+            )
         except KeyboardInterrupt:
             interrupted = True
     if config.save:

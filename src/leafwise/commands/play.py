@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from leafwise.cli import check_writable, fail, make_search, one_line_errors, parse_with_game, patiently, say, units_of_leaf
+from leafwise.cli import (
+    check_writable,
+    fail,
+    make_search,
+    one_line_errors,
+    parse_with_game,
+    patiently,
+    say,
+    units_of_leaf,
+)
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games, option_defaults
 

@@ -62,7 +62,13 @@ class Config:
     """Write below each picture what the best leaf expects, searched one decision deep."""
 
 
-LIMITS = (("seed", 0, 2**63 - 1), ("width", 32, 2000), ("milliseconds", 20, 60_000), ("moves", 0, 10**6), ("number", 1, 10**9))
+LIMITS = (
+    ("seed", 0, 2**63 - 1),
+    ("width", 32, 2000),
+    ("milliseconds", 20, 60_000),
+    ("moves", 0, 10**6),
+    ("number", 1, 10**9),
+)
 
 
 def check(config: Config) -> None:

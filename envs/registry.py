@@ -51,7 +51,7 @@ def option_defaults(name: str) -> Mapping[str, Any]:
 def position_words(name: str) -> Mapping[str, str]:
     """Returns the words of a position that a command takes as options, and what they say; imports as little."""
     check_name(name)
-    return _added[name].position_words if name in _added else listed()[name]["position_words"]
+    return _added[name].text.words if name in _added else listed()[name]["position_words"]
 
 
 def game(name: str, **options: Any) -> Game:

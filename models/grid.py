@@ -1,4 +1,4 @@
-"""Small convolutional networks over a room's grid (`game.grid`), without torch at run time.
+"""Small convolutional networks over a room's grid (`game.features["grid"]`), without torch at run time.
 
 A 3 by 3 convolution sees what stands on each cell (as one embedding for each code and neighbour) and the maps at the cell;
 a second, 1 by 1 one follows. What the cells say is summed, joined with the numbers beside the grid, and goes through a hidden layer
@@ -131,9 +131,9 @@ def pool_cells(W, side):
 
 def features_of(game: Game) -> GridFeatures:
     """Returns what convolutional networks see of a game; raises ValueError if the game says nothing of it."""
-    if game.grid is None:
+    if "grid" not in game.features:
         raise ValueError(f"grid networks: expected a game with maps over a grid, got {game.name!r}")
-    return game.grid
+    return game.features["grid"]
 
 
 class GridFunctions(NamedTuple):

@@ -176,9 +176,9 @@ def compiled(game: Game, kind: Kind) -> NTupleFunctions:
 
 def features(game: Game) -> CellFeatures:
     """Returns the game's cell features; raises ValueError for a game without."""
-    if game.cells is None:
+    if "ntuple" not in game.features:
         raise ValueError(f"n-tuple networks: expected a game with cell features, got {game.name!r}")
-    return game.cells
+    return game.features["ntuple"]
 
 
 @dataclass(frozen=True)

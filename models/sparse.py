@@ -1,6 +1,6 @@
 """Networks with a sparse first layer: sums of embeddings of the features that are there, then small dense layers.
 
-A network sees the room's own features (`game.sparse`), or the observation: one feature for each cell and value of it.
+A network sees the room's own features (`game.features["sparse"]`), or the observation: one feature for each cell and value of it.
 The first layer is a sum over the few active features (what torch calls EmbeddingBag), as in Nasu, "Efficiently updatable
 neural-network-based evaluation functions for computer shogi" (2018). The other layers are dense, with ReLU between all. The
 head is one value, or one value per action of which the best legal one counts; in a game for one whose return is 1 or 0 it may
@@ -99,14 +99,14 @@ def features_of(game: Game, sees: str = "features") -> SparseFeatures:
         first, size = cells_of(game)
         active = make_observed(game.rules, game.name, game.room)
         return SparseFeatures(active, lambda options: size, lambda options: len(first))
-    if game.sparse is None:
+    if "sparse" not in game.features:
         raise ValueError(f"sparse networks: expected a game with sparse features, got {game.name!r}")
-    return game.sparse
+    return game.features["sparse"]
 
 
 def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
     """Returns the feature of value 0 of each cell of the observation, and the number of features in all."""
-    space = game.observation_space(game.options)
+    space = game.observation_space()
     if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
         raise ValueError(
             f"sparse networks: expected an observation that is one row of numbers, got {space} in {game.name!r}"
@@ -253,7 +253,7 @@ class SparseNetwork:
                 )
         cells, kind = np.zeros(0, dtype=np.int64), "float32"
         if sees == "observation":
-            cells, kind = cells_of(game)[0], str(game.observation_space(game.options).dtype)
+            cells, kind = cells_of(game)[0], str(game.observation_space().dtype)
         weights = SparseWeights(
             embedding=np.concatenate([tensors["embedding"], np.zeros((1, sizes[0]), dtype=np.float32)]),
             bias=tensors["bias"],

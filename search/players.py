@@ -13,6 +13,7 @@ from typing import Any, Protocol, cast
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.parts import OwnSearch
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.play.named import UnknownPlayer, named_ai, split
@@ -117,15 +118,16 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
         if hasattr(own, "stream"):
             own.stream = new_stream(seed)
         return own
-    if kind in game.searches:
+    search = game.ais.get(kind)
+    if isinstance(search, OwnSearch):
         name = leaf_name(words) or game.default_score
         try:
             options = search_options(words, OWN_OPTIONS)
-            return cast(Player, game.searches[kind](game, bound_values(game, leaf(game, name)), text, **options))
+            return cast(Player, search.make(game, bound_values(game, leaf(game, name)), text, **options))
         except ValueError as problem:
             raise ValueError(f"player {text!r}: {problem}") from None
     if kind not in ("greedy", "search", "rollout"):
-        known = "".join(f", {name}" for name in (*game.ais, *game.searches))
+        known = "".join(f", {name}" for name in game.ais)
         levels = ", level:easy" if game.players == 2 else ""
         raise UnknownPlayer(
             f"expected a player like best, random, greedy:SCORE, search:LEAF,depth=3, rollout:n=20{levels}{known}, "

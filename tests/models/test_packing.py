@@ -85,8 +85,9 @@ def test_compiled_values_equal_numpy_after_reloading(reloaded: NTupleNetwork) ->
             for t, tuple_ in enumerate(TUPLES):
                 index = sum(seen[:, c] << (4 * k) for k, c in enumerate(tuple_))
                 total += scales[t] * table[stage + starts[t] + index]
-    assert GAME.cells is not None
-    small = np.array([[GAME.cells.extra(rows, np.uint64(i), k, T) for k in range(3)] for i in range(len(rows))])
+    small = np.array(
+        [[GAME.features["ntuple"].extra(rows, np.uint64(i), k, T) for k in range(3)] for i in range(len(rows))]
+    )
     for k in range(3):
         total += scales[len(TUPLES) + k] * table[stage + starts[len(TUPLES) + k] + small[:, k].astype(np.int64)]
     assert np.allclose(compiled, total, rtol=1e-5, atol=1e-5)

@@ -133,7 +133,7 @@ def play_batch(game: Game, text: str, opponent: str | None, keep: bool, seeds: S
 
 def highest_cell(state: State) -> int:
     """Returns the highest rank on a board of cells, 0 in a game without."""
-    if state.game.cells is None:
+    if "ntuple" not in state.game.features:
         return 0
     board = int(state.row[0])
     return max(board >> (4 * k) & 15 for k in range(16))

@@ -91,7 +91,7 @@ class Placing(Learner):
         one_thread()
         self.config = config
         self.game: Game = find_variant(config.game, config.variant)
-        if self.game.grid is None:
+        if "grid" not in self.game.features:
             raise ValueError(f"placing: expected a game that builds on a grid, got {self.game.name!r}")
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward)
         self.model, told = make_model(self.envs, config)
@@ -155,7 +155,7 @@ class PolicyBuilder:
 
         from leafwise.training.networks.placing import make_policy
 
-        space: Any = game.observation_space(game.options)
+        space: Any = game.observation_space()
         self.game, self.policy = game, make_policy(space, channels)
         self.policy.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
         self._T = game.tables()

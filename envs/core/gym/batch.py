@@ -80,7 +80,7 @@ def random_opponent(rules: Rules, game: str, room: Path) -> Compiled:
     """Compiles the opponent that plays at random."""
     legal_actions = rules.legal_actions
 
-    @bind(f"{game}_{label(*rules.injected().values())}", room)
+    @bind(f"{game}_{label(*rules.functions().values())}", room)
     def random_action(S, i, o, A, P, R, T):
         """Returns a legal action drawn from stream R [2]; A [actions] is scratch."""
         return A[below(R, legal_actions(S, i, A, T))]
@@ -226,7 +226,7 @@ def make_batch(
     `opponent` is compiled, as is `other_reward`, one of `game.rewards`, or None for the difference of returns; `return_range` is
     player 0's.
     """
-    name = f"{game}_{label(*rules.injected().values(), opponent, other_reward, return_range)}"
+    name = f"{game}_{label(*rules.functions().values(), opponent, other_reward, return_range)}"
     return _batch(rules, opponent, other_reward, return_range, name, room, plain=False)
 
 

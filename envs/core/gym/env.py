@@ -70,7 +70,7 @@ class GameEnv(gym.Env[Observation, int]):
             self.game, 1, reward=reward, illegal=illegal, opponent=opponent, seat=seat, autoreset=WAIT
         )
         self._keyed = False
-        self.observation_space = self.game.observation_space(self.game.options)  # type: ignore[assignment]
+        self.observation_space = self.game.observation_space()  # type: ignore[assignment]
         self.action_space = gym.spaces.Discrete(len(self.game.actions))  # type: ignore[assignment]
         self._bind()
 

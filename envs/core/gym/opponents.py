@@ -91,7 +91,7 @@ def _named(game: Game, text: str) -> Seated:
 def _expected(game: Game, got: object) -> str:
     """Returns the line that lists what there is."""
     scores = [f"greedy:{name}" for name in game.scores]
-    known = ", ".join(["random", "greedy", *scores, *game.ais, *game.searches, *registry.MORE_PLAYERS])
+    known = ", ".join(["random", "greedy", *scores, *game.ais, *registry.MORE_PLAYERS])
     return f"{game.name}: expected opponent among {known}, a Player or a function of the state, got {got!r}"
 
 

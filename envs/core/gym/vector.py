@@ -66,7 +66,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         )
         self._keyed = False
         self._everywhere = np.ones(self.num_envs, dtype=np.bool_)
-        self.single_observation_space = self.game.observation_space(self.game.options)
+        self.single_observation_space = self.game.observation_space()
         self.single_action_space = gym.spaces.Discrete(len(self.game.actions))
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)

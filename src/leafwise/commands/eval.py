@@ -89,8 +89,8 @@ def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
             name: int((np.sign(scores) == sign).sum()) for name, sign in (("wins", 1), ("draws", 0), ("losses", -1))
         }
         result |= {"elo": elo, "elo_error": error, **counts}
-    if game.cells is not None:
-        result["reached"] = reached(evaluation, game.cells.names)
+    if "ntuple" in game.features:
+        result["reached"] = reached(evaluation, game.features["ntuple"].names)
     return result
 
 

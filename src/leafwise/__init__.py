@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.evaluator import Evaluator
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
+    from leafwise.envs.core.play.gamefile import load_game
     from leafwise.search import Result, Search
     from leafwise.search.players import Player
 
@@ -34,6 +35,7 @@ __all__ = [
     "game",
     "games",
     "load",
+    "load_game",
     "player",
     "register_game",
     "score",
@@ -46,6 +48,7 @@ _HOMES = {
     "Result": "leafwise.search",
     "Search": "leafwise.search",
     "State": "leafwise.envs.core.contract.state",
+    "load_game": "leafwise.envs.core.play.gamefile",
 }
 """Public names that are imported when they are first used, and where they live: they bring numba along."""
 

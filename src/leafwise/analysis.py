@@ -168,6 +168,11 @@ def loss_text(loss: float, units: Units | None) -> str:
     return f"{loss:,.0f}" if units.meanings[-1] > 100 else f"{loss:.3f}"
 
 
+def seen(one: Judged, units: Units | None) -> bool:
+    """Whether people see that a move gave something away."""
+    return loss_text(lost(one, units), units) not in ("", loss_text(1e-12, units))
+
+
 def show_game(record: GameRecord, analyst: Analyst) -> None:
     """Prints a game move by move: what was played, what it was worth, what was better, and what that gave away."""
     units, game = analyst.units, record.game
@@ -192,7 +197,7 @@ def show_game(record: GameRecord, analyst: Analyst) -> None:
         own = [one for one in found if one.player == player]
         if own:
             mean = sum(lost(one, units) for one in own) / len(own)
-            worst = [one for one in sorted(own, key=lambda one: -lost(one, units))[:SHOWN] if lost(one, units) > 0]
+            worst = [one for one in sorted(own, key=lambda one: -lost(one, units))[:SHOWN] if seen(one, units)]
             named = ", ".join(f"{one.number}. {one.step.name} ({loss_text(lost(one, units), units)})" for one in worst)
             whose = f"player {player}: " if game.players == 2 else ""
             say(f"  {whose}mean loss {loss_text(mean, units) or '0'}; most given away by {named or 'no move'}")

@@ -202,6 +202,8 @@ def description(config_class: type, own: Sequence[str]) -> str:
         if hasattr(config_class, "position") and position_words(name):
             words = "; ".join(f"{flag_of(word)}, {what}" for word, what in position_words(name).items())
             lines.append(f"Words of a position of {name}, as options: {words}.")
+        if named and hasattr(config_class, "more_help"):
+            lines += config_class.more_help(name)
     return "\n\n".join(lines)
 
 

@@ -54,7 +54,9 @@ def measure(network: GridNetwork, config: Any) -> Iterator[dict[str, Any]]:
 def valued_games(game: Game, leaf: Evaluator, config: Any) -> ValuedGames:
     """Builds ships one placement ahead on selection seeds; returns what the best place was worth each time, and the quality."""
     ahead = LookAhead(game, bound_values(game, leaf), "learned", depth=1)
-    values, games, outcomes = [], [], []
+    values: list[float] = []
+    games: list[int] = []
+    outcomes: list[float] = []
     for k, seed in enumerate(range(CALIBRATION_SEED, CALIBRATION_SEED + config.games)):
         stream, before = new_stream(seed), len(values)
         state = game.start().settle(stream)

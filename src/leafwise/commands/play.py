@@ -71,6 +71,16 @@ class Config:
     seconds: float = 0.0
     """Seconds of that search per position (0: no limit)."""
 
+    @staticmethod
+    def more_help(name: str) -> list[str]:
+        """Returns what `--help` says besides of a game that is named: its levels."""
+        game = find_game(name)
+        if game.players != 2:
+            return []
+        from leafwise.search.levels import level_lines
+
+        return [f"Levels of {name}:", *level_lines(game)]
+
 
 class Session:
     """A game between people and players, with everything before it kept for taking back."""

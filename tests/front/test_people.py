@@ -83,7 +83,7 @@ def test_a_game_is_saved_judged_and_drawn(shell: Shell, dice_game: None, tmp_pat
     assert f"saved to {file}" in out
     record = leafwise.load_game(file)
     assert record.players == ("human", "random")
-    assert [step.name for step in record.moves if step.before.current_player == 0][0] == "right"
+    assert next(step.name for step in record.moves if step.before.current_player == 0) == "right"
     assert f"left the game at {record.states[-1]}" in out
     told = [
         json.loads(line) for line in shell("analyze", "--game", str(file), "--depth", "1", "--json").out.splitlines()
@@ -100,7 +100,7 @@ def test_a_game_is_saved_judged_and_drawn(shell: Shell, dice_game: None, tmp_pat
     with Image.open(tmp_path / "game.gif") as image:
         assert image.n_frames == len(record.moves) + 1  # type: ignore[attr-defined]
     file.write_text(file.read_text().replace("1. right", "1. up"))
-    assert "line 4: dice: expected an action among" in shell("analyze", "--game", str(file)).refusal
+    assert "line 5: dice: expected an action among" in shell("analyze", "--game", str(file)).refusal
 
 
 def test_eval_arena_and_record_keep_games(shell: Shell, dice_game: None, tmp_path: Path) -> None:

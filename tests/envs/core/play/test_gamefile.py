@@ -15,8 +15,8 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder, after_moves, load_game, read_games, stepped
 
-LONGEST = {"starship": 12}
-"""Most moves of a random game where a position takes long."""
+LONGEST = {"starship": 4}
+"""Most moves of a random game where a position takes long; whole ones are played too, in the long tests."""
 TRAP = '[Game "trap"]\n[Options {"size": 3}]\n1. SW\n'
 
 
@@ -47,6 +47,13 @@ def test_random_games_read_back(game: Game) -> None:
         assert [s.row.tobytes() for s in after.states] == [s.row.tobytes() for s in before.states]
         assert str(after) == str(before)
         assert (after.game, after.result, after.seed) == (game, before.result, before.seed)
+
+
+@pytest.mark.long
+def test_a_whole_ship_reads_back() -> None:
+    record = random_game(registry.game("starship"), 910_000, 1000)
+    assert record.states[-1].is_terminal
+    assert next(read_games(str(record))) == record
 
 
 @pytest.mark.parametrize("game", CASES[::4], ids=repr)

@@ -14,14 +14,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.solver import LEVELS
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.experiments.study import Study, command, share, signed, table, write_page
-from leafwise.models.files import write_atomically
+from leafwise.models.files import leaf, write_atomically
 from leafwise.search import levels
-from leafwise.training.evaluation.arena import evaluate
+from leafwise.search.players import player
+from leafwise.training.evaluation.arena import play_game
+from leafwise.training.evaluation.elo import bootstrap_interval
 
 FIRST_SEED = 2_100_000
 
@@ -32,10 +37,8 @@ class Config(Study):
 
     games: int = 400
     """Games of two levels, half of them from each seat."""
-    few: int = 100
-    """Games of two levels where chance plays a part, and no solver plays."""
-    processes: int = 1
-    """Processes that play at the same time."""
+    few: int = 60
+    """Games of two levels where chance plays a part: there a search plays, which takes longer."""
 
 
 def variants() -> Iterator[tuple[str, Game]]:
@@ -46,13 +49,17 @@ def variants() -> Iterator[tuple[str, Game]]:
             yield from ((short, game.variant(**{**game.defaults, **options})) for short, options in game.ids.items())
 
 
-def played(game: Game, level: str, stronger: str, count: int, processes: int) -> dict[str, float]:
+def played(game: Game, level: str, stronger: str, count: int) -> dict[str, float]:
     """Returns the share of the points that a level takes from the next, with its 95 % interval."""
-    found = evaluate(
-        game, f"level:{level}", count, FIRST_SEED, opponent=f"level:{stronger}", processes=processes
-    )  # fmt: skip
-    low, high = ((1 + bound) / 2 for bound in found.interval())
-    return {"share": (1 + found.mean) / 2, "ci_low": low, "ci_high": high, "games": len(found.scores)}
+    one, other = (player(f"level:{name}", game, leaf=leaf) for name in (level, stronger))
+    shares = []
+    for seed in range(FIRST_SEED, FIRST_SEED + count // 2):
+        for k, who in enumerate((one, other)):
+            who.stream = new_stream(2 * seed + k)  # type: ignore[attr-defined]
+        returns = [play_game(game, seats, seed, seat)[0] for seat, seats in enumerate(((one, other), (other, one)))]
+        shares.append((1 + np.sign(returns).mean()) / 2)
+    low, high = bootstrap_interval(np.array(shares))
+    return {"share": float(np.mean(shares)), "ci_low": low, "ci_high": high, "games": 2 * len(shares)}
 
 
 def written(told: dict[str, dict[str, dict[str, float]]]) -> bytes:
@@ -76,7 +83,7 @@ def study(config: Config) -> None:
         for level, stronger in pairwise(LEVELS):
             if own.get(level, {}).get("games") != count:
                 started = time.process_time()
-                own[level] = played(game, level, stronger, count, config.processes)
+                own[level] = played(game, level, stronger, count)
                 spent = time.process_time() - started
                 print(f"{short}: {level} takes {share(own[level], 'share')} from {stronger}, {spent:.0f} s", flush=True)
                 write_atomically(target, written(told))

@@ -72,7 +72,7 @@ def test_an_edge_of_cassis_has_three_spellings(shell: Shell) -> None:
         for e in ("0-5", "5-0", "05")
     }
     assert len(found) == 1
-    with pytest.raises(ValueError, match="expected an action among 0-1, .* got '0-0'"):
+    with pytest.raises(ValueError, match=r"expected an action among 0-1, .* got '0-0'"):
         game.action("0-0")
 
 

@@ -83,7 +83,8 @@ def test_hints_fall_back_to_the_search_and_say_so(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(hints, "PATIENCE", 0.2)
     search = leafwise.Search(game, game.score(), 1)
     lines = hints.Hints(game, search, exact=True, solver=solver)(game.start())
-    assert len(lines) == 8
+    assert len(lines) == 9
+    assert lines[0] == "  score of the leaf"
     assert lines[-1] == "  by search, depth 1, leaf lines; the exact solver needs more than 0 s here"
 
 

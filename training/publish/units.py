@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,16 +40,16 @@ class Config:
 
     model: str
     """Name of a shipped model, run folder or model file."""
-    games: int = 4000
-    """Games, in each variant; half of them fit, half tell the error."""
+    games: int = 0
+    """Games, in each variant; half of them fit, half tell the error (0: as the room's recipe says, else 8000)."""
     depth: int = 1
     """Decisions that both players look ahead."""
     plies: int = 8
     """Games for two: most random moves that a game begins with."""
     nodes: int = 0
-    """Most decisions that a search looks at below each action (0: no limit)."""
-    every: int = 1
-    """One decision in so many counts."""
+    """Most decisions that a search looks at below each action (0: as the recipe says, else no limit)."""
+    every: int = 0
+    """One decision in so many counts (0: as the recipe says, else each)."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -76,13 +76,16 @@ def main(arguments: list[str] | None = None) -> int:
 
 def fitted(game: Game, leaf: Evaluator, config: Config) -> Units:
     """Returns what a leaf's values mean; raises ValueError for numbers that make no games."""
+    said = recipes(game.name).get(UNITS, {})
+    usual = {"games": 8000, "nodes": 0, "every": 1} | {name: n for name, n in said.items() if name != "name"}
+    config = replace(config, **{name: getattr(config, name) or n for name, n in usual.items()})
     for name, low, high in (("games", 2, 40_000), ("depth", 1, 30), ("plies", 0, 1000), ("every", 1, 10**6)):
         if not low <= getattr(config, name) <= high:
             raise ValueError(f"expected --{name} of {low} to {high:,}, got {getattr(config, name)}")
     own = recipes(game.name).get("modules", {}).get(PUBLISH)
     play = getattr(importlib.import_module(own), "valued_games", valued_games) if own else valued_games
     played: ValuedGames = play(game, leaf, config)
-    name = recipes(game.name).get(UNITS, {}).get("name") or usual_name(game, played)
+    name = said.get("name") or usual_name(game, played)
     fit, check = played.share(odd=False), played.share(odd=True)
     outcomes = [points(game, half) for half in (fit, check)]
     values, meanings = (rounded(numbers) for numbers in monotone(fit.values, outcomes[0]))

@@ -8,7 +8,7 @@
     exploration = 0.01
     [td]
     as = "selfplay"                # the same as another's
-    [units]                        # what a model's values are called once they are turned into what people count
+    [units]                        # how what a model's values mean to people is fitted (training.publish.units), their name
     name = "expected quality"
 
 A game in a single file has them beside it, `solitaire.toml` beside `solitaire.py`.

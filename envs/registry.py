@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NAMESPACE = "leafwise"
 _added: dict[str, Game] = {}
 _makers: dict[str, Callable[..., Any]] = {}
-MORE_PLAYERS = ("best", "level:easy", "greedy:learned", "search:LEAF,depth=3", "rollout:n=20", "sb3:FILE.zip")
+MORE_PLAYERS = ("best", "greedy:learned", "search:LEAF,depth=3", "rollout:n=20", "sb3:FILE.zip")
 """Players of every game beside `random`, the greedy ones and the room's own: what messages list."""
 
 

@@ -22,9 +22,9 @@ from leafwise.envs.core.play.solver import LEVELS
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.experiments.study import Study, command, share, signed, table, write_page
-from leafwise.models.files import leaf, write_atomically
+from leafwise.models.files import write_atomically
+from leafwise.models.players import player
 from leafwise.search import levels
-from leafwise.search.players import player
 from leafwise.training.evaluation.arena import play_game
 from leafwise.training.evaluation.elo import bootstrap_interval
 
@@ -51,7 +51,7 @@ def variants() -> Iterator[tuple[str, Game]]:
 
 def played(game: Game, level: str, stronger: str, count: int) -> dict[str, float]:
     """Returns the share of the points that a level takes from the next, with its 95 % interval."""
-    one, other = (player(f"level:{name}", game, leaf=leaf) for name in (level, stronger))
+    one, other = (player(f"level:{name}", game) for name in (level, stronger))
     shares = []
     for seed in range(FIRST_SEED, FIRST_SEED + count // 2):
         for k, who in enumerate((one, other)):

@@ -51,7 +51,7 @@ WRONG = {
     "eval": "expected GAME and PLAYER, got nothing",
     "eval threes": "expected PLAYER, got nothing",
     "eval trhees random": "expected a game among threes, got 'trhees'",
-    "eval threes foo": "expected a player like best, random",
+    "eval threes foo": "expected a player like random",
     "eval threes greedy:foo": "expected a leaf among best, openness",
     "eval threes random --games x": "expected INT for --games, got 'x'",
     "eval threes random --games": "expected a value after --games, got nothing",

@@ -50,7 +50,7 @@ def test_wrong_levels() -> None:
         ValueError, match=r"^player 'level:easy': expected a level in a game for two players, got 'threes'$"
     ):
         player("level:easy", leafwise.game("threes"))
-    with pytest.raises(ValueError, match="expected a player like best, "):
+    with pytest.raises(ValueError, match="expected a player like random, "):
         player("silly", leafwise.game("cassis"))
 
 

@@ -22,8 +22,8 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.gamefile import Recorder
-from leafwise.models.files import leaf
-from leafwise.search.players import Player, player
+from leafwise.models.players import player
+from leafwise.search.players import Player
 from leafwise.training.evaluation.elo import Unit, bootstrap_interval, elo_difference, rate, share_interval
 from leafwise.training.evaluation.match_workers import Maker, from_text, play_all, unseen
 from leafwise.training.evaluation.tournament import Played, Tournament, plan
@@ -121,12 +121,12 @@ def dealt(who: Player, seed: int) -> Callable[[State], State] | None:
 
 def play_batch(game: Game, text: str, opponent: str | None, keep: bool, seeds: Sequence[int]) -> list[Figures]:
     """Plays one game per seed, or two against an opponent: the player first, then second."""
-    own = player(text, game, seed=seeds[0], leaf=leaf)
+    own = player(text, game, seed=seeds[0])
     own.choose(game.new(seeds[0]))  # loads the compiled code, which is no part of a move
-    own = player(text, game, seed=seeds[0], leaf=leaf)
+    own = player(text, game, seed=seeds[0])
     if opponent is None:
         return [play_game(game, [own], seed, 0, keep) for seed in seeds]
-    other = player(opponent, game, seed=seeds[0] + 1, leaf=leaf)
+    other = player(opponent, game, seed=seeds[0] + 1)
     both = (own, other), (other, own)
     return [play_game(game, seats, seed, k, keep) for seed in seeds for k, seats in enumerate(both)]
 
@@ -153,7 +153,7 @@ def check(
     if games % game.players:
         raise ValueError(f"evaluate: expected an even number of games, each seed from both seats, got {games!r}")
     for name in (text, opponent):
-        if name is not None and dealt(player(name, game, leaf=leaf), first_seed) is not None and keep:
+        if name is not None and dealt(player(name, game), first_seed) is not None and keep:
             raise ValueError(f"evaluate: expected a player who does not deal itself, to keep its games, got {name!r}")
 
 
@@ -270,7 +270,7 @@ def ready(
     if isinstance(players, Mapping):
         return tournament, players
     for text in players:
-        player(text, game, leaf=leaf)
+        player(text, game)
     return tournament, {text: from_text(text) for text in players}
 
 

@@ -41,6 +41,11 @@ class Seated(NamedTuple):
     """Whether `act` is a Python function."""
 
 
+def default_opponent(game: Game) -> str:
+    """Returns the opponent where none is named."""
+    return "greedy" if game.scores or game.players == 1 else "random"
+
+
 def seated(game: Game, opponent: Opponent, seat: str) -> Seated:
     """Returns an opponent as the step calls it; raises ValueError, listing what there is, for what is none."""
     if game.players == 1:
@@ -75,6 +80,8 @@ def _named(game: Game, text: str) -> Seated:
     kind, _, rest = text.partition(":")
     words = split(rest)
     try:
+        if text.endswith(":"):
+            raise UnknownPlayer
         if text == "random":
             return Seated(batch.random_opponent(game.rules, game.name, game.room))
         if kind == "greedy" and len(words) < 2:
@@ -91,7 +98,7 @@ def _named(game: Game, text: str) -> Seated:
 def _expected(game: Game, got: object) -> str:
     """Returns the line that lists what there is."""
     scores = [f"greedy:{name}" for name in game.scores]
-    known = ", ".join(["random", "greedy", *scores, *game.ais, *registry.MORE_PLAYERS])
+    known = ", ".join(["random", "greedy", *scores, *game.ais, *registry.MORE_PLAYERS, "level:easy"])
     return f"{game.name}: expected opponent among {known}, a Player or a function of the state, got {got!r}"
 
 

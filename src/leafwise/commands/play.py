@@ -237,8 +237,7 @@ def play(config: Config, session: Session, hints: Hints) -> int:
 
 def seats(config: Config, game: Game) -> dict[int, Player | None]:
     """Returns who sits where; raises ValueError for an unknown seat or player."""
-    from leafwise.models.files import leaf
-    from leafwise.search.players import player
+    from leafwise.models.players import player
 
     if game.players == 1:
         if config.opponent or config.strength:
@@ -248,7 +247,7 @@ def seats(config: Config, game: Game) -> dict[int, Player | None]:
         raise ValueError(f"expected --seat first or second, got {config.seat!r}")
     own = 0 if config.seat == "first" else 1
     name = opponent_name(config)
-    return {own: None, 1 - own: None if name == HUMAN else player(name, game, config.seed, leaf)}
+    return {own: None, 1 - own: None if name == HUMAN else player(name, game, config.seed)}
 
 
 def opponent_name(config: Config) -> str:

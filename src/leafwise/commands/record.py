@@ -86,15 +86,15 @@ def check(config: Config) -> None:
 def played(config: Config, game: Game) -> GameRecord:
     """Plays the game and says who did; a player who forfeits is one line and status 2."""
     from leafwise.envs.core.play.gamefile import play_game
-    from leafwise.models.files import leaf
-    from leafwise.search.players import SearchPlayer, player
+    from leafwise.models.players import player
+    from leafwise.search.players import SearchPlayer
 
     usual = "best" if game.players == 2 else "best:depth=1"
     with one_line_errors():
         if config.opponent and game.players == 1:
             raise ValueError(f"expected no --opponent in {game.name}, a game for one player")
         names = [name or usual for name in (config.player, config.opponent)][: game.players]
-        players = [player(name, game, config.seed + seat, leaf) for seat, name in enumerate(names)]
+        players = [player(name, game, config.seed + seat) for seat, name in enumerate(names)]
         record = patiently(lambda: play_game(game, players, config.seed, config.moves).record())
     for who in dict.fromkeys(players):
         by = f", leaf {who.search.evaluator.name}" if isinstance(who, SearchPlayer) else ""

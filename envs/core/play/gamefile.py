@@ -206,11 +206,21 @@ def stepped(state: State, name: str) -> State:
 def outcome(state: State, name: str) -> State:
     """Returns the position after an outcome of a chance stage; raises ValueError, naming some, if it has none such."""
     outcomes = [after for _, after in state.outcomes()]
-    names = [state.outcome_name(after) or f"#{k}" for k, after in enumerate(outcomes)]
+    names = outcome_names(state, outcomes)
     if name not in names:
-        some = ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
-        raise ValueError(f"{state.game.name}: expected what chance did ({state.stage}: {some}), got {name!r}")
+        raise ValueError(f"{state.game.name}: expected what chance did, {outcomes_told(state)}, got {name!r}")
     return outcomes[names.index(name)]
+
+
+def outcome_names(state: State, outcomes: Sequence[State]) -> list[str]:
+    """Returns the names of the outcomes of a chance stage."""
+    return [state.outcome_name(after) or f"#{k}" for k, after in enumerate(outcomes)]
+
+
+def outcomes_told(state: State) -> str:
+    """Returns the stage of a chance position and some of its outcomes, in words."""
+    names = outcome_names(state, [after for _, after in state.outcomes()])
+    return f"{state.stage} ({', '.join(names[:8])}{', ...' if len(names) > 8 else ''})"
 
 
 def move_names(game: Game, text: str) -> list[str]:

@@ -39,8 +39,9 @@ REPORT = 60.0
 class Config:
     """Solves a position exactly: value for the player to move, how soon, and every best move.
 
-    A position is the moves that led there, `4453` or `0-1 2-3`, or the game's own text. Many positions, one a line, come
-    from --file or standard input, and give one JSON object a line each. Ctrl-C prints what is known by then.
+    A position is the moves that led there, `4453` or `0-1 2-3`, or the game's own text; what chance did stands among the moves
+    (Trap: `SE 1,1 1,2`, the trap thrown at 1,1 landed at 1,2). Many positions, one a line, come from --file or standard input,
+    and give one JSON object a line each; a line that is wrong gives one with its `error`. Ctrl-C prints what is known by then.
     """
 
     game: tyro.conf.Positional[str]
@@ -58,12 +59,17 @@ class Config:
 
 
 def read_position(game: Game, text: str) -> State:
-    """Returns the position after some moves, or that a text describes; raises ValueError in the game's words."""
-    if "/" in text:
-        return game.parse(text)
-    from leafwise.envs.core.play.gamefile import after_moves, move_names
+    """Returns the position after some moves, or that a text describes; raises ValueError in the game's words.
 
-    return after_moves(game.start(), move_names(game, text), text.strip())
+    What chance did stands among the moves, by name; a position in which chance acts next is refused.
+    """
+    from leafwise.envs.core.play.gamefile import after_moves, move_names, outcomes_told
+
+    moves = () if "/" in text else move_names(game, text)
+    state = game.parse(text) if "/" in text else after_moves(game.start(), moves, text.strip())
+    if state.is_chance:
+        raise ValueError(f"{game.name}: expected what chance does next, {outcomes_told(state)}, got {text.strip()!r}")
+    return state
 
 
 def solve(solver: Solver, state: State, actions: str) -> tuple[Solution, bool]:

@@ -110,7 +110,7 @@ def test_a_game_written_by_hand() -> None:
         ('[Game "trap"]\n[Seed true]', 2, "expected [Seed VALUE]"),
         ('[Game "trap"]\n[Seed 1]\n[Seed 1]', 3, "expected tags among"),
         (f"{TRAP}[Seed 1]", 4, "each once before the moves"),
-        (f"{TRAP}2. 1,1 > 5,5", 4, "expected what chance did (landing: "),
+        (f"{TRAP}2. 1,1 > 5,5", 4, "expected what chance did, landing ("),
         (f"{TRAP}3. 1,1", 4, "expected '2. MOVE', got '3. 1,1'"),
         (f"{TRAP}2.", 4, "expected '2. MOVE', got '2.'"),
         (f"{TRAP}2. N", 4, "expected a legal action"),

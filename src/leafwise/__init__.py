@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.evaluator import Evaluator
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
+    from leafwise.envs.core.play.gamefile import load_game
     from leafwise.models.leaves import leaf
     from leafwise.search import Result, Search
     from leafwise.search.players import Player
@@ -42,6 +43,7 @@ __all__ = [
     "games",
     "leaf",
     "load",
+    "load_game",
     "player",
     "register_game",
     "score",
@@ -57,6 +59,7 @@ _HOMES = {
     "Search": "leafwise.search",
     "State": "leafwise.envs.core.contract.state",
     "check_game": "leafwise.envs.core.check.checking",
+    "load_game": "leafwise.envs.core.play.gamefile",
 }
 """Public names that are imported when they are first used, and where they live: they bring numba along."""
 

@@ -216,12 +216,14 @@ class Game:
         return self.scores[name](self.options)
 
     def action(self, name: str | int) -> int:
-        """Returns the id of an action given by name or id; raises ValueError if there is no such action."""
+        """Returns the id of an action given by name, in any of its spellings, or id; raises ValueError if there is none such."""
         if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
             if 0 <= name < len(self.actions):
                 return int(name)
         elif name in self.actions:
             return self.actions.index(name)
+        elif isinstance(name, str) and (meant := self.text.action(name)) in self.actions:
+            return self.actions.index(meant)
         some = ", ".join(self.actions[:12]) + (", ..." if len(self.actions) > 12 else "")
         raise ValueError(f"{self.name}: expected an action among {some}, got {name!r}")
 

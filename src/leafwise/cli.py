@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
+import io
 import json
 import sys
 import threading
@@ -80,20 +81,19 @@ def parse_with_game(config_class: type[C], arguments: Sequence[str], prog: str) 
     own, options = split_options(config_class, arguments)
     if any(word in ("-h", "--help") for word in own):
         parse(config_class, ["--help"], prog, description=description(config_class, own))
+    with one_line_errors():  # before tyro takes its time, if the game comes first
+        if own and not own[0].startswith("-"):
+            check_name(own[0])
+            check_options(own[0], options, config_class)
     config = parse(config_class, own, prog)
     with one_line_errors():
         game: str = config.game  # type: ignore[attr-defined]
         check_name(game)
+        check_options(game, options, config_class)
         if hasattr(config, "position"):
             words = {name: options.pop(name) for name in position_words(game) if name in options}
             config = with_words(config, words)
-        types = option_types(game)
-        for name in options:
-            if name not in types:
-                here = ", ".join(flag_of(field.name) for field in options_of(config_class))
-                known = ", ".join(map(flag_of, types)) or "none"
-                raise ValueError(f"expected an option among {here} or {game}'s ({known}), got {flag_of(name)}")
-        return config, find_game(game, **options_from_text(types, options, flag_of))
+        return config, find_game(game, **options_from_text(option_types(game), options, flag_of))
 
 
 def with_words(config: C, words: Mapping[str, str]) -> C:
@@ -134,6 +134,16 @@ def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[st
     return own, options
 
 
+def check_options(game: str, options: Iterable[str], config_class: type) -> None:
+    """Raises ValueError for options that are neither a game's nor words of its position where the command takes one."""
+    known = [*option_defaults(game), *(position_words(game) if hasattr(config_class, "position") else ())]
+    for name in options:
+        if name not in known:
+            here = ", ".join(flag_of(f.name) for f in options_of(config_class))
+            others = ", ".join(map(flag_of, known)) or "none"
+            raise ValueError(f"expected an option among {here} or {game}'s ({others}), got {flag_of(name)}")
+
+
 def options_of(config_class: type) -> list[dataclasses.Field[Any]]:
     """Returns the fields of a dataclass that are options rather than positional arguments."""
     return [field for field in dataclasses.fields(config_class) if "Positional" not in str(field.type)]
@@ -154,23 +164,36 @@ def description(config_class: type, own: Sequence[str]) -> str:
 
 
 def numbered_lines(file: str) -> Iterator[tuple[int, str]]:
-    """Returns the number and text of every line that is not blank; a file is read here, standard input (-) as it comes."""
+    """Returns the number and text of every line that is not blank; a file is read here, standard input (-) as it comes.
+
+    Bytes that are no UTF-8 become characters that no text of ours has, so that only their line is refused.
+    """
     lines: Iterable[str] = sys.stdin
     if file not in ("", "-"):
         with one_line_errors():
-            lines = Path(file).read_text(encoding="utf-8").splitlines()
+            lines = Path(file).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    elif isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="surrogateescape")
     return ((k, line.strip()) for k, line in enumerate(lines, start=1) if line.strip())
 
 
 def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
-    """Yields the text and the position of each line; the first that cannot be read is named, in one line and status 2."""
+    """Yields the text and the position of each line.
+
+    One that cannot be read answers for itself, with a JSON line of its `position` and `error`; after the others such lines are
+    told of in one line, and the status is 2.
+    """
+    wrong = []
     for number, text in lines:
-        with one_line_errors():
-            try:
-                state = read(text)
-            except ValueError as problem:
-                raise ValueError(f"line {number}: {problem}") from None
+        try:
+            state = read(text)
+        except ValueError as problem:
+            wrong.append(f"line {number}: {' '.join(str(problem).split())}")
+            print_json({"position": text, "error": wrong[-1]})
+            continue
         yield text, state
+    if wrong:
+        fail(wrong[0] + (f" (and {len(wrong) - 1:,} more)" if len(wrong) > 1 else ""))
 
 
 def print_json(value: object) -> None:

@@ -4,6 +4,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules
 from leafwise.envs.friday import candidates, chance, draw, features, layout, parse, rules, scores, sparse, tables, text
+from leafwise.envs.friday.about import ABOUT
 from leafwise.envs.friday.baselines import fridai
 
 GAME = Game(
@@ -31,7 +32,7 @@ GAME = Game(
         progress=scores.how_far,
     ),
     sizes=Sizes(width=layout.WIDTH, max_actions=len(layout.ACTIONS)),
-    observation=Observation(features.observation_space),
+    observation=Observation(features.observation_space, labels=features.labels),
     make_tables=tables.make_tables,
     action_names=layout.ACTIONS,
     text=Text(
@@ -50,5 +51,6 @@ GAME = Game(
     ais={"fridai": fridai.named},
     return_range=(0.0, 1.0),
     features={"sparse": sparse.SPARSE},
+    about=ABOUT,
     ids={"Friday": {}, **{f"FridayLevel{level}": {"level": level} for level in (2, 3, 4)}},
 )

@@ -18,12 +18,14 @@ from leafwise.envs.core.compile.jit import bind, leafless
 from leafwise.envs.core.contract.evaluator import Evaluator, with_own
 from leafwise.envs.core.contract.parts import (
     SEARCH_DEFAULTS,
+    About,
     Observation,
     OwnSearch,
     Picture,
     Row,
     SearchDefaults,
     Sizes,
+    StepInfo,
     Text,
     of_options,
 )
@@ -87,6 +89,10 @@ class Game:
     """
     companion: Companion | None = None
     """How people follow a game that is played elsewhere."""
+    about: About = field(default_factory=About)
+    """Actions, rewards, ends and options in words."""
+    info: StepInfo | None = None
+    """What environments tell in `info` besides the mask."""
     ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Gymnasium ids (without namespace and version) -> options."""
     options: Mapping[str, Any] = field(default_factory=dict)

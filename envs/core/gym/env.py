@@ -34,7 +34,8 @@ class GameEnv(gym.Env[Observation, int]):
     """One game as an environment; in a game for two, against a built-in opponent.
 
     Observations are what the game's room says; actions are ids, named by `game.actions`. `info["action_mask"]` is
-    int8 [A], 1 for each legal action and all ones at the end; what else a game tells there says `game.info`. An episode ends when the game does. It is truncated after
+    int8 [A], 1 for each legal action and all ones at the end; what else a game tells there says `game.info`.
+    An episode ends when the game does. It is truncated after
     `max_episode_steps`, and after so many illegal actions in a row: 100, or as many as the game has actions if they are
     more. Whoever heeds the masks is never truncated unless `max_episode_steps` is given.
 

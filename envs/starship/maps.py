@@ -160,7 +160,7 @@ def see(S, i, codes, maps, numbers, T):
 
 GRID = GridFeatures(
     see=see,
-    side=lambda options: PRESETS[options["preset"]].grid,
+    side=lambda options: PRESETS[options.preset].grid,
     codes=CODES,
     maps=MAPS,
     numbers=ALL_NUMBERS,

@@ -44,4 +44,13 @@ def at_end(row: NDArray[Any], T: GameTables) -> dict[str, Any]:
     return {"quality": float(figures["quality"]), "terms": terms, "reasons": reasons}
 
 
-INFO = StepInfo(always, at_end)
+INFO = StepInfo(
+    always,
+    at_end,
+    keys={
+        "request": 'the part to be placed and where it is to face, `"thruster_small north"`; at every step',
+        "quality": "the quality of the ship; at the end",
+        "terms": f"its terms from 0 to 1, before they are weighted: {', '.join(TERMS)}; at the end",
+        "reasons": "why the ship is not valid, none if it is; at the end",
+    },
+)

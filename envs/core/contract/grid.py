@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ class GridFeatures:
     `codes` (int64 [(side + 2) ** 2]) is written whole, the margin 0; `maps` (float32 [side ** 2, maps]) where the code is
     above 0; `numbers` (float32 [1, numbers]) whole. The value is the float plus the network's output.
     """
-    side: Callable[[Mapping[str, Any]], int]
+    side: Callable[[Any], int]
     """options -> side of the grid."""
     codes: int
     """What a cell can be: codes are 0 to codes - 1."""

@@ -71,6 +71,8 @@ class StepInfo:
     """(rows [n, width], T) -> arrays [n] by key; asked at every step, so it has to be fast."""
     at_end: Callable[[Row, Any], Mapping[str, Any]]
     """(row, T) -> what is told besides where an episode ends: plain values or dicts of them."""
+    keys: Mapping[str, str]
+    """All keys, and what they are."""
 
 
 @dataclass(frozen=True)

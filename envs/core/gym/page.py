@@ -8,6 +8,7 @@ import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.parts import Labels
 from leafwise.envs.core.gym.stepper import patience
 from leafwise.envs.reference import reference
@@ -16,10 +17,12 @@ from leafwise.envs.registry import NAMESPACE
 MOST_NAMES = 24
 """Actions that are listed by name; of more the first and last."""
 HISTORY = (
-    "v0, not released yet. Since it was first written: under `illegal=\"noop\"` many illegal actions in a row truncate an episode (it "
-    "went on for ever); `reset(seed=s)` starts `game.new(s)` (a key was drawn from the seed); batches start anew in the next step "
-    "(in the same one); unknown keywords are TypeErrors (ValueErrors).",
-)
+    "v0, not released yet. What has changed since it was first written, with what was before in brackets:", "",
+    '- Under `illegal="noop"` many illegal actions in a row truncate an episode (it went on for ever).',
+    "- `reset(seed=s)` starts the game `game.new(s)` (a key was drawn from the seed).",
+    "- Batches start anew in the next step (in the same one).",
+    "- Unknown keywords are TypeErrors (ValueErrors).",
+)  # fmt: skip
 
 
 def page(game: Game, short: str) -> list[str]:
@@ -34,6 +37,7 @@ def page(game: Game, short: str) -> list[str]:
         "## Actions", "", *actions(variant),
         "## Rewards", "", *rewards(variant),
         "## Ends", "", *ends(variant),
+        "## Info", "", *info(variant),
         "## Options", "", *options(variant),
         "## Reference returns", "", *returns(env_id, game),
         "## Versions", "", *HISTORY,
@@ -47,7 +51,11 @@ def observation(game: Game) -> Iterator[str]:
     labels = game.observation.labels(game.options) if game.observation.labels is not None else {}
     for key, box in boxes.items():
         assert isinstance(box, gym.spaces.Box)
-        over = "" if len(box.shape) == 1 else f", over {' x '.join(map(str, box.shape[1:]))} cells, row by row from the top"
+        over = (
+            ""
+            if len(box.shape) == 1
+            else f", over {' x '.join(map(str, box.shape[1:]))} cells, row by row from the top"
+        )
         name = f"`{key}`: " if key else ""
         yield f"{name}Box {box.dtype} {list(box.shape)}{over}."
         yield ""
@@ -61,7 +69,7 @@ def entries(labels: Sequence[Labels], box: gym.spaces.Box) -> Iterator[list[str]
     first = 0
     for names, meaning in labels:
         here = slice(first, first + len(names))
-        named = "; ".join(f"{first + k} {name}" for k, name in enumerate(names))
+        named = "; ".join(f"`{first + k}` {name}" for k, name in enumerate(names))
         least, most = (sorted(set(np.unique(bound[here]).tolist())) for bound in (box.low, box.high))
         yield [named, *(", ".join(f"{x:g}" for x in bound) for bound in (least, most)), meaning]
         first += len(names)
@@ -80,7 +88,8 @@ def actions(game: Game) -> Iterator[str]:
 
 def rewards(game: Game) -> Iterator[str]:
     """Yields the rewards, the default first."""
-    rows = [[f"`{name}`" + ("" if k else " (default)"), game.about.rewards.get(name, "")] for k, name in enumerate(game.reward_names)]
+    default, told = game.reward_names[0], game.about.rewards
+    rows = [[f"`{name}`" + " (default)" * (name == default), told.get(name, "")] for name in game.reward_names]
     yield from table(["`reward=`", "what it is"], rows)
     low, high = game.return_range
     yield ""
@@ -88,18 +97,33 @@ def rewards(game: Game) -> Iterator[str]:
     yield ""
 
 
+def info(game: Game) -> Iterator[str]:
+    """Yields what `info` tells."""
+    told = {
+        "action_mask": "int8, 1 for each legal action; all ones where the game is over",
+        "illegal": "what was illegal, in words; after an illegal action",
+    }
+    if game.info is not None:
+        told |= game.info.keys
+    yield from table(["key", "what it is"], [[f"`{key}`", what] for key, what in told.items()])
+    yield ""
+
+
 def ends(game: Game) -> Iterator[str]:
     """Yields when an episode ends."""
-    noop = '"noop"' + (" (default)" if game.players == 1 else "")
+    default = ", the default," if game.players == 1 else ""
     yield game.about.ends or "When the game does."
-    yield f"It is truncated after `max_episode_steps`, if that is given, and under `illegal={noop}` after {patience(game)} illegal"
-    yield "actions in a row; with masks it never is."
+    yield f'It is truncated after `max_episode_steps`, if that is given, and under `illegal="noop"`{default}'
+    yield f"after {patience(game)} illegal actions in a row; with masks it never is."
     yield ""
 
 
 def options(game: Game) -> Iterator[str]:
     """Yields the options with what they are here."""
-    rows = [[f"`{name}`", f"`{value!r}`", game.about.options.get(name, "")] for name, value in game.options.items()]
+    rows = [
+        [f"`{name}`", f"`{value!r}`", game.about.options.get(name, "")]
+        for name, value in values_of(game.options).items()
+    ]
     yield from table(["option", "here", "what it says"], rows) if rows else ["None."]
     yield ""
 

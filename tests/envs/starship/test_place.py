@@ -29,13 +29,13 @@ LETTER = {part.name: part.letter for part in PARTS}
 
 def ship_bytes(game: leafwise.Game, row: np.ndarray[Any, Any], seed: int) -> str:
     """Returns the file of a finished row, as the generator would write it at attempt 0."""
-    return dump(reported(row, game.tables().ship, Generator(game.options["preset"]).parameters, seed))
+    return dump(reported(row, game.tables().ship, Generator(game.options.preset).parameters, seed))
 
 
 @pytest.mark.parametrize(("game", "seeds"), [(SCOUT, 20), (CLASSIC, 6)], ids=["scout", "classic"])
 def test_the_hand_made_builder_makes_the_generators_ships(game: leafwise.Game, seeds: int) -> None:
     """Scenario 18: bytes of `generate`, rewards that add up to the quality, failures that end with 0."""
-    env, generator, valid = GameEnv(game), Generator(game.options["preset"]), 0
+    env, generator, valid = GameEnv(game), Generator(game.options.preset), 0
     for k in range(seeds):
         env.reset(seed=k)
         assert env.state == game.new(k)  # a seed is the same ship everywhere

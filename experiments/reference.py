@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -131,15 +132,9 @@ def players(
         texts.append(("perfect" if best == "solver" else "best known", best))
     for role, text in texts:
         games = max(10, int(config.games * shares.get(role, 1.0)))
-        yield role, text, lambda text=text: by_player(text, game), games, None  # type: ignore[misc]
+        yield role, text, partial(by_player, text, game), games, None
     for name in LEARNERS if config.steps else ():
-        yield (
-            "learner",
-            name,
-            lambda name=name: by_learner(name, env_id, config.steps),
-            config.learner_games,
-            config.steps,
-        )  # type: ignore[misc]
+        yield "learner", name, partial(by_learner, name, env_id, config.steps), config.learner_games, config.steps
 
 
 ROLES = ("random", "hand-made", "learner", "shipped", "best known", "perfect")

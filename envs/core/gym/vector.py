@@ -113,8 +113,8 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         self._keyed |= where
         info = {"action_mask": self._stepper.buffers.mask * where[:, None], "_action_mask": where}
         for name, array in self._stepper.told().items():
-            info[name] = np.where(where, array, None if array.dtype == object else np.zeros_like(array))
-            info[f"_{name}"] = where.copy()
+            array[~where] = None if array.dtype == object else 0
+            info[name], info[f"_{name}"] = array, where.copy()
         return reader(self._stepper.buffers.obs)(), info
 
     def _reset_mask(self, options: dict[str, Any]) -> NDArray[np.bool_]:

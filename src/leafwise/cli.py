@@ -81,20 +81,19 @@ def parse_with_game(config_class: type[C], arguments: Sequence[str], prog: str) 
     own, options = split_options(config_class, arguments)
     if any(word in ("-h", "--help") for word in own):
         parse(config_class, ["--help"], prog, description=description(config_class, own))
+    with one_line_errors():  # before tyro takes its time, if the game comes first
+        if own and not own[0].startswith("-"):
+            check_name(own[0])
+            check_options(own[0], options, config_class)
     config = parse(config_class, own, prog)
     with one_line_errors():
         game: str = config.game  # type: ignore[attr-defined]
         check_name(game)
+        check_options(game, options, config_class)
         if hasattr(config, "position"):
             words = {name: options.pop(name) for name in position_words(game) if name in options}
             config = with_words(config, words)
-        types = option_types(game)
-        for name in options:
-            if name not in types:
-                here = ", ".join(flag_of(field.name) for field in options_of(config_class))
-                known = ", ".join(map(flag_of, types)) or "none"
-                raise ValueError(f"expected an option among {here} or {game}'s ({known}), got {flag_of(name)}")
-        return config, find_game(game, **options_from_text(types, options, flag_of))
+        return config, find_game(game, **options_from_text(option_types(game), options, flag_of))
 
 
 def with_words(config: C, words: Mapping[str, str]) -> C:
@@ -133,6 +132,16 @@ def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[st
                 fail(f"expected a value after {flag}, got nothing")
             options[name] = given
     return own, options
+
+
+def check_options(game: str, options: Iterable[str], config_class: type) -> None:
+    """Raises ValueError for options that are neither a game's nor words of its position where the command takes one."""
+    known = [*option_defaults(game), *(position_words(game) if hasattr(config_class, "position") else ())]
+    for name in options:
+        if name not in known:
+            here = ", ".join(flag_of(f.name) for f in options_of(config_class))
+            others = ", ".join(map(flag_of, known)) or "none"
+            raise ValueError(f"expected an option among {here} or {game}'s ({others}), got {flag_of(name)}")
 
 
 def options_of(config_class: type) -> list[dataclasses.Field[Any]]:

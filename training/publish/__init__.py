@@ -3,9 +3,9 @@
 python -m leafwise.training.publish --run runs/threes-td-1
 
 The kinds of models differ in what is measured: n-tuples play games (`ntuples`), networks of games for two are judged by the
-exact solver (`positions`), networks that say chances play every variant (`chances`), and a room may bring a kind of its own
-(`modules.publish` in its recipes). A kind is a module with `OPTIONS` (the options it has besides those of all), `load`,
-`prepare`, `measure`, and for the card `WHAT`, `UNIT` (of steps), `about`, `made` and `figures`.
+exact solver (`positions`), or where there is none play (`games`), networks that say chances play every variant (`chances`),
+and a room may bring a kind of its own (`modules.publish` in its recipes). A kind is a module with `OPTIONS` (the options it has
+besides those of all), `load`, `prepare`, `measure`, and for the card `WHAT`, `UNIT` (of steps), `about`, `made` and `figures`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.registry import listed, take_modules
 from leafwise.models.files import (
     PACKED,
     PLAIN,
@@ -28,6 +30,7 @@ from leafwise.models.files import (
     shipped_name,
     write_atomically,
 )
+from leafwise.training.evaluation.agreement import has_solver
 from leafwise.training.publish.card import card
 from leafwise.training.runs.folder import commit, hardware, training_command
 from leafwise.training.runs.options import accepts, flag_of, todays_words
@@ -52,7 +55,7 @@ class Config:
     largest_mb: float = 32.0
     """The largest file that is allowed, in MB."""
     games: tuple[int, ...] = ()
-    """Final games at search depth 1, 2, ... (default: 1000 500 300 with n-tuples, 300 50 in each variant with chances)."""
+    """Final games at depth 1, 2, ... (default: 1000 500 300 with n-tuples, 300 50 in each variant with chances, else 400 100)."""
     step: float = 0.25
     """N-tuples: entries are rounded to multiples of this, in the unit of the values."""
     loss_games: int = 1000
@@ -77,10 +80,11 @@ class Config:
     """Chances: games in each variant that slope and offset of the log odds it says are set by (0: it says what it learned)."""
 
 
-def kind_of(game: str, told: dict[str, Any]) -> Any:
+def kind_of(game: Game, told: dict[str, Any]) -> Any:
     """Returns the module for a kind of models: the game's own, or by what a file says it holds."""
-    own = recipes(game).get("modules", {}).get(PUBLISH)
-    kind = "chances" if told.get("head") == "chance" else "positions"
+    own = recipes(game.name).get("modules", {}).get(PUBLISH)
+    studied = game.name in listed() and not listed()[game.name].plugin  # its study measures what no solver judges
+    kind = "chances" if told.get("head") == "chance" else "positions" if studied or has_solver(game) else "games"
     return importlib.import_module(own or f"{MODULE}.{'ntuples' if told['kind'] in (PLAIN, PACKED) else kind}")
 
 
@@ -88,7 +92,7 @@ def publish(config: Config) -> Path:
     """Measures and writes a model; returns its path. Raises ValueError if there is no such model to publish."""
     source = model_path(config.run)
     game, told = game_of(source), load_tensors(source)[1]
-    kind = kind_of(game.name, told)
+    kind = kind_of(game, told)
     for option in dataclasses.fields(config):
         if option.name not in (*COMMON, *kind.OPTIONS) and getattr(config, option.name) != option.default:
             known = ", ".join(map(flag_of, kind.OPTIONS))
@@ -117,8 +121,9 @@ def publish(config: Config) -> Path:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line; wrong input is one line and status 2."""
     words = sys.argv[1:] if arguments is None else arguments
-    config = parse(Config, todays_words(Config, words), prog=f"python -m {MODULE}")
     try:
+        words = take_modules(words)
+        config = parse(Config, todays_words(Config, words), prog=f"python -m {MODULE}")
         print(publish(config))
     except (ValueError, KeyError) as problem:
         print(f"error: {problem}", file=sys.stderr)

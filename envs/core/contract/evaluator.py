@@ -77,6 +77,11 @@ def with_own(fields: Any, path: str) -> Any:
     return fields._replace(**{name: with_own(part, inner) if inner else part.copy()})
 
 
+def nothing_more(S, i, T):
+    """Expects no more return than there is: the score of a game that has none of its own."""
+    return 0.0
+
+
 def nothing_to_fetch(S, i, T):
     """The `fetch` of an evaluator whose tables stay in the cache."""
 

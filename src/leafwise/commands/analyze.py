@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tyro
 
@@ -21,9 +21,11 @@ from leafwise.cli import (
     say,
     value_lines,
 )
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.state import State
-from leafwise.search import Result, Search
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.contract.state import State
+    from leafwise.search import Result, Search
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,16 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tyro
 
 from leafwise.cli import INTERRUPTED, one_line_errors, parse_with_game, print_json, say
 from leafwise.commands.eval import progress_bar
-from leafwise.training.evaluation.arena import FINAL_SEED, ready, run
-from leafwise.training.evaluation.tournament import Played, Tournament
+from leafwise.training.runs.seeds import FINAL_SEED
+
+if TYPE_CHECKING:
+    from leafwise.training.evaluation.tournament import Played, Tournament
 
 REPORT = 60.0
 """Seconds between lines of progress where standard error is no terminal."""
@@ -109,6 +111,8 @@ def result(tournament: Tournament, figures: dict[str, Any]) -> dict[str, Any]:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     config, game = parse_with_game(Config, arguments, "leafwise arena")
+    from leafwise.training.evaluation.arena import ready, run
+
     file = Path(config.json) if config.json not in ("", "-") else None
     with one_line_errors():
         if config.resume and file is None:

@@ -6,16 +6,16 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import tyro
-from rich.console import Console
 
 from leafwise.cli import one_line_errors, parse_with_game, patiently, print_json, say
-from leafwise.envs.core.contract.game import Game
-from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, check, evaluate
-from leafwise.training.runs.progress import run_progress
+from leafwise.training.runs.seeds import FINAL_SEED
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.training.evaluation.arena import Evaluation
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,10 @@ class Config:
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal."""
+    from rich.console import Console
+
+    from leafwise.training.runs.progress import run_progress
+
     with run_progress(Console(stderr=True), shown=sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task(what, total=total, told="")
 
@@ -57,6 +61,8 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
 def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
     """Returns an evaluation's figures by the names that `--json` prints."""
+    import numpy as np
+
     scores = evaluation.scores
     low, high = evaluation.interval() if len(evaluation.by_seed) > 1 else (None, None)
     result: dict[str, Any] = {
@@ -119,6 +125,8 @@ def show(result: dict[str, Any]) -> None:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     config, game = parse_with_game(Config, arguments, "leafwise eval")
+    from leafwise.training.evaluation.arena import check, evaluate
+
     opponent = config.opponent if game.players == 2 else None
     with one_line_errors():
         check(game, config.player, config.games, config.seed, opponent, config.processes)

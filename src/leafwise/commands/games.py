@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import fail, parse, print_json, say
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.registry import NAMESPACE, games
+from leafwise.cli import fail, one_line_errors, parse, print_json, say
+from leafwise.envs.registry import NAMESPACE, games, listing
 from leafwise.envs.registry import game as find_game
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,8 @@ class Config:
     """One game only (default: all)."""
     json: bool = False
     """Print one JSON object per game."""
+    listing: bool = False
+    """Print what the data file of a plug-in says of the game."""
 
 
 def described(game: Game) -> dict[str, Any]:
@@ -43,7 +48,12 @@ def main(arguments: list[str]) -> int:
     config = parse(Config, arguments, "leafwise games")
     if config.game and config.game not in games():
         fail(f"expected a game among {', '.join(games())}, got {config.game!r}")
-    for name in [config.game] if config.game else games():
+    names = [config.game] if config.game else games()
+    if config.listing:
+        with one_line_errors():
+            say(json.dumps({name: listing(find_game(name)) for name in names}, indent=2))
+        return 0
+    for name in names:
         about = described(find_game(name))
         if config.json:
             print_json(about)

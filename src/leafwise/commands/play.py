@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
 import tyro
-from numpy.typing import NDArray
 
 from leafwise.cli import fail, make_search, one_line_errors, parse_with_game, patiently, say
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.play.forfeit import Forfeit
-from leafwise.envs.core.play.solver import SolverPlayer
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
-from leafwise.hints import Hints
-from leafwise.models.players import player
-from leafwise.search.players import Player, SearchPlayer
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.contract.state import State
+    from leafwise.hints import Hints
+    from leafwise.search.players import Player
 
 HUMAN = "human"
 ARROWS = {"\x1b[A": "up", "\x1b[B": "down", "\x1b[D": "left", "\x1b[C": "right"}
@@ -118,6 +118,9 @@ def ask(prompt: str) -> str | None:
 
 def choose(chooser: Player, state: State) -> int:
     """Returns a player's choice; Ctrl-C is heard meanwhile."""
+    from leafwise.envs.core.play.solver import SolverPlayer
+    from leafwise.search.players import SearchPlayer
+
     if isinstance(chooser, SearchPlayer):
         return patiently(lambda: chooser.choose(state), chooser.search.stop)
     if isinstance(chooser, SolverPlayer):
@@ -165,6 +168,8 @@ def ending(game: Game, state: State) -> str:
 
 def play(session: Session, hints: Hints) -> int:
     """Runs the game to its end, or until the person quits."""
+    from leafwise.envs.core.play.forfeit import Forfeit
+
     game = session.state.game
     say(f"{game.title}\n{HELP}")
     while not session.state.is_terminal:
@@ -191,6 +196,8 @@ def play(session: Session, hints: Hints) -> int:
 
 def seats(config: Config, game: Game) -> dict[int, Player | None]:
     """Returns who sits where; raises ValueError for an unknown seat or player."""
+    from leafwise.models.players import player
+
     if game.players == 1:
         if config.opponent or config.level:
             raise ValueError(f"expected no --opponent and --level in {game.name}, a game for one player")
@@ -213,6 +220,9 @@ def opponent_name(config: Config) -> str:
 
 def make_hints(config: Config, game: Game, sitting: dict[int, Player | None]) -> Hints:
     """Returns who answers `h`: the exact solver, at best the one that plays, unless options ask for a search."""
+    from leafwise.envs.core.play.solver import SolverPlayer
+    from leafwise.hints import Hints
+
     search = make_search(game, config.leaf, config.depth, config.seconds)
     at_hand = next((p.solver for p in sitting.values() if isinstance(p, SolverPlayer)), None)
     return Hints(game, search, exact=not (config.leaf or config.depth or config.seconds), solver=at_hand)
@@ -230,6 +240,8 @@ def main(arguments: list[str]) -> int:
         return assist(
             game, game.companion, config.position, make_search(game, config.leaf, config.depth, config.seconds)
         )
+    from leafwise.envs.core.contract.stream import new_stream
+
     with one_line_errors():
         if not 0 <= config.seed < 2**63:
             raise ValueError(f"expected --seed of 0 to 2**63 - 1, got {config.seed!r}")

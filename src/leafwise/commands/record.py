@@ -9,9 +9,6 @@ from pathlib import Path
 import tyro
 
 from leafwise.cli import one_line_errors, parse_with_game, patiently, say
-from leafwise.envs.core.pictures.animation import gif, recorded
-from leafwise.models.files import write_atomically
-from leafwise.models.players import player
 
 
 @dataclass(frozen=True)
@@ -41,6 +38,10 @@ class Config:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     config, game = parse_with_game(Config, arguments, "leafwise record")
+    from leafwise.envs.core.pictures.animation import gif, recorded
+    from leafwise.models.files import write_atomically
+    from leafwise.models.players import player
+
     out = Path(config.out)
     with one_line_errors():
         limits = (("seed", 0, 2**63 - 1), ("width", 32, 2000), ("milliseconds", 20, 60_000), ("moves", 0, 10**6))

@@ -8,10 +8,9 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
-from rich.console import Console
 
 from leafwise.cli import (
     INTERRUPTED,
@@ -23,9 +22,11 @@ from leafwise.cli import (
     print_json,
     say,
 )
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.play.solver import Solution, Solver, exact_solver
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.contract.state import State
+    from leafwise.envs.core.play.solver import Solution, Solver
 
 WORDS: dict[float, str] = {1: "win", 0: "draw", -1: "loss"}
 PATIENCE = 1.0
@@ -130,6 +131,8 @@ def solve(solver: Solver, state: State, actions: str) -> tuple[Solution, bool]:
 
 def watch(solver: Solver, done: threading.Event) -> None:
     """Tells what the solver knows until it is done: a live line on a terminal, else now and then a line."""
+    from rich.console import Console
+
     console = Console(stderr=True)
     started = time.perf_counter()
     if console.is_terminal:
@@ -199,6 +202,8 @@ def main(arguments: list[str]) -> int:
     config, game = parse_with_game(Config, arguments, "leafwise solve")
     if config.moves is not None and config.file:
         fail("expected --moves or --file, got both")
+    from leafwise.envs.core.play.solver import exact_solver
+
     with one_line_errors():
         solver = exact_solver(game, config.table_mb)
     one = config.moves is not None or (not config.file and sys.stdin.isatty())

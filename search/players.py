@@ -1,5 +1,7 @@
 """Players named by a short text: `random`, `greedy:openness`, `search:openness,depth=3,seconds=0.1`, `rollout:n=100`.
 
+`best` searches with the shipped network where there is one, else with the game's default score (`best:depth=2`);
+`level:easy` and its kin are `leafwise.search.levels`.
 `search:rollout:n=20,policy=greedy:rows,depth=2`: the options of a roll-out go to the leaf, the others to the search.
 """
 
@@ -15,8 +17,10 @@ from leafwise.envs.core.contract.parts import OwnSearch
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.play.named import UnknownPlayer, named_ai, split
+from leafwise.envs.registry import MORE_PLAYERS
 from leafwise.search.engine import Search
 from leafwise.search.frontier import bound_values
+from leafwise.search.levels import level_player
 from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS
 from leafwise.search.rollout import is_rollout, parse_rollout
 
@@ -49,6 +53,9 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
 """Options of `Search` that a player's text may hold, and what reads them."""
 OWN_OPTIONS = ("depth", "width", "seconds")
 """Those that a game's own search takes."""
+
+LEAF_OPTIONS: dict[str, tuple[str, ...]] = {"rollout": ROLLOUT_OPTIONS, "sb3": ("normalize",)}
+"""Options that belong to the leaf, not to the search, by the front of the leaf's name."""
 
 
 class Player(Protocol):
@@ -85,9 +92,13 @@ class SearchPlayer:
         return action
 
 
+LEVEL, BEST = "level", "best"
+"""Players of a level; and the player that searches with the best leaf there is, as deep as the game does, and that leaf."""
+
+
 def hand_made(game: Game, name: str) -> Evaluator:
     """Returns a hand-made score of the game, or a roll-out: the leaf source that knows no models."""
-    return parse_rollout(game, name) if is_rollout(name) else game.score(name)
+    return parse_rollout(game, name) if is_rollout(name) else game.score(None if name == BEST else name)
 
 
 def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -> Player:
@@ -97,6 +108,13 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
     """
     kind, _, rest = text.partition(":")
     words = split(rest)
+    if kind == LEVEL:
+        try:
+            return level_player(game, rest, seed, text, lambda: player(BEST, game, seed, leaf))
+        except ValueError as problem:
+            raise ValueError(f"player {text!r}: {problem}") from None
+    if kind == BEST:
+        kind, words = "search", [BEST, *words]
     if kind == "random" and not rest:
         return RandomPlayer(seed, text)
     own: Player | None = named_ai(game, text)
@@ -114,8 +132,9 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
             raise ValueError(f"player {text!r}: {problem}") from None
     if kind not in ("greedy", "search", "rollout"):
         known = "".join(f", {name}" for name in game.ais)
+        levels = ", level:easy" if game.players == 2 else ""
         raise UnknownPlayer(
-            f"expected a player like random, greedy:SCORE, search:LEAF,depth=3, rollout:n=20{known}, got {text!r}"
+            f"expected a player like random, greedy:SCORE, {', '.join(MORE_PLAYERS)}{levels}{known}, got {text!r}"
         )
     if kind == "rollout":  # a search of its own depth 1 with that leaf
         words = split(text)
@@ -145,15 +164,16 @@ def search_options(words: list[str], known: Iterable[str] = OPTIONS) -> dict[str
 
 
 def leaf_name(words: list[str]) -> str:
-    """Takes the name of a leaf from the front of `words`, a roll-out's with its options; "" if there is none."""
+    """Takes the name of a leaf from the front of `words`, with options of its own; "" if there is none."""
     if not words or is_option(words[0]):
         return ""
     name = words.pop(0)
-    while is_rollout(name) and words and words[0].partition("=")[0] in ROLLOUT_OPTIONS:
+    own = LEAF_OPTIONS.get(name.partition(":")[0], ())
+    while words and words[0].partition("=")[0] in own:
         name += ("," if ":" in name else ":") + words.pop(0)
     return name
 
 
 def is_option(word: str) -> bool:
     """Whether a word is `name=value`, rather than the name of a leaf."""
-    return re.fullmatch(r"[a-z_]+=.*", word) is not None
+    return re.fullmatch(r"[a-z_0-9]+=.*", word) is not None

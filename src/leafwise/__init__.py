@@ -12,19 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 from leafwise import envs
 from leafwise.envs import aec
+from leafwise.envs.reference import reference
 from leafwise.envs.registry import game, games, register_game, set_makers
 from leafwise.registration import register_when_there
 
 if TYPE_CHECKING:
+    from leafwise.envs.core.check.checking import check_game
+    from leafwise.envs.core.check.fault import ContractError
     from leafwise.envs.core.contract.evaluator import Evaluator
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
+    from leafwise.envs.core.play.gamefile import load_game
+    from leafwise.models.leaves import leaf
     from leafwise.search import Result, Search
     from leafwise.search.players import Player
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ContractError",
     "Evaluator",
     "Game",
     "Player",
@@ -32,22 +38,30 @@ __all__ = [
     "Search",
     "State",
     "aec",
+    "check_game",
     "envs",
     "game",
     "games",
+    "leaf",
     "load",
+    "load_game",
     "player",
+    "reference",
     "register_game",
     "score",
 ]
 
 _HOMES = {
+    "ContractError": "leafwise.envs.core.check.fault",
     "Evaluator": "leafwise.envs.core.contract.evaluator",
     "Game": "leafwise.envs.core.contract.game",
+    "leaf": "leafwise.models.leaves",
     "Player": "leafwise.search.players",
     "Result": "leafwise.search",
     "Search": "leafwise.search",
     "State": "leafwise.envs.core.contract.state",
+    "check_game": "leafwise.envs.core.check.checking",
+    "load_game": "leafwise.envs.core.play.gamefile",
 }
 """Public names that are imported when they are first used, and where they live: they bring numba along."""
 
@@ -88,12 +102,12 @@ def load(source: str | os.PathLike[str], game: str | Game = "") -> Evaluator:
 def player(text: str, game: str | Game, seed: int = 0) -> Player:
     """Returns the player that a text names: `random`, `greedy:LEAF`, `search:LEAF,depth=3,seconds=0.1`.
 
-    A leaf is a hand-made score, `learned` (the shipped model), a run folder or a model file.
+    A leaf is a hand-made score, `learned` (the shipped model), a run folder or a model file, or `sb3:FILE.zip`. Raises
+    ValueError for a text that names no player.
     """
-    from leafwise.models.files import leaf
-    from leafwise.search.players import player as named
+    from leafwise.models.players import player as named
 
-    return named(text, envs.registry.game(game) if isinstance(game, str) else game, seed, leaf)
+    return named(text, envs.registry.game(game) if isinstance(game, str) else game, seed)
 
 
 def _leaf(game: Game, name: str) -> Evaluator:

@@ -16,18 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind, leafless
-from leafwise.envs.core.contract.evaluator import Evaluator, with_own
+from leafwise.envs.core.contract.declared import check_declared, check_tables
+from leafwise.envs.core.contract.evaluator import Evaluator, nothing_more, with_own
 from leafwise.envs.core.contract.options import NO_OPTIONS, rule_only, values_of
 from leafwise.envs.core.contract.parts import (
     SEARCH_DEFAULTS,
+    WORDS,
+    About,
     Observation,
     OwnSearch,
     Picture,
     Row,
     SearchDefaults,
     Sizes,
+    StepInfo,
     Text,
     of_options,
+    plain_tables,
 )
 from leafwise.envs.core.contract.rules import NO_SYMMETRIES, Rules, Symmetries, completed_symmetries
 
@@ -54,13 +59,13 @@ class Game:
     rules: Rules
     sizes: Sizes
     observation: Observation
-    make_tables: Callable[[Any], Any]
+    make_tables: Callable[[Any], Any] = plain_tables
     """options -> the NamedTuple `T`, with at least `stop` (uint8 [1]) and `leaf` (weights, () by default)."""
-    action_names: tuple[str, ...] | Callable[[Any], tuple[str, ...]]
-    """Names of the action ids, or a function of the options."""
-    text: Text
-    draw: Callable[[Row, Any], Picture]
-    """(row, T) -> a drawing, usually a `leafwise.envs.core.pictures.canvas.Canvas`."""
+    action_names: tuple[str, ...] | Callable[[Any], tuple[str, ...]] | None = None
+    """Names of the action ids, or a function of the options; None: the ids."""
+    text: Text = WORDS
+    draw: Callable[[Row, Any], Picture] | None = None
+    """(row, T) -> a drawing, usually a `leafwise.envs.core.pictures.canvas.Canvas`; None: a drawing of the text."""
     scratch: tuple[str, ...] = ()
     """Fields of `T` that compiled code writes to: every caller of `tables` gets its own; "ship.B" is one's field."""
     symmetries: Symmetries = NO_SYMMETRIES
@@ -68,7 +73,7 @@ class Game:
     options: Any = NO_OPTIONS
     """The variant: a frozen dataclass of JSON-able values, which its `__post_init__` checks; every field has a default."""
     scores: Mapping[str, Callable[[Any], Evaluator]] = field(default_factory=dict)
-    """Hand-made evaluators: name -> (options -> Evaluator); the first is the default."""
+    """Hand-made evaluators: name -> (options -> Evaluator); the first is the default. None: `returns`."""
     rewards: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)
     """Rewards beside the difference of returns: compiled (S, i, j, k, T) -> float for player 0; None: a name for that.
 
@@ -85,13 +90,21 @@ class Game:
     """
     companion: Companion | None = None
     """How people follow a game that is played elsewhere."""
+    about: About = field(default_factory=About)
+    """Actions, rewards, ends and options in words."""
+    info: StepInfo | None = None
+    """What environments tell in `info` besides the mask."""
     ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Gymnasium ids (without namespace and version) -> options."""
 
     def __post_init__(self) -> None:
+        check_declared(self)
         own = bind(self.name, self.room, inline=True)
         object.__setattr__(self, "rules", self.rules.completed(own))
         object.__setattr__(self, "symmetries", completed_symmetries(self.symmetries, own))
+        if not self.scores:
+            leaf = Evaluator("returns", own(nothing_more), to_go=True, low=0.0, high=0.0)
+            object.__setattr__(self, "scores", {"returns": lambda options: leaf})
         transforms = self.symmetries.transform, self.symmetries.transform_action
         for function in (*self.rules.functions().values(), *transforms):
             leafless(function)
@@ -171,7 +184,9 @@ class Game:
 
     @cached_property
     def _shared_tables(self) -> Any:
-        return self.make_tables(self.options)
+        T = self.make_tables(self.options)
+        check_tables(self, T)
+        return T
 
     def tables(self, evaluator: Evaluator | None = None, candidates: str | None = None) -> Any:
         """Returns `T` with a stop byte and scratch of its own and the evaluator's weights; big tables are shared.
@@ -192,7 +207,8 @@ class Game:
     @cached_property
     def actions(self) -> tuple[str, ...]:
         """Names of the action ids."""
-        return tuple(of_options(self.action_names, self.options))
+        names = of_options(self.action_names, self.options)
+        return tuple(map(str, range(self.max_actions))) if names is None else tuple(names)
 
     def rows(self, n: int) -> NDArray[Any]:
         """Returns n empty rows, shape [n, width]."""
@@ -206,12 +222,14 @@ class Game:
         return self.scores[name](self.options)
 
     def action(self, name: str | int) -> int:
-        """Returns the id of an action given by name or id; raises ValueError if there is no such action."""
+        """Returns the id of an action given by name, in any of its spellings, or id; raises ValueError if there is none such."""
         if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
             if 0 <= name < len(self.actions):
                 return int(name)
         elif name in self.actions:
             return self.actions.index(name)
+        elif isinstance(name, str) and (meant := self.text.action(name)) in self.actions:
+            return self.actions.index(meant)
         some = ", ".join(self.actions[:12]) + (", ..." if len(self.actions) > 12 else "")
         raise ValueError(f"{self.name}: expected an action among {some}, got {name!r}")
 
@@ -236,18 +254,17 @@ class Game:
         if not isinstance(text, str):
             raise ValueError(f"{self.name}: expected text, got {type(text).__name__}")
         try:
-            row = self.text.parse(text, self._shared_tables)
-        except ValueError as problem:
+            return State(self, self.text.parse(text, self._shared_tables))
+        except (ValueError, OverflowError) as problem:
             message = str(problem).removeprefix(f"{self.name}: ")
             raise ValueError(_shortened(f"{self.name}: {message}")) from None
-        return State(self, row)
 
     @property
     def room(self) -> Path:
         """The folder (or file) of the game's sources."""
-        source = importlib.import_module(self.module).__file__
-        if source is None:
-            raise ValueError(f"game {self.name!r}: module {self.module!r} has no file")
+        source = getattr(importlib.import_module(self.module), "__file__", None)
+        if source is None:  # typed at a prompt or in a notebook: nothing is kept on disk
+            return Path(f"<{self.module}>")
         path = Path(source)
         return path.parent if path.name == "__init__.py" else path
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.words import need
 
 Row = NDArray[Any]
 
@@ -30,6 +33,15 @@ class Sizes:
     """Of the words of a row: an unsigned or signed integer type of NumPy."""
 
 
+class Labels(NamedTuple):
+    """What consecutive entries of an observation are, along its first axis; over further axes lie the cells of a board."""
+
+    names: tuple[str, ...]
+    """One for each entry, unique in the observation."""
+    meaning: str
+    """What their numbers say."""
+
+
 @dataclass(frozen=True)
 class Observation:
     """What learners see."""
@@ -38,22 +50,77 @@ class Observation:
     """A Box, or a Dict of boxes; or a function of the options that returns a new one."""
     layout: type[Any] | None = None
     """The NamedTuple of arrays that `rules.observe` writes to, its fields the keys of a Dict; None for a Box."""
+    labels: Callable[[Any], Mapping[str, tuple[Labels, ...]]] | None = None
+    """options -> what every entry is, by key of a Dict, "" for a Box; None: nothing is told."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What people are told of a game's environments; all of it may be left out."""
+
+    actions: str = ""
+    ends: str = ""
+    """When an episode ends."""
+    rewards: Mapping[str, str] = field(default_factory=dict)
+    """By name, the difference of returns first."""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StepInfo:
+    """What `info` of a game's environments tells besides the mask."""
+
+    always: Callable[[NDArray[Any], Any], Mapping[str, NDArray[Any]]]
+    """(rows [n, width], T) -> arrays [n] by key; asked at every step, so it has to be fast."""
+    at_end: Callable[[Row, Any], Mapping[str, Any]]
+    """(row, T) -> what is told besides where an episode ends: plain values or dicts of them."""
+    keys: Mapping[str, str]
+    """All keys, and what they are."""
+
+
+class Tables(NamedTuple):
+    """The `T` of a game that looks nothing up."""
+
+    stop: NDArray[np.uint8]
+    leaf: Any
+
+
+def plain_tables(options: Any) -> Tables:
+    """Returns the `T` of a game that looks nothing up."""
+    return Tables(np.zeros(1, dtype=np.uint8), ())
+
+
+def write_words(row: Row, T: Any) -> str:
+    """Returns the words of a row as hexadecimal numbers."""
+    return " ".join(f"{int(word):x}" for word in row)
+
+
+def parse_words(text: str, T: Any) -> Row:
+    """Returns the row that `write_words` wrote, of any length; raises ValueError for another text."""
+    words = text.split()
+    need(words and all(re.fullmatch(r"-?[0-9a-f]{1,16}", word) for word in words), "hexadecimal numbers", text)
+    return np.array([int(word, 16) for word in words], dtype=object)
 
 
 @dataclass(frozen=True)
 class Text:
-    """How positions are written and read."""
+    """How positions are written and read; if nothing is said, as the words of the row."""
 
-    write: Callable[[Row, Any], str]
+    write: Callable[[Row, Any], str] = write_words
     """(row, T) -> one line of text that `parse` reads back."""
-    parse: Callable[[str, Any], Row]
+    parse: Callable[[str, Any], Row] = parse_words
     """(text, T) -> row; raises ValueError in the game's words, `expected ..., got ...`."""
-    outcome_name: Callable[[Row, Row, Any], str] = lambda before, after, T: ""
+    outcome_name: Callable[[Row, Row, Any], str] = lambda before, after, T: write_words(after, T)
     """(row before, row after one chance stage, T) -> what chance did, unique among the stage's outcomes."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
+    action: Callable[[str], str] = str
+    """What a person may type for an action -> its name: other spellings, `5-0` for `0-5`; asked of texts that are no names."""
     words: Mapping[str, str] = field(default_factory=dict)
     """Words of a position that the command line takes as options too: name -> what it is, `--next 1` for `next=1`."""
+
+
+WORDS = Text()
 
 
 class Picture(Protocol):

@@ -75,6 +75,8 @@ def _named(game: Game, text: str) -> Seated:
     kind, _, rest = text.partition(":")
     words = split(rest)
     try:
+        if text.endswith(":"):
+            raise UnknownPlayer
         if text == "random":
             return Seated(batch.random_opponent(game.rules, game.name, game.room))
         if kind == "greedy" and len(words) < 2:
@@ -91,7 +93,7 @@ def _named(game: Game, text: str) -> Seated:
 def _expected(game: Game, got: object) -> str:
     """Returns the line that lists what there is."""
     scores = [f"greedy:{name}" for name in game.scores]
-    known = ", ".join(["random", "greedy", *scores, *game.ais, *registry.MORE_PLAYERS])
+    known = ", ".join(["random", "greedy", *scores, *game.ais, *registry.MORE_PLAYERS, "level:easy"])
     return f"{game.name}: expected opponent among {known}, a Player or a function of the state, got {got!r}"
 
 

@@ -73,26 +73,35 @@ class Solver(Protocol):
         """Returns what the search under way knows: `bounds` and `nodes`. Safe to call from another thread."""
 
 
+MOST_TABLE_MB = 65536
+"""Most memory for a solver's table."""
+
+
 def exact_solver(game: Game, table_mb: float = 64) -> Solver:
     """Returns the exact solver of a game's room, with its compiled code loaded and a table of at most `table_mb`.
 
-    Raises ValueError for a game that has none, or a table that is too small.
+    Raises ValueError for a game that has none, or a table that is too small or too large for this machine.
     """
+    if not 0 < table_mb <= MOST_TABLE_MB:
+        raise ValueError(f"expected a table of at most {MOST_TABLE_MB:,} MB, got {table_mb!r}")
     if not (game.room / "solver.py").exists():
         raise ValueError(f"expected a game with an exact solver, got {game.name!r}")
-    solver: Solver = importlib.import_module(f"{game.module}.solver").Solver(game, table_mb)
+    try:
+        solver: Solver = importlib.import_module(f"{game.module}.solver").Solver(game, table_mb)
+    except MemoryError:
+        raise ValueError(f"expected a table that fits into memory, got one of {table_mb:,.0f} MB") from None
     return solver
 
 
-LEVELS = {"easy": 0.4, "medium": 0.15, "hard": 0.0}
-"""Share of its moves that an easier solver draws at random."""
+LEVELS = {"easy": 0.4, "medium": 0.15, "hard": 0.05, "best": 0.0}
+"""Share of its moves that an easier player draws at random, the weakest first."""
 
 
 class SolverPlayer:
     """Plays a best action, the first of them on the solver's line, or with a certain share any legal one."""
 
     def __init__(
-        self, game: Game, level: str = "hard", seed: int = 0, table_mb: float = 64, name: str = "solver"
+        self, game: Game, level: str = "best", seed: int = 0, table_mb: float = 64, name: str = "solver"
     ) -> None:
         if level not in LEVELS:
             raise ValueError(f"solver: expected level among {', '.join(LEVELS)}, got {level!r}")
@@ -113,7 +122,7 @@ def solver_player(game: Game, name: str, words: list[str]) -> SolverPlayer:
     options = dict(word.partition("=")[::2] for word in words)
     if set(options) - {"level"} or len(words) > 1:
         raise ValueError(f"expected at most level={'|'.join(LEVELS)}, got {','.join(words)!r}")
-    return SolverPlayer(game, options.get("level", "hard"), name=name)
+    return SolverPlayer(game, options.get("level", "best"), name=name)
 
 
 class FunctionPlayer:

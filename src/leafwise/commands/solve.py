@@ -8,10 +8,9 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
-from rich.console import Console
 
 from leafwise.cli import (
     INTERRUPTED,
@@ -23,9 +22,11 @@ from leafwise.cli import (
     print_json,
     say,
 )
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.play.solver import Solution, Solver, exact_solver
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.contract.state import State
+    from leafwise.envs.core.play.solver import Solution, Solver
 
 WORDS: dict[float, str] = {1: "win", 0: "draw", -1: "loss"}
 PATIENCE = 1.0
@@ -38,8 +39,9 @@ REPORT = 60.0
 class Config:
     """Solves a position exactly: value for the player to move, how soon, and every best move.
 
-    A position is the moves that led there, `4453` or `0-1 2-3`, or the game's own text. Many positions, one a line, come
-    from --file or standard input, and give one JSON object a line each. Ctrl-C prints what is known by then.
+    A position is the moves that led there, `4453` or `0-1 2-3`, or the game's own text; what chance did stands among the moves
+    (Trap: `SE 1,1 1,2`, the trap thrown at 1,1 landed at 1,2). Many positions, one a line, come from --file or standard input,
+    and give one JSON object a line each; a line that is wrong gives one with its `error`. Ctrl-C prints what is known by then.
     """
 
     game: tyro.conf.Positional[str]
@@ -57,18 +59,16 @@ class Config:
 
 
 def read_position(game: Game, text: str) -> State:
-    """Returns the position after some moves, or that a text describes; raises ValueError in the game's words."""
-    if "/" in text:
-        return game.parse(text)
-    names = text.split()
-    if all(len(name) == 1 for name in game.actions):
-        names = list("".join(names))
-    state = game.start()
-    for number, name in enumerate(names, start=1):
-        try:
-            state = state.play(name)
-        except ValueError as problem:
-            raise ValueError(f"{problem} as move {number} of {text.strip()!r}") from None
+    """Returns the position after some moves, or that a text describes; raises ValueError in the game's words.
+
+    What chance did stands among the moves, by name; a position in which chance acts next is refused.
+    """
+    from leafwise.envs.core.play.gamefile import after_moves, move_names, outcomes_told
+
+    moves = () if "/" in text else move_names(game, text)
+    state = game.parse(text) if "/" in text else after_moves(game.start(), moves, text.strip())
+    if state.is_chance:
+        raise ValueError(f"{game.name}: expected what chance does next, {outcomes_told(state)}, got {text.strip()!r}")
     return state
 
 
@@ -106,6 +106,8 @@ def solve(solver: Solver, state: State, actions: str) -> tuple[Solution, bool]:
 
 def watch(solver: Solver, done: threading.Event) -> None:
     """Tells what the solver knows until it is done: a live line on a terminal, else now and then a line."""
+    from rich.console import Console
+
     console = Console(stderr=True)
     started = time.perf_counter()
     if console.is_terminal:
@@ -175,6 +177,8 @@ def main(arguments: list[str]) -> int:
     config, game = parse_with_game(Config, arguments, "leafwise solve")
     if config.moves is not None and config.file:
         fail("expected --moves or --file, got both")
+    from leafwise.envs.core.play.solver import exact_solver
+
     with one_line_errors():
         solver = exact_solver(game, config.table_mb)
     one = config.moves is not None or (not config.file and sys.stdin.isatty())

@@ -19,8 +19,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.statement import EVALUATE, RETURNS, statement
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.search.alpha_beta import bounds
-from leafwise.search.background import Alarm
-from leafwise.search.engine import LISTENING_SECONDS
+from leafwise.search.background import LISTENING_SECONDS, Alarm
 from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.gumbel import halve
@@ -133,6 +132,11 @@ class Mcts:
         self._values = values_of(evaluator, game.room) if batched else None
         self._turn = threading.Lock()
         self._reads_clock = clocks.READABLE and not batched and not evaluator.slow
+
+    def draw_from(self, stream: NDArray[np.uint64]) -> None:
+        """Takes random numbers from another stream [2] from now on, and forgets the tree."""
+        clear(self.tree)
+        self.tree = self.tree._replace(stream=stream)
 
     def stop(self) -> None:
         """Ends the running search soon; it answers with what it knows. Callable from any thread."""

@@ -212,6 +212,17 @@ def test_rollouts_are_leaves_too():
     assert Mcts(TRILOBITE, leaf, simulations=600)(state).name == "1"
 
 
+def test_players_are_named_by_a_text():
+    state = TRILOBITE.new(1).play("1").play("3").play("1").play("3")
+    player = leafwise.player("mcts:simulations=500,prior=uniform", TRILOBITE, seed=4)
+    assert TRILOBITE.actions[player.choose(state)] == "1"
+    player.stream = new_stream(5)
+    assert TRILOBITE.actions[player.choose(state)] == "1"
+    assert leafwise.player("mcts:rollout:n=1,simulations=50", TRILOBITE).search.evaluator.slow
+    with pytest.raises(ValueError, match=r"expected options among simulations, .*, got 'depth=3'"):
+        leafwise.player("mcts:depth=3", TRILOBITE)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -22,7 +22,8 @@ import numpy as np
 import leafwise
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.reference import Reference
-from leafwise.envs.registry import NAMESPACE, games, ids_of
+from leafwise.envs.registry import NAMESPACE, ids_of
+from leafwise.envs.registry import games as names_of_games
 from leafwise.experiments.study import Study, command, write_json
 from leafwise.training.evaluation.elo import bootstrap_interval
 from leafwise.training.runs.folder import commit
@@ -142,7 +143,7 @@ ROLES = ("random", "hand-made", "learner", "shipped", "best known", "perfect")
 
 def measure(config: Config) -> None:
     """Measures what is missing, and writes the file after each figure."""
-    known = {f"{short}-v0": (name, options) for name in games() for short, options in ids_of(name).items()}
+    known = {f"{short}-v0": (name, options) for name in names_of_games() for short, options in ids_of(name).items()}
     for env_id in config.ids or sorted(known):
         if env_id not in known:
             raise ValueError(f"expected ids among {', '.join(sorted(known))}, got {env_id!r}")

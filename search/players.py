@@ -99,7 +99,7 @@ class RandomPlayer:
 class SearchPlayer:
     """Plays the best action of a search."""
 
-    def __init__(self, search: Search | Mcts, name: str) -> None:
+    def __init__(self, search: Search, name: str) -> None:
         self.name = name
         self.search = search
 
@@ -110,10 +110,15 @@ class SearchPlayer:
         return action
 
 
-class MctsPlayer(SearchPlayer):
+class MctsPlayer:
     """Plays the action that most simulations took."""
 
-    search: Mcts
+    def __init__(self, search: Mcts, name: str) -> None:
+        self.name = name
+        self.search = search
+
+    def choose(self, state: State) -> int:
+        return self.search(state).chosen
 
     @property
     def stream(self) -> NDArray[np.uint64]:

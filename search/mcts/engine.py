@@ -56,6 +56,12 @@ class MctsResult(Result):
     way: tuple[str, ...] = ()
 
     @property
+    def chosen(self) -> int:
+        """Id of the action; a tree search is asked for decisions alone."""
+        assert self.action is not None
+        return self.action
+
+    @property
     def line(self) -> tuple[str, ...]:
         """The principal line: actions taken most often, and what chance does most probably in between."""
         return self.way

@@ -11,10 +11,13 @@ import pytest
 import leafwise
 from games import dice
 from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.search.mcts import Mcts
 from leafwise.search.mcts import engine as mcts_engine
 from leafwise.search.mcts import tree as M
+from leafwise.search.players import MctsPlayer
+from leafwise.search.rollout import rollout
 
 TRILOBITE = leafwise.game("trilobite")
 THREES = leafwise.game("threes")
@@ -25,7 +28,8 @@ BY_NAME = {"trilobite": TRILOBITE, "threes": THREES, "dice": DICE}
 
 def positions(game, n, plies, seed=1):
     """Returns decisions reached by random play."""
-    stream, found = new_stream(seed), []
+    found: list[State] = []
+    stream = new_stream(seed)
     while len(found) < n:
         state = game.start().settle(stream)
         for _ in range(int(below(stream, plies))):
@@ -121,7 +125,7 @@ def test_its_choice_tends_to_the_optimum(prior):
     regrets = []
     for simulations in (100, 60_000):
         search = Mcts(DICE, DICE.score(), simulations=simulations, prior=prior, reuse=False)
-        regrets.append(np.mean([t.value - t.values[search(s).action] for s, t in zip(asked, truth, strict=True)]))
+        regrets.append(np.mean([t.value - t.values[search(s).chosen] for s, t in zip(asked, truth, strict=True)]))
     assert regrets[1] < regrets[0]
     assert regrets[1] < 0.008, regrets
 
@@ -131,18 +135,18 @@ def test_it_finds_wins_and_avoids_losses_in_three_in_a_row():
     search = Mcts(TRILOBITE, TRILOBITE.score(), simulations=2000)
     for state in positions(TRILOBITE, 20, 5, seed=2):
         found, true = search(state), exact(state)
-        assert np.sign(true.values[found.action]) == np.sign(true.value), state
+        assert np.sign(true.values[found.chosen]) == np.sign(true.value), state
 
 
 def test_a_search_goes_on_with_the_tree_of_the_one_before():
     search = Mcts(TRILOBITE, TRILOBITE.score(), simulations=400)
     first = search(TRILOBITE.new(1))
-    reply = search(TRILOBITE.new(1).play(first.action))
-    assert sum(reply.visits.values()) == first.visits[first.action] - 1 + 400
+    reply = search(TRILOBITE.new(1).play(first.chosen))
+    assert sum(list(reply.visits.values())) == first.visits[first.chosen] - 1 + 400
     assert reply.simulations == 400
     alone = Mcts(TRILOBITE, TRILOBITE.score(), simulations=400, reuse=False)
     alone(TRILOBITE.new(1))
-    assert sum(alone(TRILOBITE.new(1).play(first.action)).visits.values()) == 400
+    assert sum(list(alone(TRILOBITE.new(1).play(first.chosen)).visits.values())) == 400
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -164,7 +168,7 @@ def test_gumbel_halves_what_it_considers():
     assert len(tried) == 4
     assert sum(tried) == 160
     assert tried[-1] > tried[0]
-    assert found.visits[found.action] == tried[-1]
+    assert found.visits[found.chosen] == tried[-1]
 
 
 def test_a_policy_says_what_is_tried_first():
@@ -207,7 +211,7 @@ def test_time_ends_a_search_and_so_does_stop():
 
 
 def test_rollouts_are_leaves_too():
-    leaf = leafwise.player("search:rollout:n=1", TRILOBITE).search.evaluator
+    leaf = rollout(TRILOBITE, n=1)
     state = TRILOBITE.new(1).play("1").play("3").play("1").play("3")
     assert Mcts(TRILOBITE, leaf, simulations=600)(state).name == "1"
 
@@ -215,10 +219,13 @@ def test_rollouts_are_leaves_too():
 def test_players_are_named_by_a_text():
     state = TRILOBITE.new(1).play("1").play("3").play("1").play("3")
     player = leafwise.player("mcts:simulations=500,prior=uniform", TRILOBITE, seed=4)
+    assert isinstance(player, MctsPlayer)
     assert TRILOBITE.actions[player.choose(state)] == "1"
     player.stream = new_stream(5)
     assert TRILOBITE.actions[player.choose(state)] == "1"
-    assert leafwise.player("mcts:rollout:n=1,simulations=50", TRILOBITE).search.evaluator.slow
+    rolled = leafwise.player("mcts:rollout:n=1,simulations=50", TRILOBITE)
+    assert isinstance(rolled, MctsPlayer)
+    assert rolled.search.evaluator.slow
     with pytest.raises(ValueError, match=r"expected options among simulations, .*, got 'depth=3'"):
         leafwise.player("mcts:depth=3", TRILOBITE)
 

@@ -29,6 +29,7 @@ GAME = Game(
         write=text.to_text,
         parse=text.parse_row,
         board=draw.to_board,
+        about=ABOUT,
     ),
     draw=draw.draw,
     symmetries=Symmetries(features.symmetries, features.transform, features.transform_action),
@@ -36,6 +37,5 @@ GAME = Game(
     scores=scores.SCORES,
     ais={"solver": solver_player, "dfs": dfs.named},
     features={"sparse": features.SPARSE},
-    about=ABOUT,
     ids={"Cassis": {}, "Cassis7": {"n": 7}, "Cassis8": {"n": 8}},
 )

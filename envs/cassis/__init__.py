@@ -30,6 +30,7 @@ GAME = Game(
         parse=text.parse_row,
         board=draw.to_board,
         about=ABOUT,
+        action=text.edge_name,
     ),
     draw=draw.draw,
     symmetries=Symmetries(features.symmetries, features.transform, features.transform_action),

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import fail, parse, print_json, say
-from leafwise.envs.core.contract.game import Game
+from leafwise.cli import fail, one_line_errors, parse, print_json, say
 from leafwise.envs.reference import Reference, reference
-from leafwise.envs.registry import NAMESPACE, games, ids_of
+from leafwise.envs.registry import NAMESPACE, games, ids_of, listing
 from leafwise.envs.registry import game as find_game
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,8 @@ class Config:
     """One game, or one id (Threes-v0), with all that its environments do (default: all games in short)."""
     json: bool = False
     """Print one JSON object per game."""
+    listing: bool = False
+    """Print what the data file of a plug-in says of the game."""
     pages: str = ""
     """Write the page of every environment to this folder."""
 
@@ -58,8 +63,13 @@ def main(arguments: list[str]) -> int:
     names = [name for name in games() if config.game in ("", name) or short in ids_of(name)]
     if not names:
         fail(f"expected a game among {', '.join(games())}, or an id of one, got {config.game!r}")
+    if config.listing:
+        with one_line_errors():
+            say(json.dumps({name: listing(find_game(name)) for name in names}, indent=2))
+        return 0
     if config.pages:
-        write_pages(names, Path(config.pages))
+        with one_line_errors():
+            write_pages(names, Path(config.pages))
         return 0
     for name in names:
         if short in ids_of(name) and not config.json:

@@ -202,8 +202,41 @@ def shipped_name(game: Game) -> str:
     return game.name
 
 
+def shipped_variants(game: Game) -> dict[str, Game]:
+    """Returns the variants of a game that a model ships for, by the model's name."""
+    names = {short.lower(): options for short, options in game.ids.items()}
+    return {
+        name: game.variant(**{**game.defaults, **options})
+        for name, options in names.items()
+        if (WEIGHTS / f"{name}.safetensors").exists()
+    }
+
+
+def has_shipped(game: Game) -> bool:
+    """Whether a model ships for this very variant."""
+    free = {option: game.defaults[option] for option in game.rule_options}
+    return shipped_variants(game).get(shipped_name(game)) == game.variant(**free)
+
+
+def shipped(game: Game) -> Evaluator:
+    """Returns the model that ships for a variant as a leaf; raises ValueError that says for which variants one ships."""
+    if has_shipped(game):
+        return load_evaluator(game, shipped_name(game))
+    known = ", ".join(map(repr, shipped_variants(game).values())) or "none of this game"
+    raise ValueError(
+        f"{game.name}: expected a variant that a model ships for ({known}), got {game!r}; hand-made leaves are "
+        f"{', '.join(game.scores)}"
+    )
+
+
 def leaf(game: Game, name: str) -> Evaluator:
-    """Returns the leaf that a text names: a score, `learned` (the shipped model), `rollout:n=20`, `sb3:FILE.zip`, or a path."""
+    """Returns the leaf that a text names.
+
+    A score, `learned` (the model that ships), `best` (that where one ships for the variant, else the default score),
+    `rollout:n=20`, `sb3:FILE.zip`, or a path.
+    """
+    if name == "best":
+        name = "learned" if has_shipped(game) else game.default_score
     if is_rollout(name):
         return parse_rollout(game, name)
     if name in game.scores:
@@ -215,10 +248,8 @@ def leaf(game: Game, name: str) -> Evaluator:
         model, normalize = files_of(name)
         return made(game, model, normalize=normalize)
     if name == "learned":
-        return load_evaluator(game, shipped_name(game))
+        return shipped(game)
     if not model_path(name).exists():
-        scores = ", ".join(game.scores)
-        raise ValueError(
-            f"{game.name}: expected a leaf among {scores}, learned, rollout:n=20, sb3:FILE.zip, or a model's path, got {name!r}"
-        )
+        known = f"{', '.join(game.scores)}, learned, best, rollout:n=20, sb3:FILE.zip, or a model's path"
+        raise ValueError(f"{game.name}: expected a leaf among {known}, got {name!r}")
     return load_evaluator(game, name)

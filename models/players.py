@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.models.files import game_of, leaf, model_path, shipped_name
+from leafwise.models.files import has_shipped, leaf
 from leafwise.search.players import Player
 from leafwise.search.players import player as named
 
@@ -25,12 +25,3 @@ def player(text: str, game: Game, seed: int = 0) -> Player:
         found.name = text
         return found
     return named(text, game, seed, leaf)
-
-
-def has_shipped(game: Game) -> bool:
-    """Whether a model ships for this very variant."""
-    name = shipped_name(game)
-    if not model_path(name).exists():
-        return False
-    free = {option: game.defaults[option] for option in game.rule_options}
-    return game_of(name).variant(**free) == game.variant(**free)

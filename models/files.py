@@ -19,9 +19,12 @@ from leafwise.models.grid import GridNetwork
 from leafwise.models.grid import features_of as grid_features
 from leafwise.models.ntuple import NTupleNetwork, Shape, features
 from leafwise.models.packing import merged, pack, unpack
+from leafwise.models.shipped import LEARNED, best_leaf, need_shipped
+from leafwise.models.shipped import shipped_name as shipped_name
 from leafwise.models.sparse import SparseNetwork, features_of
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors
 from leafwise.models.tensors import write_atomically as write_atomically
+from leafwise.search.players import BEST
 from leafwise.search.rollout import is_rollout, parse_rollout
 
 FORMAT = 1
@@ -190,53 +193,14 @@ def game_of(source: str | os.PathLike[str]) -> Game:
     return find_game(metadata["game"], **metadata["options"])
 
 
-def shipped_name(game: Game) -> str:
-    """Returns the name of the model that ships for a game: its Gymnasium id in lower case (else the game's name).
-
-    Options that no model is tied to (`Game.rule_options`) count as their defaults.
-    """
-    free = {name: game.defaults[name] for name in game.rule_options}
-    for short, options in game.ids.items():
-        if game.variant(**{**game.defaults, **options, **free}) == game.variant(**free):
-            return short.lower()
-    return game.name
-
-
-def shipped_variants(game: Game) -> dict[str, Game]:
-    """Returns the variants of a game that a model ships for, by the model's name."""
-    names = {short.lower(): options for short, options in game.ids.items()}
-    return {
-        name: game.variant(**{**game.defaults, **options})
-        for name, options in names.items()
-        if (WEIGHTS / f"{name}.safetensors").exists()
-    }
-
-
-def has_shipped(game: Game) -> bool:
-    """Whether a model ships for this very variant."""
-    free = {option: game.defaults[option] for option in game.rule_options}
-    return shipped_variants(game).get(shipped_name(game)) == game.variant(**free)
-
-
-def shipped(game: Game) -> Evaluator:
-    """Returns the model that ships for a variant as a leaf; raises ValueError that says for which variants one ships."""
-    if has_shipped(game):
-        return load_evaluator(game, shipped_name(game))
-    known = ", ".join(map(repr, shipped_variants(game).values())) or "none of this game"
-    raise ValueError(
-        f"{game.name}: expected a variant that a model ships for ({known}), got {game!r}; hand-made leaves are "
-        f"{', '.join(game.scores)}"
-    )
-
-
 def leaf(game: Game, name: str) -> Evaluator:
     """Returns the leaf that a text names.
 
-    A score, `learned` (the model that ships), `best` (that where one ships for the variant, else the default score),
+    `best` (the shipped model where there is one, else the default score), a hand-made score, `learned` (the shipped model),
     `rollout:n=20`, `sb3:FILE.zip`, or a path.
     """
-    if name == "best":
-        name = "learned" if has_shipped(game) else game.default_score
+    if name == BEST:
+        name = best_leaf(game)
     if is_rollout(name):
         return parse_rollout(game, name)
     if name in game.scores:
@@ -247,9 +211,12 @@ def leaf(game: Game, name: str) -> Evaluator:
 
         model, normalize = files_of(name)
         return made(game, model, normalize=normalize)
-    if name == "learned":
-        return shipped(game)
+    if name == LEARNED:
+        return load_evaluator(game, need_shipped(game))
     if not model_path(name).exists():
-        known = f"{', '.join(game.scores)}, learned, best, rollout:n=20, sb3:FILE.zip, or a model's path"
-        raise ValueError(f"{game.name}: expected a leaf among {known}, got {name!r}")
+        scores = ", ".join(game.scores)
+        raise ValueError(
+            f"{game.name}: expected a leaf among best, {scores}, learned, rollout:n=20, sb3:FILE.zip, or a model's path, "
+            f"got {name!r}"
+        )
     return load_evaluator(game, name)

@@ -54,7 +54,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         render_mode: str | None = None,
         reward: str | None = None,
         illegal: str | None = None,
-        opponent: Opponent | None = None,
+        opponent: Opponent = "greedy",
         seat: str = "first",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,

@@ -28,6 +28,7 @@ GAME = Game(
         write=text.to_text,
         parse=text.parse_row,
         board=draw.to_board,
+        action=text.edge_name,
     ),
     draw=draw.draw,
     symmetries=Symmetries(features.symmetries, features.transform, features.transform_action),

@@ -79,6 +79,8 @@ class Text:
     """(row before, row after one chance stage, T) -> what chance did, unique among the stage's outcomes."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
+    action: Callable[[str], str] = str
+    """What a person may type for an action -> its name: other spellings, `5-0` for `0-5`; asked of texts that are no names."""
     words: Mapping[str, str] = field(default_factory=dict)
     """Words of a position that the command line takes as options too: name -> what it is, `--next 1` for `next=1`."""
 

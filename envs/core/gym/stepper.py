@@ -107,7 +107,7 @@ class Stepper:
         *,
         reward: str | None,
         illegal: str | None,
-        opponent: Opponent,
+        opponent: Opponent | None,
         seat: str,
         autoreset: int,
         max_episode_steps: int | None = None,
@@ -120,8 +120,9 @@ class Stepper:
         default = "noop" if game.players == 1 else "lose"
         self.illegal = one_of("illegal", default if illegal is None else illegal, ILLEGAL, game)
         self.seat = one_of("seat", seat, SEATS, game)
-        self.opponent, self.autoreset = opponent, autoreset
-        play, evaluator, asked = seated(game, opponent, seat)
+        self.opponent: Opponent = "greedy" if opponent is None else opponent
+        self.autoreset = autoreset
+        play, evaluator, asked = seated(game, self.opponent, seat)
         other = game.rewards.get(self.reward)
         fixed = game.rules, play, other, game.return_range, game.name, game.room
         self.compiled = batch.plain_batch(*fixed) if asked else batch.make_batch(*fixed)

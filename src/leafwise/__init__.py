@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from leafwise import envs
 from leafwise.envs import aec
+from leafwise.envs.reference import reference
 from leafwise.envs.registry import game, games, register_game, set_makers
 from leafwise.registration import register_when_there
 
@@ -45,6 +46,7 @@ __all__ = [
     "load",
     "load_game",
     "player",
+    "reference",
     "register_game",
     "score",
 ]

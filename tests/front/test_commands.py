@@ -47,7 +47,7 @@ def test_version(shell: Shell) -> None:
 
 WRONG = {
     "foo": "expected a command among",
-    "games trhees": "expected a game among threes, got 'trhees'",
+    "games trhees": "expected a game among threes, or an id of one, got 'trhees'",
     "eval": "expected GAME and PLAYER, got nothing",
     "eval threes": "expected PLAYER, got nothing",
     "eval trhees random": "expected a game among threes, got 'trhees'",

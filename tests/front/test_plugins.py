@@ -249,9 +249,10 @@ def test_pip_installs_the_examples(tmp_path: Path) -> None:
     for example in sorted(path.parent for path in EXAMPLES.glob("*/pyproject.toml")):
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
         subprocess.run([*pip, "--target", str(tmp_path / example.name), str(example)], check=True)
+        (data,) = example.glob("leafwise_*/games.json")
+        listed = json.loads(data.read_text(encoding="utf-8"))
         told = subprocess.run(
-            [sys.executable, "-m", "leafwise", "games", example.name, "--listing"],
+            [sys.executable, "-m", "leafwise", "games", *listed, "--listing"],
             capture_output=True, text=True, check=True, env={"PYTHONPATH": str(tmp_path / example.name)},
         )  # fmt: skip
-        (data,) = example.glob("leafwise_*/games.json")
-        assert json.loads(told.stdout) == json.loads(data.read_text(encoding="utf-8"))
+        assert json.loads(told.stdout) == listed

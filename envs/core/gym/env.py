@@ -47,7 +47,7 @@ class GameEnv(gym.Env[Observation, int]):
         illegal: What an illegal action does: "lose" (the episode ends with the least return; default for two players),
             "noop" (nothing, reward 0, and a truncation after many in a row; default for one) or "raise" (ValueError).
             `info["illegal"]` says so in words.
-        opponent: None ("greedy", in a game without a score "random"), or the text of any player, as `leafwise.player` takes it:
+        opponent: None ("greedy"), or the text of any player, as `leafwise.player` takes it:
             "greedy:LEAF", "search:learned,depth=4", "solver:level=easy"; or a Player object, or a function of the `State`
             that returns an action. "random" and "greedy" with a leaf of compiled code, hand-made or learned, are compiled
             into the step; with all others every step, of a batch too, is Python around the compiled rules. One that draws takes

@@ -41,11 +41,6 @@ class Seated(NamedTuple):
     """Whether `act` is a Python function."""
 
 
-def default_opponent(game: Game) -> str:
-    """Returns the opponent where none is named."""
-    return "greedy" if game.scores or game.players == 1 else "random"
-
-
 def seated(game: Game, opponent: Opponent, seat: str) -> Seated:
     """Returns an opponent as the step calls it; raises ValueError, listing what there is, for what is none."""
     if game.players == 1:

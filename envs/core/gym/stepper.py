@@ -13,7 +13,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym import batch
 from leafwise.envs.core.gym.observation import new_observations
-from leafwise.envs.core.gym.opponents import Opponent, check_picklable, default_opponent, seated
+from leafwise.envs.core.gym.opponents import Opponent, check_picklable, seated
 from leafwise.envs.core.play.greedy import rows_needed
 
 ILLEGAL = {"lose": batch.LOSE, "noop": batch.NOOP, "raise": batch.RAISE}
@@ -120,7 +120,7 @@ class Stepper:
         default = "noop" if game.players == 1 else "lose"
         self.illegal = one_of("illegal", default if illegal is None else illegal, ILLEGAL, game)
         self.seat = one_of("seat", seat, SEATS, game)
-        self.opponent: Opponent = default_opponent(game) if opponent is None else opponent
+        self.opponent: Opponent = "greedy" if opponent is None else opponent
         self.autoreset = autoreset
         play, evaluator, asked = seated(game, self.opponent, seat)
         other = game.rewards.get(self.reward)

@@ -88,6 +88,12 @@ def option_types(name: str) -> Mapping[str, str]:
     return types_of(_added[name].options) if name in _added else listed()[name].told["option_types"]
 
 
+def ids_of(name: str) -> Mapping[str, Mapping[str, Any]]:
+    """Returns the ids of a game, without namespace and version, and their options; imports as little."""
+    check_name(name)
+    return _added[name].ids if name in _added else listed()[name]["ids"]
+
+
 def position_words(name: str) -> Mapping[str, str]:
     """Returns the words of a position that a command takes as options, and what they say; imports as little."""
     check_name(name)

@@ -140,7 +140,7 @@ def record(run: Path) -> Path:
     threes = game("threes")
     own = player(f'search:"{run}",depth=1', threes, leaf=leaf)
     path = run / "game.gif"
-    write_atomically(path, gif(recorded(threes, [own.choose], FINAL_SEED, PICTURED_MOVES), 240, 100))
+    write_atomically(path, gif(recorded(threes, [own], FINAL_SEED, PICTURED_MOVES), 240, 100))
     return path
 
 

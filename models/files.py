@@ -19,9 +19,12 @@ from leafwise.models.grid import GridNetwork
 from leafwise.models.grid import features_of as grid_features
 from leafwise.models.ntuple import NTupleNetwork, Shape, features
 from leafwise.models.packing import merged, pack, unpack
+from leafwise.models.shipped import LEARNED, best_leaf
+from leafwise.models.shipped import shipped_name as shipped_name
 from leafwise.models.sparse import SparseNetwork, features_of
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors
 from leafwise.models.tensors import write_atomically as write_atomically
+from leafwise.search.players import BEST
 from leafwise.search.rollout import is_rollout, parse_rollout
 
 FORMAT = 1
@@ -190,20 +193,14 @@ def game_of(source: str | os.PathLike[str]) -> Game:
     return find_game(metadata["game"], **metadata["options"])
 
 
-def shipped_name(game: Game) -> str:
-    """Returns the name of the model that ships for a game: its Gymnasium id in lower case (else the game's name).
-
-    Options that no model is tied to (`Game.rule_options`) count as their defaults.
-    """
-    free = {name: game.defaults[name] for name in game.rule_options}
-    for short, options in game.ids.items():
-        if game.variant(**{**game.defaults, **options, **free}) == game.variant(**free):
-            return short.lower()
-    return game.name
-
-
 def leaf(game: Game, name: str) -> Evaluator:
-    """Returns the leaf that a text names: a score, `learned` (the shipped model), `rollout:n=20`, `sb3:FILE.zip`, or a path."""
+    """Returns the leaf that a text names.
+
+    `best` (the shipped model where there is one, else the default score), a hand-made score, `learned` (the shipped model),
+    `rollout:n=20`, `sb3:FILE.zip`, or a path.
+    """
+    if name == BEST:
+        name = best_leaf(game)
     if is_rollout(name):
         return parse_rollout(game, name)
     if name in game.scores:
@@ -214,11 +211,12 @@ def leaf(game: Game, name: str) -> Evaluator:
 
         model, normalize = files_of(name)
         return made(game, model, normalize=normalize)
-    if name == "learned":
+    if name == LEARNED:
         return load_evaluator(game, shipped_name(game))
     if not model_path(name).exists():
         scores = ", ".join(game.scores)
         raise ValueError(
-            f"{game.name}: expected a leaf among {scores}, learned, rollout:n=20, sb3:FILE.zip, or a model's path, got {name!r}"
+            f"{game.name}: expected a leaf among best, {scores}, learned, rollout:n=20, sb3:FILE.zip, or a model's path, "
+            f"got {name!r}"
         )
     return load_evaluator(game, name)

@@ -1,5 +1,7 @@
 """Players named by a short text: `random`, `greedy:openness`, `search:openness,depth=3,seconds=0.1`, `rollout:n=100`.
 
+`best` searches with the shipped network where there is one, else with the game's default score (`best:depth=2`);
+`level:easy` and its kin are `leafwise.search.levels`.
 `search:rollout:n=20,policy=greedy:rows,depth=2`: the options of a roll-out go to the leaf, the others to the search.
 """
 
@@ -18,6 +20,7 @@ from leafwise.envs.core.play.named import UnknownPlayer, named_ai, split
 from leafwise.envs.registry import MORE_PLAYERS
 from leafwise.search.engine import Search
 from leafwise.search.frontier import bound_values
+from leafwise.search.levels import level_player
 from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS
 from leafwise.search.rollout import is_rollout, parse_rollout
 
@@ -89,9 +92,13 @@ class SearchPlayer:
         return action
 
 
+LEVEL, BEST = "level", "best"
+"""Players of a level; and the player that searches with the best leaf there is, as deep as the game does, and that leaf."""
+
+
 def hand_made(game: Game, name: str) -> Evaluator:
     """Returns a hand-made score of the game, or a roll-out: the leaf source that knows no models."""
-    return parse_rollout(game, name) if is_rollout(name) else game.score(name)
+    return parse_rollout(game, name) if is_rollout(name) else game.score(None if name == BEST else name)
 
 
 def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -> Player:
@@ -101,6 +108,13 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
     """
     kind, _, rest = text.partition(":")
     words = split(rest)
+    if kind == LEVEL:
+        try:
+            return level_player(game, rest, seed, text, lambda: player(BEST, game, seed, leaf))
+        except ValueError as problem:
+            raise ValueError(f"player {text!r}: {problem}") from None
+    if kind == BEST:
+        kind, words = "search", [BEST, *words]
     if kind == "random" and not rest:
         return RandomPlayer(seed, text)
     own: Player | None = named_ai(game, text)
@@ -118,8 +132,9 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
             raise ValueError(f"player {text!r}: {problem}") from None
     if kind not in ("greedy", "search", "rollout"):
         known = "".join(f", {name}" for name in game.ais)
+        levels = ", level:easy" if game.players == 2 else ""
         raise UnknownPlayer(
-            f"expected a player like random, greedy:SCORE, {', '.join(MORE_PLAYERS)}{known}, got {text!r}"
+            f"expected a player like random, greedy:SCORE, {', '.join(MORE_PLAYERS)}{levels}{known}, got {text!r}"
         )
     if kind == "rollout":  # a search of its own depth 1 with that leaf
         words = split(text)

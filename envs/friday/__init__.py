@@ -17,6 +17,7 @@ from leafwise.envs.friday import (
     tables,
     text,
 )
+from leafwise.envs.friday.about import ABOUT
 from leafwise.envs.friday.baselines import fridai
 
 GAME = Game(
@@ -44,7 +45,7 @@ GAME = Game(
         progress=scores.how_far,
     ),
     sizes=Sizes(width=layout.WIDTH, max_actions=len(layout.ACTIONS)),
-    observation=Observation(features.observation_space),
+    observation=Observation(features.observation_space, labels=features.labels),
     make_tables=tables.make_tables,
     action_names=layout.ACTIONS,
     text=Text(
@@ -61,5 +62,6 @@ GAME = Game(
     ais={"fridai": fridai.named},
     return_range=(0.0, 1.0),
     features={"sparse": sparse.SPARSE},
+    about=ABOUT,
     ids={"Friday": {}, **{f"FridayLevel{level}": {"level": level} for level in (2, 3, 4)}},
 )

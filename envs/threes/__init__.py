@@ -4,6 +4,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import Observation, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.threes import chance, draw, features, options, rules, scores, tables, text
+from leafwise.envs.threes.about import ABOUT
 from leafwise.envs.threes.baselines import nneonneo, threesus
 from leafwise.envs.threes.companion import COMPANION
 
@@ -29,7 +30,7 @@ GAME = Game(
         ),
     ),
     sizes=Sizes(width=2, max_actions=4),
-    observation=Observation(features.observation_space),
+    observation=Observation(features.observation_space, labels=features.labels),
     make_tables=tables.make_tables,
     action_names=text.ACTIONS,
     text=Text(
@@ -51,5 +52,6 @@ GAME = Game(
     companion=COMPANION,
     return_range=(0.0, 16.0 * 3**13),
     features={"ntuple": features.CELLS},
+    about=ABOUT,
     ids={"Threes": {}},
 )

@@ -137,7 +137,7 @@ def test_a_torch_module_is_asked_in_batches_and_left_as_it_was() -> None:
         leafwise.leaf(THREES, torch.nn.GRU(20, 3))
 
 
-def test_observations_in_dicts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_observations_of_starship_in_dicts(monkeypatch: pytest.MonkeyPatch) -> None:
     ship, sizes = leafwise.game("starship"), []
 
     def total(obs: dict[str, NDArray[Any]]) -> NDArray[Any]:

@@ -30,6 +30,7 @@ from leafwise.models.files import (
     shipped_name,
     write_atomically,
 )
+from leafwise.models.units import UNITS
 from leafwise.training.evaluation.agreement import has_solver
 from leafwise.training.publish.card import card
 from leafwise.training.runs.folder import commit, hardware, training_command
@@ -37,14 +38,14 @@ from leafwise.training.runs.options import accepts, flag_of, todays_words
 from leafwise.training.runs.recipes import PUBLISH, recipes
 
 MODULE = "leafwise.training.publish"
-COMMON = ("run", "out", "name", "largest_mb")
+COMMON = ("run", "out", "name", "largest_mb", "unit_games")
 """Options of every kind."""
 
 
 @accepts(seeds="games", positions="judged", plies="judged_plies", ahead="judged_depth")
 @dataclass(frozen=True)
 class Config:
-    """Options of the publication; those after `largest_mb` are for some kinds of models."""
+    """Options of the publication; those after `unit_games` are for some kinds of models."""
 
     run: str
     """Run folder (or model file) to publish."""
@@ -54,6 +55,8 @@ class Config:
     """Name of the files, under which `leafwise.load` finds the model (default: that of the game's Gymnasium id)."""
     largest_mb: float = 32.0
     """The largest file that is allowed, in MB."""
+    unit_games: int = -1
+    """Games that tell what the model's values mean to people (-1: as many as `leafwise.training.publish.units` plays, 0: none)."""
     games: tuple[int, ...] = ()
     """Final games at depth 1, 2, ... (default: 1000 500 300 with n-tuples, 300 50 in each variant with chances, else 400 100)."""
     step: float = 0.25
@@ -111,11 +114,21 @@ def publish(config: Config) -> Path:
         network = kind.load(draft, game)  # what is measured is what was written
     finally:
         draft.unlink(missing_ok=True)
+    if config.unit_games:
+        kept[UNITS] = units_of_network(network, config.unit_games)
     for score in kind.measure(network, config):
         kept["score"].append(score)
         save_network(target, network, kept)
         write_atomically(target.with_suffix(".md"), card(target, kind).encode())
     return target
+
+
+def units_of_network(network: Any, games: int) -> dict[str, Any]:
+    """Returns what a network's values mean to people, as its file holds it; -1 games: as many as usual."""
+    from leafwise.training.publish import units
+
+    asked = units.Config("") if games < 0 else units.Config("", games=games)
+    return units.fitted(network.game, network.evaluator("learned"), asked).as_json()
 
 
 def main(arguments: list[str] | None = None) -> int:

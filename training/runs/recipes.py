@@ -8,6 +8,8 @@
     exploration = 0.01
     [td]
     as = "selfplay"                # the same as another's
+    [units]                        # how what a model's values mean to people is fitted (training.publish.units), their name
+    name = "expected quality"
 
 A game in a single file has them beside it, `solitaire.toml` beside `solitaire.py`.
 """

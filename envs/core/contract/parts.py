@@ -33,6 +33,15 @@ class Sizes:
     """Of the words of a row: an unsigned or signed integer type of NumPy."""
 
 
+class Labels(NamedTuple):
+    """What consecutive entries of an observation are, along its first axis; over further axes lie the cells of a board."""
+
+    names: tuple[str, ...]
+    """One for each entry, unique in the observation."""
+    meaning: str
+    """What their numbers say."""
+
+
 @dataclass(frozen=True)
 class Observation:
     """What learners see."""
@@ -41,6 +50,32 @@ class Observation:
     """A Box, or a Dict of boxes; or a function of the options that returns a new one."""
     layout: type[Any] | None = None
     """The NamedTuple of arrays that `rules.observe` writes to, its fields the keys of a Dict; None for a Box."""
+    labels: Callable[[Any], Mapping[str, tuple[Labels, ...]]] | None = None
+    """options -> what every entry is, by key of a Dict, "" for a Box; None: nothing is told."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What people are told of a game's environments; all of it may be left out."""
+
+    actions: str = ""
+    ends: str = ""
+    """When an episode ends."""
+    rewards: Mapping[str, str] = field(default_factory=dict)
+    """By name, the difference of returns first."""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StepInfo:
+    """What `info` of a game's environments tells besides the mask."""
+
+    always: Callable[[NDArray[Any], Any], Mapping[str, NDArray[Any]]]
+    """(rows [n, width], T) -> arrays [n] by key; asked at every step, so it has to be fast."""
+    at_end: Callable[[Row, Any], Mapping[str, Any]]
+    """(row, T) -> what is told besides where an episode ends: plain values or dicts of them."""
+    keys: Mapping[str, str]
+    """All keys, and what they are."""
 
 
 class Tables(NamedTuple):
@@ -79,6 +114,8 @@ class Text:
     """(row before, row after one chance stage, T) -> what chance did, unique among the stage's outcomes."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
+    action: Callable[[str], str] = str
+    """What a person may type for an action -> its name: other spellings, `5-0` for `0-5`; asked of texts that are no names."""
     words: Mapping[str, str] = field(default_factory=dict)
     """Words of a position that the command line takes as options too: name -> what it is, `--next 1` for `next=1`."""
 

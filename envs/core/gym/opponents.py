@@ -93,7 +93,7 @@ def _named(game: Game, text: str) -> Seated:
 def _expected(game: Game, got: object) -> str:
     """Returns the line that lists what there is."""
     scores = [f"greedy:{name}" for name in game.scores]
-    known = ", ".join(["random", "greedy", *scores, *game.ais, *registry.MORE_PLAYERS])
+    known = ", ".join(["random", "greedy", *scores, *game.ais, *registry.MORE_PLAYERS, "level:easy"])
     return f"{game.name}: expected opponent among {known}, a Player or a function of the state, got {got!r}"
 
 

@@ -136,6 +136,7 @@ class Stepper:
             final=new_observations(game, n),
             mask=np.ones((n, len(game.actions)), dtype=np.int8),
             final_mask=np.ones((n, len(game.actions)), dtype=np.int8),
+            last=game.rows(n),
             reward=np.zeros(n),
             flags=np.zeros((5, n), dtype=np.uint8),
             counts=np.zeros((2, n), dtype=np.int64),
@@ -179,6 +180,19 @@ class Stepper:
         """Returns what is said of the illegal action that environment e has just taken."""
         truncated = bool(self.buffers.flags[batch.TRUNCATED, e])
         return said_of_illegal(self.game, int(self.buffers.action[e]), self.illegal, truncated=truncated)
+
+    def told(self) -> dict[str, NDArray[Any]]:
+        """Returns what the game tells of every environment at every step, arrays [n] by key."""
+        tell = self.game.info
+        return dict(tell.always(self.buffers.S[: self.n], self.tables)) if tell is not None else {}
+
+    def told_of_end(self, row: NDArray[Any]) -> dict[str, Any]:
+        """Returns what the game tells of the row in which an episode has ended."""
+        tell = self.game.info
+        if tell is None:
+            return {}
+        always = tell.always(row[None], self.tables)
+        return {name: array[0] for name, array in always.items()} | dict(tell.at_end(row, self.tables))
 
     def state(self, e: int) -> State:
         """Returns the position of environment e."""

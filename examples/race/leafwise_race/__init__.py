@@ -21,7 +21,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.options import need_whole
-from leafwise.envs.core.contract.parts import Observation, Sizes, Text
+from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries
 from leafwise.envs.core.contract.stream import below, u64
 from leafwise.envs.core.pictures.canvas import Canvas
@@ -337,6 +337,7 @@ GAME = Game(
     ),
     draw=draw,
     symmetries=Symmetries(2, transform, transform_action),
+    search=SearchDefaults(decisions_per_depth=2),
     options=Options(),
     scores={
         "lead": lambda options: Evaluator("lead", lead, low=-1.0, high=1.0),

@@ -6,11 +6,12 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import one_line_errors, parse_with_game, patiently, print_json, say
+from leafwise.cli import check_writable, one_line_errors, parse_with_game, patiently, print_json, say
 from leafwise.training.runs.seeds import FINAL_SEED
 
 if TYPE_CHECKING:
@@ -39,6 +40,8 @@ class Config:
     """Player on the other side, in games for two."""
     processes: int = 1
     """Processes that play at the same time."""
+    save: str = ""
+    """File for the games: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`."""
     json: bool = False
     """Print one JSON object."""
 
@@ -129,7 +132,9 @@ def main(arguments: list[str]) -> int:
 
     opponent = config.opponent if game.players == 2 else None
     with one_line_errors():
-        check(game, config.player, config.games, config.seed, opponent, config.processes)
+        check(game, config.player, config.games, config.seed, opponent, config.processes, keep=bool(config.save))
+        if config.save:
+            check_writable(config.save, "--save")
     with progress_bar(f"{game.name}, {config.player}", config.games) as progress:
 
         def work() -> Evaluation:
@@ -141,9 +146,15 @@ def main(arguments: list[str]) -> int:
                 opponent=opponent,
                 processes=config.processes,
                 progress=progress,
+                keep=bool(config.save),
             )
 
         evaluation = patiently(work) if config.processes == 1 else work()
+    if config.save:
+        from leafwise.models.tensors import write_atomically
+
+        with one_line_errors():
+            write_atomically(Path(config.save), "\n".join(evaluation.records).encode())
     result = figures(game, evaluation)
     if config.json:
         print_json(result)

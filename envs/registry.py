@@ -91,7 +91,7 @@ def option_types(name: str) -> Mapping[str, str]:
 def ids_of(name: str) -> Mapping[str, Mapping[str, Any]]:
     """Returns the ids of a game, without namespace and version, and their options; imports as little."""
     check_name(name)
-    return _added[name].ids if name in _added else listed()[name]["ids"]
+    return _added[name].ids if name in _added else listed()[name].told["ids"]
 
 
 def position_words(name: str) -> Mapping[str, str]:

@@ -189,7 +189,7 @@ def keep(config: Config, env_id: str, found: Reference) -> None:
 def _listed() -> dict[str, dict[str, Any]]:
     from leafwise.envs.registry import listed
 
-    return listed()
+    return {name: found.told for name, found in listed().items() if not found.plugin}
 
 
 main = command(Config, measure)

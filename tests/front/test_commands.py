@@ -56,7 +56,7 @@ WRONG = {
     "eval threes greedy:foo": "expected a leaf among best, openness",
     "eval threes random --games x": "expected INT for --games, got 'x'",
     "eval threes random --games": "expected a value after --games, got nothing",
-    "eval threes random --games 0": "expected at least 1 game",
+    "eval threes random --games 0": "expected 1 to 10,000,000 games, got 0",
     "eval threes random --seed -1": "expected a first seed of 0 to",
     "eval threes random --hint exat": "expected hint among plus, window3, colour, exact, got 'exat'",
     "eval threes random --gmaes 3": "expected an option among --games",

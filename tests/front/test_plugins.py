@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from front.console import Shell
 from front.plugin import EXAMPLES, announce, drive, install
 
 import leafwise
@@ -201,6 +202,13 @@ def test_a_game_that_cannot_be_imported_is_refused_when_it_is_named(site: Path, 
     with pytest.raises(ValueError, match=r"^the plug-in 'own' of own-0\.1\.0: ") as refused:
         leafwise.game("own")
     assert problem in str(refused.value)
+
+
+def test_the_list_of_games_goes_on_without_one_that_cannot_be_imported(site: Path, shell: Shell) -> None:
+    put(site, "own", "import nothing_such", json.dumps({"own": told_of("own")}))
+    with pytest.warns(plugins.PluginWarning, match="No module named 'nothing_such'"):
+        assert "cassis: Cassis" in shell("games").out
+    assert "the plug-in 'own' of own-0.1.0: cannot import 'own'" in shell("games", "own").refusal
 
 
 def test_a_data_file_that_differs_from_its_game_is_a_warning(site: Path) -> None:

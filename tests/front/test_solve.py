@@ -87,7 +87,7 @@ def test_many_positions(
             "expected what chance does next, landing (0,0",
         ),
         (["trilobite", "--file", "no such file"], "cannot use 'no such file': No such file or directory"),
-        (["cassis", "--moves", "0-1 1-0"], "expected an action among 0-1, 0-2"),
+        (["cassis", "--moves", "0-1 1-0"], "expected a legal action (0-2, 0-3, 0-4"),
         (["cassis", "--n", "9"], "expected n in 3..8, got 9"),
     ],
 )

@@ -27,7 +27,14 @@ INHERITED = "LEAFWISE_INHERITED_GAMES"
 """The environment variable by which processes hear of games that were added by `--module`: JSON, name -> what is listed."""
 _added: dict[str, Game] = {}
 _makers: dict[str, Callable[..., Any]] = {}
-MORE_PLAYERS = ("best", "greedy:learned", "search:LEAF,depth=3", "rollout:n=20", "sb3:FILE.zip")
+MORE_PLAYERS = (
+    "best",
+    "greedy:learned",
+    "search:LEAF,depth=3",
+    "mcts:LEAF,seconds=0.01",
+    "rollout:n=20",
+    "sb3:FILE.zip",
+)
 """Players of every game beside `random`, the greedy ones and the room's own: what messages list."""
 
 

@@ -22,7 +22,8 @@ import numpy as np
 import leafwise
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.reference import Reference
-from leafwise.envs.registry import NAMESPACE
+from leafwise.envs.registry import NAMESPACE, ids_of
+from leafwise.envs.registry import games as names_of_games
 from leafwise.experiments.study import Study, command, write_json
 from leafwise.training.evaluation.elo import bootstrap_interval
 from leafwise.training.runs.folder import commit
@@ -142,9 +143,7 @@ ROLES = ("random", "hand-made", "learner", "shipped", "best known", "perfect")
 
 def measure(config: Config) -> None:
     """Measures what is missing, and writes the file after each figure."""
-    known = {
-        f"{short}-v0": (name, options) for name, told in _listed().items() for short, options in told["ids"].items()
-    }
+    known = {f"{short}-v0": (name, options) for name in names_of_games() for short, options in ids_of(name).items()}
     for env_id in config.ids or sorted(known):
         if env_id not in known:
             raise ValueError(f"expected ids among {', '.join(sorted(known))}, got {env_id!r}")
@@ -184,12 +183,6 @@ def keep(config: Config, env_id: str, found: Reference) -> None:
     of_id[found.player] = {k: round(v, 6) if isinstance(v, float) else v for k, v in asdict(found).items()}
     everything[env_id] = dict(sorted(of_id.items(), key=lambda item: ROLES.index(item[1]["role"])))
     write_json(config, "reference.json", dict(sorted(everything.items())))
-
-
-def _listed() -> dict[str, dict[str, Any]]:
-    from leafwise.envs.registry import listed
-
-    return {name: found.told for name, found in listed().items()}
 
 
 main = command(Config, measure)

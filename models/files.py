@@ -19,7 +19,7 @@ from leafwise.models.grid import GridNetwork
 from leafwise.models.grid import features_of as grid_features
 from leafwise.models.ntuple import NTupleNetwork, Shape, features
 from leafwise.models.packing import merged, pack, unpack
-from leafwise.models.shipped import LEARNED, best_leaf
+from leafwise.models.shipped import LEARNED, best_leaf, need_shipped
 from leafwise.models.shipped import shipped_name as shipped_name
 from leafwise.models.sparse import SparseNetwork, features_of
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors
@@ -212,7 +212,7 @@ def leaf(game: Game, name: str) -> Evaluator:
         model, normalize = files_of(name)
         return made(game, model, normalize=normalize)
     if name == LEARNED:
-        return load_evaluator(game, shipped_name(game))
+        return load_evaluator(game, need_shipped(game))
     if not model_path(name).exists():
         scores = ", ".join(game.scores)
         raise ValueError(

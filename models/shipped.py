@@ -36,6 +36,20 @@ def shipped_model(game: Game) -> Path | None:
     return path if seen == expected else None
 
 
+def need_shipped(game: Game) -> str:
+    """Returns the name of the model that ships for a game in this variant; raises ValueError that names those it ships for."""
+    if shipped_model(game) is not None:
+        return shipped_name(game)
+    variants = [game.variant(**{**game.defaults, **options}) for options in game.ids.values()]
+    known = (
+        ", ".join(repr(variant) for variant in variants if shipped_model(variant) is not None) or "none of this game"
+    )
+    raise ValueError(
+        f"{game.name}: expected a variant that a model ships for ({known}), got {game!r}; hand-made leaves are "
+        f"{', '.join(game.scores)}"
+    )
+
+
 def best_leaf(game: Game) -> str:
     """Returns the name of the best leaf there is: `learned` where a model ships for the variant, else the default score."""
     return game.default_score if shipped_model(game) is None else LEARNED

@@ -29,6 +29,7 @@ GAME = Game(
         write=text.to_text,
         parse=text.parse_row,
         board=draw.to_board,
+        about=ABOUT,
         action=text.edge_name,
     ),
     draw=draw.draw,
@@ -37,6 +38,5 @@ GAME = Game(
     scores=scores.SCORES,
     ais={"solver": solver_player, "dfs": dfs.named},
     features={"sparse": features.SPARSE},
-    about=ABOUT,
     ids={"Cassis": {}, "Cassis7": {"n": 7}, "Cassis8": {"n": 8}},
 )

@@ -53,6 +53,7 @@ GAME = Game(
         parse=parse.parse_row,
         outcome_name=text.outcome_name,
         board=draw.to_board,
+        about=ABOUT,
     ),
     draw=draw.draw,
     search=SearchDefaults(depth=2, nodes=20_000, decisions_per_depth=110, candidates=candidates.CANDIDATES),
@@ -62,6 +63,5 @@ GAME = Game(
     ais={"fridai": fridai.named},
     return_range=(0.0, 1.0),
     features={"sparse": sparse.SPARSE},
-    about=ABOUT,
     ids={"Friday": {}, **{f"FridayLevel{level}": {"level": level} for level in (2, 3, 4)}},
 )

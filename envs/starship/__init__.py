@@ -51,7 +51,7 @@ GAME = Game(
         ),
     ),
     sizes=Sizes(width=options.width, max_actions=4 * 64 * 64, dtype=np.uint16),
-    observation=Observation(features.observation_space, features.Observation, labels=features.labels),
+    observation=Observation(features.observation_space, features.Observation, labels=features.labels, info=told.INFO),
     make_tables=options.make_tables,
     scratch=tuple(f"ship.{name}" for name in SCRATCH),
     action_names=options.names,
@@ -60,6 +60,7 @@ GAME = Game(
         parse=text.parse_row,
         outcome_name=text.outcome_name,
         board=options.to_board,
+        about=ABOUT,
     ),
     draw=options.ShipPicture,
     search=SearchDefaults(depth=1),
@@ -69,8 +70,6 @@ GAME = Game(
     ais={"hand": hand.named, "build": OwnSearch(LookAhead)},
     return_range=(0.0, 1.0),
     features={"grid": GRID},
-    about=ABOUT,
-    info=told.INFO,
     ids={"StarshipPlace": {}},
 )
 

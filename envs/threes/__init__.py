@@ -42,6 +42,7 @@ GAME = Game(
             "next": "the tile shown, 1, 2, 3 or +",
             "deck": "1s, 2s and 3s not yet drawn, without the tile shown (default: 4,4,4)",
         },
+        about=ABOUT,
     ),
     draw=draw.draw,
     symmetries=Symmetries(8, features.transform, features.transform_action),
@@ -52,6 +53,5 @@ GAME = Game(
     companion=COMPANION,
     return_range=(0.0, 16.0 * 3**13),
     features={"ntuple": features.CELLS},
-    about=ABOUT,
     ids={"Threes": {}},
 )

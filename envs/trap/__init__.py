@@ -39,6 +39,7 @@ GAME = Game(
         parse=text.parse_row,
         outcome_name=text.outcome_name,
         board=draw.to_board,
+        about=ABOUT,
     ),
     draw=draw.draw,
     symmetries=Symmetries(8, features.transform, features.transform_action),
@@ -47,6 +48,5 @@ GAME = Game(
     scores=scores.SCORES,
     ais={"solver": solver_player, "course": players.named},
     features={"sparse": sparse.SPARSE},
-    about=ABOUT,
     ids={"Trap": {}},
 )

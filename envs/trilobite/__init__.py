@@ -29,6 +29,7 @@ GAME = Game(
         write=text.to_text,
         parse=text.parse_row,
         board=draw.to_board,
+        about=ABOUT,
     ),
     draw=draw.draw,
     symmetries=Symmetries(2, features.transform, features.transform_action),
@@ -36,7 +37,6 @@ GAME = Game(
     scores=scores.SCORES,
     ais={"solver": solver_player, "minimax": minimax.named},
     features={"sparse": features.SPARSE},
-    about=ABOUT,
     ids={
         "Trilobite": {},
         "Trilobite5x5": {"board": "5x5", "k": 4},

@@ -48,10 +48,10 @@ def test_a_game_prints_the_pages_of_its_ids(shell: Shell) -> None:
 @pytest.mark.parametrize(("name", "short"), IDS, ids=EVERY)
 def test_a_page_tells_everything_in_words(name: str, short: str) -> None:
     game = leafwise.game(name)
-    assert set(game.about.rewards) == set(game.reward_names)
-    assert set(game.about.options) == set(game.defaults)
-    assert game.about.actions
-    assert game.about.ends
+    assert set(game.text.about.rewards) == set(game.reward_names)
+    assert set(game.text.about.options) == set(game.defaults)
+    assert game.text.about.actions
+    assert game.text.about.ends
     text = "\n".join(page(game, short))
     for what in ("Observation", "Actions", "Rewards", "Ends", "Info", "Options", "Reference returns", "Versions"):
         assert f"\n## {what}\n" in text

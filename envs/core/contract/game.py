@@ -22,14 +22,12 @@ from leafwise.envs.core.contract.options import NO_OPTIONS, rule_only, values_of
 from leafwise.envs.core.contract.parts import (
     SEARCH_DEFAULTS,
     WORDS,
-    About,
     Observation,
     OwnSearch,
     Picture,
     Row,
     SearchDefaults,
     Sizes,
-    StepInfo,
     Text,
     of_options,
     plain_tables,
@@ -90,10 +88,6 @@ class Game:
     """
     companion: Companion | None = None
     """How people follow a game that is played elsewhere."""
-    about: About = field(default_factory=About)
-    """Actions, rewards, ends and options in words."""
-    info: StepInfo | None = None
-    """What environments tell in `info` besides the mask."""
     ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Gymnasium ids (without namespace and version) -> options."""
 

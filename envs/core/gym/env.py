@@ -34,7 +34,7 @@ class GameEnv(gym.Env[Observation, int]):
     """One game as an environment; in a game for two, against a built-in opponent.
 
     Observations are what the game's room says; actions are ids, named by `game.actions`. `info["action_mask"]` is
-    int8 [A], 1 for each legal action and all ones at the end; what else a game tells there says `game.info`.
+    int8 [A], 1 for each legal action and all ones at the end; what else a game tells there says `game.observation.info`.
     An episode ends when the game does. It is truncated after
     `max_episode_steps`, and after so many illegal actions in a row: 100, or as many as the game has actions if they are
     more. Whoever heeds the masks is never truncated unless `max_episode_steps` is given.
@@ -89,7 +89,7 @@ class GameEnv(gym.Env[Observation, int]):
             max_episode_steps=max_episode_steps,
         )
         self.reward_name = self._stepper.reward
-        self._keyed, self._tells = False, self.game.info is not None
+        self._keyed, self._tells = False, self.game.observation.info is not None
         self._window = Window(self.game, FPS) if render_mode == "human" else None
         self.observation_space = self.game.observation_space()  # type: ignore[assignment]
         self.action_space = gym.spaces.Discrete(len(self.game.actions))  # type: ignore[assignment]

@@ -80,7 +80,7 @@ def actions(game: Game) -> Iterator[str]:
     names, n = game.actions, len(game.actions)
     shown = [f"{a} `{name}`" for a, name in enumerate(names)]
     some = shown if n <= MOST_NAMES else [*shown[: MOST_NAMES - 4], "...", shown[-1]]
-    yield f"Discrete({n}). {game.about.actions}".rstrip()
+    yield f"Discrete({n}). {game.text.about.actions}".rstrip()
     yield ""
     yield ", ".join(some) + "."
     yield ""
@@ -88,7 +88,7 @@ def actions(game: Game) -> Iterator[str]:
 
 def rewards(game: Game) -> Iterator[str]:
     """Yields the rewards, the default first."""
-    default, told = game.reward_names[0], game.about.rewards
+    default, told = game.reward_names[0], game.text.about.rewards
     rows = [[f"`{name}`" + " (default)" * (name == default), told.get(name, "")] for name in game.reward_names]
     yield from table(["`reward=`", "what it is"], rows)
     low, high = game.return_range
@@ -103,8 +103,8 @@ def info(game: Game) -> Iterator[str]:
         "action_mask": "int8, 1 for each legal action; all ones where the game is over",
         "illegal": "what was illegal, in words; after an illegal action",
     }
-    if game.info is not None:
-        told |= game.info.keys
+    if game.observation.info is not None:
+        told |= game.observation.info.keys
     yield from table(["key", "what it is"], [[f"`{key}`", what] for key, what in told.items()])
     yield ""
 
@@ -112,7 +112,7 @@ def info(game: Game) -> Iterator[str]:
 def ends(game: Game) -> Iterator[str]:
     """Yields when an episode ends."""
     default = ", the default," if game.players == 1 else ""
-    yield game.about.ends or "When the game does."
+    yield game.text.about.ends or "When the game does."
     yield f'It is truncated after `max_episode_steps`, if that is given, and under `illegal="noop"`{default}'
     yield f"after {patience(game)} illegal actions in a row; with masks it never is."
     yield ""
@@ -121,7 +121,7 @@ def ends(game: Game) -> Iterator[str]:
 def options(game: Game) -> Iterator[str]:
     """Yields the options with what they are here."""
     rows = [
-        [f"`{name}`", f"`{value!r}`", game.about.options.get(name, "")]
+        [f"`{name}`", f"`{value!r}`", game.text.about.options.get(name, "")]
         for name, value in values_of(game.options).items()
     ]
     yield from table(["option", "here", "what it says"], rows) if rows else ["None."]
@@ -147,6 +147,9 @@ def returns(env_id: str, game: Game) -> Iterator[str]:
     ]  # fmt: skip
     yield from table(["player", "role", "trained steps", "mean return", "95 % interval", "games", "measured at"], rows)
     yield ""
+    if any(one.ci_low == one.ci_high for one in known):
+        yield "Where an interval has no width, all episodes had the same return."
+        yield ""
     if game.players == 2:
         yield 'The opponent is `greedy`, the player goes first (`seat="first"`). Perfect play need not be what gets most from it.'
         yield ""

@@ -183,12 +183,12 @@ class Stepper:
 
     def told(self) -> dict[str, NDArray[Any]]:
         """Returns what the game tells of every environment at every step, arrays [n] by key."""
-        tell = self.game.info
+        tell = self.game.observation.info
         return dict(tell.always(self.buffers.S[: self.n], self.tables)) if tell is not None else {}
 
     def told_of_end(self, row: NDArray[Any]) -> dict[str, Any]:
         """Returns what the game tells of the row in which an episode has ended."""
-        tell = self.game.info
+        tell = self.game.observation.info
         if tell is None:
             return {}
         always = tell.always(row[None], self.tables)

@@ -168,7 +168,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
             mask = self._stepper.buffers.final_mask * ended[:, None]
             info["final_obs"], info["_final_obs"] = final_obs, ended.copy()
             info["final_info"], info["_final_info"] = {"action_mask": mask, "_action_mask": ended.copy()}, ended.copy()
-        if summary & batch.SOME_ENDED and self.game.info is not None:
+        if summary & batch.SOME_ENDED and self.game.observation.info is not None:
             here, rows = (
                 (info["final_info"], self._stepper.buffers.last) if apart.any() else (info, self._stepper.buffers.S)
             )

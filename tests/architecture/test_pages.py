@@ -86,10 +86,11 @@ def test_a_command_is_understood(page: str, command: str, monkeypatch, capsys, t
         understand(*given, **options)
         raise Parsed
 
+    monkeypatch.setattr(registry, "_added", dict(registry._added))
+    monkeypatch.setenv(registry.INHERITED, "{}")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     if (module := game_beside(page)) is not None:
-        monkeypatch.setattr(registry, "_added", dict(registry._added))
-        monkeypatch.setenv(registry.INHERITED, "{}")
-        monkeypatch.setattr(sys, "path", [*sys.path])
         registry.add_module(module)
     monkeypatch.setattr(tyro, "cli", stop)
     monkeypatch.chdir(tmp_path)

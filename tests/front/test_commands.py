@@ -13,6 +13,7 @@ from PIL import Image
 
 import leafwise
 from leafwise.__main__ import command_names, summary
+from leafwise.commands.train import with_variant
 
 BOARD = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0"
 
@@ -55,7 +56,7 @@ WRONG = {
     "eval threes greedy:foo": "expected a leaf among best, openness",
     "eval threes random --games x": "expected INT for --games, got 'x'",
     "eval threes random --games": "expected a value after --games, got nothing",
-    "eval threes random --games 0": "expected at least 1 game",
+    "eval threes random --games 0": "expected 1 to 10,000,000 games, got 0",
     "eval threes random --seed -1": "expected a first seed of 0 to",
     "eval threes random --hint exat": "expected hint among plus, window3, colour, exact, got 'exat'",
     "eval threes random --gmaes 3": "expected an option among --games",
@@ -90,6 +91,12 @@ WRONG = {
     "train foo": "expected a game among threes, got 'foo'",
     "train threes --method foo": "expected --method among",
     "train threes --method": "expected a value after --method, got nothing",
+    "train threes --bonus-p x": "expected FLOAT for --bonus-p, got 'x'",
+    "train threes --hint exat": "expected hint among plus, window3, colour, exact, got 'exat'",
+    "train friday --variant=level=2 --level 3": "expected --level or level in --variant, got both",
+    "train friday --variant=level=9 --method selfplay": "expected level among 1, 2, 3, 4, got 9",
+    "games --module": "expected a file, package or module after --module, got nothing",
+    "games --module nothing.py": "expected a Python file, a folder with __init__.py or a module's name, got 'nothing.py'",
     "train threes --total-steps x": "expected INT for --total-steps, got 'x'",
     "warmup foo": "expected a game among threes, got 'foo'",
 }
@@ -276,6 +283,13 @@ def test_train_runs_a_method_and_eval_plays_its_model(shell: Shell, tmp_path: Pa
     assert (answer.status, (run / "model.safetensors").exists()) == (0, True)
     assert json.loads(shell("eval", "threes", f"greedy:{run}", "--games", "2", "--json").out)["games"] == 2
     assert "expected a new run folder" in shell("train", "threes", "--run", str(run), *options).error
+
+
+def test_options_of_a_game_and_its_variant_are_one() -> None:
+    words = ["--variant=level=2", "--seed", "3", "--start-life=30", "--empty-aging", "lose"]
+    variant = "level=2,empty_aging=lose,start_life=30"
+    assert with_variant("friday", words) == ["--seed", "3", "--variant", variant]
+    assert with_variant("friday", ["--seed", "3"]) == ["--seed", "3"]
 
 
 def test_the_program_ends_with_the_status(tmp_path: Path) -> None:

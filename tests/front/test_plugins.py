@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from front.console import Shell
 from front.plugin import EXAMPLES, announce, drive, install
 
 import leafwise
@@ -203,6 +204,13 @@ def test_a_game_that_cannot_be_imported_is_refused_when_it_is_named(site: Path, 
     assert problem in str(refused.value)
 
 
+def test_the_list_of_games_goes_on_without_one_that_cannot_be_imported(site: Path, shell: Shell) -> None:
+    put(site, "own", "import nothing_such", json.dumps({"own": told_of("own")}))
+    with pytest.warns(plugins.PluginWarning, match="No module named 'nothing_such'"):
+        assert "cassis: Cassis" in shell("games").out
+    assert "the plug-in 'own' of own-0.1.0: cannot import 'own'" in shell("games", "own").refusal
+
+
 def test_a_data_file_that_differs_from_its_game_is_a_warning(site: Path) -> None:
     install("pig", site)
     data = site / "leafwise_pig" / "games.json"
@@ -249,9 +257,10 @@ def test_pip_installs_the_examples(tmp_path: Path) -> None:
     for example in sorted(path.parent for path in EXAMPLES.glob("*/pyproject.toml")):
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
         subprocess.run([*pip, "--target", str(tmp_path / example.name), str(example)], check=True)
+        (data,) = example.glob("leafwise_*/games.json")
+        listed = json.loads(data.read_text(encoding="utf-8"))
         told = subprocess.run(
-            [sys.executable, "-m", "leafwise", "games", example.name, "--listing"],
+            [sys.executable, "-m", "leafwise", "games", *listed, "--listing"],
             capture_output=True, text=True, check=True, env={"PYTHONPATH": str(tmp_path / example.name)},
         )  # fmt: skip
-        (data,) = example.glob("leafwise_*/games.json")
-        assert json.loads(told.stdout) == json.loads(data.read_text(encoding="utf-8"))
+        assert json.loads(told.stdout) == listed

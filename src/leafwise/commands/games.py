@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import tyro
 
 from leafwise.cli import fail, one_line_errors, parse, print_json, say
+from leafwise.envs.plugins import PluginWarning
 from leafwise.envs.reference import Reference, reference
 from leafwise.envs.registry import NAMESPACE, games, ids_of, listing
 from leafwise.envs.registry import game as find_game
@@ -63,6 +65,7 @@ def main(arguments: list[str]) -> int:
     names = [name for name in games() if config.game in ("", name) or short in ids_of(name)]
     if not names:
         fail(f"expected a game among {', '.join(games())}, or an id of one, got {config.game!r}")
+    names = importable(names)
     if config.listing:
         with one_line_errors():
             say(json.dumps({name: listing(find_game(name)) for name in names}, indent=2))
@@ -96,6 +99,20 @@ def main(arguments: list[str]) -> int:
             for one in ids_of(name):
                 say("\n" + "\n".join(environment_page(find_game(name), one)))
     return 0
+
+
+def importable(names: list[str]) -> list[str]:
+    """Returns those of several games that can be imported, with a warning for each other; one alone is refused."""
+    found = []
+    for name in names:
+        try:
+            find_game(name)
+            found.append(name)
+        except ValueError as problem:
+            if len(names) == 1:
+                fail(problem)
+            warnings.warn(str(problem), PluginWarning, stacklevel=2)
+    return found
 
 
 def environment_page(game: Game, short: str) -> list[str]:

@@ -29,6 +29,8 @@ from leafwise.training.evaluation.arena import play_game
 from leafwise.training.evaluation.elo import bootstrap_interval
 
 FIRST_SEED = 2_100_000
+LEAST = 10
+"""Seeds of two levels that are played however long it takes."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,8 @@ class Config(Study):
     """Games of two levels, half of them from each seat."""
     few: int = 60
     """Games of two levels where chance plays a part: there a search plays, which takes longer."""
+    seconds: float = 60.0
+    """Processor time of two levels in a variant, after which no further game is begun; 20 games are played in any case."""
 
 
 def variants() -> Iterator[tuple[str, Game]]:
@@ -49,8 +53,9 @@ def variants() -> Iterator[tuple[str, Game]]:
             yield from ((short, game.variant(**{**game.defaults, **options})) for short, options in game.ids.items())
 
 
-def played(game: Game, level: str, stronger: str, count: int) -> dict[str, float]:
+def played(game: Game, level: str, stronger: str, count: int, seconds: float) -> dict[str, float]:
     """Returns the share of the points that a level takes from the next, with its 95 % interval."""
+    started = time.process_time()
     one, other = (player(f"level:{name}", game) for name in (level, stronger))
     shares = []
     for seed in range(FIRST_SEED, FIRST_SEED + count // 2):
@@ -58,6 +63,8 @@ def played(game: Game, level: str, stronger: str, count: int) -> dict[str, float
             who.stream = new_stream(2 * seed + k)  # type: ignore[attr-defined]
         returns = [play_game(game, seats, seed, seat)[0] for seat, seats in enumerate(((one, other), (other, one)))]
         shares.append((1 + np.sign(returns).mean()) / 2)
+        if len(shares) >= LEAST and time.process_time() - started > seconds:
+            break
     low, high = bootstrap_interval(np.array(shares))
     return {"share": float(np.mean(shares)), "ci_low": low, "ci_high": high, "games": 2 * len(shares)}
 
@@ -81,9 +88,9 @@ def study(config: Config) -> None:
         own = told.setdefault(short, {})
         count = config.few if game.max_stages else config.games
         for level, stronger in pairwise(LEVELS):
-            if own.get(level, {}).get("games") != count:
+            if level not in own:
                 started = time.process_time()
-                own[level] = played(game, level, stronger, count)
+                own[level] = played(game, level, stronger, count, config.seconds)
                 spent = time.process_time() - started
                 print(f"{short}: {level} takes {share(own[level], 'share')} from {stronger}, {spent:.0f} s", flush=True)
                 write_atomically(target, written(told))

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from leafwise.cli import load_code, make_search, patiently, say, units_of_leaf, value_lines
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.play.gamefile import GameRecord, Step, after_moves, move_names
+from leafwise.envs.core.play.by_name import after_moves, move_names
+from leafwise.envs.core.play.gamefile import GameRecord, Step
 from leafwise.models.units import PLAIN, Units, written
 from leafwise.search import Result
 

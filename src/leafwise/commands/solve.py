@@ -63,7 +63,7 @@ def read_position(game: Game, text: str) -> State:
 
     What chance did stands among the moves, by name; a position in which chance acts next is refused.
     """
-    from leafwise.envs.core.play.gamefile import after_moves, move_names, outcomes_told
+    from leafwise.envs.core.play.by_name import after_moves, move_names, outcomes_told
 
     moves = () if "/" in text else move_names(game, text)
     state = game.parse(text) if "/" in text else after_moves(game.start(), moves, text.strip())

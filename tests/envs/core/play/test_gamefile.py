@@ -13,7 +13,8 @@ from games import dice
 from leafwise.envs import registry
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.play.gamefile import GameRecord, Recorder, after_moves, load_game, read_games, stepped
+from leafwise.envs.core.play.by_name import after_moves, stepped
+from leafwise.envs.core.play.gamefile import GameRecord, Recorder, load_game, read_games
 
 LONGEST = {"starship": 4}
 """Most moves of a random game where a position takes long; whole ones are played too, in the long tests."""

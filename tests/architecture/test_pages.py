@@ -94,6 +94,7 @@ def test_a_command_is_understood(page: str, command: str, monkeypatch, capsys, t
         registry.add_module(module)
     monkeypatch.setattr(tyro, "cli", stop)
     monkeypatch.chdir(tmp_path)
+    Path("game.txt").write_text('[Game "threes"]\n', encoding="utf-8")  # says which game's options are meant
     monkeypatch.setattr(sys, "argv", words[1:])
     with pytest.raises((Parsed, SystemExit)) as ended:
         run(words) if program == "leafwise" else run_module(words[1])

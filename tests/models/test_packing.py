@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leafwise.envs.threes import GAME
-from leafwise.models import NTupleNetwork, load_network, save_network
+from leafwise.models import NTupleNetwork, load_ntuples, save_network
 from leafwise.models.files import load_tensors, save_tensors
 from leafwise.models.ntuple import Shape, parse_tuples
 from leafwise.models.packing import merged, quantised
@@ -33,7 +33,7 @@ def network() -> NTupleNetwork:
 def reloaded(network: NTupleNetwork, tmp_path_factory: pytest.TempPathFactory) -> NTupleNetwork:
     path = tmp_path_factory.mktemp("models") / "m.safetensors"
     save_network(path, quantised(network, STEP), SAID)
-    return load_network(path, GAME)
+    return load_ntuples(path, GAME)
 
 
 def test_the_file_gives_back_the_entries(network: NTupleNetwork, reloaded: NTupleNetwork) -> None:
@@ -140,7 +140,7 @@ def test_what_does_not_fit_is_named(tmp_path: Any, network: NTupleNetwork, name:
     tensors, metadata = load_tensors(path)
     save_tensors(path, spoil(tensors, name, tensors[value] if isinstance(value, str) else value), metadata)
     with pytest.raises(ValueError, match=message) as error:
-        load_network(path, GAME)
+        load_ntuples(path, GAME)
     assert "\n" not in str(error.value)
 
 

@@ -299,7 +299,7 @@ def test_a_model_is_of_one_kind(tmp_path) -> None:
     path = tmp_path / "model.safetensors"
     save_network(path, random_network(CASSIS[1]), SAID)
     with pytest.raises(ValueError, match="expected kind 'ntuple or ntuple-packed', got 'sparse'"):
-        leafwise.models.load_network(path, CASSIS[1])
+        leafwise.models.load_ntuples(path, CASSIS[1])
     with pytest.raises(ValueError, match="expected a game with sparse features"):
         SparseNetwork.create(dice.GAME, (4,))
 

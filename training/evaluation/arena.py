@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.cells import cell_values
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -114,11 +115,9 @@ def play_batch(game: Game, text: str, opponent: str | None, seeds: Sequence[int]
 
 
 def highest_cell(state: State) -> int:
-    """Returns the highest rank on a board of cells, 0 in a game without."""
-    if state.game.cells is None:
-        return 0
-    board = int(state.row[0])
-    return max(board >> (4 * k) & 15 for k in range(16))
+    """Returns the highest value of a cell on a board of cells, 0 in a game without."""
+    cells = state.game.cells
+    return max(cell_values(cells, state.row, state.game.tables())) if cells is not None else 0
 
 
 def check(game: Game, text: str, games: int, first_seed: int, opponent: str | None, processes: int) -> None:

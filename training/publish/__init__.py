@@ -19,8 +19,6 @@ from typing import Any
 
 from leafwise.envs.core.commandline import parse
 from leafwise.models.files import (
-    PACKED,
-    PLAIN,
     game_of,
     load_tensors,
     model_path,
@@ -34,6 +32,8 @@ from leafwise.training.runs.options import accepts, flag_of, todays_words
 from leafwise.training.runs.recipes import PUBLISH, recipes
 
 MODULE = "leafwise.training.publish"
+KINDS, CHANCES = {"ntuple": "ntuples", "ntuple-packed": "ntuples", "sparse": "positions"}, "chances"
+"""What measures networks of each kind, and those that say chances."""
 COMMON = ("run", "out", "name", "largest_mb")
 """Options of every kind."""
 
@@ -80,8 +80,10 @@ class Config:
 def kind_of(game: str, told: dict[str, Any]) -> Any:
     """Returns the module for a kind of models: the game's own, or by what a file says it holds."""
     own = recipes(game).get("modules", {}).get(PUBLISH)
-    kind = "chances" if told.get("head") == "chance" else "positions"
-    return importlib.import_module(own or f"{MODULE}.{'ntuples' if told['kind'] in (PLAIN, PACKED) else kind}")
+    kind = CHANCES if told.get("head") == "chance" else KINDS.get(told["kind"])
+    if own is None and kind is None:
+        raise ValueError(f"expected a model of a kind among {', '.join(KINDS)}, got {told['kind']!r}")
+    return importlib.import_module(own or f"{MODULE}.{kind}")
 
 
 def publish(config: Config) -> Path:

@@ -13,8 +13,7 @@ import numpy as np
 
 from leafwise.envs.starship.builder import LookAhead
 from leafwise.envs.starship.hand import HandBuilder
-from leafwise.models.files import load_grid
-from leafwise.models.grid import GridNetwork
+from leafwise.models.grid import GridNetwork, load_grid
 from leafwise.search.frontier import bound_values
 from leafwise.training.evaluation.elo import bootstrap_interval
 from leafwise.training.publish.card import interval, seeds_line

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
+
+from leafwise.envs.core.contract.tables import FeatureTable
 
 
 @dataclass(frozen=True)
@@ -29,3 +31,11 @@ class GridFeatures:
     """The stage at which a learned value is asked."""
     version: int = 1
     """Raised whenever a feature changes its meaning; model files name it."""
+    shipped: Mapping[str, int] = field(default_factory=dict)
+    """How many codes, maps and numbers there were on the day the first models shipped: those files list none ({}: as now)."""
+
+    @property
+    def tables(self) -> Mapping[str, FeatureTable]:
+        """The features by table; what is added comes last."""
+        sizes = {"codes": self.codes, "maps": self.maps, "numbers": self.numbers}
+        return {name: FeatureTable(size, grows=True) for name, size in sizes.items()}

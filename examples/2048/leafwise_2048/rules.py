@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import gymnasium as gym
 import numpy as np
+
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.cells import CellFeatures
@@ -65,7 +66,9 @@ def make_tables(options: Any) -> Tables:
     """Returns the tables."""
     lines = [[line >> 4 * k & 15 for k in range(4)] for line in range(65536)]
     low = np.array([sum(r << 4 * k for k, r in enumerate(slid(cells))) for cells in lines], dtype=np.uint16)
-    high = np.array([sum(r << 4 * k for k, r in enumerate(slid(cells[::-1])[::-1])) for cells in lines], dtype=np.uint16)
+    high = np.array(
+        [sum(r << 4 * k for k, r in enumerate(slid(cells[::-1])[::-1])) for cells in lines], dtype=np.uint16
+    )
     points = np.array([sum(POINTS[r] for r in cells) for cells in lines], dtype=np.int32)
     ways = (low != np.arange(65536)) | (high != np.arange(65536)) << 1
     return Tables(low, high, ways.astype(np.uint8), points, np.zeros(1, dtype=np.uint8), ())

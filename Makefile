@@ -8,11 +8,11 @@ PYTEST := $(BIN)/python -m pytest -n logical --dist loadscope --no-loadscope-reo
 QUICK := tests/architecture/test_imports.py tests/contract tests/envs/*/test_*scenarios.py tests/envs/core \
   tests/models/test_files.py tests/search/test_clock.py tests/search/test_twin.py tests/front/test_commands.py
 
-.PHONY: demo test test-quick test-long test-numba campaign lint types clean
+.PHONY: demo test test-quick test-long test-numba campaign lint types docs clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[train,experiments,multiagent,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[train,experiments,multiagent,docs,dev]"
 	touch $@
 
 demo: $(VENV)/.installed
@@ -61,6 +61,11 @@ types: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/types/site build/types/*.whl
 	MYPYPATH=build/types/site $(BIN)/mypy -p leafwise
 	MYPYPATH=build/types/site:tests $(BIN)/mypy --explicit-package-bases tests
+
+# The documentation as a site in build/site; any warning is an error. `make docs DOCS=serve` shows it while you write.
+DOCS ?= build
+docs: $(VENV)/.installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(DOCS) --quiet --strict
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info src/*.egg-info

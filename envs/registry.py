@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 NAMESPACE = "leafwise"
 _added: dict[str, Game] = {}
-_player_makers: list[Callable[[str, Game], Any]] = []
+_makers: dict[str, Callable[..., Any]] = {}
+MORE_PLAYERS = ("best", "greedy:learned", "search:LEAF,depth=3", "rollout:n=20", "sb3:FILE.zip")
+"""Players of every game beside `random`, the greedy ones and the room's own: what messages list."""
 
 
 @cache
@@ -49,7 +51,7 @@ def option_defaults(name: str) -> Mapping[str, Any]:
 def position_words(name: str) -> Mapping[str, str]:
     """Returns the words of a position that a command takes as options, and what they say; imports as little."""
     check_name(name)
-    return _added[name].position_words if name in _added else listed()[name]["position_words"]
+    return _added[name].text.words if name in _added else listed()[name]["position_words"]
 
 
 def game(name: str, **options: Any) -> Game:
@@ -64,14 +66,19 @@ def game(name: str, **options: Any) -> Game:
     return found.variant(**options)
 
 
-def set_player_maker(make: Callable[[str, Game], Any]) -> None:
-    """Says what makes players of names: the front door, which knows searches and models."""
-    _player_makers[:] = [make]
+def set_makers(make_player: Callable[[str, Game], Any], make_leaf: Callable[[Game, str], Any]) -> None:
+    """Says what makes players and leaves of names: the front door, which knows searches and models."""
+    _makers.update(player=make_player, leaf=make_leaf)
 
 
 def player(text: str, game: Game) -> Any:
     """Returns the player that a text names, for rooms, which know no search; raises ValueError as `leafwise.player` does."""
-    return _player_makers[0](text, game)
+    return _makers["player"](text, game)
+
+
+def leaf(name: str, game: Game) -> Any:
+    """Returns the leaf evaluator that a text names, for rooms, which know no models; raises ValueError if there is none."""
+    return _makers["leaf"](game, name)
 
 
 def register_game(new: Game) -> None:

@@ -101,7 +101,7 @@ def make_cell_index(cell: Compiled, runs: int, name: str, room: Path) -> Compile
 def make_highest(cells: CellFeatures, name: str, room: Path) -> Compiled:
     """Returns `highest`."""
     own, cell, words, in_word = cells.highest, cells.cell, cells.words, cells.in_word
-    first, count, bits, mask = words[0], cells.cells, np.uint64(cells.bits), np.uint64(cells.values - 1)
+    first, count, bits, mask = (*words, 0)[0], cells.cells, np.uint64(cells.bits), np.uint64(cells.values - 1)
     if own is not None:
 
         @bind(name, room, inline=True)
@@ -134,11 +134,11 @@ def make_potential(cells: CellFeatures, worth: str, returns: Compiled, name: str
     """Returns `potential`, which adds up the table `T.leaf.potential` over cells, or over lines of cells."""
     cell, words, count, in_word = cells.cell, cells.words, cells.cells, cells.in_word
     in_line = line_length(cells)
-    first, line, lines = words[0], np.uint64(in_line * cells.bits), -(-in_word // in_line)
+    first, line, lines = (*words, 0)[0], np.uint64(in_line * cells.bits), -(-in_word // in_line)
     mask = np.uint64((1 << in_line * cells.bits) - 1)
-    full = np.uint64((1 << 64) - 1 if in_word * cells.bits == 64 else (1 << in_word * cells.bits) - 1)
-    last = np.uint64((1 << (count - (len(words) - 1) * in_word) * cells.bits) - 1)
-    more = len(words)
+    full = np.uint64((1 << in_word * cells.bits) - 1)
+    more = -(-count // in_word)
+    last = np.uint64((1 << (count - (more - 1) * in_word) * cells.bits) - 1)
     if worth == NOTHING:
 
         @bind(name, room, inline=True)

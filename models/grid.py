@@ -1,4 +1,4 @@
-"""Small convolutional networks over a room's grid (`game.grid`), without torch at run time.
+"""Small convolutional networks over a room's grid (`game.features["grid"]`), without torch at run time.
 
 A 3 by 3 convolution sees what stands on each cell (as one embedding for each code and neighbour) and the maps at the cell;
 a second, 1 by 1 one follows. What the cells say is summed, joined with the numbers beside the grid, and goes through a hidden layer
@@ -135,9 +135,9 @@ def pool_cells(W, side):
 
 def features_of(game: Game) -> GridFeatures:
     """Returns what convolutional networks see of a game; raises ValueError if the game says nothing of it."""
-    if game.grid is None:
+    if "grid" not in game.features:
         raise ValueError(f"grid networks: expected a game with maps over a grid, got {game.name!r}")
-    return game.grid
+    return game.features["grid"]
 
 
 class GridFunctions(NamedTuple):
@@ -150,8 +150,8 @@ class GridFunctions(NamedTuple):
 
 
 @functools.cache
-def _compiled(game: Game) -> GridFunctions:
-    current_player, returns, see = game.rules.current_player, game.rules.returns, features_of(game).see
+def _compiled(game: Game, see: Compiled) -> GridFunctions:
+    current_player, returns = game.rules.current_player, game.rules.returns
     name, room = f"{game.name}_{label(current_player, returns, see)}", game.room
 
     @bind(name, room)
@@ -196,7 +196,7 @@ def _compiled(game: Game) -> GridFunctions:
 
 def compiled(game: Game) -> GridFunctions:
     """Returns the compiled `value` and `describe` of networks for a game (the same for all its variants)."""
-    return _compiled(game.variant(**game.defaults))
+    return _compiled(game.variant(**game.defaults), features_of(game).see)
 
 
 @dataclass(frozen=True)

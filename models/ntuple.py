@@ -58,17 +58,16 @@ class Shape:
             if not 1 <= len(t) <= most or len(set(t)) != len(t) or not all(0 <= c < cells.cells for c in t):
                 expected = f"tuples of 1 to {most} different cells 0..{cells.cells - 1}"
                 raise ValueError(f"n-tuple networks: expected {expected}, got {t!r}")
-        usual = tuple(name for name, table in cells.tables.items() if table.usual)
-        small, stage = usual if self.small is None else tuple(self.small), self.stage or cells.stages[0]
+        small, stage = tuple(self.tables(game)), self.stage or cells.stages[0]
         power = (USUAL_POWER if cells.points else 1.0) if self.power is None else float(self.power)
         if not tuples or not 0 <= power <= 1:
             raise ValueError(f"n-tuple networks: expected a tuple and a power in [0, 1], got {tuples!r}, {power!r}")
         if 0 < power < 1 and not cells.points:
             expected = "a power of 0 or 1 in a game whose score is not a sum over cells"
             raise ValueError(f"n-tuple networks: expected {expected}, got {power!r}")
-        if not set(small) <= set(cells.tables):
-            known = ", ".join(cells.tables) or "none"
-            raise ValueError(f"n-tuple networks: expected small tables among {known}, got {', '.join(small)!r}")
+        if not set(self.small or ()) <= set(cells.tables):
+            known, given = ", ".join(cells.tables) or "none", ", ".join(map(str, self.small or ()))
+            raise ValueError(f"n-tuple networks: expected small tables among {known}, got {given!r}")
         if stage not in cells.stages:
             raise ValueError(f"n-tuple networks: expected a stage among {', '.join(cells.stages)}, got {stage!r}")
         if list(self.splits) != sorted(set(self.splits)) or not all(0 < s < cells.values for s in self.splits):
@@ -76,12 +75,12 @@ class Shape:
             raise ValueError(f"n-tuple networks: expected {expected}, got {self.splits!r}")
         if not np.isfinite(self.base):
             raise ValueError(f"n-tuple networks: expected a finite base, got {self.base!r}")
-        small = tuple(name for name in cells.tables if name in small)
         return Shape(tuples, power, stage, small, tuple(self.splits), float(self.base))
 
     def tables(self, game: Game) -> dict[str, SmallTable]:
         """Returns the small tables, in the room's order."""
-        return {name: table for name, table in features(game).tables.items() if name in (self.small or ())}
+        known = features(game).tables
+        return {k: table for k, table in known.items() if (table.usual if self.small is None else k in self.small)}
 
     def sizes(self, game: Game) -> list[int]:
         """Returns the size of each table of one stage: the tuples', then the small tables'."""
@@ -194,7 +193,10 @@ class NTupleNetwork:
 
 
 def parse_tuples(text: str) -> tuple[tuple[int, ...], ...]:
-    """Reads tuples as words of cells 0-9, a-z (10 to 35), `0123 4567 569a`, or with commas, `0,1,40`; raises ValueError otherwise."""
+    """Reads tuples as words of cells 0-9, a-z (10 to 35), `0123 4567 569a`, or with commas, `0,1,40`.
+
+    Raises ValueError for other text.
+    """
     try:
         return tuple(
             tuple(int(c) for c in word.split(",")) if "," in word else tuple(DIGITS.index(c) for c in word.lower())

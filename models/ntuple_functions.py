@@ -101,10 +101,14 @@ def small_bits(cells: CellFeatures, small: Sequence[str]) -> int:
     return sum(1 << k for k, own in enumerate(cells.tables) if own in small)
 
 
-@functools.cache
 def compiled(game: Game, layout: Layout) -> NTupleFunctions:
     """Returns the compiled functions for one layout of n-tuple networks."""
-    cells, current_player, returns = features(game), game.rules.current_player, game.rules.returns
+    return _compiled(game, features(game), layout)
+
+
+@functools.cache
+def _compiled(game: Game, cells: CellFeatures, layout: Layout) -> NTupleFunctions:
+    current_player, returns = game.rules.current_player, game.rules.returns
     place = cells.cells, cells.bits, cells.words, len(cells.views), tuple(cells.tables)
     given = tuple(f for f in (cells.cell, cells.boards, cells.highest, cells.index) if f is not None)
     name = f"{game.name}_{label(current_player, returns, *given, place, layout)}"
@@ -184,6 +188,7 @@ def make_to_come(
 
 def features(game: Game) -> CellFeatures:
     """Returns the game's cell features; raises ValueError for a game without, or not for one player."""
-    if game.cells is None or game.players != 1:
+    if "ntuple" not in game.features or game.players != 1:
         raise ValueError(f"n-tuple networks: expected a game for one with cell features, got {game.name!r}")
-    return game.cells
+    found: CellFeatures = game.features["ntuple"]
+    return found

@@ -1,6 +1,6 @@
 """Networks with a sparse first layer: sums of embeddings of the features that are there, then small dense layers.
 
-A network sees the room's own features (`game.sparse`), or the observation: one feature for each cell and value of it.
+A network sees the room's own features (`game.features["sparse"]`), or the observation: one feature for each cell and value of it.
 The first layer is a sum over the few active features (what torch calls EmbeddingBag), as in Nasu, "Efficiently updatable
 neural-network-based evaluation functions for computer shogi" (2018). The other layers are dense, with ReLU between all. The
 head is one value, or one value per action of which the best legal one counts; in a game for one whose return is 1 or 0 it may
@@ -102,14 +102,14 @@ def features_of(game: Game, sees: str = "features") -> SparseFeatures:
         first, size = cells_of(game)
         active = make_observed(game.rules, game.name, game.room)
         return SparseFeatures(active, lambda options: size, lambda options: len(first))
-    if game.sparse is None:
+    if "sparse" not in game.features:
         raise ValueError(f"sparse networks: expected a game with sparse features, got {game.name!r}")
-    return game.sparse
+    return game.features["sparse"]
 
 
 def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
     """Returns the feature of value 0 of each cell of the observation, and the number of features in all."""
-    space = game.observation_space(game.options)
+    space = game.observation_space()
     if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
         raise ValueError(
             f"sparse networks: expected an observation that is one row of numbers, got {space} in {game.name!r}"
@@ -133,10 +133,10 @@ class SparseFunctions(NamedTuple):
 
 
 @functools.cache
-def _compiled(game: Game, head: str, sees: str) -> SparseFunctions:
-    found, rules, room = features_of(game, sees), game.rules, game.room
-    active, current_player, legal_actions = found.active, rules.current_player, rules.legal_actions
-    alone, first_view = game.players == 1, found.view == "first"
+def _compiled(game: Game, active: Compiled, first_view: bool, head: str, sees: str) -> SparseFunctions:
+    rules, room = game.rules, game.room
+    current_player, legal_actions = rules.current_player, rules.legal_actions
+    alone = game.players == 1
     head_max, head_chance = head == "max", head == "chance"
     told = label(active, current_player, legal_actions, alone, first_view)
     name = f"{game.name}_{head}_{sees}_{told}"
@@ -198,7 +198,8 @@ def _compiled(game: Game, head: str, sees: str) -> SparseFunctions:
 
 def compiled(game: Game, head: str, sees: str) -> SparseFunctions:
     """Returns the compiled `value` and `describe_rows` of networks for a game (the same for all its variants)."""
-    return _compiled(game.variant(**game.defaults), head, sees)
+    found = features_of(game, sees)
+    return _compiled(game.variant(**game.defaults), found.active, found.view == "first", head, sees)
 
 
 @dataclass(frozen=True)
@@ -258,7 +259,7 @@ class SparseNetwork:
                 )
         cells, kind = np.zeros(0, dtype=np.int64), "float32"
         if sees == "observation":
-            cells, kind = cells_of(game)[0], str(game.observation_space(game.options).dtype)
+            cells, kind = cells_of(game)[0], str(game.observation_space().dtype)
         weights = SparseWeights(
             embedding=np.concatenate([tensors["embedding"], np.zeros((1, sizes[0]), dtype=np.float32)]),
             bias=tensors["bias"],

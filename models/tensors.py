@@ -29,7 +29,7 @@ WEIGHTS = Path(str(files("leafwise.models.weights")))
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Writes a file so that it is either the old or the new one, whenever the process dies."""
+    """Writes a file so that it is either the old or the new one, whenever the process dies; an OSError names the file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -38,8 +38,10 @@ def write_atomically(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-    except BaseException:
+    except BaseException as problem:
         temporary.unlink(missing_ok=True)
+        if isinstance(problem, OSError):
+            raise OSError(problem.errno, problem.strerror, str(path)) from None
         raise
 
 

@@ -90,10 +90,10 @@ def make_shortcuts(rules: Rules, leaves: LeafValues, max_outcomes: int, name: st
     return Shortcuts(last_step, settle_rare)
 
 
-def make_open_decision(rules: Rules, name: str, room: Path) -> Compiled:
+def make_open_decision(rules: Rules, transform: Compiled, name: str, room: Path) -> Compiled:
     """Compiles `open_decision`, with what the table knows of a row."""
     legal_actions = rules.candidates or rules.legal_actions  # a search may consider fewer
-    transform, key = rules.transform, rules.key
+    key = rules.key
 
     @bind(name, room)
     def write_canonical(S, i, j, symmetries, T):
@@ -153,11 +153,13 @@ def make_open_decision(rules: Rules, name: str, room: Path) -> Compiled:
     return open_decision
 
 
-def make_alpha_beta(rules: Rules, arrive: Compiled, shortcuts: Shortcuts, name: str, room: Path) -> Compiled:
+def make_alpha_beta(
+    rules: Rules, transform: Compiled, arrive: Compiled, shortcuts: Shortcuts, name: str, room: Path
+) -> Compiled:
     """Compiles `alpha_beta` for a game and a leaf kind."""
     apply_action, action_cost = rules.apply_action, rules.action_cost
     last_step, settle_rare = shortcuts
-    open_decision = make_open_decision(rules, name, room)
+    open_decision = make_open_decision(rules, transform, name, room)
 
     @bind(name, room, inline=True)
     def open_average(S, B, f, left, lower, upper, probing, T):

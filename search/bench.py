@@ -151,7 +151,12 @@ def bench_clock(game: Game, leaves: Mapping[str, Evaluator]) -> dict[str, float]
     positions = early_positions(game, 4)
     for name, leaf in leaves.items():
         rare = RARE if game.players == 2 else 0.0
-        options: dict[str, Any] = {"candidates": game.candidates[1], "rare": rare, "all_values": False, "nodes": 0}
+        options: dict[str, Any] = {
+            "candidates": game.search.candidates[1],
+            "rare": rare,
+            "all_values": False,
+            "nodes": 0,
+        }
         search = Search(game, leaf, seconds=CLOCK, clock="cpu", **options)
         found = [search(state) for state in positions]
         rates[f"{name}/nodes/s"] = sum(r.nodes for r in found) / sum(r.seconds for r in found)
@@ -162,7 +167,7 @@ def bench_clock(game: Game, leaves: Mapping[str, Evaluator]) -> dict[str, float]
 def early_positions(game: Game, n: int) -> list[State]:
     """Returns the start, and the first decisions after 6, 12, ... of a game between greedy searches."""
     stream, state = new_stream(1), game.new(1)
-    greedy = Search(game, game.score(), 1, candidates=game.candidates[1])
+    greedy = Search(game, game.score(), 1, candidates=game.search.candidates[1])
     found = [state]
     while len(found) < n:
         for _ in range(6):
@@ -212,7 +217,7 @@ def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
     found = bench_options(game, state, depth, seconds)
     rates |= {f"depth={depth}/{name}": rate for name, rate in found.items()}
     rates |= bench_threads(game, seconds)
-    if game.candidates:
+    if game.search.candidates:
         rates |= bench_clock(game, {name: game.score(name) for name in game.scores})
     if hasattr(room, "bench_baselines"):
         rates |= room.bench_baselines(seconds)

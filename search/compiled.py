@@ -11,7 +11,7 @@ from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, nothing_to_fetch
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import Compiled, Rules
+from leafwise.envs.core.contract.rules import Compiled, Rules, Symmetries
 from leafwise.envs.core.contract.statement import Statement, statement
 from leafwise.search.alpha_beta import make_alpha_beta, make_shortcuts
 from leafwise.search.depth_first import make_depth_first
@@ -37,12 +37,13 @@ def compiled_search(game: Game, evaluator: Evaluator) -> CompiledSearch:
     """Returns the compiled searches for a game and a leaf kind; raises ValueError if they do not fit."""
     stated, room = statement(evaluator, game.stages), evaluator.room or game.room
     sizes = game.players, game.max_outcomes
-    return _compiled(game.rules, game.name, *sizes, evaluator.compiled, evaluator.fetch, stated, room)
+    return _compiled(game.rules, game.symmetries, game.name, *sizes, evaluator.compiled, evaluator.fetch, stated, room)
 
 
 @cache
 def _compiled(
     rules: Rules,
+    symmetries: Symmetries,
     game: str,
     players: int,
     max_outcomes: int,
@@ -51,12 +52,12 @@ def _compiled(
     stated: Statement,
     room: Path,
 ) -> CompiledSearch:
-    bound = label(*rules.injected().values(), players, max_outcomes, value, fetch, stated)
+    bound = label(*rules.functions().values(), symmetries.transform, players, max_outcomes, value, fetch, stated)
     name = f"{game}_{getattr(value, '__qualname__', '')}_{bound}"
     fetch = fetch or bind(name, room, inline=True)(nothing_to_fetch)
     leaves = make_leaf_values(rules, players, value, stated, name, room)
     arrive = make_arrive(rules, leaves, max_outcomes, name, room)
     depth_first = make_depth_first(rules, leaves, stated.stage, arrive, fetch, name, room)
     shortcuts = make_shortcuts(rules, leaves, max_outcomes, name, room)
-    alpha_beta: Any = make_alpha_beta(rules, arrive, shortcuts, name, room)
+    alpha_beta: Any = make_alpha_beta(rules, symmetries.transform, arrive, shortcuts, name, room)
     return CompiledSearch(depth_first, alpha_beta, make_search_root(rules, alpha_beta, name, room), leaves.leaf_value)

@@ -69,7 +69,7 @@ class Search:
         """Compiles the search, or finds it in the cache.
 
         Args:
-            depth: decisions looked ahead, at least 1; with `seconds` the most (default: `game.search_depth`, with
+            depth: decisions looked ahead, at least 1; with `seconds` the most (default: `game.search.depth`, with
                 `seconds` no limit).
             seconds: wall time per search; the deepest complete depth counts, the first is always completed.
             all_values: True: every root action gets its exact value. False, faster where the search prunes: only the
@@ -89,12 +89,12 @@ class Search:
             cutoff: decisions less probable than this are leaves (0: exact; above 0: approximate).
             nodes: most decisions searched at each depth, the root included: what is left of them is shared out evenly among the
                 actions of a decision and by probability among outcomes, and where less than one is left, a decision is a leaf
-                (approximate; 0: no limit; default: `game.search_nodes`, which is 0 in most games, with `seconds` no limit).
+                (approximate; 0: no limit; default: `game.search.nodes`, which is 0 in most games, with `seconds` no limit).
             rare: outcomes of chance less probable than this are valued at once by the leaf, the others are searched (0: exact;
                 above 0: approximate).
             width: most actions searched at a decision, the best by one-ply value; the root keeps all, and so do decisions
                 with one decision to go (approximate; default: no limit).
-            candidates: the actions considered, one of `game.candidates` (approximate; default: all legal ones).
+            candidates: the actions considered, one of `game.search.candidates` (approximate; default: all legal ones).
             batched: grow the tree first and value its leaves in batches (exact; without pruning, table and width; default: only for
                 an evaluator that has no compiled value).
             threads: share the root actions among so many threads, each with memory of its own (exact).
@@ -107,7 +107,7 @@ class Search:
         Raises ValueError for options out of range, or an evaluator of another game.
         """
         if nodes is None:
-            nodes = game.search_nodes if seconds is None and not cutoff else 0
+            nodes = game.search.nodes if seconds is None and not cutoff else 0
         self.settings = Settings(
             depth=depth,
             seconds=seconds,
@@ -129,7 +129,7 @@ class Search:
         )
         self.settings.check()
         if depth is None:
-            depth = game.search_depth if seconds is None else MAX_DEPTH
+            depth = game.search.depth if seconds is None else MAX_DEPTH
         self.game, self.evaluator, self.depth, self.seconds = game, evaluator, depth, seconds
         self._prunes = self.settings.prunes(game)
         self._T = game.tables(evaluator, candidates)

@@ -134,7 +134,7 @@ def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compi
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
     apply_action, action_cost, chance_outcomes = rules.apply_action, rules.action_cost, rules.chance_outcomes
     most_outcomes = np.uint64(max_outcomes)
-    name = f"{game}_{label(*rules.injected().values(), max_outcomes)}"
+    name = f"{game}_{label(*rules.functions().values(), max_outcomes)}"
 
     @bind(name, room, inline=True)
     def is_leaf(S, tree, i, player, asking, T):

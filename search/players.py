@@ -11,9 +11,10 @@ from typing import Any, Protocol, cast
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.parts import OwnSearch
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
-from leafwise.envs.core.play.named import named_ai, split
+from leafwise.envs.core.play.named import UnknownPlayer, named_ai, split
 from leafwise.search.engine import Search
 from leafwise.search.frontier import bound_values
 from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS
@@ -64,10 +65,10 @@ class RandomPlayer:
 
     def __init__(self, seed: int = 0, name: str = "random") -> None:
         self.name = name
-        self._stream = new_stream(seed)
+        self.stream = new_stream(seed)
 
     def choose(self, state: State) -> int:
-        return state.legal_actions[int(below(self._stream, len(state.legal_actions)))]
+        return state.legal_actions[int(below(self.stream, len(state.legal_actions)))]
 
 
 class SearchPlayer:
@@ -103,16 +104,17 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
         if hasattr(own, "stream"):
             own.stream = new_stream(seed)
         return own
-    if kind in game.searches:
+    search = game.ais.get(kind)
+    if isinstance(search, OwnSearch):
         name = leaf_name(words) or game.default_score
         try:
             options = search_options(words, OWN_OPTIONS)
-            return cast(Player, game.searches[kind](game, bound_values(game, leaf(game, name)), text, **options))
+            return cast(Player, search.make(game, bound_values(game, leaf(game, name)), text, **options))
         except ValueError as problem:
             raise ValueError(f"player {text!r}: {problem}") from None
     if kind not in ("greedy", "search", "rollout"):
-        known = "".join(f", {name}" for name in (*game.ais, *game.searches))
-        raise ValueError(
+        known = "".join(f", {name}" for name in game.ais)
+        raise UnknownPlayer(
             f"expected a player like random, greedy:SCORE, search:LEAF,depth=3, rollout:n=20{known}, got {text!r}"
         )
     if kind == "rollout":  # a search of its own depth 1 with that leaf

@@ -56,7 +56,7 @@ class Result:
             state, depth = state.play(step.action), depth - cost
             while state.is_chance:
                 before, (_, state) = state, max(state.outcomes(), key=lambda outcome: outcome[0])
-                names.append(state.game.outcome_name(before.row, state.row, state.game._shared_tables))
+                names.append(state.game.text.outcome_name(before.row, state.row, state.game._shared_tables))
             if state.is_terminal or depth <= 0:
                 break
             step = self._follow(state, depth)

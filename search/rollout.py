@@ -76,7 +76,7 @@ def make_rollout(rules: Rules, greedy_action: Compiled | None, game: str, room: 
     current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
     sample_outcome, key = rules.sample_outcome, rules.key
     policy = "random" if greedy_action is None else getattr(greedy_action, "__qualname__", "")
-    name = f"{game}_{policy}_{label(*rules.injected().values(), greedy_action)}"
+    name = f"{game}_{policy}_{label(*rules.functions().values(), greedy_action)}"
     if greedy_action is None:
         choose = make_random_action(rules, name, room)
     else:

@@ -100,7 +100,7 @@ class Settings:
         """Returns the size of the table, a power of two; 1 is no table."""
         size = self.table_mb
         if size is None:
-            size = TABLE_MB if not self.batched and (self.prunes(game) or game.decisions_per_depth > 1) else 0.0
+            size = TABLE_MB if not self.batched and (self.prunes(game) or game.search.decisions_per_depth > 1) else 0.0
         if size and game.max_actions >= MAX_ACTIONS:
             raise ValueError(f"search: expected table_mb=0 for {game.max_actions} actions, got {size!r}")
         return 1 if size == 0 else 1 << max(1, int(size * 1e6 / ENTRY_BYTES).bit_length() - 1)
@@ -127,14 +127,14 @@ class Settings:
             prune=self.prunes(game),
             least=least,
             most=most,
-            table_from=TABLE_FROM if game.decisions_per_depth == 1 else 1,
+            table_from=TABLE_FROM if game.search.decisions_per_depth == 1 else 1,
             table_move="table" in self.ordering,
             values_from=VALUES_FROM if "values" in self.ordering else NEVER,
             killers="killers" in self.ordering,
             probe_from=PROBE_FROM if self.star2 else NEVER,
             rare=float(self.rare),
             width=self.width or NEVER,
-            symmetries=game.symmetries if self.symmetric else 1,
+            symmetries=game.symmetry_count if self.symmetric else 1,
         )
 
 
@@ -142,7 +142,7 @@ def make_buffers(
     game: Game, depth: int, entries: int, whole_rows: bool, options: Options, expensive: bool = False
 ) -> tuple[Any, Buffers]:
     """Returns the rows and the other memory of one search thread, whose leaves may be `expensive`."""
-    levels = depth * game.decisions_per_depth + 1
+    levels = depth * game.search.decisions_per_depth + 1
     n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
     frames = (levels + 1) * (1 + game.max_stages)
     table = np.zeros((entries, ENTRY_BYTES // 8), dtype=np.uint64)

@@ -26,9 +26,9 @@ WARM_UP = 2_000_000
 def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
     """Returns training moves a second by tuple set, measured for `seconds` each; {} for a game without cells."""
     rates: dict[str, float] = {}
-    if game.candidates and model_path(shipped_name(game)).exists():
+    if game.search.candidates and model_path(shipped_name(game)).exists():
         rates |= bench_clock(game, {"learned": load_evaluator(game, shipped_name(game))})
-    if game.cells is None:
+    if "ntuple" not in game.features:
         return rates
     if not game.given_options and model_path(shipped_name(game)).exists():
         rates |= bench_learned(game, seconds)

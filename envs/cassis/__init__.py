@@ -3,7 +3,8 @@
 from leafwise.envs.cassis import draw, features, rules, scores, tables, text
 from leafwise.envs.cassis.baselines import dfs
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import Rules
+from leafwise.envs.core.contract.parts import Observation, Sizes, Text
+from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 
 GAME = Game(
@@ -18,27 +19,22 @@ GAME = Game(
         apply_action=rules.apply_action,
         returns=rules.returns,
         observe=features.observe,
-        transform=features.transform,
-        transform_action=features.transform_action,
     ),
+    sizes=Sizes(width=2, max_actions=tables.MAX_EDGES),
+    observation=Observation(features.observation_space),
     make_tables=tables.make_tables,
-    width=2,
-    max_actions=tables.MAX_EDGES,
-    max_outcomes=0,
-    max_stages=0,
     action_names=tables.action_names,
-    observation_space=features.observation_space,
-    text=text.to_text,
-    parse_row=text.parse_row,
-    board=draw.to_board,
-    svg=lambda row, T: draw.draw(row, T).svg(),
-    rgb=lambda row, T: draw.draw(row, T).rgb(),
+    text=Text(
+        write=text.to_text,
+        parse=text.parse_row,
+        board=draw.to_board,
+    ),
+    draw=draw.draw,
+    symmetries=Symmetries(features.symmetries, features.transform, features.transform_action),
     defaults=tables.DEFAULTS,
     check=tables.check,
     scores=scores.SCORES,
-    default_score="safe_edges",
     ais={"solver": solver_player, "dfs": dfs.named},
-    symmetries_of=features.symmetries,
-    sparse=features.SPARSE,
+    features={"sparse": features.SPARSE},
     ids={"Cassis": {}, "Cassis7": {"n": 7}, "Cassis8": {"n": 8}},
 )

@@ -1,7 +1,8 @@
 """Friday, Robinson's fight against hazards, age and pirates (one player). Rules and rulings: `rules`; cards: `cards`."""
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import Rules
+from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.rules import Chance, Rules
 from leafwise.envs.friday import candidates, chance, draw, features, layout, parse, rules, scores, sparse, tables, text
 from leafwise.envs.friday.baselines import fridai
 
@@ -13,43 +14,41 @@ GAME = Game(
     rules=Rules(
         initial_state=rules.initial_state,
         current_player=rules.current_player,
-        stage=rules.stage,
         legal_actions=rules.legal_actions,
         apply_action=rules.apply_action,
-        chance_outcomes=chance.chance_outcomes,
-        sample_outcome=chance.sample_outcome,
         returns=rules.returns,
         observe=features.observe,
+        chance=Chance(
+            outcomes=chance.chance_outcomes,
+            sample=chance.sample_outcome,
+            max_outcomes=38,
+            max_stages=5,
+            stages=rules.STAGES,
+            stage=rules.stage,
+        ),
         action_cost=rules.action_cost,
         candidates=candidates.candidates,
         progress=scores.how_far,
     ),
+    sizes=Sizes(width=layout.WIDTH, max_actions=len(layout.ACTIONS)),
+    observation=Observation(features.observation_space),
     make_tables=tables.make_tables,
-    width=layout.WIDTH,
-    max_actions=len(layout.ACTIONS),
-    max_outcomes=38,
-    max_stages=5,
-    search_depth=2,
-    search_nodes=20_000,
-    decisions_per_depth=110,
-    stages=rules.STAGES,
-    action_names=lambda options: layout.ACTIONS,
-    observation_space=features.observation_space,
-    text=text.to_text,
-    parse_row=parse.parse_row,
-    outcome_name=text.outcome_name,
-    board=draw.to_board,
-    svg=lambda row, T: draw.draw(row, T).svg(),
-    rgb=lambda row, T: draw.draw(row, T).rgb(),
+    action_names=layout.ACTIONS,
+    text=Text(
+        write=text.to_text,
+        parse=parse.parse_row,
+        outcome_name=text.outcome_name,
+        board=draw.to_board,
+    ),
+    draw=draw.draw,
+    search=SearchDefaults(depth=2, nodes=20_000, decisions_per_depth=110, candidates=candidates.CANDIDATES),
     defaults=tables.DEFAULTS,
     rule_options=tuple(tables.DEFAULTS),
     check=tables.check,
     scores=scores.SCORES,
-    default_score="pirates",
     rewards={"score": scores.score_reward, "shaped": scores.shaped_reward},
-    sparse=sparse.SPARSE,
-    candidates=candidates.CANDIDATES,
     ais={"fridai": fridai.named},
     return_range=(0.0, 1.0),
+    features={"sparse": sparse.SPARSE},
     ids={"Friday": {}, **{f"FridayLevel{level}": {"level": level} for level in (2, 3, 4)}},
 )

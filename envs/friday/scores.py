@@ -212,4 +212,4 @@ def _score(name: str) -> Callable[[Mapping[str, Any]], Evaluator]:
     return lambda options: Evaluator(name, value, weights=weights, stage="hazard", terminal="evaluate")
 
 
-SCORES = {name: _score(name) for name in NAMES}
+SCORES = {name: _score(name) for name in ("pirates", *NAMES)}

@@ -14,7 +14,8 @@ Building is a game too, `leafwise.game("starship")` and `leafwise/StarshipPlace-
 import numpy as np
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import Rules
+from leafwise.envs.core.contract.parts import Observation, OwnSearch, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.rules import Chance, Rules
 from leafwise.envs.starship import chance, features, hand, options, rules, scores, text
 from leafwise.envs.starship.builder import LookAhead
 from leafwise.envs.starship.check import Broken, check
@@ -34,42 +35,39 @@ GAME = Game(
     rules=Rules(
         initial_state=rules.initial_state,
         current_player=rules.current_player,
-        stage=rules.stage,
         legal_actions=rules.legal_actions,
         apply_action=rules.apply_action,
-        chance_outcomes=chance.chance_outcomes,
-        sample_outcome=chance.sample_outcome,
         returns=rules.returns,
         observe=features.observe,
+        chance=Chance(
+            outcomes=chance.chance_outcomes,
+            sample=chance.sample_outcome,
+            max_outcomes=16,
+            max_stages=136,
+            stages=rules.CHANCE_STAGES,
+            stage=rules.stage,
+        ),
     ),
+    sizes=Sizes(width=options.width, max_actions=4 * 64 * 64, dtype=np.uint16),
+    observation=Observation(features.observation_space, features.Observation),
     make_tables=options.make_tables,
-    width=0,
-    widths=options.width,
     scratch=tuple(f"ship.{name}" for name in SCRATCH),
-    dtype=np.uint16,
-    max_actions=4 * 64 * 64,
-    max_outcomes=16,
-    max_stages=136,
-    stages=rules.CHANCE_STAGES,
     action_names=options.names,
-    observation_space=features.observation_space,
-    observation=features.Observation,
-    text=text.to_text,
-    parse_row=text.parse_row,
-    outcome_name=text.outcome_name,
-    board=options.to_board,
-    svg=options.to_svg,
-    rgb=options.to_rgb,
+    text=Text(
+        write=text.to_text,
+        parse=text.parse_row,
+        outcome_name=text.outcome_name,
+        board=options.to_board,
+    ),
+    draw=options.ShipPicture,
+    search=SearchDefaults(depth=1),
     defaults=options.DEFAULTS,
     check=options.check,
     scores=scores.SCORES,
-    default_score="hopeful",
-    search_depth=1,
     rewards={"dense": None, "terminal": rules.final_quality},
-    ais={"hand": hand.named},
-    searches={"build": LookAhead},
-    grid=GRID,
+    ais={"hand": hand.named, "build": OwnSearch(LookAhead)},
     return_range=(0.0, 1.0),
+    features={"grid": GRID},
     ids={"StarshipPlace": {}},
 )
 

@@ -50,11 +50,16 @@ def to_board(row: NDArray[Any], T: GameTables) -> str:
     return ship_at(row, T).text
 
 
-def to_svg(row: NDArray[Any], T: GameTables) -> str:
-    """Returns the picture of the ship as SVG text."""
-    return svg(ship_at(row, T), whole=True).rstrip()
+class ShipPicture:
+    """The picture of the ship in a row, of one size for all ships of a preset."""
 
+    def __init__(self, row: NDArray[Any], T: GameTables) -> None:
+        self.ship = ship_at(row, T)
 
-def to_rgb(row: NDArray[Any], T: GameTables) -> NDArray[np.uint8]:
-    """Returns the picture of the ship as pixels, of one size for all ships of a preset."""
-    return rgb(ship_at(row, T), whole=True)
+    def svg(self) -> str:
+        """Returns the picture as SVG text."""
+        return svg(self.ship, whole=True).rstrip()
+
+    def rgb(self) -> NDArray[np.uint8]:
+        """Returns the picture as uint8 [height, width, 3]."""
+        return rgb(self.ship, whole=True)

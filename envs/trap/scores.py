@@ -150,4 +150,4 @@ def maker(name: str) -> Callable[[Mapping[str, Any]], Evaluator]:
     return lambda options: make_weighted(options, name, *WEIGHTS[name])
 
 
-SCORES = {name: maker(name) for name in WEIGHTS}
+SCORES = {name: maker(name) for name in ("reach", *WEIGHTS)}

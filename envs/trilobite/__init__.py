@@ -1,7 +1,8 @@
 """Trilobite: drop chips into columns, k in a row win (Connect Four at 7x6 with k = 4). Rules: `rules`."""
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import Rules
+from leafwise.envs.core.contract.parts import Observation, Sizes, Text
+from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 from leafwise.envs.trilobite import draw, features, rules, scores, tables, text
 from leafwise.envs.trilobite.baselines import minimax
@@ -18,28 +19,23 @@ GAME = Game(
         apply_action=rules.apply_action,
         returns=rules.returns,
         observe=features.observe,
-        transform=features.transform,
-        transform_action=features.transform_action,
     ),
+    sizes=Sizes(width=2, max_actions=8),
+    observation=Observation(features.observation_space),
     make_tables=tables.make_tables,
-    width=2,
-    max_actions=8,
-    max_outcomes=0,
-    max_stages=0,
     action_names=tables.action_names,
-    observation_space=features.observation_space,
-    text=text.to_text,
-    parse_row=text.parse_row,
-    board=draw.to_board,
-    svg=lambda row, T: draw.draw(row, T).svg(),
-    rgb=lambda row, T: draw.draw(row, T).rgb(),
+    text=Text(
+        write=text.to_text,
+        parse=text.parse_row,
+        board=draw.to_board,
+    ),
+    draw=draw.draw,
+    symmetries=Symmetries(2, features.transform, features.transform_action),
     defaults=tables.DEFAULTS,
     check=tables.check,
     scores=scores.SCORES,
-    default_score="lines",
     ais={"solver": solver_player, "minimax": minimax.named},
-    symmetries=2,
-    sparse=features.SPARSE,
+    features={"sparse": features.SPARSE},
     ids={
         "Trilobite": {},
         "Trilobite5x5": {"board": "5x5", "k": 4},

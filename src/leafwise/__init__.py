@@ -11,7 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from leafwise import envs
-from leafwise.envs.registry import game, games, register_game, set_player_maker
+from leafwise.envs.registry import game, games, register_game, set_makers
 from leafwise.registration import register_when_there
 
 if TYPE_CHECKING:
@@ -94,4 +94,10 @@ def player(text: str, game: str | Game, seed: int = 0) -> Player:
     return named(text, envs.registry.game(game) if isinstance(game, str) else game, seed, leaf)
 
 
-set_player_maker(player)
+def _leaf(game: Game, name: str) -> Evaluator:
+    from leafwise.models.files import leaf
+
+    return leaf(game, name)
+
+
+set_makers(player, _leaf)

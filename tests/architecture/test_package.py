@@ -1,4 +1,4 @@
-"""The wheel holds what is tracked, and the README's code runs."""
+"""The wheel holds what is tracked, and the code of README and documentation runs."""
 
 import os
 import re
@@ -65,14 +65,26 @@ def test_an_installed_study_says_where_its_data_are_missing(wheel, tmp_path):
     )
 
 
-def blocks():
-    """The README's Python blocks, with the line each begins at."""
-    text = (ROOT / "README.md").read_text()
-    for match in re.finditer(r"```python\n(.*?)```", text, re.DOTALL):
-        yield pytest.param(match.group(1), id=f"line {text[: match.start()].count(chr(10)) + 2}")
+def blocks(pages):
+    """The Python blocks of pages, with the line each begins at."""
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        for match in re.finditer(r"```python\n(.*?)```", text, re.DOTALL):
+            line = text[: match.start()].count("\n") + 2
+            yield pytest.param(match.group(1), id=f"{page.relative_to(ROOT)} line {line}")
 
 
-@pytest.mark.parametrize("code", list(blocks()))
-def test_readme_blocks_run(code, tmp_path):
+def run_block(code, folder):
     # away from the checkout, as a reader would run it
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, cwd=tmp_path)
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, cwd=folder)
+
+
+@pytest.mark.parametrize("code", list(blocks([ROOT / "README.md"])))
+def test_readme_blocks_run(code, tmp_path):
+    run_block(code, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("code", list(blocks(sorted((ROOT / "docs").rglob("*.md")))))
+def test_blocks_of_the_documentation_run(code, tmp_path):
+    run_block(code, tmp_path)

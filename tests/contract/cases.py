@@ -58,10 +58,10 @@ def twin(g: Game) -> Any:
 @cache
 def some_symmetries(g: Game) -> tuple[int, ...]:
     """Returns every symmetry, or the first and last and some between where they are many."""
-    if g.symmetries <= MOST_SYMMETRIES:
-        return tuple(range(g.symmetries))
-    between = Random(g.symmetries).sample(range(1, g.symmetries - 1), MOST_SYMMETRIES - 2)
-    return (0, *sorted(between), g.symmetries - 1)
+    if g.symmetry_count <= MOST_SYMMETRIES:
+        return tuple(range(g.symmetry_count))
+    between = Random(g.symmetry_count).sample(range(1, g.symmetry_count - 1), MOST_SYMMETRIES - 2)
+    return (0, *sorted(between), g.symmetry_count - 1)
 
 
 @cache

@@ -53,7 +53,7 @@ def playthrough(game: Game, seed: int = SEED) -> str:
             break
         if state.is_chance:
             after = state.sample(stream)
-            lines.append(f"  -- chance: {game.outcome_name(state.row, after.row, game.tables())}")
+            lines.append(f"  -- chance: {game.text.outcome_name(state.row, after.row, game.tables())}")
             state = after
         else:
             name = rng.choice(state.legal_names)
@@ -94,13 +94,13 @@ def details(game: Game, state: State) -> list[str]:
         lines.append(f"{len(state.legal_actions)} legal actions")
     for a in some(state.legal_actions):
         cost = int(game.rules.action_cost(rows, FIRST, a, T))
-        turned = " ".join(game.actions[game.rules.transform_action(a, k, T)] for k in images)
+        turned = " ".join(game.actions[game.symmetries.transform_action(a, k, T)] for k in images)
         lines.append(f"action {game.actions[a]} ({cost}; {turned}): {state.play(a)}")
     if state.is_chance:
         outcomes = state.outcomes()
         lines.append(f"{len(outcomes)} outcomes")
         for p, after in outcomes[:SHOWN_OUTCOMES]:
-            lines.append(f"outcome {game.outcome_name(state.row, after.row, T)} ({number(p)}): {after}")
+            lines.append(f"outcome {game.text.outcome_name(state.row, after.row, T)} ({number(p)}): {after}")
     return lines
 
 

@@ -46,7 +46,7 @@ def test_each_stage_is_a_distribution_over_distinct_outcomes(game: Game) -> None
         assert sum(p for p, _ in outcomes) == pytest.approx(1.0, abs=1e-12)
         assert all(p > 0 for p, _ in outcomes), str(state)
         assert len({s for _, s in outcomes}) == len(outcomes), str(state)
-        names = [game.outcome_name(state.row, s.row, game.tables()) for _, s in outcomes]
+        names = [game.text.outcome_name(state.row, s.row, game.tables()) for _, s in outcomes]
         assert len(set(names)) == len(names), f"{state}: {names}"
         assert all(names), str(state)
 

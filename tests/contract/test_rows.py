@@ -23,7 +23,7 @@ def test_equal_public_history_gives_equal_rows(game: Game) -> None:
                 break
             if state.is_chance:
                 after = state.sample(stream)
-                history.append(game.outcome_name(state.row, after.row, game.tables()))
+                history.append(game.text.outcome_name(state.row, after.row, game.tables()))
             else:
                 after = state.play(state.legal_actions[-1])
                 history.append(state.legal_names[-1])
@@ -42,7 +42,7 @@ def test_a_deal_replays_a_game(game: Game) -> None:
     while not state.is_terminal and len(moves) < 25:
         if state.is_chance:
             after = state.sample(stream)
-            listed[state.stage].append(game.outcome_name(state.row, after.row, T))
+            listed[state.stage].append(game.text.outcome_name(state.row, after.row, T))
         else:
             moves.append(state.legal_actions[-1])
             after = state.play(moves[-1])
@@ -50,7 +50,7 @@ def test_a_deal_replays_a_game(game: Game) -> None:
         state = after
     while state.is_chance:
         after = state.sample(stream)
-        listed[state.stage].append(game.outcome_name(state.row, after.row, T))
+        listed[state.stage].append(game.text.outcome_name(state.row, after.row, T))
         state = after
     deal = Deal(**listed)
     again = deal.settle(game.start())
@@ -104,7 +104,7 @@ def test_keys_tell_positions_apart(game: Game) -> None:
 
 @pytest.mark.parametrize("game", CASES, ids=repr)
 def test_observations_lie_in_their_space(game: Game) -> None:
-    space, T = game.observation_space(game.options), game.tables()
+    space, T = game.observation_space(), game.tables()
     for state in positions(game):
         O = new_observations(game, 2)
         arrays = [O] if isinstance(O, np.ndarray) else list(O)

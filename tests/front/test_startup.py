@@ -48,7 +48,7 @@ def test_the_environments_are_registered_whatever_is_imported_first(order: tuple
 @pytest.mark.parametrize("name", sorted(registry.listed()))
 def test_what_is_listed_is_what_the_games_say(name: str) -> None:
     game = leafwise.game(name)
-    told = {"title": game.title, "options": dict(game.defaults), "position_words": dict(game.position_words)}
+    told = {"title": game.title, "options": dict(game.defaults), "position_words": dict(game.text.words)}
     told["ids"] = {k: dict(v) for k, v in game.ids.items()}
     assert registry.listed()[name] == told
 

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Rules
+from leafwise.envs.core.contract.parts import Observation, Sizes, Text
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries
 from leafwise.envs.core.contract.stream import below, u64
 from leafwise.envs.core.pictures.canvas import Canvas
 
@@ -308,30 +309,31 @@ GAME = Game(
     rules=Rules(
         initial_state=initial_state,
         current_player=current_player,
-        stage=stage,
         legal_actions=legal_actions,
         apply_action=apply_action,
-        chance_outcomes=chance_outcomes,
-        sample_outcome=sample_outcome,
         returns=returns,
         observe=observe,
+        chance=Chance(
+            outcomes=chance_outcomes,
+            sample=sample_outcome,
+            max_outcomes=3,
+            max_stages=2,
+            stages=("decision", "die", "face"),
+            stage=stage,
+        ),
         action_cost=action_cost,
-        transform=transform,
-        transform_action=transform_action,
     ),
+    sizes=Sizes(width=1, max_actions=4),
+    observation=Observation(lambda options: gym.spaces.Box(0, 40, (8,), np.float32)),
     make_tables=make_tables,
-    width=1,
-    max_actions=4,
-    max_outcomes=3,
-    max_stages=2,
-    stages=("decision", "die", "face"),
-    action_names=lambda options: ACTIONS,
-    observation_space=lambda options: gym.spaces.Box(0, 40, (8,), np.float32),
-    text=text,
-    parse_row=parse_row,
-    outcome_name=outcome_name,
-    svg=lambda row, T: draw(row, T).svg(),
-    rgb=lambda row, T: draw(row, T).rgb(),
+    action_names=ACTIONS,
+    text=Text(
+        write=text,
+        parse=parse_row,
+        outcome_name=outcome_name,
+    ),
+    draw=draw,
+    symmetries=Symmetries(2, transform, transform_action),
     defaults={"length": 4, "turns": 12},
     check=check,
     scores={
@@ -340,8 +342,6 @@ GAME = Game(
             "lead_at_die", lead, stage="die", terminal=(0.9, 0.0, -0.9), low=-1.0, high=1.0
         ),
     },
-    default_score="lead",
-    symmetries=2,
     return_range=(-1.0, 1.0),
     ids={"TestDice": {}},
 )

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Rules
+from leafwise.envs.core.contract.parts import Observation, Sizes, Text
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries
 from leafwise.envs.core.contract.stream import below, u64
 from leafwise.envs.core.pictures.canvas import Canvas
 
@@ -227,30 +228,29 @@ GAME = Game(
     rules=Rules(
         initial_state=initial_state,
         current_player=current_player,
-        stage=stage,
         legal_actions=legal_actions,
         apply_action=apply_action,
-        chance_outcomes=chance_outcomes,
-        sample_outcome=sample_outcome,
         returns=returns,
         observe=observe,
-        transform=transform,
-        transform_action=transform_action,
+        chance=Chance(
+            outcomes=chance_outcomes,
+            sample=sample_outcome,
+            max_outcomes=RANKS,
+            stages=("decision", "draw"),
+            stage=stage,
+        ),
     ),
+    sizes=Sizes(width=WIDTH, max_actions=3, dtype=np.uint16),
+    observation=Observation(lambda options: gym.spaces.Box(0, 45, (WIDTH,), np.float32)),
     make_tables=make_tables,
-    width=WIDTH,
-    dtype=np.uint16,
-    max_actions=3,
-    max_outcomes=RANKS,
-    max_stages=1,
-    stages=("decision", "draw"),
-    action_names=lambda options: ACTIONS,
-    observation_space=lambda options: gym.spaces.Box(0, 45, (WIDTH,), np.float32),
-    text=text,
-    parse_row=parse_row,
-    outcome_name=outcome_name,
-    svg=lambda row, T: draw(row, T).svg(),
-    rgb=lambda row, T: draw(row, T).rgb(),
+    action_names=ACTIONS,
+    text=Text(
+        write=text,
+        parse=parse_row,
+        outcome_name=outcome_name,
+    ),
+    draw=draw,
+    symmetries=Symmetries(2, transform, transform_action),
     defaults={"copies": 2, "discards": 2},
     check=check,
     scores={
@@ -259,8 +259,6 @@ GAME = Game(
             "points_and_discards", points_and_discards, stage="draw", terminal="evaluate"
         ),
     },
-    default_score="hope",
-    symmetries=2,
     return_range=(0.0, 45.0),
     ids={"TestSolitaire": {}},
 )

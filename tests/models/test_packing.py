@@ -85,8 +85,8 @@ def test_compiled_values_equal_numpy_after_reloading(reloaded: NTupleNetwork) ->
             for t, tuple_ in enumerate(TUPLES):
                 index = sum(seen[:, c] << (4 * k) for k, c in enumerate(tuple_))
                 total += scales[t] * table[stage + starts[t] + index]
-    assert GAME.cells is not None
-    small = np.array([[GAME.cells.extra(rows, np.uint64(i), k, T) for k in range(3)] for i in range(len(rows))])
+    index = GAME.features["ntuple"].index
+    small = np.array([[index(rows, np.uint64(i), k, T) for k in range(3)] for i in range(len(rows))])
     for k in range(3):
         total += scales[len(TUPLES) + k] * table[stage + starts[len(TUPLES) + k] + small[:, k].astype(np.int64)]
     assert np.allclose(compiled, total, rtol=1e-5, atol=1e-5)
@@ -125,13 +125,13 @@ def spoil(tensors: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("low_0", None, "expected 49 tensors"),
+        ("low_0", None, "expected 37 tensors"),
         ("low_0", np.zeros(9, dtype=np.uint8), "expected deflated tables"),
         ("low_0", np.zeros(9, dtype=np.float32), "expected packed tables as bytes"),
         ("low_0", "high_1", "entries, got"),
         ("seen_0", "seen_2", "expected a bitmap of 65536 entries, got 1048576"),
         ("scales", np.zeros(8, dtype=np.float32), "expected scales of float32 above 0"),
-        ("scales", np.ones(3, dtype=np.float32), "expected 8 scales, got 3"),
+        ("scales", np.ones(3, dtype=np.float32), "expected 6 scales, got 3"),
     ],
 )
 def test_what_does_not_fit_is_named(tmp_path: Any, network: NTupleNetwork, name: str, value: Any, message: str) -> None:

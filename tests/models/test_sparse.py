@@ -105,13 +105,12 @@ def test_what_is_trained_is_exported() -> None:
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_symmetric_positions_have_the_same_features_and_values(game: Game) -> None:
-    assert game.sparse is not None
-    assert game.sparse.invariant
+    assert game.features["sparse"].invariant
     network = random_network(game)
     evaluator = network.evaluator("x")
     T = game.tables(evaluator)
     for state in random_states(game, 40):
-        images = [state.transformed(k) for k in range(0, game.symmetries, max(1, game.symmetries // 500))]
+        images = [state.transformed(k) for k in range(0, game.symmetry_count, max(1, game.symmetry_count // 500))]
         features, _, _ = network.describe(np.array([image.row for image in images]), T)
         assert {tuple(sorted(f)) for f in features.tolist()} == {tuple(sorted(features[0].tolist()))}
         values = [image.value(evaluator) for image in images]
@@ -120,11 +119,10 @@ def test_symmetric_positions_have_the_same_features_and_values(game: Game) -> No
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
 def test_features_stay_in_their_range_and_tell_positions_apart(game: Game) -> None:
-    assert game.sparse is not None
     network = random_network(game)
     states = random_states(game, 300)
     features, _, _ = network.describe(np.array([s.row for s in states]), game.tables(network.evaluator("x")))
-    size = game.sparse.size(game.options)
+    size = game.features["sparse"].size(game.options)
     assert features.min() >= 0
     assert features.max() < size  # random games have no row that is filled up here: `most` are always active
     twins: dict[tuple[int, ...], list[State]] = {}
@@ -133,7 +131,7 @@ def test_features_stay_in_their_range_and_tell_positions_apart(game: Game) -> No
     assert len(twins) > 10
     if game.name == "trilobite":
         for alike in twins.values():
-            orbits = {frozenset(s.transformed(k).row.tobytes() for k in range(game.symmetries)) for s in alike}
+            orbits = {frozenset(s.transformed(k).row.tobytes() for k in range(game.symmetry_count)) for s in alike}
             assert len(orbits) == 1
 
 
@@ -174,7 +172,7 @@ def test_parts_of_cassis_by_brute_force() -> None:
             for own in (1, 2)
         ]
         coloured = sum(c != 0 for c in colour.values())
-        first = game.sparse.size(game.options) - 4 * 16  # type: ignore[union-attr]
+        first = game.features["sparse"].size(game.options) - 4 * 16
         expected = (coloured, len(safe[0]), len(safe[1]), len(safe[0] & safe[1]))
         assert [n - first - 16 * k for k, n in enumerate(f[6:])] == list(expected)
     assert len(set(seen.values())) == len(seen) > 50
@@ -275,7 +273,7 @@ def test_it_serves_a_search(pruning: bool) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("kind", "tree", "expected kind 'ntuple or ntuple-packed or sparse or grid', got 'tree'"),
+        ("kind", "tree", "expected a kind of network among ntuple, ntuple-packed, sparse, grid, got 'tree'"),
         ("options", {"n": 7}, "expected a model of variant"),
         ("feature_version", 0, "expected feature version 1, got 0"),
         ("hidden", [16], "expected finite float32"),

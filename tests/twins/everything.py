@@ -27,9 +27,9 @@ def leaves(g: Game) -> Iterator[Evaluator]:
         yield g.score(score)
     yield rollout(g, 1)
     yield rollout(g, 1, "greedy")
-    if g.cells:
+    if "ntuple" in g.features:
         yield NTupleNetwork.create(g, Shape(((0, 1, 2, 3),))).evaluator("tuples")
-    if g.grid:
+    if "grid" in g.features:
         yield GridNetwork.create(g, (4, 4, 4)).evaluator("grid")
     for head in HEADS:
         for sees in SEES:

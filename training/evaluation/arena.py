@@ -116,7 +116,7 @@ def play_batch(game: Game, text: str, opponent: str | None, seeds: Sequence[int]
 
 def highest_cell(state: State) -> int:
     """Returns the highest value of a cell on a board of cells, 0 in a game without."""
-    cells = state.game.cells
+    cells = state.game.features.get("ntuple")
     return max(cell_values(cells, state.row, state.game.tables())) if cells is not None else 0
 
 

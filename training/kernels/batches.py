@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import for_player_zero
 from leafwise.envs.core.contract.game import Game
@@ -33,9 +34,9 @@ def make_transform_rows(game: Game) -> Compiled:
 
     It writes each row of the first half under its symmetry to the second half, and its action over itself.
     """
-    transform, transform_action = game.rules.transform, game.rules.transform_action
+    transform, transform_action = game.symmetries.transform, game.symmetries.transform_action
 
-    @bind(name_of(game), game.room)
+    @bind(f"{game.name}_{label(transform, transform_action)}", game.room)
     def transform_rows(rows, symmetries, actions, T):
         n = symmetries.shape[0]
         for i in range(n):

@@ -50,7 +50,7 @@ def new_table(
     In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `rare` is that of `Search`, and so is
     `nodes`, but the limit is that below each action.
     """
-    remember = game.players == 2 or game.decisions_per_depth > 1
+    remember = game.players == 2 or game.search.decisions_per_depth > 1
     settings = Settings(depth, rare=rare, nodes=nodes, ordering=ORDERINGS, table_mb=TABLE_MB if remember else 0.0)
     options = settings.options(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
     cutoff, toll = settings.share(0)

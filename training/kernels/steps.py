@@ -22,7 +22,7 @@ def put_row(S, i, rows, j):
 
 def name_of(game: Game) -> str:
     """Returns a name for functions that a game's rules are bound to, and nothing else."""
-    return f"{game.name}_{label(*game.rules.injected().values())}"
+    return f"{game.name}_{label(*game.rules.functions().values())}"
 
 
 def make_settle(game: Game) -> Compiled:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind, jit
+from leafwise.envs.core.contract.cells import CellFeatures
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, copy_row
@@ -100,11 +101,14 @@ def kernels(network: NTupleNetwork, depth: int = 1, *, searched: bool = False, c
     Actions are chosen by a search of `depth` decisions. `searched`: its values are the targets, not the next state's.
     `coherent`: every weight has a rate of its own.
     """
-    return compiled(network.game, network.layout, network.shape.stage, depth, searched, coherent)
+    cells = features(network.game)
+    return compiled(network.game, cells, network.layout, network.shape.stage, depth, searched, coherent)
 
 
 @functools.cache
-def compiled(game: Game, layout: Layout, stage: str, depth: int, searched: bool, coherent: bool) -> Kernels:
+def compiled(
+    game: Game, cells: CellFeatures, layout: Layout, stage: str, depth: int, searched: bool, coherent: bool
+) -> Kernels:
     """Returns what `kernels` does for networks of a layout whose values are asked at a stage."""
     network, valued = ntuple_functions(game, layout), game.stages.index(stage)
     step_weight = coherent_step if coherent else plain_step
@@ -127,7 +131,7 @@ def compiled(game: Game, layout: Layout, stage: str, depth: int, searched: bool,
 
 def near(game: Game, valued: int) -> bool:
     """Returns whether after an action at most one stage of chance comes before the stage that is valued."""
-    return game.max_stages == 1 or (game.max_stages == 2 and valued > 0)
+    return game.max_stages <= 1 or (game.max_stages == 2 and valued > 0)
 
 
 def make_shallow(game: Game, network: Any, valued: int, name: str) -> Compiled:

@@ -192,7 +192,7 @@ class QLearner(GatedLearner):
         config, scale = self.config, self.config.scale
         rng = np.random.default_rng((config.seed, 1, self.batches))
         chosen = rng.integers(0, self.filled, config.batch_size)
-        symmetries = rng.integers(0, self.game.symmetries, config.batch_size)
+        symmetries = rng.integers(0, self.game.symmetry_count, config.batch_size)
         actions = self.actions[chosen]
         features, _ = self.shown(self.before[chosen], symmetries, actions)
         following, legal = self.shown(self.after[chosen], symmetries, np.zeros_like(actions))

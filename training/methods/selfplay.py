@@ -297,9 +297,9 @@ class SelfPlay(GatedLearner):
             """Returns features and targets of random positions, under random symmetries where those matter."""
             chosen = rng.integers(0, self.filled, config.batch_size)
             rows = self.rows[chosen]
-            if self.game.sparse is not None and not self.game.sparse.invariant:
+            if "sparse" in self.game.features and not self.game.features["sparse"].invariant:
                 both[: config.batch_size] = rows
-                self.kernels.transform_rows(both, rng.integers(0, self.game.symmetries, config.batch_size), none, T)
+                self.kernels.transform_rows(both, rng.integers(0, self.game.symmetry_count, config.batch_size), none, T)
                 rows = both[config.batch_size :]
             features, signs = self.described(rows, self.places[chosen])
             return features, (self.targets[chosen] * signs / most).astype(np.float32)

@@ -198,10 +198,9 @@ class NTupleTd(Learner):
         self.kernels = kernels(self.network, depth, searched=config.target_depth > 0, coherent=config.coherence)
         self.T = self.game.tables(self.network.evaluator("td"))
         self.entries, self.best, self.score = 0, -np.inf, {}
-        if config.resume and (saved := self.folder.load_state()):
-            self.restore(*saved)
+        self.resume()
 
-    def state(self) -> dict[str, NDArray[Any]]:
+    def arrays(self) -> dict[str, NDArray[Any]]:
         """Returns the arrays of a checkpoint, by name; what is written into them changes the learner."""
         tensors: dict[str, NDArray[Any]] = {"table": self.network.weights.table}
         if self.config.coherence:
@@ -214,22 +213,15 @@ class NTupleTd(Learner):
             tensors |= {f"counts{end}": actor.counts, f"sums{end}": actor.sums}
         return tensors
 
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns what a checkpoint holds."""
+        return self.arrays(), {"entries": self.entries, "best": float(self.best), "score": dict(self.score)}
+
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
-        for name, own in self.state().items():
-            own[:] = tensors[name][: len(own)]
-        self.seconds, self.entries, self.best = metadata["seconds"], metadata["entries"], metadata["best"]
-        self.score = metadata["score"]
-
-    def save(self) -> None:
-        """Writes a checkpoint."""
-        metadata = {
-            "seconds": self.seconds,
-            "entries": self.entries,
-            "best": float(self.best),
-            "score": dict(self.score),
-        }
-        self.folder.save_state(self.state(), metadata)
+        for name, own in self.arrays().items():
+            own[:] = tensors[name]
+        self.entries, self.best, self.score = metadata["entries"], metadata["best"], metadata["score"]
 
     def counted(self) -> NDArray[np.int64]:
         """Returns the counters of all actors, added."""
@@ -328,7 +320,9 @@ def train(config: Config | NetworkConfig) -> Path:
 def class_of(name: str) -> type:
     """Returns the class of a game's options: with cells n-tuples learn, else sparse networks where there are features."""
     found = find_game(name) if name in games() else None
-    return NetworkConfig if found is not None and found.cells is None and found.sparse is not None else Config
+    return (
+        NetworkConfig if found is not None and "ntuple" not in found.features and "sparse" in found.features else Config
+    )
 
 
 def main(arguments: list[str] | None = None) -> int:

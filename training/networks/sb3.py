@@ -126,7 +126,8 @@ class PpoRun:
         """Returns what a checkpoint holds, besides `updates`."""
         found = prefixed("policy", parameters(self.model.policy)) | prefixed("envs", self.envs.get_state())
         found |= prefixed("adam", optimizer_tensors(self.model.policy.optimizer))
-        return found | {"starts": np.asarray(self.model._last_episode_starts).astype(np.uint8)}
+        starts = self.model._last_episode_starts
+        return found | {"starts": np.ones(self.envs.num_envs, np.uint8) if starts is None else starts.astype(np.uint8)}
 
     def restore(self, tensors: Mapping[str, NDArray[Any]], updates: int) -> None:
         """Takes the state of a checkpoint."""

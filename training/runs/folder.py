@@ -1,8 +1,9 @@
 """A run folder: configuration, best model, trainer state, TensorBoard events, results.
 
-    config.toml  model.safetensors  state.safetensors  events.out.tfevents...  results.json
+    config.toml  model.safetensors  state.safetensors  state.previous.safetensors  events.out.tfevents...  results.json  run.lock
 
-Every file is written to a temporary name and renamed, so a run killed at any moment resumes from its last checkpoint.
+Every file is written to a temporary name and renamed, so a run killed at any moment resumes from its last checkpoint. One process
+writes at a time.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from leafwise.models.files import load_tensors, model_path, save_tensors, write_atomically
+from leafwise.models.files import load_tensors, model_path, write_atomically
+from leafwise.training.runs.checkpoints import Checkpoints
+from leafwise.training.runs.lock import FolderLock
 from leafwise.training.runs.options import (
     CONFIG,
     NOT_OPTIONS,
@@ -89,27 +92,46 @@ class RunFolder:
     def __init__(self, path: Path, config: Any, *, resume: bool) -> None:
         """Opens the folder of a new run, or of one to go on with, which may be longer than it was.
 
-        Raises ValueError if a new run would overwrite one, or the run to resume is missing or was configured otherwise.
+        Raises ValueError if a new run would overwrite one, the run to resume is missing, was configured otherwise, or is
+        going on in another process.
         """
         self.path = path
-        self.model, self.state, self.results = (
-            path / name for name in ("model.safetensors", "state.safetensors", "results.json")
-        )
+        self.model, self.results = path / "model.safetensors", path / "results.json"
+        self.checkpoints = Checkpoints(path)
         self.shorter: int | None = None
         """The run's length before this one lengthened it."""
-        before = config_file(path)
+        self._find(resume)  # before anything is written
+        self.lock = FolderLock(path)
+        try:
+            self._open(self._find(resume), config)
+        except BaseException:
+            self.lock.release()
+            raise
+        self._last_save = time.perf_counter()
+        self._save_cost = 0.0
+
+    def _find(self, resume: bool) -> Path | None:
+        """Returns the file of options of the run to resume, None for a new one; raises ValueError for the other kind."""
+        before = config_file(self.path)
         if resume and before is None:
-            raise ValueError(f"expected a run to resume in {str(path)!r}, found no {CONFIG}")
+            raise ValueError(f"expected a run to resume in {str(self.path)!r}, found no {CONFIG}")
         if not resume and before is not None:
-            raise ValueError(f"expected a new run folder, got {str(path)!r} with a run in it; use --resume to go on")
+            raise ValueError(
+                f"expected a new run folder, got {str(self.path)!r} with a run in it; use --resume to go on"
+            )
+        return before
+
+    def _open(self, before: Path | None, config: Any) -> None:
+        """Makes the folder ready for a run with these options."""
+        for left in self.path.glob(".*"):  # half-written, by a process that was killed
+            if left.name.lstrip(".").startswith(("config.", "model.", "results.", "state.")):
+                left.unlink(missing_ok=True)
         if before is not None:
             self._compare(before, config)
         if self.shorter is not None:
             self.results.unlink(missing_ok=True)
         if before is None or self.shorter is not None:
-            write_atomically(path / CONFIG, to_toml(described(config)).encode())
-        self._last_save = time.perf_counter()
-        self._save_cost = 0.0
+            write_atomically(self.path / CONFIG, to_toml(described(config)).encode())
 
     def _compare(self, file: Path, config: Any) -> None:
         """Raises ValueError for options other than those in a file, but for a greater length, which it takes note of."""
@@ -131,15 +153,11 @@ class RunFolder:
         return time.perf_counter() - self._last_save >= wait
 
     def save_state(self, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> None:
-        """Writes the trainer's state over the last one."""
+        """Writes the trainer's state and keeps the one before."""
         start = time.perf_counter()
-        save_tensors(self.state, tensors, metadata)
+        self.checkpoints.save(tensors, metadata)
         self._last_save = time.perf_counter()
         self._save_cost = self._last_save - start
-
-    def load_state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
-        """Returns the trainer's state, None if the run was killed before its first checkpoint."""
-        return load_tensors(self.state) if self.state.exists() else None
 
     def save_results(self, results: Mapping[str, Any]) -> None:
         """Writes results.json."""
@@ -180,6 +198,11 @@ def run_main(
     except ValueError as problem:
         where = f" (with the options in {str(file)!r})" if file is not None else ""
         print(f"error: {problem}{where}", file=sys.stderr)
+        return 2
+    except OSError as problem:
+        what = repr(str(problem.filename)) if problem.filename is not None else "the run folder"
+        print(f"error: cannot use {what}: {problem.strerror or problem}; a run that had begun stands as it was saved last, go on "
+              "with --resume", file=sys.stderr)  # fmt: skip
         return 2
     print(f"run folder: {path}\nTensorBoard: tensorboard --logdir {path}")
     return 0

@@ -66,31 +66,22 @@ class GatedLearner(Learner):
         config = self.config
         self.gate = Gate(self.newest, pairs=config.match_pairs, **options)
         self.judged = judge_of(self.game, config.judged, config.judged_plies, config.judged_depth)
-        if config.resume and (saved := self.folder.load_state()):
-            tensors, metadata = saved
-            self.restore(tensors, metadata)
-            self.gate.restore(tensors, metadata.get("gate") or metadata["ladder"])
-            self.seconds = metadata["seconds"]
-        else:
+        if not self.resume():
             self.keep_best()
 
     @abstractmethod
     def advance(self) -> tuple[dict[str, float], int | None]:
         """Learns for a while, up to a new `newest` if a match is due; returns what is logged, and the match's number or None."""
 
-    @abstractmethod
-    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
-        """Takes the method's own state out of a checkpoint."""
+    def checkpoint(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns all that a checkpoint holds: the method's own, and the networks that play matches."""
+        tensors, metadata = super().checkpoint()
+        return tensors | self.gate.tensors(), metadata | {"gate": self.gate.metadata()}
 
-    @abstractmethod
-    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Returns the method's own state, as `restore` takes it."""
-
-    def save(self) -> None:
-        """Writes a checkpoint."""
-        tensors, metadata = self.state()
-        common = {"seconds": self.seconds, "gate": self.gate.metadata()}
-        self.folder.save_state(tensors | self.gate.tensors(), metadata | common)
+    def take(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes all that a checkpoint holds."""
+        super().take(tensors, metadata)
+        self.gate.restore(tensors, metadata["gate"])
 
     def step(self) -> dict[str, float]:
         """Learns for a while and, where it is time, asks whether the newest network is the best; returns what is logged."""

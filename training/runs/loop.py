@@ -10,12 +10,15 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.registry import game as find_game
+from leafwise.training.runs.checkpoints import check_form
+from leafwise.training.runs.events import Events
 from leafwise.training.runs.folder import Interruption, RunFolder, commit, hardware, training_command
 from leafwise.training.runs.options import flag_of
+from leafwise.training.runs.progress import run_progress
 from leafwise.training.runs.seeds import SELECTION_SEED
 
 
@@ -91,8 +94,43 @@ class Learner(ABC):
         """Learns for a while; returns what is logged, by tag: numbers, and pictures as uint8 [height, width, 3]."""
 
     @abstractmethod
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns the method's own state: arrays, and what JSON can hold."""
+
+    @abstractmethod
+    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes the method's own state out of a checkpoint."""
+
+    def checkpoint(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns all that a checkpoint holds."""
+        tensors, metadata = self.state()
+        return tensors, {**metadata, "program": self.program, "seconds": self.seconds}
+
+    def take(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes all that a checkpoint holds."""
+        self.restore(tensors, metadata)
+        self.seconds = metadata["seconds"]
+
     def save(self) -> None:
         """Writes a checkpoint."""
+        self.folder.save_state(*self.checkpoint())
+
+    def resume(self) -> bool:
+        """Goes on where the run's last checkpoint was, if it is to and there is one; returns whether.
+
+        Raises ValueError in one line for a checkpoint of something else.
+        """
+        saved = self.folder.checkpoints.load() if self.config.resume else None
+        if saved is None:
+            return False
+        saved[1].setdefault("program", self.program)  # older runs do not say
+        try:
+            check_form(saved, self.checkpoint())
+            self.take(*saved)
+        except (ValueError, TypeError, LookupError, RuntimeError) as problem:  # torch raises the last
+            file, what = str(self.folder.checkpoints.last), " ".join(str(problem).split())
+            raise ValueError(f"{file!r}: expected the state of such a run: {what:.300}") from None
+        return True
 
     def description(self) -> dict[str, Any]:
         """Returns what the model file says of how it was made."""
@@ -110,38 +148,41 @@ class Learner(ABC):
 
 def run_learner(learner: Learner, title: str) -> Path:
     """Trains to the end of the run, or until Ctrl-C or SIGTERM; returns the run folder."""
-    from torch.utils.tensorboard import SummaryWriter
-
     config, folder = learner.config, learner.folder
     if folder.shorter is not None:
         spans = f"from {folder.shorter:,} to {learner.goal:,} {learner.unit}"
         print(f"the run is lengthened {spans}; what falls over a run now falls to the new end")
-    writer = SummaryWriter(str(folder.path), purge_step=learner.done + 1 if config.resume else None)
-    settings = "\n".join(f"| {k} | {v} |" for k, v in asdict(config).items())
-    writer.add_text("hyper-parameters", f"| option | value |\n|---|---|\n{settings}")
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:.0f} %"),
-        TextColumn("{task.fields[told]}"), TimeRemainingColumn(), TextColumn("left"),
-    )  # fmt: skip
-    with Interruption() as stop, Progress(*columns) as progress:
+    try:
+        events = Events(folder.path, learner.done + 1 if config.resume else None)
+        settings = "\n".join(f"| {k} | {v} |" for k, v in asdict(config).items())
+        events.add_text("hyper-parameters", f"| option | value |\n|---|---|\n{settings}")
+        try:
+            train_to_the_end(learner, events, title)
+        finally:
+            events.close()
+        if learner.done < learner.goal:
+            learner.save()
+            print(f"stopped after {learner.done:,} {learner.unit}; go on with --run {folder.path} --resume")
+        else:
+            folder.save_results(learner.results())
+    finally:
+        folder.lock.release()
+    return folder.path
+
+
+def train_to_the_end(learner: Learner, events: Events, title: str) -> None:
+    """Trains, logs, shows how far it is and saves now and then, until the run is over or a stop is asked for."""
+    with Interruption() as stop, run_progress() as progress:
         task = progress.add_task(title, total=learner.goal, completed=learner.done, told="")
         while learner.done < learner.goal and not stop.requested:
             logged = learner.step()
-            pictures = {tag: logged.pop(tag) for tag, x in [*logged.items()] if isinstance(x, np.ndarray)}
-            for tag, picture in pictures.items():
-                writer.add_image(tag, picture, learner.done, dataformats="HWC")
-            for tag, number in logged.items():
-                writer.add_scalar(tag, number, learner.done)
-            if learner.done >= learner.goal or folder.checkpoint_due(config.checkpoint_seconds):
-                writer.flush()
+            for tag, thing in logged.items():
+                events.add(tag, thing, learner.done)
+            events.flush()
+            if learner.done >= learner.goal or learner.folder.checkpoint_due(learner.config.checkpoint_seconds):
                 learner.save()
-            told = "  ".join(f"{tag.partition('/')[2]} {x:,.3g}" for tag, x in logged.items() if tag.startswith("eval"))
+            numbers = {tag: x for tag, x in logged.items() if not isinstance(x, np.ndarray)}
+            told = "  ".join(
+                f"{tag.partition('/')[2]} {x:,.3g}" for tag, x in numbers.items() if tag.startswith("eval")
+            )
             progress.update(task, completed=learner.done, told=told or progress.tasks[task].fields["told"])
-    writer.close()
-    if learner.done < learner.goal:
-        learner.save()
-        where = f"--run {folder.path} --resume"
-        print(f"stopped after {learner.done:,} {learner.unit}; go on with {where}")
-    else:
-        folder.save_results(learner.results())
-    return folder.path

@@ -121,8 +121,12 @@ def read_table(path: Path) -> dict[str, Any]:
         table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as problem:
         raise ValueError(f"expected a file of options, got {str(path)!r}: {problem.strerror}") from None
+    except RecursionError:
+        raise ValueError(f"expected options in TOML or JSON, got {str(path)!r}: nested too deep") from None
     except ValueError as problem:
-        raise ValueError(f"expected options in TOML, got {str(path)!r}: {' '.join(str(problem).split())}") from None
+        raise ValueError(
+            f"expected options in TOML or JSON, got {str(path)!r}: {' '.join(str(problem).split())}"
+        ) from None
     if not isinstance(table, dict):
         raise ValueError(f"expected options by name in {str(path)!r}, got {table!r:.80}")
     return table

@@ -91,7 +91,7 @@ class Placing(Learner):
         one_thread()
         self.config = config
         self.game: Game = find_variant(config.game, config.variant)
-        if self.game.grid is None:
+        if "grid" not in self.game.features:
             raise ValueError(f"placing: expected a game that builds on a grid, got {self.game.name!r}")
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward)
         self.model, told = make_model(self.envs, config)
@@ -99,8 +99,7 @@ class Placing(Learner):
         self.folder = RunFolder(run_path(config, "ppo"), config, resume=config.resume)
         self.seconds, self.score = 0.0, {}
         self.bar: NDArray[np.float64] | None = None
-        if config.resume and (saved := self.folder.load_state()):
-            self.restore(*saved)
+        self.resume()
 
     @property
     def done(self) -> int:
@@ -109,12 +108,11 @@ class Placing(Learner):
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
         self.ppo.restore(tensors, metadata["updates"])
-        self.seconds, self.score = metadata["seconds"], metadata["best"]
+        self.score = metadata["best"]
 
-    def save(self) -> None:
-        """Writes a checkpoint."""
-        told = {"updates": self.ppo.updates, "seconds": self.seconds, "best": self.score}
-        self.folder.save_state(self.ppo.tensors(), told)
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns what a checkpoint holds."""
+        return self.ppo.tensors(), {"updates": self.ppo.updates, "best": self.score}
 
     def step(self) -> dict[str, Any]:
         """Builds one rollout and learns from it; returns what is logged."""
@@ -157,7 +155,7 @@ class PolicyBuilder:
 
         from leafwise.training.networks.placing import make_policy
 
-        space: Any = game.observation_space(game.options)
+        space: Any = game.observation_space()
         self.game, self.policy = game, make_policy(space, channels)
         self.policy.load_state_dict({name: torch.from_numpy(tensor) for name, tensor in tensors.items()})
         self._T = game.tables()

@@ -114,8 +114,7 @@ class Builds(Learner):
         self.memory = Built(self.game.rows(0), np.zeros(0, np.float32), self.game.rows(1))
         self.score = {}
         self.bar: NDArray[np.float64] = np.zeros(0)
-        if config.resume and (saved := self.folder.load_state()):
-            self.restore(*saved)
+        self.resume()
 
     @property
     def seeds(self) -> range:
@@ -138,16 +137,16 @@ class Builds(Learner):
         load_parameters(self.module, named(tensors, "module"))
         load_optimizer(self.optimizer, named(tensors, "adam"))
         self.memory = Built(tensors["rows"], tensors["quality"], self.game.rows(1))
-        self.updates, self.seconds, self.score = metadata["updates"], metadata["seconds"], metadata["best"]
+        self.updates, self.score = metadata["updates"], metadata["best"]
 
-    def save(self) -> None:
-        """Writes a checkpoint."""
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns what a checkpoint holds."""
         from leafwise.training.networks.sparse import optimizer_tensors, parameters
         from leafwise.training.runs.gating import prefixed
 
         tensors = prefixed("module", parameters(self.module)) | prefixed("adam", optimizer_tensors(self.optimizer))
         tensors |= {"rows": self.memory.rows, "quality": self.memory.quality}
-        self.folder.save_state(tensors, {"updates": self.updates, "seconds": self.seconds, "best": self.score})
+        return tensors, {"updates": self.updates, "best": self.score}
 
     def step(self) -> dict[str, Any]:
         """Builds ships, learns from those in memory; returns what is logged."""

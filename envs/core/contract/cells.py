@@ -24,7 +24,7 @@ class SmallTable(FeatureTable):
     """The stage at which it says something, where it does not at all of them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CellFeatures:
     """A board of cells of `bits` bits each, packed into words of the row or read one by one.
 
@@ -35,7 +35,7 @@ class CellFeatures:
     bits: int = 4
     """Bits of a cell: values are 0 to 2**bits - 1."""
     words: tuple[int, ...] = (0,)
-    """Words of the row that hold the cells, from the lowest bit on, 64 // bits in a word."""
+    """Words of the row that hold the cells, from the lowest bit on, 64 // bits in a word; not read where there is `cell`."""
     cell: Callable[..., Any] | None = None
     """Compiled `(S, i, k, T)` -> value of cell k of row i, where `words` do not hold the cells so."""
     views: Views = ()

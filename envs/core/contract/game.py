@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,17 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind, leafless
-from leafwise.envs.core.contract.cells import CellFeatures
 from leafwise.envs.core.contract.evaluator import Evaluator, with_own
-from leafwise.envs.core.contract.grid import GridFeatures
-from leafwise.envs.core.contract.rules import DEFAULTS, Rules
-from leafwise.envs.core.contract.sparse import SparseFeatures
+from leafwise.envs.core.contract.parts import (
+    SEARCH_DEFAULTS,
+    Observation,
+    OwnSearch,
+    Picture,
+    Row,
+    SearchDefaults,
+    Sizes,
+    Text,
+    of_options,
+)
+from leafwise.envs.core.contract.rules import NO_SYMMETRIES, Rules, Symmetries, completed_symmetries
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.companion import Companion
-
-Row = NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -43,98 +50,54 @@ class Game:
     players: int
     """1 or 2; returns of two-player games are player 0's and zero-sum."""
     rules: Rules
-    make_tables: Callable[[Mapping[str, Any]], Any]
+    sizes: Sizes
+    observation: Observation
+    make_tables: Callable[[Any], Any]
     """options -> the NamedTuple `T`, with at least `stop` (uint8 [1]) and `leaf` (weights, () by default)."""
-    width: int
-    """Words in a row; where there is `widths`, what that says of this variant."""
-    max_actions: int
-    max_outcomes: int
-    """Most successors that one chance stage can have."""
-    max_stages: int
-    """Most chance stages in a row between two decisions."""
-    action_names: Callable[[Mapping[str, Any]], tuple[str, ...]]
-    observation_space: Callable[[Mapping[str, Any]], gym.spaces.Box | gym.spaces.Dict]
-    text: Callable[[Row, Any], str]
-    """(row, T) -> one line of text that `parse` reads back."""
-    parse_row: Callable[[str, Any], Row]
-    """(text, T) -> row; raises ValueError in the game's words, `expected ..., got ...`."""
-    svg: Callable[[Row, Any], str]
-    rgb: Callable[[Row, Any], NDArray[np.uint8]]
-    """(row, T) -> uint8 [height, width, 3]."""
-    outcome_name: Callable[[Row, Row, Any], str] = lambda before, after, T: ""
-    """(row before, row after one chance stage, T) -> what chance did, unique among the stage's outcomes."""
-    observation: type[Any] | None = None
-    """The NamedTuple of arrays that `rules.observe` writes to, its fields the keys of a Dict; None for a Box."""
-    widths: Callable[[Mapping[str, Any]], int] | None = None
-    """options -> words in a row, in games whose variants differ in it."""
+    action_names: tuple[str, ...] | Callable[[Any], tuple[str, ...]]
+    """Names of the action ids, or a function of the options."""
+    text: Text
+    draw: Callable[[Row, Any], Picture]
+    """(row, T) -> a drawing, usually a `leafwise.envs.core.pictures.canvas.Canvas`."""
     scratch: tuple[str, ...] = ()
     """Fields of `T` that compiled code writes to: every caller of `tables` gets its own; "ship.B" is one's field."""
-    board: Callable[[Row, Any], str] | None = None
-    """(row, T) -> several lines for a terminal; None: the one-line text."""
-    search_depth: int = 3
-    """Decisions that a search without a clock looks ahead unless it is told."""
-    search_nodes: int = 0
-    """Decisions that a search without a clock searches at most unless it is told; 0: no limit."""
-    decisions_per_depth: int = 1
-    """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
-    dtype: Any = np.uint64
-    stages: tuple[str, ...] = ("decision",)
-    """Names of the stages, decisions first; chance stages after it."""
+    symmetries: Symmetries = NO_SYMMETRIES
+    search: SearchDefaults = SEARCH_DEFAULTS
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Options and their default values."""
     rule_options: tuple[str, ...] = ()
     """Options that no network sees: a model of one variant serves another that differs in these alone."""
     check: Callable[[dict[str, Any]], dict[str, Any]] = dict
     """Checks and completes a full dict of options; raises ValueError."""
-    scores: Mapping[str, Callable[[Mapping[str, Any]], Evaluator]] = field(default_factory=dict)
-    """Hand-made evaluators: name -> (options -> Evaluator)."""
-    default_score: str = ""
+    scores: Mapping[str, Callable[[Any], Evaluator]] = field(default_factory=dict)
+    """Hand-made evaluators: name -> (options -> Evaluator); the first is the default."""
     rewards: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)
     """Rewards beside the difference of returns: compiled (S, i, j, k, T) -> float for player 0; None: a name for that.
 
     Row i is the decision, j the row right after the action, k the next decision or the end.
     """
-    cells: CellFeatures | None = None
-    """What n-tuple networks see, in games whose board fits one word."""
-    sparse: SparseFeatures | None = None
-    """What networks with a sparse first layer see."""
-    grid: GridFeatures | None = None
-    """What convolutional networks see, in games on a grid."""
-    ais: Mapping[str, Callable[[Game, str, list[str]], Any]] = field(default_factory=dict)
-    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`.
+    return_range: tuple[float, float] = (-1.0, 1.0)
+    features: Mapping[str, Any] = field(default_factory=dict)
+    """What networks see, by their kind: "ntuple" (`CellFeatures`), "sparse" (`SparseFeatures`), "grid" (`GridFeatures`)."""
+    ais: Mapping[str, Callable[[Game, str, list[str]], Any] | OwnSearch] = field(default_factory=dict)
+    """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`;
+    or name -> `OwnSearch`.
 
     One that draws has its random numbers in `stream`; see `leafwise.envs.core.play.named`.
     """
-    searches: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """Searches of this game alone: name -> (game, what values rows, name, **options) -> object with `name`, `choose(state)`."""
     companion: Companion | None = None
     """How people follow a game that is played elsewhere."""
-    position_words: Mapping[str, str] = field(default_factory=dict)
-    """Words of a position's text that the command line takes as options too: name -> what it is, `--next 1` for `next=1`."""
-    candidates: tuple[str, ...] = ()
-    """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
-    symmetries: int = 1
-    """How many symmetries `rules.transform` knows, in this variant."""
-    symmetries_of: Callable[[Mapping[str, Any]], int] | None = None
-    """options -> that number, in games where it depends on them."""
-    return_range: tuple[float, float] = (-1.0, 1.0)
     ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Gymnasium ids (without namespace and version) -> options."""
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", self.check({**self.defaults, **self.options}))
-        if self.widths is not None:
-            object.__setattr__(self, "width", self.widths(self.options))
-        if self.symmetries_of is not None:
-            object.__setattr__(self, "symmetries", self.symmetries_of(self.options))
-        own = {
-            name: bind(self.name, self.room, inline=True)(function)
-            for name, function in self.rules.injected().items()
-            if function in DEFAULTS
-        }
-        object.__setattr__(self, "rules", replace(self.rules, **own))
-        for function in self.rules.injected().values():
+        own = bind(self.name, self.room, inline=True)
+        object.__setattr__(self, "rules", self.rules.completed(own))
+        object.__setattr__(self, "symmetries", completed_symmetries(self.symmetries, own))
+        transforms = self.symmetries.transform, self.symmetries.transform_action
+        for function in (*self.rules.functions().values(), *transforms):
             leafless(function)
 
     def variant(self, **options: Any) -> Game:
@@ -144,6 +107,51 @@ class Game:
                 known = ", ".join(self.defaults) or "none"
                 raise ValueError(f"{self.name}: expected options among ({known}), got {name!r}")
         return replace(self, options={**self.options, **options}) if options else self
+
+    @cached_property
+    def width(self) -> int:
+        """Words in a row."""
+        return int(of_options(self.sizes.width, self.options))
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the words of a row."""
+        return self.sizes.dtype
+
+    @property
+    def max_actions(self) -> int:
+        """Action ids are below it, and so many can be legal at once."""
+        return self.sizes.max_actions
+
+    @property
+    def max_outcomes(self) -> int:
+        """Most successors that one chance stage can have; 0 without chance."""
+        return self.rules.chance.max_outcomes
+
+    @property
+    def max_stages(self) -> int:
+        """Most chance stages in a row between two decisions."""
+        return self.rules.chance.max_stages
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """Names of the stages, decisions first."""
+        return self.rules.chance.stages
+
+    @cached_property
+    def symmetry_count(self) -> int:
+        """How many symmetries there are, the identity included."""
+        return int(of_options(self.symmetries.count, self.options))
+
+    @property
+    def default_score(self) -> str:
+        """The name of the first score, "" if there is none."""
+        return next(iter(self.scores), "")
+
+    def observation_space(self) -> gym.spaces.Box | gym.spaces.Dict:
+        """Returns a new space of the observations."""
+        given = self.observation.space
+        return copy.deepcopy(given) if isinstance(given, gym.Space) else given(self.options)
 
     @property
     def reward_names(self) -> tuple[str, ...]:
@@ -169,15 +177,16 @@ class Game:
         T = T._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf)
         if candidates is None:
             return T
-        if candidates not in self.candidates:
-            known = ", ".join(self.candidates) or "none"
+        known_names = self.search.candidates
+        if candidates not in known_names:
+            known = ", ".join(known_names) or "none"
             raise ValueError(f"{self.name}: expected candidates among {known}, got {candidates!r}")
-        return T._replace(candidates=self.candidates.index(candidates))
+        return T._replace(candidates=known_names.index(candidates))
 
     @cached_property
     def actions(self) -> tuple[str, ...]:
         """Names of the action ids."""
-        return self.action_names(self.options)
+        return tuple(of_options(self.action_names, self.options))
 
     def rows(self, n: int) -> NDArray[Any]:
         """Returns n empty rows, shape [n, width]."""
@@ -221,7 +230,7 @@ class Game:
         if not isinstance(text, str):
             raise ValueError(f"{self.name}: expected text, got {type(text).__name__}")
         try:
-            row = self.parse_row(text, self._shared_tables)
+            row = self.text.parse(text, self._shared_tables)
         except ValueError as problem:
             message = str(problem).removeprefix(f"{self.name}: ")
             raise ValueError(_shortened(f"{self.name}: {message}")) from None

@@ -9,7 +9,7 @@ from typing import Any
 from leafwise.envs.core.contract.tables import FeatureTable
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class GridFeatures:
     """A position as a grid with a margin of one cell, of which only cells with a code above 0 take part."""
 

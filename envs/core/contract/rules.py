@@ -10,7 +10,7 @@ A row holds what the player knows; chance holds the rest. Equal situations are e
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,11 @@ def no_stage(S, i, T):
     return 0
 
 
+def one_stage(S, i, T):
+    """Stands in where chance has one stage: a `Game` compiles `make_one_stage` of it."""
+    raise NotImplementedError
+
+
 def no_progress(S, i, T):
     """Tells no lost game from another."""
     return 0.0
@@ -69,6 +74,15 @@ def same_action(a, k, T):
     return a
 
 
+def make_one_stage(current_player: Compiled) -> Compiled:
+    """Returns the `stage` of a game whose chance has one stage: 1 where chance acts, else 0."""
+
+    def stage(S, i, T):
+        return 1 if current_player(S, i, T) == CHANCE else 0
+
+    return stage
+
+
 @jit(inline=True)
 def copy_row(S, i, j):
     """Copies row i to row j."""
@@ -78,6 +92,51 @@ def copy_row(S, i, j):
 
 DEFAULTS = (unit_cost, no_chance_outcomes, no_sample, no_stage, no_progress, row_hash, same_row, same_action)
 """Plain functions; a `Game` compiles its own copies, so that nothing of a game gets into another's cache."""
+
+
+@dataclass(frozen=True)
+class Chance:
+    """What chance does, in one stage or several."""
+
+    outcomes: Compiled
+    """`(S, j, P, o, T)` -> n: n successors of row j to rows o, o+1, ..., their probabilities to P[o], P[o+1], ...
+
+    One stage: a successor may be CHANCE again. The probabilities are positive and sum to 1. The rows o to
+    o + max_outcomes - 1 are its scratch: those after the n successors hold nothing.
+    """
+    sample: Compiled
+    """`(S, j, R, T)`: draws one stage in place from stream R, without enumerating."""
+    max_outcomes: int
+    """Most successors that one stage can have."""
+    max_stages: int = 1
+    """Most stages in a row between two decisions."""
+    stages: tuple[str, ...] = ("decision", "chance")
+    """Names of the stages: decisions first, chance's after it."""
+    stage: Compiled = one_stage
+    """`(S, i, T)` -> index into `stages`; 0 at decisions, and at a terminal row the stage it ended in.
+
+    May be left out where chance has one stage: it is then told from `current_player`.
+    """
+
+
+NO_CHANCE = Chance(no_chance_outcomes, no_sample, 0, 0, ("decision",), no_stage)
+"""Of games without chance."""
+
+
+@dataclass(frozen=True)
+class Symmetries:
+    """How positions look turned, mirrored or renamed; symmetry 0 is the identity."""
+
+    count: Any = 1
+    """How many there are, a number or a function of the options."""
+    transform: Compiled = same_row
+    """`(S, i, k, j, T)`: writes row i under symmetry k to row j."""
+    transform_action: Compiled = same_action
+    """`(a, k, T)` -> the action that matches `a` after symmetry k."""
+
+
+NO_SYMMETRIES = Symmetries()
+"""The identity alone."""
 
 
 @dataclass(frozen=True)
@@ -96,16 +155,7 @@ class Rules:
     """`(S, i, T)` -> float: player 0's undiscounted return so far, defined at every row."""
     observe: Compiled
     """`(S, i, O, e, T)`: writes the observation of row i, seen by the player who acts, to O[e]."""
-    chance_outcomes: Compiled = no_chance_outcomes
-    """`(S, j, P, o, T)` -> n: n successors of row j to rows o, o+1, ..., their probabilities to P[o], P[o+1], ...
-
-    One stage: a successor may be CHANCE again. The probabilities are positive and sum to 1. The rows o to
-    o + max_outcomes - 1 are its scratch: those after the n successors hold nothing.
-    """
-    sample_outcome: Compiled = no_sample
-    """`(S, j, R, T)`: draws one stage in place from stream R, without enumerating."""
-    stage: Compiled = no_stage
-    """`(S, i, T)` -> index into `game.stages`; 0 at decisions, and at a terminal row the stage it ended in."""
+    chance: Chance = NO_CHANCE
     action_cost: Compiled = unit_cost
     """`(S, i, a, T)` -> 0 or 1: what the action counts in search depth."""
     candidates: Compiled | None = None
@@ -114,11 +164,43 @@ class Rules:
     """`(S, i, T)` -> how far a finished game got that was not won, 0 to 1: learners may give credit for it while wins are rare."""
     key: Compiled = row_hash
     """`(S, i, T)` -> uint64 hash of everything the future depends on."""
-    transform: Compiled = same_row
-    """`(S, i, k, j, T)`: writes row i under symmetry k (0: identity) to row j."""
-    transform_action: Compiled = same_action
-    """`(a, k, T)` -> the action that matches `a` after symmetry k."""
 
-    def injected(self) -> dict[str, Compiled]:
-        """Returns the functions by name."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
+    @property
+    def chance_outcomes(self) -> Compiled:
+        """`chance.outcomes`, by the name that compiled code gives it."""
+        return self.chance.outcomes
+
+    @property
+    def sample_outcome(self) -> Compiled:
+        """`chance.sample`, by the name that compiled code gives it."""
+        return self.chance.sample
+
+    @property
+    def stage(self) -> Compiled:
+        """`chance.stage`."""
+        return self.chance.stage
+
+    def functions(self) -> dict[str, Compiled]:
+        """Returns all functions by name."""
+        names = (
+            "initial_state", "current_player", "legal_actions", "apply_action", "returns", "observe", "chance_outcomes",
+            "sample_outcome", "stage", "action_cost", "candidates", "progress", "key",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+    def completed(self, own: Callable[[Compiled], Compiled]) -> Rules:
+        """Returns the rules with `own` of every default function."""
+        chance = self.chance
+        if chance.stage is one_stage:
+            chance = replace(chance, stage=own(make_one_stage(self.current_player)))
+        chance = replace(chance, **_own_defaults(chance, ("outcomes", "sample", "stage"), own))
+        return replace(self, chance=chance, **_own_defaults(self, ("action_cost", "progress", "key"), own))
+
+
+def completed_symmetries(symmetries: Symmetries, own: Callable[[Compiled], Compiled]) -> Symmetries:
+    """Returns the symmetries with `own` of every default function."""
+    return replace(symmetries, **_own_defaults(symmetries, ("transform", "transform_action"), own))
+
+
+def _own_defaults(part: Any, names: tuple[str, ...], own: Callable[[Compiled], Compiled]) -> dict[str, Any]:
+    return {name: own(getattr(part, name)) for name in names if getattr(part, name) in DEFAULTS}

@@ -12,7 +12,7 @@ FEATURES = "features"
 """The table of all features, in rooms that name none."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SparseFeatures:
     """Features that are there or not, of which few are there at once; a feature may be there several times.
 

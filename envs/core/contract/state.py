@@ -102,7 +102,7 @@ class State:
 
     def outcome_name(self, after: State) -> str:
         """Returns what chance did at this stage to lead to one of its successors, in the game's words."""
-        return self.game.outcome_name(self.row, after.row, self.game._shared_tables)
+        return self.game.text.outcome_name(self.row, after.row, self.game._shared_tables)
 
     def outcomes_by_name(self) -> dict[str, State]:
         """Returns the successors of a chance stage by what chance did; raises ValueError elsewhere."""
@@ -125,12 +125,12 @@ class State:
 
     def transformed(self, symmetry: int) -> State:
         """Returns the state under one of the game's symmetries; 0 is the identity."""
-        if not 0 <= symmetry < self.game.symmetries:
+        if not 0 <= symmetry < self.game.symmetry_count:
             raise ValueError(
-                f"{self.game.name}: expected a symmetry in 0..{self.game.symmetries - 1}, got {symmetry!r}"
+                f"{self.game.name}: expected a symmetry in 0..{self.game.symmetry_count - 1}, got {symmetry!r}"
             )
         rows = self._rows(1)
-        self.game.rules.transform(rows, FIRST, symmetry, SECOND, self.game._shared_tables)
+        self.game.symmetries.transform(rows, FIRST, symmetry, SECOND, self.game._shared_tables)
         return State(self.game, rows[1])
 
     def value(self, evaluator: Any) -> float:
@@ -142,22 +142,22 @@ class State:
 
     def svg(self) -> str:
         """Returns a picture as SVG text."""
-        return self.game.svg(self.row, self.game._shared_tables)
+        return self.game.draw(self.row, self.game._shared_tables).svg()
 
     def rgb(self) -> NDArray[np.uint8]:
         """Returns a picture as uint8 [height, width, 3]."""
-        return self.game.rgb(self.row, self.game._shared_tables)
+        return self.game.draw(self.row, self.game._shared_tables).rgb()
 
     def board(self) -> str:
         """Returns several lines of text for a terminal."""
-        draw = self.game.board or self.game.text
-        return draw(self.row, self.game._shared_tables)
+        write = self.game.text.board or self.game.text.write
+        return write(self.row, self.game._shared_tables)
 
     def _repr_svg_(self) -> str:
         return self.svg()
 
     def __str__(self) -> str:
-        return self.game.text(self.row, self.game._shared_tables)
+        return self.game.text.write(self.row, self.game._shared_tables)
 
     def __repr__(self) -> str:
         return f"{self.game!r}.parse({str(self)!r})"
@@ -175,7 +175,7 @@ class State:
 class Deal:
     """Explicit outcomes in place of chance: for tests that list a stack, and for baselines that may see it.
 
-    For each stage named, the outcomes in order of use, as `game.outcome_name` spells them:
+    For each stage named, the outcomes in order of use, as `game.text.outcome_name` spells them:
     `Deal(draw=["3", "1", "2"])`.
     """
 

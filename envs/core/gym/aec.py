@@ -40,7 +40,7 @@ class GameAECEnv(AECEnv):
         self.agents: list[str] = []
         space = gym.spaces.Dict(
             {
-                "observation": game.observation_space(game.options),
+                "observation": game.observation_space(),
                 "action_mask": gym.spaces.Box(0, 1, (len(game.actions),), np.int8),
             }
         )

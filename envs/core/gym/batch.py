@@ -80,7 +80,7 @@ def random_opponent(rules: Rules, game: str, room: Path) -> Compiled:
     """Compiles the opponent that plays at random."""
     legal_actions = rules.legal_actions
 
-    @bind(f"{game}_{label(*rules.injected().values())}", room)
+    @bind(f"{game}_{label(*rules.functions().values())}", room)
     def random_action(S, i, o, A, P, R, T):
         """Returns a legal action drawn from stream R [2]; A [actions] is scratch."""
         return A[below(R, legal_actions(S, i, A, T))]
@@ -220,15 +220,41 @@ def make_batch(
     return_range: tuple[float, float],
     game: str,
     room: Path,
-    *,
-    plain: bool = False,
 ) -> Batch:
     """Compiles the step of a game.
 
     `opponent` is compiled, as is `other_reward`, one of `game.rewards`, or None for the difference of returns; `return_range` is
-    player 0's. `plain`: the step is plain Python around the compiled rules, for an opponent that is a Python function.
+    player 0's.
     """
-    name = game if plain else f"{game}_{label(*rules.injected().values(), opponent, other_reward, return_range)}"
+    name = f"{game}_{label(*rules.functions().values(), opponent, other_reward, return_range)}"
+    return _batch(rules, opponent, other_reward, return_range, name, room, plain=False)
+
+
+def plain_batch(
+    rules: Rules,
+    opponent: Callable[..., int],
+    other_reward: Compiled | None,
+    return_range: tuple[float, float],
+    game: str,
+    room: Path,
+) -> Batch:
+    """Returns the step in plain Python around the compiled rules, for an opponent that is a Python function.
+
+    Made anew each time, so that the opponent goes with its environment.
+    """
+    return _batch(rules, opponent, other_reward, return_range, game, room, plain=True)
+
+
+def _batch(
+    rules: Rules,
+    opponent: Compiled,
+    other_reward: Compiled | None,
+    return_range: tuple[float, float],
+    name: str,
+    room: Path,
+    plain: bool,
+) -> Batch:
+    """Binds the step of a game under a name."""
     low, high = return_range
     returns, observe = rules.returns, rules.observe
     episodes = make_episodes(rules, opponent, name, room, plain)

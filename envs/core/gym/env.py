@@ -14,6 +14,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.batch import SOME_DONE, SOME_ILLEGAL, WAIT
 from leafwise.envs.core.gym.observation import Observation, at, reader
+from leafwise.envs.core.gym.opponents import Opponent
 from leafwise.envs.core.gym.stepper import Stepper, as_game, new_key
 
 RENDER_MODES = ("ansi", "rgb_array")
@@ -39,9 +40,12 @@ class GameEnv(gym.Env[Observation, int]):
             rewards have a "score" of their own) or one of `game.rewards`.
         illegal: What an illegal action does: "lose" (the episode ends with the least return; default for two players),
             "noop" (nothing, reward 0; default for one) or "raise" (ValueError). `info["illegal"]` says so in words.
-        opponent: "random", "greedy" or "greedy:NAME" with a hand-made score of the game; or one of `game.ais`, such as
-            "solver", "solver:level=easy", "minimax" or "dfs". Those are no compiled code: with them every step, of a
-            batch too, is Python around the compiled rules.
+        opponent: The text of any player, as `leafwise.player` takes it: "random", "greedy:LEAF", "search:learned,depth=4",
+            "solver:level=easy"; or a Player object, or a function of the `State` that returns an action. "random" and
+            "greedy" with a leaf of compiled code, hand-made or learned, are compiled into the step; with all others every
+            step, of a batch too, is Python around the compiled rules. One that draws takes its random numbers from the
+            environment's stream where it has a `stream`; what an object of your own remembers besides is no part of
+            `get_state`, and copies of the environment need one that can be pickled.
         seat: "first", "second" or "random", drawn anew for each episode.
 
     `reset(seed=...)` draws the key of one random stream; `reset()` goes on with it. Raises ValueError for wrong input.
@@ -56,7 +60,7 @@ class GameEnv(gym.Env[Observation, int]):
         render_mode: str | None = None,
         reward: str | None = None,
         illegal: str | None = None,
-        opponent: str = "greedy",
+        opponent: Opponent = "greedy",
         seat: str = "first",
         **options: Any,
     ) -> None:
@@ -66,7 +70,7 @@ class GameEnv(gym.Env[Observation, int]):
             self.game, 1, reward=reward, illegal=illegal, opponent=opponent, seat=seat, autoreset=WAIT
         )
         self._keyed = False
-        self.observation_space = self.game.observation_space(self.game.options)  # type: ignore[assignment]
+        self.observation_space = self.game.observation_space()  # type: ignore[assignment]
         self.action_space = gym.spaces.Discrete(len(self.game.actions))  # type: ignore[assignment]
         self._bind()
 

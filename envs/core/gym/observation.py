@@ -18,10 +18,11 @@ Observation = NDArray[Any] | dict[str, NDArray[Any]]
 
 def new_observations(game: Game, n: int) -> Any:
     """Returns what `rules.observe` writes n observations to: an array [n, ...], or a NamedTuple of such arrays."""
-    space = game.observation_space(game.options)
-    if game.observation is None:
+    space = game.observation_space()
+    layout = game.observation.layout
+    if layout is None:
         return _zeros(space, n)
-    return game.observation(**{name: _zeros(box, n) for name, box in space.items()})  # type: ignore[union-attr]
+    return layout(**{name: _zeros(box, n) for name, box in space.items()})  # type: ignore[union-attr]
 
 
 def _zeros(box: gym.Space[Any], n: int) -> NDArray[Any]:

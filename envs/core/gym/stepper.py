@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym import batch
 from leafwise.envs.core.gym.observation import new_observations
-from leafwise.envs.core.play.greedy import compiled_greedy, rows_needed
-from leafwise.envs.core.play.named import named_ai
+from leafwise.envs.core.gym.opponents import Opponent, check_picklable, seated
+from leafwise.envs.core.play.greedy import rows_needed
 
 ILLEGAL = {"lose": batch.LOSE, "noop": batch.NOOP, "raise": batch.RAISE}
 SEATS = {"first": 0, "second": 1, "random": batch.RANDOM_SEAT}
@@ -49,23 +48,6 @@ def key_of(seed: int) -> np.uint64:
     return new_key(seeding.np_random(seed)[0])
 
 
-def asked(game: Game, ai: Any) -> Callable[..., int]:
-    """Returns one of the game's own players in the form of a compiled opponent; it draws from the environment's stream."""
-
-    def opponent(S: Any, i: Any, o: Any, A: Any, P: Any, R: Any, T: Any) -> int:
-        if hasattr(ai, "stream"):
-            ai.stream = R
-        state = State(game, S[i])
-        action = int(ai.choose(state))
-        if action not in state.legal_actions:
-            raise ValueError(
-                f"{game.name}: expected a legal action from opponent {ai.name!r}, got {action!r} at {state}"
-            )
-        return action
-
-    return opponent
-
-
 class Stepper:
     """Steps n environments of one game; everything it shows is overwritten by the next call.
 
@@ -73,7 +55,15 @@ class Stepper:
     """
 
     def __init__(
-        self, game: Game, n: int, *, reward: str | None, illegal: str | None, opponent: str, seat: str, autoreset: int
+        self,
+        game: Game,
+        n: int,
+        *,
+        reward: str | None,
+        illegal: str | None,
+        opponent: Opponent,
+        seat: str,
+        autoreset: int,
     ) -> None:
         self.game, self.n = game, n
         self.reward = one_of(
@@ -83,11 +73,10 @@ class Stepper:
         self.illegal = one_of("illegal", default if illegal is None else illegal, ILLEGAL, game)
         self.seat = one_of("seat", seat, SEATS, game)
         self.opponent, self.autoreset = opponent, autoreset
-        own = named_ai(game, opponent) if game.players == 2 and isinstance(opponent, str) else None
-        play, evaluator = (asked(game, own), None) if own is not None else self._opponent()
+        play, evaluator, asked = seated(game, opponent, seat)
         other = game.rewards.get(self.reward)
         fixed = game.rules, play, other, game.return_range, game.name, game.room
-        self.compiled = batch.make_batch(*fixed, plain=own is not None)
+        self.compiled = batch.plain_batch(*fixed) if asked else batch.make_batch(*fixed)
         self.tables = game.tables(evaluator)
         scratch = STEP_ROWS + (rows_needed(game) if evaluator is not None else 0)
         self.buffers = batch.Buffers(
@@ -105,23 +94,6 @@ class Stepper:
         )
         self.buffers.flags[batch.OVER] = 1  # until the first reset
         self.arguments = (self.buffers, self.tables)
-
-    def _opponent(self) -> tuple[Callable[..., Any], Evaluator | None]:
-        """Returns the compiled opponent, and what it evaluates with if anything."""
-        game = self.game
-        if game.players == 1:
-            for what, given, only in (("opponent", self.opponent, "greedy"), ("seat", self.seat, "first")):
-                if given != only:
-                    raise ValueError(f"{game.name}: expected no {what} in a game for one player, got {given!r}")
-            return batch.no_opponent(game.name, game.room), None
-        if self.opponent == "random":
-            return batch.random_opponent(game.rules, game.name, game.room), None
-        kind, colon, score = self.opponent.partition(":") if isinstance(self.opponent, str) else ("", "", "")
-        if kind != "greedy" or (colon and score not in game.scores):
-            known = ", ".join(["random", "greedy", *(f"greedy:{name}" for name in game.scores), *game.ais])
-            raise ValueError(f"{game.name}: expected opponent among {known}, got {self.opponent!r}")
-        evaluator = game.score(score or None)
-        return compiled_greedy(game, evaluator), evaluator
 
     def start(self, keys: Mapping[int, np.uint64]) -> None:
         """Starts an episode everywhere, with new streams for the environments in `keys`."""
@@ -191,6 +163,7 @@ class Stepper:
         self.compiled.refresh(False, *self.arguments)
 
     def __reduce__(self) -> Any:
+        check_picklable(self.game, self.opponent)
         words = {"reward": self.reward, "illegal": self.illegal, "opponent": self.opponent, "seat": self.seat}
         return _rebuild, (self.game, self.n, words | {"autoreset": self.autoreset}, self.get_state())
 

@@ -16,6 +16,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym import batch
 from leafwise.envs.core.gym.env import GameEnv, check_render_mode
 from leafwise.envs.core.gym.observation import Observation, at, reader
+from leafwise.envs.core.gym.opponents import Opponent
 from leafwise.envs.core.gym.stepper import Stepper, as_game, key_of, new_key
 
 MODES = {AutoresetMode.SAME_STEP: batch.SAME_STEP, AutoresetMode.NEXT_STEP: batch.NEXT_STEP}
@@ -47,7 +48,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         render_mode: str | None = None,
         reward: str | None = None,
         illegal: str | None = None,
-        opponent: str = "greedy",
+        opponent: Opponent = "greedy",
         seat: str = "first",
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
         **options: Any,
@@ -65,7 +66,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         )
         self._keyed = False
         self._everywhere = np.ones(self.num_envs, dtype=np.bool_)
-        self.single_observation_space = self.game.observation_space(self.game.options)
+        self.single_observation_space = self.game.observation_space()
         self.single_action_space = gym.spaces.Discrete(len(self.game.actions))
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)

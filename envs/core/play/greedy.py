@@ -41,7 +41,7 @@ def make_greedy(rules: Rules, value: Compiled, stated: Statement, name: str, roo
     legal_actions, apply_action, chance_outcomes = rules.legal_actions, rules.apply_action, rules.chance_outcomes
     leaf_stage, to_go, rule = stated.stage, stated.to_go, stated.rule
     win, draw, loss = stated.win, stated.draw, stated.loss
-    name = f"{name}_{label(*rules.injected().values(), value, stated)}"
+    name = f"{name}_{label(*rules.functions().values(), value, stated)}"
 
     @bind(name, room, inline=True)
     def row_value(S, i, player, T):

@@ -6,6 +6,11 @@ import re
 from typing import Any
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.parts import OwnSearch
+
+
+class UnknownPlayer(ValueError):
+    """No player goes by the name at the front of a text."""
 
 
 def split(text: str) -> list[str]:
@@ -21,10 +26,11 @@ def named_ai(game: Game, text: str) -> Any:
     `leafwise.envs.core.contract.stream` that its user may replace.
     """
     kind, _, rest = text.partition(":")
-    if kind not in game.ais:
+    make = game.ais.get(kind)
+    if make is None or isinstance(make, OwnSearch):
         return None
     try:
-        found = game.ais[kind](game, kind, split(rest))
+        found = make(game, kind, split(rest))
     except ValueError as problem:
         raise ValueError(f"player {text!r}: {problem}") from None
     found.name = text

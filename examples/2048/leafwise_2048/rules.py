@@ -17,10 +17,11 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
-from leafwise.envs.core.contract.cells import CellFeatures
+from leafwise.envs.core.contract.cells import CellFeatures, square_views
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Rules
+from leafwise.envs.core.contract.parts import Observation, Sizes, Text
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries
 from leafwise.envs.core.contract.stream import below, u64, uniform
 from leafwise.envs.core.contract.words import need, whole_number, words_by_name
 from leafwise.envs.core.pictures.canvas import Canvas
@@ -230,19 +231,6 @@ def boards(S, i, T):
 
 
 @jit(inline=True)
-def highest(b):
-    rank = ZERO
-    for k in range(16):
-        rank = max(rank, b >> u64(4 * k) & NIBBLE)
-    return rank
-
-
-@jit(inline=True)
-def no_table(S, i, k, T):
-    return ZERO
-
-
-@jit(inline=True)
 def score_and_room(S, i, T):
     """The hand-made score "room": the return, and 50 points for each empty cell."""
     return returns(S, i, T) + 50.0 * np.float64(count_bits(occupied(S[i, 0]) ^ LOWEST))
@@ -311,44 +299,30 @@ GAME = Game(
     rules=Rules(
         initial_state=initial_state,
         current_player=current_player,
-        stage=stage,
         legal_actions=legal_actions,
         apply_action=apply_action,
-        chance_outcomes=chance_outcomes,
-        sample_outcome=sample_outcome,
         returns=returns,
         observe=observe,
-        transform=transform,
-        transform_action=transform_action,
+        chance=Chance(chance_outcomes, sample_outcome, 32, 2, stages=("decision", "spawn"), stage=stage),
     ),
+    sizes=Sizes(width=2, max_actions=4),
+    observation=Observation(gym.spaces.Box(0, 15, (16,), np.uint8)),
     make_tables=make_tables,
-    width=2,
-    max_actions=4,
-    max_outcomes=32,
-    max_stages=2,
-    stages=("decision", "spawn"),
-    action_names=lambda options: ACTIONS,
-    observation_space=lambda options: gym.spaces.Box(0, 15, (16,), np.uint8),
-    text=to_text,
-    parse_row=parse,
-    outcome_name=appeared,
-    svg=lambda row, T: draw(row, T).svg(),
-    rgb=lambda row, T: draw(row, T).rgb(),
+    action_names=ACTIONS,
+    text=Text(to_text, parse, appeared),
+    draw=draw,
+    symmetries=Symmetries(8, transform, transform_action),
     scores={"room": lambda options: Evaluator("room", score_and_room, terminal="evaluate")},
-    default_score="room",
-    cells=CellFeatures(
-        boards=boards,
-        symmetries=8,
-        highest=highest,
-        extra=no_table,
-        extra_sizes={},
-        extra_defaults=(),
-        points=tuple(map(float, POINTS)),
-        names=tuple(str(tile(rank)) for rank in range(16)),
-        stages=("spawn",),
-        stage_words=("afterstate",),
-    ),
-    symmetries=8,
     return_range=(0.0, 16.0 * POINTS[15]),
+    features={
+        "ntuple": CellFeatures(
+            views=square_views(4),
+            boards=boards,
+            points=tuple(map(float, POINTS)),
+            names=tuple(str(tile(rank)) for rank in range(16)),
+            stages=("spawn",),
+            stage_words=("afterstate",),
+        )
+    },
     ids={"2048": {}},
 )

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import tyro
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from leafwise.cli import one_line_errors, parse_with_game, patiently, print_json, say
 from leafwise.envs.core.contract.game import Game
 from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, check, evaluate
+from leafwise.training.runs.progress import run_progress
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,11 @@ class Config:
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task(what, total=total)
+    with run_progress(Console(stderr=True), shown=sys.stderr.isatty(), transient=True) as bar:
+        task = bar.add_task(what, total=total, told="")
 
         def update(done: int) -> None:
-            bar.update(task, completed=done)
+            bar.update(task, completed=done, told=f"{done:,} of {total:,}")
 
         yield update
 
@@ -82,8 +80,8 @@ def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
             name: int((np.sign(scores) == sign).sum()) for name, sign in (("wins", 1), ("draws", 0), ("losses", -1))
         }
         result |= {"elo": elo, "elo_error": error, **counts}
-    if game.cells is not None:
-        result["reached"] = reached(evaluation, game.cells.names)
+    if "ntuple" in game.features:
+        result["reached"] = reached(evaluation, game.features["ntuple"].names)
     return result
 
 

@@ -96,9 +96,9 @@ def items(game: Game) -> Iterator[Item]:
     yield f"{game.name} batch", lambda: step_batch(game)
     if "solver" in game.ais:
         yield f"{game.name} solver", lambda: [solver_of(game.variant(**options)) for options in game.ids.values()]
-    if game.sparse is not None:
+    if "sparse" in game.features:
         yield f"{game.name} sparse network", lambda: infer(game)
-    if game.cells is not None:
+    if "ntuple" in game.features:
         yield f"{game.name} n-tuple network, td", lambda: learn(game)
 
 

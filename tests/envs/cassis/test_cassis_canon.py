@@ -68,12 +68,12 @@ def test_boards_with_equal_degrees_stay_apart() -> None:
 @pytest.mark.parametrize("n", [3, 4, 5, 6])
 def test_the_symmetries_are_all_renamings(n: int) -> None:
     game, rng = leafwise.game("cassis", n=n), Random(n)
-    names = [tuple(int(renaming(k, n)) >> 4 * p & 15 for p in range(n)) for k in range(game.symmetries)]
+    names = [tuple(int(renaming(k, n)) >> 4 * p & 15 for p in range(n)) for k in range(game.symmetry_count)]
     assert sorted(names) == sorted(permutations(range(n)))
     state, T = game.start().play(0).play(1), game.tables()
-    for k in rng.sample(range(game.symmetries), 6):
+    for k in rng.sample(range(game.symmetry_count), 6):
         assert state.transformed(k).row.tolist() == rename(state.row, names[k], T).tolist()
-        assert [game.rules.transform_action(e, k, T) for e in range(T.edges)] == [
+        assert [game.symmetries.transform_action(e, k, T) for e in range(T.edges)] == [
             renamed_edge(e, names[k], T) for e in range(T.edges)
         ]
 

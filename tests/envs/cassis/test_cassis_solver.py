@@ -68,7 +68,7 @@ def test_values_equal_the_article_s_search() -> None:
 def test_moves_map_back_through_a_renaming() -> None:
     game = leafwise.game("cassis", n=7)
     solver, twin, rng, T = Solver(game), Twin(game.options), Random(2), game.tables()
-    renamed = game.rules.transform_action
+    renamed = game.symmetries.transform_action
     for _ in range(10):
         state = game.parse(twin.write(twin.random_position(rng, 6)))
         best = solver.solve(state).best_actions

@@ -36,7 +36,7 @@ def test_equal_public_history_gives_equal_rows_and_equal_choices() -> None:
                 break
             if state.is_chance:
                 after = state.sample(stream)
-                history.append(GAME.outcome_name(state.row, after.row, GAME.tables()))
+                history.append(GAME.text.outcome_name(state.row, after.row, GAME.tables()))
             else:
                 action = own.choose(state)
                 met += tuple(history) in seen
@@ -69,7 +69,7 @@ def test_a_deal_is_fair() -> None:
     draws = 900
     for seed in range(draws):
         after = Cards(seed).settle(state, state)
-        n[GAME.outcome_name(state.row, after.row, GAME.tables())] += 1
+        n[GAME.text.outcome_name(state.row, after.row, GAME.tables())] += 1
     for name, p in (("S1", 3 / 9), ("S2", 4 / 9), ("S3", 2 / 9)):
         assert abs(n[name] / draws - p) < 4.5 * np.sqrt(p * (1 - p) / draws)
 

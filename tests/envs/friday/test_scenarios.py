@@ -85,7 +85,7 @@ def test_01_setup_of_level_1() -> None:
 
 def test_01_normal_aging_cards_come_first() -> None:
     state = fight("W1", free=0, discard="S1").play("free")
-    drawn = {GAME.outcome_name(state.row, s.row, GAME.tables())[0] for _, s in state.outcomes()}
+    drawn = {GAME.text.outcome_name(state.row, s.row, GAME.tables())[0] for _, s in state.outcomes()}
     assert drawn == {"G"}
     state = fight("W1", free=0, discard="S1", aging="aging=D1,D2,D3").play("free")
     assert [p for p, _ in state.outcomes()] == pytest.approx([1 / 3] * 3)
@@ -268,7 +268,7 @@ def test_20_reshuffle_is_lazy() -> None:
     state = Deal(aging=["G8"]).resolve(state)
     assert sum(cards(state, "stack").values()) == 13
     assert sum(cards(state, "aging").values()) == 9
-    assert "G8" in {GAME.outcome_name(state.row, s.row, GAME.tables()) for _, s in state.outcomes()}
+    assert "G8" in {GAME.text.outcome_name(state.row, s.row, GAME.tables()) for _, s in state.outcomes()}
 
 
 def test_21_empty_aging_pile() -> None:

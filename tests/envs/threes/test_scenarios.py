@@ -28,7 +28,7 @@ def draws(state: State) -> dict[str, float]:
 def named(state: State, stage: str) -> dict[str, float]:
     assert state.stage == stage
     T = state.game.tables()
-    return {state.game.outcome_name(state.row, s.row, T): p for p, s in state.outcomes()}
+    return {state.game.text.outcome_name(state.row, s.row, T): p for p, s in state.outcomes()}
 
 
 def about(expected: dict[str, float]) -> object:

@@ -44,7 +44,7 @@ def moves(state: State, player: int) -> set[tuple[int, int]]:
 def thrown(state: State, at: str) -> dict[str, float]:
     """Returns where a throw lands, by the outcome's name."""
     after = state.play(at)
-    return {state.game.outcome_name(after.row, s.row, state.game.tables()): p for p, s in after.outcomes()}
+    return {state.game.text.outcome_name(after.row, s.row, state.game.tables()): p for p, s in after.outcomes()}
 
 
 def chances(state: State, at: str) -> tuple[float, float]:

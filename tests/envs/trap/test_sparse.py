@@ -17,7 +17,7 @@ from twins.trap import Twin
 
 def features(state: State) -> list[int]:
     F = np.full(60, -1, dtype=np.int64)
-    sparse = state.game.sparse
+    sparse = state.game.features["sparse"]
     assert sparse is not None
     n = int(sparse.active(state.row[None], np.uint64(0), F, state.game.tables()))
     assert n == sparse.most(state.game.options)
@@ -59,4 +59,4 @@ def test_each_group_says_what_it_should(game: Game) -> None:
             for line in free
         ]
         assert F[14 + size :] == [first + sums[0], first + SUMS + sums[1]]
-        assert max(F) < game.sparse.size(game.options)  # type: ignore[union-attr]
+        assert max(F) < game.features["sparse"].size(game.options)

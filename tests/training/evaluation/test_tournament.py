@@ -64,7 +64,7 @@ def test_every_pair_plays_every_opening_from_both_seats() -> None:
 
 
 def make_last(game: leafwise.Game, seed: int) -> object:
-    return faulty.GAME.ais["last"](game, "last", [])
+    return faulty.early(faulty.last)(game, "last", [])
 
 
 def make_random(game: leafwise.Game, seed: int) -> RandomPlayer:

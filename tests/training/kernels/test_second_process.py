@@ -51,7 +51,7 @@ def self_played(name: str, head: str) -> list[np.ndarray]:
     run.choose_actions(table, rows, 1, actions, T)
     run.advance(table, rows, after, streams, actions, rewards, signs, 0, T)
     both = np.concatenate([rows, rows])
-    run.transform_rows(both, np.arange(4) % game.symmetries, actions, T)
+    run.transform_rows(both, np.arange(4) % game.symmetry_count, actions, T)
     return [*found, both, after, rewards, signs, actions, table.counts, table.R]
 
 

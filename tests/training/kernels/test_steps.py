@@ -14,7 +14,8 @@ from leafwise.training.kernels.steps import make_settle
 @pytest.mark.parametrize("make", [make_settle, make_open_game])
 def test_games_of_one_name_with_other_rules_never_meet(make) -> None:
     game, other = leafwise.game("threes"), leafwise.game("friday")
-    changed = replace(game, rules=replace(game.rules, sample_outcome=other.rules.sample_outcome))
+    chance = replace(game.rules.chance, sample=other.rules.sample_outcome)
+    changed = replace(game, rules=replace(game.rules, chance=chance))
     one = make(game)
     assert make(changed) is not one
     assert make(game) is one

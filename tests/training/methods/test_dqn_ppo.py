@@ -113,6 +113,7 @@ def test_a_run_that_was_cut_ends_as_one_that_was_not(tmp_path, module: Any, kind
     learner.step()
     learner.save()
     learner.step()  # what was done since the last checkpoint is lost
+    learner.folder.lock.release()
     module.train(replace(config, resume=True))
     one, other = (leafwise.models.files.load_tensors(p / "state.safetensors")[0] for p in (whole, tmp_path / "cut"))
     assert set(one) == set(other)

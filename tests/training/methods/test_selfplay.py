@@ -67,6 +67,7 @@ def test_a_run_that_was_cut_ends_as_one_that_was_not(run, tmp_path) -> None:
         learner.step()
     learner.save()
     learner.step()  # what was done since the last checkpoint is lost
+    learner.folder.lock.release()
     selfplay.train(replace(config, resume=True))
     one, other = (load_sparse(path / "model.safetensors", GAME).tensors for path in (run, tmp_path / "cut"))
     assert all(np.array_equal(one[name], other[name]) for name in one)
@@ -210,7 +211,6 @@ def test_the_front_door_passes_the_games_options_on(capsys, tmp_path, monkeypatc
 def test_an_iteration_may_be_of_any_few_steps(steps: int) -> None:
     game = leafwise.game("cassis")
     module = SparseModule(SparseNetwork.create(game, (8, 8)))
-    assert game.sparse is not None
-    features = np.zeros((4, game.sparse.most(game.options)), dtype=np.int64)
+    features = np.zeros((4, game.features["sparse"].most(game.options)), dtype=np.int64)
     loss = fit(module, lambda: (features, np.zeros(4, dtype=np.float32)), steps, 0.01)
     assert loss == pytest.approx(np.log(2), abs=0.05)

@@ -63,6 +63,7 @@ def test_a_run_logs_every_level_and_a_cut_one_ends_as_it(run, tmp_path) -> None:
     learner.step()
     learner.save()
     learner.step()  # what was done since the last checkpoint is lost
+    learner.folder.lock.release()
     selfplay.train(replace(config, resume=True))
     one, other = (load_tensors(path / "state.safetensors")[0] for path in (run, tmp_path / "cut"))
     assert set(one) == set(other)

@@ -64,7 +64,7 @@ def test_the_run_folder(run):
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
     names = {p.name.split(".")[0] for p in run.iterdir()}
-    assert names == {"config", "model", "state", "results", "events"}
+    assert names == {"config", "model", "state", "results", "events", "run"}
     _, results = weights(run)
     assert results["steps"] >= SMALL["total_steps"]
     assert results["score"]["ci_low"] <= results["score"]["mean"] <= results["score"]["ci_high"]
@@ -187,7 +187,8 @@ def test_a_run_is_not_overwritten_or_changed(run):
         (["--learning-rate", "7"], "expected --learning-rate of 1e-09 to 1, got 7.0"),
         (["--game", "chess"], "expected a game among"),
         (["--seed", "950000"], "expected --seed of 0 to 899999, got 950000"),
-        (["--tuples", "012g"], "expected tuples as words of cells"),
+        (["--tuples", "012-"], "expected tuples as words of cells"),
+        (["--tuples", "012g"], "expected tuples of 1 to 7 different cells 0..15, got (0, 1, 2, 16)"),
         (["--splits", "1537"], "expected --splits among 0, 1, 2, 3, 6"),
         (["--splits", "3072 1536"], "expected ascending ranks"),
         (["--small", "decks"], "expected small tables among deck, deck_empties"),

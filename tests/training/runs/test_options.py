@@ -65,7 +65,7 @@ def test_files_of_options_hold_every_kind_of_value(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("total_steps = = 5", "expected options in TOML, got 'x.toml'"),
+        ("total_steps = = 5", "expected options in TOML or JSON, got 'x.toml'"),
         ("total_stpes = 5", "expected in 'x.toml' options of leafwise.training.methods.td, got 'total_stpes'"),
         ('total_steps = "many"', "'x.toml', total_steps: expected int, got str"),
         ("run = 'runs/a'", "expected in 'x.toml' options of leafwise.training.methods.td, got 'run'"),
@@ -122,6 +122,7 @@ def test_a_run_is_lengthened_and_never_shortened(tmp_path: Path, capsys) -> None
         assert tomllib.loads((path / "config.toml").read_text())["total_steps"] == longer
         resumed = learner(replace(config, total_steps=longer, resume=True))
         assert resumed.done >= longer
+        resumed.folder.lock.release()
         assert module.main([*words, str(options["total_steps"])]) == 2
         said = capsys.readouterr().err
         assert f"resume: expected --total-steps of at least {longer} as before" in said

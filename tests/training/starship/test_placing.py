@@ -40,6 +40,7 @@ def test_a_run_that_was_cut_ends_as_one_that_was_not(run: Path, tmp_path: Path) 
     learner.step()
     learner.save()
     learner.step()  # what was done since the last checkpoint is lost
+    learner.folder.lock.release()
     train(replace(learner.config, resume=True))
     one, other = (load_tensors(p / "state.safetensors")[0] for p in (run, tmp_path / "cut"))
     assert one.keys() == other.keys()

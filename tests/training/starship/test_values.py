@@ -49,7 +49,7 @@ def test_it_learns_to_build_better_than_at_random(run: Path) -> None:
 def test_the_run_folder(run: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-    assert {p.name.split(".")[0] for p in run.iterdir()} == {"config", "model", "state", "results", "events"}
+    assert {p.name.split(".")[0] for p in run.iterdir()} == {"config", "model", "state", "results", "events", "run"}
     events = EventAccumulator(str(run))
     events.Reload()
     assert {"eval/score_mean", "eval/gain", "eval/thrust", "eval/correlation", "train/loss"} <= set(
@@ -64,6 +64,7 @@ def test_a_stopped_run_ends_as_one_that_was_not(run: Path, tmp_path: Path) -> No
     for _ in range(3):
         stopped.step()
     stopped.save()
+    stopped.folder.lock.release()
     train(replace(stopped.config, resume=True))
     whole, again = (load_tensors(path / "state.safetensors")[0] for path in (run, tmp_path / "a"))
     assert whole.keys() == again.keys()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import pickle
 from typing import Any
 
 import gymnasium as gym
@@ -10,9 +11,12 @@ import numpy as np
 import pytest
 
 import leafwise
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.env import GameEnv
+from leafwise.envs.core.gym.opponents import seated
 from leafwise.envs.core.gym.stepper import Stepper
 from leafwise.envs.core.play.solver import FunctionPlayer, exact_solver
+from leafwise.search.players import RandomPlayer
 
 CASES = [
     ("Trilobite", "solver"),
@@ -88,7 +92,19 @@ def test_a_copy_goes_on_alike_and_draws_alike() -> None:
 @pytest.mark.parametrize(
     ("game", "opponent", "problem"),
     [
-        ("trilobite", "dfs", "expected opponent among random, greedy, greedy:lines, solver, minimax, got 'dfs'"),
+        (
+            "trilobite",
+            "dfs",
+            "expected opponent among random, greedy, greedy:lines, solver, minimax, .*search:LEAF,depth=3, .*, "
+            "a Player or a function of the state, got 'dfs'$",
+        ),
+        ("trilobite", None, "expected opponent among .*, got None$"),
+        (
+            "trilobite",
+            "search:lines,depth=0",
+            "^trilobite: opponent 'search:lines,depth=0': .*expected a depth of 1 to 64",
+        ),
+        ("trilobite", "greedy:nonsense", "expected a leaf among lines, .*, got 'nonsense'$"),
         ("cassis", "solver:level=hardest", "expected level among easy, medium, hard, got 'hardest'"),
         ("cassis", "dfs:nonsense", "expected key among board, degree, colours, canonical, got 'nonsense'"),
         ("threes", "nneonneo", "expected no opponent in a game for one player, got 'nneonneo'"),
@@ -97,6 +113,69 @@ def test_a_copy_goes_on_alike_and_draws_alike() -> None:
 def test_unknown_opponents_are_refused(game: str, opponent: str, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         GameEnv(game, opponent=opponent)
+
+
+def first_legal(state: State) -> int:
+    return state.legal_actions[0]
+
+
+def test_a_learned_leaf_is_compiled_into_the_step_and_a_search_is_asked() -> None:
+    learned = GameEnv("trilobite", board="7x6", k=4, opponent="greedy:learned")
+    asked = leafwise.player("search:learned,depth=1", learned.game)
+    _, info = learned.reset(seed=3)
+    over = False
+    while not over:
+        before = learned.state.play(int(info["action_mask"].argmax()))
+        _, _, over, _, info = learned.step(int(info["action_mask"].argmax()))
+        if not before.is_terminal:
+            played = [a for a in before.legal_actions if before.play(a).row.tobytes() == learned.state.row.tobytes()]
+            assert played == [asked.choose(before)]
+    assert seated(learned.game, "greedy:learned", "first").asked is False
+    assert seated(learned.game, "search:lines,depth=2", "first").asked is True
+
+
+@pytest.mark.parametrize("opponent", ["search:lines,depth=2", RandomPlayer(), first_legal])
+def test_players_of_any_kind_play_alike_alone_and_in_batches(opponent: Any) -> None:
+    words: dict[str, Any] = {"opponent": opponent, "seat": "random"}
+    batch = gym.make_vec("leafwise/Trilobite-v0", num_envs=2, autoreset_mode="SameStep", **words)
+    singles = [gym.make("leafwise/Trilobite-v0", **words) for _ in range(2)]
+    seen, infos = batch.reset(seed=5)
+    assert all(np.array_equal(env.reset(seed=5 + e)[0], seen[e]) for e, env in enumerate(singles))
+    for _ in range(12):
+        actions = infos["action_mask"].argmax(axis=1)
+        seen, rewards, over, _, infos = batch.step(actions)
+        for e, env in enumerate(singles):
+            obs, reward, done, _, _ = env.step(int(actions[e]))
+            assert (reward, done) == (rewards[e], over[e])
+            assert np.array_equal(env.reset()[0] if done else obs, seen[e])
+
+
+def test_a_player_with_a_stream_draws_from_the_environment() -> None:
+    env = GameEnv("cassis", opponent=RandomPlayer(seed=1))
+    env.reset(seed=4)
+    state = env.get_state()
+    seen = []
+    for _ in range(2):
+        env.set_state(state)
+        seen.append([env.step(int(env.action_masks().argmax()))[0].tobytes() for _ in range(2)])  # type: ignore[union-attr]
+    assert seen[0] == seen[1]
+    assert (env.get_state()["streams"] != state["streams"]).any()
+
+
+def test_copies_of_opponents_that_can_be_copied() -> None:
+    env = GameEnv("trilobite", opponent=first_legal)
+    env.reset(seed=0)
+    twin = pickle.loads(pickle.dumps(env))
+    env.step(1)
+    twin.step(1)
+    assert env.state == twin.state
+    own = GameEnv("trilobite", opponent=leafwise.player("search:lines,depth=1", "trilobite"))
+    own.reset(seed=0)
+    for copied in (copy.deepcopy, pickle.dumps):
+        with pytest.raises(
+            ValueError, match=r"^trilobite: expected an opponent that can be pickled, or named by a text, "
+        ):
+            copied(own)
 
 
 def test_an_illegal_opponent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

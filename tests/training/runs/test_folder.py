@@ -1,0 +1,280 @@
+"""Run folders: one writer, checkpoints that are damaged or of something else, full disks, what is told of it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from leafwise.models.tensors import load_tensors, save_tensors
+from leafwise.training.methods import selfplay, td
+from leafwise.training.runs.checkpoints import Checkpoints
+from leafwise.training.runs.events import Events
+from leafwise.training.runs.folder import RunFolder
+from leafwise.training.runs.lock import LOCK
+from leafwise.training.runs.progress import run_progress
+from running.waiting import until
+
+CONFIG = selfplay.Config(game="trilobite")
+TD: dict[str, Any] = {"game": "threes", "total_steps": 4000, "interval": 1000, "evaluate_games": 4, "tuples": "0145"}
+TD |= {"checkpoint_seconds": 0.0}
+WORDS = [
+    "--game",
+    "threes",
+    "--tuples",
+    "0145",
+    "--interval",
+    "1000",
+    "--evaluate-games",
+    "4",
+    "--checkpoint-seconds",
+    "0",
+]
+HOLD = """
+import sys, time
+from pathlib import Path
+from leafwise.training.methods.selfplay import Config
+from leafwise.training.runs.folder import RunFolder
+folder = RunFolder(Path(sys.argv[1]), Config(game="trilobite"), resume=False)
+print("held", flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return td.train(td.Config(run=str(tmp_path_factory.mktemp("runs") / "whole"), **TD))
+
+
+def test_a_lock_names_its_process_and_dies_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    process = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    for resume in (True, True):
+        with pytest.raises(ValueError, match=rf"expected a run that is not going on, .* process {process.pid} on "):
+            RunFolder(path, CONFIG, resume=resume)
+    process.kill()
+    process.communicate()
+    folder = RunFolder(path, CONFIG, resume=True)
+    assert f"process {os.getpid()} on" in (path / LOCK).read_text()
+    folder.lock.release()
+    with pytest.raises(ValueError, match="resume: expected --depth 1 as before, got 2"):
+        RunFolder(path, replace(CONFIG, depth=2), resume=True)
+    RunFolder(path, CONFIG, resume=True).lock.release()  # a folder that was refused is free again
+
+
+def test_a_run_that_goes_on_is_not_resumed(run: Path, tmp_path: Path, capsys) -> None:
+    path = tmp_path / "busy"
+    command = [
+        sys.executable,
+        "-m",
+        "leafwise.training.methods.td",
+        "--run",
+        str(path),
+        *WORDS,
+        "--total-steps",
+        "1000000000",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until((path / "state.safetensors").exists, process)
+        assert td.main(["--run", str(path), "--resume"]) == 2
+        said = capsys.readouterr().err
+        assert f"is written by process {process.pid} on " in said
+        assert said.count("\n") == 1
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_what_killed_processes_left_half_written_is_cleared_away(tmp_path: Path) -> None:
+    names = [".model.safetensors.123", "..state.next.safetensors.9", ".state.next.safetensors", ".config.toml.4"]
+    for name in (*names, ".mine"):
+        (tmp_path / name).write_bytes(b"half")
+    RunFolder(tmp_path, CONFIG, resume=False).lock.release()
+    assert {p.name for p in tmp_path.iterdir()} == {".mine", "config.toml", LOCK}
+
+
+def saved(folder: Path) -> Checkpoints:
+    """Makes two checkpoints: numbers 1 and 2."""
+    checkpoints = Checkpoints(folder)
+    for number in (1, 2):
+        checkpoints.save({"x": np.full(1000, number, np.float32)}, {"number": number})
+    return checkpoints
+
+
+@pytest.mark.parametrize("how", ["flipped", "cut", "gone", "nan"])
+def test_a_damaged_checkpoint_costs_the_time_since_the_one_before(how: str, tmp_path: Path, capsys) -> None:
+    checkpoints = saved(tmp_path)
+    data = bytearray(checkpoints.last.read_bytes())
+    if how == "gone":
+        checkpoints.last.unlink()
+    elif how == "nan":
+        save_tensors(checkpoints.last, {"x": np.array([1, np.nan])}, {"number": 2})
+    else:
+        data[-5] ^= 1
+        checkpoints.last.write_bytes(data if how == "flipped" else data[:-100])
+    found = checkpoints.load()
+    assert found is not None
+    assert found[1] == {"number": 1}
+    said = capsys.readouterr().err
+    assert said.startswith("warning: ")
+    assert said.endswith("; goes on from the checkpoint before it\n")
+    assert said.count("\n") == 1
+    checkpoints.save({"x": np.zeros(3, np.float32)}, {"number": 3})
+    assert load_tensors(checkpoints.before)[1] == {"number": 1}, "the good one is kept"
+
+
+def test_two_damaged_checkpoints_are_refused(tmp_path: Path, capsys) -> None:
+    checkpoints = saved(tmp_path)
+    assert checkpoints.load() is not None
+    assert capsys.readouterr().err == ""
+    for file in (checkpoints.last, checkpoints.before):
+        file.write_bytes(file.read_bytes()[:-1])
+    with pytest.raises(ValueError, match=r"expected a leafwise .safetensors file, got '.*state.safetensors'"):
+        checkpoints.load()
+    assert Checkpoints(tmp_path / "nothing").load() is None
+
+
+def test_a_run_that_has_diverged_leaves_its_checkpoints_alone(tmp_path: Path) -> None:
+    checkpoints = saved(tmp_path)
+    with pytest.raises(ValueError, match="expected finite numbers in 'x' of the trainer's state, got nan or infinity"):
+        checkpoints.save({"x": np.array([np.inf], np.float32)}, {"number": 3})
+    found = checkpoints.load()
+    assert found is not None
+    assert found[1] == {"number": 2}
+
+
+@pytest.mark.parametrize(
+    ("tensors", "metadata", "problem"),
+    [
+        ({"table": np.zeros(3, np.float32)}, {}, "expected 'table' as float32 [SIZE], got float32 [3]"),
+        ({"table": None}, {}, "expected 'table' as float32 [SIZE], got nothing"),
+        ({"counts": np.zeros(1)}, {}, "expected 'counts' as int64"),
+        (
+            {},
+            {"program": "leafwise.training.methods.dqn"},
+            "expected 'program' to be 'leafwise.training.methods.td', got",
+        ),
+        ({}, {"seconds": "many"}, "expected a number as 'seconds', got 'many'"),
+        ({}, {"seconds": float("inf")}, "expected a number as 'seconds', got inf"),
+        ({}, {"entries": -5}, "expected a number as 'entries', got -5"),
+        ({}, {"entries": 10**400}, "expected a number as 'entries', got 1000"),
+        ({}, {"entries": True}, "expected a number as 'entries', got True"),
+        ({}, {"score": 7}, "expected 'score' with entries by name, got 7"),
+        ({}, {"best": None}, "expected a number as 'best', got None"),
+    ],
+)
+def test_a_state_of_something_else_is_one_line(run: Path, tmp_path: Path, capsys, tensors, metadata, problem) -> None:
+    path = tmp_path / "run"
+    path.mkdir()
+    (path / "config.toml").write_bytes((run / "config.toml").read_bytes())
+    own, told = load_tensors(run / "state.safetensors")
+    problem = problem.replace("SIZE", str(len(own["table"])))
+    own = {name: tensor for name, tensor in {**own, **tensors}.items() if tensor is not None}
+    save_tensors(path / "state.safetensors", own, {**told, **metadata})
+    assert td.main(["--run", str(path), "--resume"]) == 2
+    said = capsys.readouterr().err
+    assert f"{str(path / 'state.safetensors')!r}: expected the state of such a run: {problem}" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("config.json", "[1, 2]", "expected options by name in"),
+        ("config.json", "[" * 100_000, "expected options in TOML or JSON, got"),
+        ("config.json", '{"game": "threes"', "expected options in TOML or JSON, got"),
+        ("config.toml", "game = ", "expected options in TOML or JSON, got"),
+        ("config.toml", "x = " + "[" * 100_000, "expected options in TOML or JSON, got"),
+        ("config.toml", "game = 5", "game: expected str, got int"),
+        ("config.toml", "\udcff", "expected options in TOML or JSON, got"),
+    ],
+)
+def test_a_broken_config_names_the_file(name: str, text: str, problem: str, tmp_path: Path, capsys) -> None:
+    (tmp_path / name).write_bytes(text.encode("utf-8", "surrogateescape"))
+    assert td.main(["--run", str(tmp_path), "--resume"]) == 2
+    said = capsys.readouterr().err
+    assert problem in said
+    assert repr(str(tmp_path / name)) in said
+    assert said.count("\n") == 1
+
+
+FULL = """
+import resource, sys
+from leafwise.training.methods import td
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+sys.exit(td.main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
+@pytest.mark.parametrize(("most", "file"), [(200_000, "state"), (10, "config.toml"), (800, "events.out")])
+def test_a_full_disk_is_one_line_and_the_run_goes_on_later(run: Path, tmp_path: Path, most: int, file: str) -> None:
+    path = tmp_path / "full"
+    words = ["--run", str(path), *WORDS, "--total-steps", "4000"]
+    done = subprocess.run([sys.executable, "-c", FULL, str(most), *words], capture_output=True, text=True)
+    assert done.returncode == 2, done
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith("error: cannot use '")
+    assert file in done.stderr
+    assert "File too large" in done.stderr
+    assert td.main([*words, *(["--resume"] if (path / "config.toml").exists() else [])]) == 0
+    one, other = (load_tensors(p / "state.safetensors")[0] for p in (run, path))
+    assert np.array_equal(one["table"], other["table"])
+    assert json.loads((path / "results.json").read_text())["steps"] >= 4000
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path, capsys) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert td.main(["--run", str(tmp_path / "file" / "x"), *WORDS, "--total-steps", "4000"]) == 2
+    said = capsys.readouterr().err
+    assert f"error: cannot use {str(tmp_path / 'file' / 'x')!r}: Not a directory" in said
+    assert said.count("\n") == 1
+
+
+def test_steps_after_the_checkpoint_stand_once_in_tensorboard(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    for first, steps in ((None, (1, 2, 3, 4)), (3, (3, 4, 5))):
+        events = Events(tmp_path, first)
+        for step in steps:
+            events.add("x", step / 2, step)
+            events.add("picture", np.zeros((4, 4, 3), np.uint8), step)
+        events.add_text("told", "in words")
+        events.flush()
+        events.close()
+    seen = EventAccumulator(str(tmp_path), {"images": 0})
+    seen.Reload()
+    assert [(event.step, event.value) for event in seen.Scalars("x")] == [(k, k / 2) for k in (1, 2, 3, 4, 5)]
+    assert [event.step for event in seen.Images("picture")] == [1, 2, 3, 4, 5]
+    assert seen.Tags()["tensors"] == ["told/text_summary"]
+
+
+def test_percentage_and_time_left_stay_whole_at_80_columns() -> None:
+    out = io.StringIO()
+    told = "score_mean 12,345  score_ci_low 12,300  score_ci_high 12,400  elo 123  keeps_value 0.987"
+    with run_progress(Console(file=out, width=80, force_terminal=True)) as progress:
+        task = progress.add_task("selfplay friday, search:'some/long/path/to/a/model.safetensors',depth=3", total=200)
+        progress.update(task, completed=86, told=told)
+        progress.refresh()
+        drawn = Console(width=80, record=True, file=io.StringIO())
+        drawn.print(progress.get_renderable())
+    line = drawn.export_text().rstrip("\n")
+    assert "\n" not in line
+    assert len(line) <= 80
+    assert " 43% " in line
+    assert "-:--:-- left" in line
+    assert "selfplay" in line
+    assert "score_mean" in line
+    assert "…" in line

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 def aec(game: str | Game, *, render_mode: str | None = None, illegal: str = "lose", **options: Any) -> GameAECEnv:
     """Returns a game as a PettingZoo AECEnv: `leafwise.envs.aec("trap")`; keywords as `GameAECEnv`, then the game's.
 
-    Raises ValueError for wrong input, and ImportError where PettingZoo (extra `multiagent`) is not installed.
+    Raises ValueError for wrong input, TypeError for unknown keywords, and ImportError where PettingZoo (extra `multiagent`) is
+    not installed.
     """
     try:
         from leafwise.envs.core.gym.aec import GameAECEnv
@@ -20,6 +21,6 @@ def aec(game: str | Game, *, render_mode: str | None = None, illegal: str = "los
         if missing.name != "pettingzoo":
             raise
         raise ImportError("leafwise.envs.aec needs PettingZoo: pip install 'leafwise[multiagent]'") from None
-    from leafwise.envs.core.gym.stepper import as_game
+    from leafwise.envs.core.gym.stepper import as_game, keywords_of
 
-    return GameAECEnv(as_game(game, options), render_mode=render_mode, illegal=illegal)
+    return GameAECEnv(as_game(game, options, keywords_of(GameAECEnv)), render_mode=render_mode, illegal=illegal)

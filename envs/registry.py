@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leafwise.envs.core.contract.options import types_of
+
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
 
@@ -25,8 +27,8 @@ MORE_PLAYERS = ("best", "greedy:learned", "search:LEAF,depth=3", "rollout:n=20",
 
 @cache
 def listed() -> dict[str, dict[str, Any]]:
-    """Returns what is known of the package's games without importing them: name -> title, options (defaults), words of
-    a position, ids."""
+    """Returns what is known of the package's games without importing them: name -> title, options (defaults) and
+    their types, words of a position, ids."""
     told: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("games.json").read_text(encoding="utf-8"))
     return told
 
@@ -46,6 +48,12 @@ def option_defaults(name: str) -> Mapping[str, Any]:
     """Returns the options of a game and their defaults; imports nothing for the package's games."""
     check_name(name)
     return _added[name].defaults if name in _added else listed()[name]["options"]
+
+
+def option_types(name: str) -> Mapping[str, str]:
+    """Returns the type of each option of a game, as `options_from_text` reads it; imports as little."""
+    check_name(name)
+    return types_of(_added[name].options) if name in _added else listed()[name]["option_types"]
 
 
 def position_words(name: str) -> Mapping[str, str]:

@@ -1,6 +1,6 @@
 """Cassis: colour the edges between n points, whoever completes a triangle of their own loses. Rules: `rules`."""
 
-from leafwise.envs.cassis import draw, features, rules, scores, tables, text
+from leafwise.envs.cassis import draw, features, options, rules, scores, tables, text
 from leafwise.envs.cassis.baselines import dfs
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import Observation, Sizes, Text
@@ -31,8 +31,7 @@ GAME = Game(
     ),
     draw=draw.draw,
     symmetries=Symmetries(features.symmetries, features.transform, features.transform_action),
-    defaults=tables.DEFAULTS,
-    check=tables.check,
+    options=options.Options(),
     scores=scores.SCORES,
     ais={"solver": solver_player, "dfs": dfs.named},
     features={"sparse": features.SPARSE},

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.cassis.options import MAX_POINTS
 from leafwise.envs.cassis.rules import LOST, ONE, ZERO, Tables
-from leafwise.envs.cassis.tables import MAX_POINTS
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import u64
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import factorial
-from typing import Any
 
 import gymnasium as gym
 import numpy as np
 
+from leafwise.envs.cassis.options import Options
 from leafwise.envs.cassis.rules import LOST, ONE, mover, spoiled
 from leafwise.envs.cassis.tables import PART, part_classes, part_count
 from leafwise.envs.core.compile.jit import jit
@@ -21,14 +20,14 @@ NAMES = u64(0x76543210)
 """The points, four bits each."""
 
 
-def symmetries(options: Mapping[str, Any]) -> int:
+def symmetries(options: Options) -> int:
     """Returns the number of renamings of the points, n!."""
-    return factorial(options["n"])
+    return factorial(options.n)
 
 
-def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
+def observation_space(options: Options) -> gym.spaces.Box:
     """Returns a Box float32 [edges]: in order of their numbers, 1 own edge, -1 the other's, 0 uncoloured."""
-    n = options["n"]
+    n = options.n
     return gym.spaces.Box(-1.0, 1.0, (n * (n - 1) // 2,), dtype=np.float32)
 
 
@@ -120,9 +119,9 @@ def active(S, i, F, T):
     return parts + COUNTS
 
 
-def feature_count(options: Mapping[str, Any]) -> int:
+def feature_count(options: Options) -> int:
     """Returns how many features there are."""
-    n = options["n"]
+    n = options.n
     return int(part_classes(min(n, PART)).max()) + 1 + COUNTS * (n * (n - 1) // 2 + 1)
 
 
@@ -133,6 +132,6 @@ SPARSE = SparseFeatures(
     active=active,
     shipped=SHIPPED,
     size=feature_count,
-    most=lambda options: part_count(options["n"]) + COUNTS,
+    most=lambda options: part_count(options.n) + COUNTS,
     invariant=True,
 )

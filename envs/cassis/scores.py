@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
+from leafwise.envs.cassis.options import Options
 from leafwise.envs.cassis.rules import mover, spoiled
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
@@ -22,7 +20,7 @@ def safe_edges(S, i, T):
     return (np.float64(mine) - np.float64(theirs)) / np.float64(T.edges + 1)
 
 
-def make_safe_edges(options: Mapping[str, Any]) -> Evaluator:
+def make_safe_edges(options: Options) -> Evaluator:
     """Returns the evaluator `safe_edges`: own safe edges less the other's, over the number of edges + 1.
 
     An edge is safe for a player if it would not complete a triangle of their own.

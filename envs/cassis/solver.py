@@ -49,7 +49,7 @@ class Solver:
 
     def __init__(self, game: Game, table_mb: float = 64) -> None:
         self.game = game
-        self.memory = make_memory(game.options["n"], table_mb)
+        self.memory = make_memory(game.options.n, table_mb)
         self.tables = make_tables(game.options)
         self.stop: NDArray[np.uint8] = self.memory.stop
         self._sides = [[int(one | other) for one, other in self.tables.sides[e]] for e in range(self.tables.edges)]

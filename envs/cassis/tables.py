@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from itertools import combinations, permutations
 from math import comb
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.cassis.options import MAX_POINTS, Options
 from leafwise.envs.cassis.rules import Tables
 
-DEFAULTS: dict[str, Any] = {"n": 6}
-MAX_POINTS, MAX_EDGES = 8, 28
+MAX_EDGES = 28
 PART = 5
 """Points of the parts of a board that features tell of (all of them on a smaller board)."""
 MAX_PARTS = comb(MAX_POINTS - 2, PART - 2)
 """Most parts that hold an edge."""
-
-
-def check(options: dict[str, Any]) -> dict[str, Any]:
-    """Returns checked options; raises ValueError for a number of points that Cassis does not have."""
-    n = options["n"]
-    if isinstance(n, bool) or not isinstance(n, int) or not 3 <= n <= MAX_POINTS:
-        raise ValueError(f"cassis: expected n in 3..{MAX_POINTS}, got {n!r}")
-    return options
 
 
 def edges(n: int) -> list[tuple[int, int]]:
@@ -34,9 +24,9 @@ def edges(n: int) -> list[tuple[int, int]]:
     return list(combinations(range(n), 2))
 
 
-def action_names(options: Mapping[str, Any]) -> tuple[str, ...]:
+def action_names(options: Options) -> tuple[str, ...]:
     """Returns the names of the edges, `0-1` to `(n-2)-(n-1)`."""
-    return tuple(f"{a}-{b}" for a, b in edges(options["n"]))
+    return tuple(f"{a}-{b}" for a, b in edges(options.n))
 
 
 def part_count(n: int) -> int:
@@ -71,9 +61,9 @@ def part_classes(points: int) -> NDArray[np.int64]:
     return np.unique(least, return_inverse=True)[1].astype(np.int64)
 
 
-def make_tables(options: Mapping[str, Any]) -> Tables:
+def make_tables(options: Options) -> Tables:
     """Returns the tables of one variant."""
-    n = options["n"]
+    n = options.n
     pairs = edges(n)
     ends = np.zeros((MAX_EDGES, 2), dtype=np.int64)
     edge_of = np.full((MAX_POINTS, MAX_POINTS), -1, dtype=np.int64)

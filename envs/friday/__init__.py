@@ -3,7 +3,20 @@
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules
-from leafwise.envs.friday import candidates, chance, draw, features, layout, parse, rules, scores, sparse, tables, text
+from leafwise.envs.friday import (
+    candidates,
+    chance,
+    draw,
+    features,
+    layout,
+    options,
+    parse,
+    rules,
+    scores,
+    sparse,
+    tables,
+    text,
+)
 from leafwise.envs.friday.baselines import fridai
 
 GAME = Game(
@@ -42,9 +55,7 @@ GAME = Game(
     ),
     draw=draw.draw,
     search=SearchDefaults(depth=2, nodes=20_000, decisions_per_depth=110, candidates=candidates.CANDIDATES),
-    defaults=tables.DEFAULTS,
-    rule_options=tuple(tables.DEFAULTS),
-    check=tables.check,
+    options=options.Options(),
     scores=scores.SCORES,
     rewards={"score": scores.score_reward, "shaped": scores.shaped_reward},
     ais={"fridai": fridai.named},

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import gymnasium as gym
 import numpy as np
 
@@ -14,6 +11,7 @@ from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_KNOWLEDGE, KINDS
 from leafwise.envs.friday.fight import free_cards, hazard_value, lowerings, pirate_value, total
 from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, phase
+from leafwise.envs.friday.options import Options
 from leafwise.envs.friday.piles import copies_in, count_entries, looked
 
 HAZARD_KINDS = FIRST_AGING - FIRST_KNOWLEDGE
@@ -37,7 +35,7 @@ BOUNDS = (
 SIZE = MODES_END + NUMBERS
 
 
-def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
+def observation_space(options: Options) -> gym.spaces.Box:
     """Returns a Box float32 [356], every cell a whole number within bounds of its own.
 
     Counts by kind (in the order of `cards.CARDS`) of stack, discard, left, left used, right, right used; hazard stack and

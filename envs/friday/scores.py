@@ -7,7 +7,7 @@ revealed, which they do not look at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -207,7 +207,7 @@ NAMES = ("life", "deck", "blend", "trade", "pirates")
 for each life spent. pirates: life less the paid cards that the mean card leaves to be bought against the pirates to come."""
 
 
-def _score(name: str) -> Callable[[Mapping[str, Any]], Evaluator]:
+def _score(name: str) -> Callable[[Any], Evaluator]:
     weights = Which(np.int64(NAMES.index(name)))
     return lambda options: Evaluator(name, value, weights=weights, stage="hazard", terminal="evaluate")
 

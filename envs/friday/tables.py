@@ -24,21 +24,11 @@ from leafwise.envs.friday.cards import (
     rating,
 )
 from leafwise.envs.friday.layout import SHIFTS, WIDTHS, lowest_bit
-
-CHOICES: dict[str, tuple[Any, ...]] = {
-    "level": (1, 2, 3, 4),
-    "scared_stacking": ("each", "one"),
-    "empty_aging": ("lose", "reshuffle_only"),
-    "destroy": ("face_down", "immediate"),
-    "double_needs_source": (True, False),
-}
-DEFAULTS: dict[str, Any] = {name: choices[0] for name, choices in CHOICES.items()} | {"start_life": 0}
+from leafwise.envs.friday.options import Options
 
 VALUE, ABILITY, AMOUNT, COST, RATING, IS_AGING, DOUBLER, LOWERER, FREE_CARDS, GREEN, YELLOW, RED = range(12)
 """Columns of `Tables.cards`; DOUBLER is the number in DOUBLERS or -1, LOWERER a bit or 0; the last four are the hazard half's."""
 
-MOST_LIFE = 31
-"""What a row has room for; with the booklet's tokens nobody has more than 22."""
 BIAS = 8
 """Added to each card's value and rating in digests, which makes them positive."""
 COUNT_AT, VALUE_AT, RATING_AT, HUNGER_AT, AGED_AT, SCARED_AT = 0, 8, 20, 32, 36, 41
@@ -69,22 +59,6 @@ class Tables(NamedTuple):
     """Which actions a search considers, an index into `candidates.CANDIDATES`."""
     stop: NDArray[np.uint8]
     leaf: Any
-
-
-def check(options: dict[str, Any]) -> dict[str, Any]:
-    """Returns checked options; raises ValueError for a value that Friday does not have."""
-    for name, choices in CHOICES.items():
-        if not any(type(options[name]) is type(choice) and options[name] == choice for choice in choices):
-            raise ValueError(f"friday: expected {name} among {', '.join(map(str, choices))}, got {options[name]!r}")
-    given = options["start_life"]
-    if type(given) is not int or not 0 <= given <= MOST_LIFE:
-        raise ValueError(f"friday: expected start_life of 1 to {MOST_LIFE}, or 0 for that of the level, got {given!r}")
-    return options
-
-
-def most_life(options: Mapping[str, Any]) -> int:
-    """Returns the most life there can be: that of the level, or the start life where it is more (an easier game)."""
-    return max(20 if options["level"] == 4 else 22, int(options["start_life"]))
 
 
 @jit(inline=True)
@@ -165,7 +139,7 @@ def aging_cards(level: int) -> dict[int, int]:
     return {kind: CARDS[kind].copies for kind in kinds if level >= 3 or kind != VERY_STUPID}
 
 
-def make_tables(options: Mapping[str, Any]) -> Tables:
+def make_tables(options: Options) -> Tables:
     """Returns the tables of one variant (about 30 kB)."""
     bits = np.zeros(START_AT + 3, dtype=np.uint64)
     groups = bits[GROUPS_AT:START_AT].reshape(3, 16)
@@ -176,7 +150,7 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
         groups[int(kind >= FIRST_AGING), card.value + 5] |= mask
         if kind < FIRST_AGING:
             groups[2, card.ability] |= mask
-    level = options["level"]
+    level = options.level
     bits[START_AT:] = [
         counts({KIND[card.name]: card.copies for card in STARTING}),
         counts({KIND[card.name]: card.copies for card in KNOWLEDGE}),
@@ -186,13 +160,13 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
     return Tables(
         numbers=np.concatenate([digest_table().ravel(), card_table().ravel(), pirates.ravel()]),
         bits=bits,
-        start_life=np.uint64(options["start_life"] or most_life(options) - 2),
-        max_life=np.uint64(most_life(options)),
+        start_life=np.uint64(options.start_life or options.most_life - 2),
+        max_life=np.uint64(options.most_life),
         first_aging=np.uint64(level > 1),
-        scared_once=np.int64(options["scared_stacking"] == "one"),
-        reshuffle_only=np.int64(options["empty_aging"] == "reshuffle_only"),
-        face_down=np.int64(options["destroy"] == "face_down"),
-        needs_source=np.int64(options["double_needs_source"]),
+        scared_once=np.int64(options.scared_stacking == "one"),
+        reshuffle_only=np.int64(options.empty_aging == "reshuffle_only"),
+        face_down=np.int64(options.destroy == "face_down"),
+        needs_source=np.int64(options.double_needs_source),
         candidates=0,
         stop=np.zeros(1, dtype=np.uint8),
         leaf=(),

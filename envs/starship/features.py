@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import gymnasium as gym
 import numpy as np
@@ -19,6 +18,9 @@ from leafwise.envs.starship.quality import start_from
 from leafwise.envs.starship.stages import hull_area
 from leafwise.envs.starship.strategies import MOMENT_X, MOMENT_Y, TOTAL, measure_distance, measure_mass
 from leafwise.envs.starship.turns import DECISION, current_request
+
+if TYPE_CHECKING:
+    from leafwise.envs.starship.options import Options
 
 CHANNELS = (
     *("hull", "corridor", "armour", "cockpit", "reactor", "thruster_small", "thruster_med", "thruster_large"),
@@ -44,9 +46,9 @@ class Observation(NamedTuple):
     """[n, 48]: current request (11 parts, 4 facings), the next two (11 each), stage, budgets and sizes."""
 
 
-def observation_space(options: Mapping[str, Any]) -> gym.spaces.Dict:
+def observation_space(options: Options) -> gym.spaces.Dict:
     """Returns a Dict of `grid`, float32 [25, side, side], and `vec`, float32 [48]; all numbers lie in -1..1."""
-    side = PRESETS[options["preset"]].grid
+    side = PRESETS[options.preset].grid
     shapes = {"grid": (len(CHANNELS), side, side), "vec": (NUMBERS,)}
     return gym.spaces.Dict({name: gym.spaces.Box(-1.0, 1.0, shape, np.float32) for name, shape in shapes.items()})
 

@@ -163,7 +163,7 @@ SHIPPED = {"codes": 47, "maps": 12, "numbers": 72}
 
 GRID = GridFeatures(
     see=see,
-    side=lambda options: PRESETS[options["preset"]].grid,
+    side=lambda options: PRESETS[options.preset].grid,
     codes=CODES,
     maps=MAPS,
     numbers=ALL_NUMBERS,

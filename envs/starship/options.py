@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.options import need_one_of
 from leafwise.envs.starship.draw import rgb, svg
 from leafwise.envs.starship.presets import PRESETS, preset
 from leafwise.envs.starship.report import reported
@@ -15,29 +16,31 @@ from leafwise.envs.starship.ship import Ship
 from leafwise.envs.starship.tables import GameTables, new_tables, row_length
 from leafwise.envs.starship.text import PRESET_OF_GRID, action_names
 
-DEFAULTS = {"preset": "scout"}
+
+@dataclass(frozen=True)
+class Options:
+    """The variant; raises ValueError for a preset that there is not."""
+
+    preset: str = "scout"
+    """Whose hulls and parts: a name in `presets.PRESETS`."""
+
+    def __post_init__(self) -> None:
+        need_one_of("starship", self, {"preset": tuple(PRESETS)})
 
 
-def check(options: dict[str, Any]) -> dict[str, Any]:
-    """Returns the options; raises ValueError for a preset that there is not."""
-    if not isinstance(options["preset"], str) or options["preset"] not in PRESETS:
-        raise ValueError(f"starship: expected preset among {', '.join(PRESETS)}, got {options['preset']!r}")
-    return options
-
-
-def make_tables(options: Mapping[str, Any]) -> GameTables:
+def make_tables(options: Options) -> GameTables:
     """Returns the tables of a preset."""
-    return GameTables(new_tables(preset(options["preset"])), np.zeros(1, dtype=np.uint8))
+    return GameTables(new_tables(preset(options.preset)), np.zeros(1, dtype=np.uint8))
 
 
-def width(options: Mapping[str, Any]) -> int:
+def width(options: Options) -> int:
     """Returns the number of words of a row."""
-    return row_length(preset(options["preset"]))
+    return row_length(preset(options.preset))
 
 
-def names(options: Mapping[str, Any]) -> tuple[str, ...]:
+def names(options: Options) -> tuple[str, ...]:
     """Returns the names of the actions."""
-    return action_names(preset(options["preset"]).grid)
+    return action_names(preset(options.preset).grid)
 
 
 def ship_at(row: NDArray[Any], T: GameTables, seed: int = 0) -> Ship:

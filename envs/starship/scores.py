@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -51,7 +51,7 @@ def hopeful(S, i, T):
     return outlook(S, i, T.ship)
 
 
-def _evaluator(name: str, value: Callable[..., Any]) -> Callable[[Mapping[str, Any]], Evaluator]:
+def _evaluator(name: str, value: Callable[..., Any]) -> Callable[[Any], Evaluator]:
     return lambda options: Evaluator(name=name, value=value, stage="request", low=0.0, high=1.0)
 
 

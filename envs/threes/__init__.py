@@ -3,7 +3,7 @@
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import Observation, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
-from leafwise.envs.threes import chance, draw, features, rules, scores, tables, text
+from leafwise.envs.threes import chance, draw, features, options, rules, scores, tables, text
 from leafwise.envs.threes.baselines import nneonneo, threesus
 from leafwise.envs.threes.companion import COMPANION
 
@@ -44,8 +44,7 @@ GAME = Game(
     ),
     draw=draw.draw,
     symmetries=Symmetries(8, features.transform, features.transform_action),
-    defaults=tables.DEFAULTS,
-    check=tables.check,
+    options=options.Options(),
     scores=scores.SCORES,
     rewards={"merges": rules.merge_points, "survival": rules.survival},
     ais={"threesus": threesus.named, "nneonneo": nneonneo.named},

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import gymnasium as gym
 import numpy as np
 
@@ -13,6 +10,7 @@ from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.cells import CellFeatures, SmallTable, square_views
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
+from leafwise.envs.threes.options import Options
 from leafwise.envs.threes.row import FOUR, ONE, THREE, TWO, ZERO, highest_rank, transpose
 from leafwise.envs.threes.scores import RIGHT_COLUMN, of_rank
 from leafwise.envs.threes.tables import tile_points
@@ -25,7 +23,7 @@ OBSERVATION = 20
 """Sixteen ranks, the tile shown, three deck counts."""
 
 
-def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
+def observation_space(options: Options) -> gym.spaces.Box:
     """Returns a Box uint8 [20]: ranks 0..15 row by row, the tile shown, counts of 1s, 2s, 3s in the deck.
 
     The tile shown is 1, 2, 3, 4 for "+", 5 for white, and 16 * lowest + highest rank for a bonus whose window or

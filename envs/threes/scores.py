@@ -8,7 +8,7 @@ tile has entered, before the next is drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator, Terminal
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
+from leafwise.envs.threes.options import Options
 from leafwise.envs.threes.row import FOUR, ONE, THREE, board_score, highest_rank, occupied, transpose
 from leafwise.envs.threes.tables import cells_of
 
@@ -166,7 +167,7 @@ def rows_table(
     return LineTable(value.astype(np.float32), np.zeros(1, dtype=np.uint16), 0.0)
 
 
-Factory = Callable[[Mapping[str, Any]], Evaluator]
+Factory = Callable[[Any], Evaluator]
 
 
 def _score(name: str, value: Any, make: Callable[[], Any] = tuple, terminal: Terminal = "evaluate") -> Factory:
@@ -176,7 +177,7 @@ def _score(name: str, value: Any, make: Callable[[], Any] = tuple, terminal: Ter
 def _lines(name: str, value: Any, make: Callable[[], LineTable], terminal: Terminal = "evaluate") -> Factory:
     """Returns a score that is the sum of its line table, and so has bounds (one point of room for rounding)."""
 
-    def factory(options: Mapping[str, Any]) -> Evaluator:
+    def factory(options: Options) -> Evaluator:
         table = make()
         low = 8 * float(table.value.min()) - 1
         high = 8 * float(table.value.max()) + 16 * table.twice_bonus + 1

@@ -2,41 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.threes.options import CHOICES, Options
 from leafwise.envs.threes.row import NO_MERGE_6144, Tables
 
-CHOICES: dict[str, tuple[str, ...]] = {
-    "bonus_value": ("uniform", "window3"),
-    "bonus_schedule": ("iid", "slot21"),
-    "hint": ("plus", "window3", "colour", "exact"),
-    "top": ("end_at_12288", "continue", "no_merge_6144"),
-    "entry": ("moved_lane", "any_empty_edge"),
-}
-DEFAULTS: dict[str, Any] = {name: choices[0] for name, choices in CHOICES.items()} | {"bonus_p": 1 / 21}
-
 Lines = NDArray[np.int64]
-
-
-def check(options: dict[str, Any]) -> dict[str, Any]:
-    """Returns checked options; raises ValueError for a value that Threes does not have."""
-    for name, choices in CHOICES.items():
-        if options[name] not in choices:
-            raise ValueError(f"threes: expected {name} among {', '.join(choices)}, got {options[name]!r}")
-    p = options["bonus_p"]
-    if isinstance(p, bool) or not isinstance(p, (int, float)) or not 0 <= p < 1:
-        raise ValueError(f"threes: expected bonus_p in [0, 1), got {p!r}")
-    if options["hint"] == "window3" and options["bonus_value"] != "window3":
-        raise ValueError("threes: hint='window3' shows the window that bonus_value='window3' draws; set both")
-    if options["hint"] == "colour" and options["bonus_schedule"] == "slot21":
-        raise ValueError("threes: expected bonus_schedule='iid' with hint='colour', got 'slot21'")
-    if p != DEFAULTS["bonus_p"] and options["bonus_schedule"] == "slot21":
-        raise ValueError(f"threes: expected no bonus_p with bonus_schedule='slot21', got {p!r}")
-    return options
 
 
 def cells_of(lines: Lines) -> list[Lines]:
@@ -79,9 +51,9 @@ def tile_points(rank: Lines) -> Lines:
     return np.where(rank >= 3, 3 ** np.maximum(rank - 2, 0), 0)
 
 
-def make_tables(options: Mapping[str, Any]) -> Tables:
+def make_tables(options: Options) -> Tables:
     """Returns the tables of one variant (about 0.6 MB)."""
-    code = {name: choices.index(options[name]) for name, choices in CHOICES.items()}
+    code = {name: choices.index(getattr(options, name)) for name, choices in CHOICES.items()}
     lines = np.arange(65536)
     low = slide_low(lines, code["top"])
     high = reversed_line(slide_low(reversed_line(lines), code["top"]))
@@ -90,7 +62,7 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
         slide_high=high.astype(np.uint16),
         ways=((low != lines) | (high != lines) << 1).astype(np.uint8),
         points=sum(tile_points(c) for c in cells_of(lines)).astype(np.int32),  # type: ignore[union-attr]
-        bonus_p=float(options["bonus_p"]),
+        bonus_p=float(options.bonus_p),
         stop=np.zeros(1, dtype=np.uint8),
         leaf=(),
         **code,

@@ -4,7 +4,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
-from leafwise.envs.trap import draw, features, rules, scores, sparse, tables, text
+from leafwise.envs.trap import draw, features, options, rules, scores, sparse, tables, text
 from leafwise.envs.trap.baselines.course import players
 
 GAME = Game(
@@ -29,7 +29,7 @@ GAME = Game(
         key=rules.key,
         candidates=rules.candidates,
     ),
-    sizes=Sizes(width=2, max_actions=8 + tables.MAX_SIZE**2),
+    sizes=Sizes(width=2, max_actions=8 + options.MAX_SIZE**2),
     observation=Observation(features.observation_space),
     make_tables=tables.make_tables,
     action_names=tables.action_names,
@@ -42,9 +42,7 @@ GAME = Game(
     draw=draw.draw,
     symmetries=Symmetries(8, features.transform, features.transform_action),
     search=SearchDefaults(candidates=rules.CANDIDATES),
-    defaults=tables.DEFAULTS,
-    rule_options=("self_trap", "max_turns"),
-    check=tables.check,
+    options=options.Options(),
     scores=scores.SCORES,
     ais={"solver": solver_player, "course": players.named},
     features={"sparse": sparse.SPARSE},

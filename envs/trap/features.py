@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.trap.options import Options
 from leafwise.envs.trap.rules import CELL, LOW7, MOVE, ONE, PLAYER, SECOND_TRAPS, TARGET, cell_of, phase_of, turn_of
 
 POSITIONS = ~((LOW7 << PLAYER) | (LOW7 << (PLAYER + CELL)) | (LOW7 << TARGET) | SECOND_TRAPS)
 """Word 1 without what a symmetry moves."""
 
 
-def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
+def observation_space(options: Options) -> gym.spaces.Box:
     """Returns a Box float32 [4, size, size] of 0 and 1: who acts, the other, traps, and all ones where a throw is due."""
-    return gym.spaces.Box(0.0, 1.0, (4, options["size"], options["size"]), dtype=np.float32)
+    return gym.spaces.Box(0.0, 1.0, (4, options.size, options.size), dtype=np.float32)
 
 
 @jit(inline=True)

@@ -7,14 +7,14 @@ without end is worth 0. Positions are stored with the player to move in one eigh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import comb
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.trap.options import Options
 from leafwise.envs.trap.tables import accuracy, images, steps
 
 TINY = 1e-13
@@ -50,9 +50,9 @@ class Memory(NamedTuple):
     immediate: bool
 
 
-def make_memory(options: Mapping[str, Any]) -> Memory:
+def make_memory(options: Options) -> Memory:
     """Returns memory for a variant, nothing solved yet."""
-    size = options["size"]
+    size = options.size
     cells = size * size
     step = steps(size)
     image = np.array(list(images(size)), dtype=np.int64)
@@ -79,7 +79,7 @@ def make_memory(options: Mapping[str, Any]) -> Memory:
         fresh=np.zeros(len(firsts) * (cells - 1) * comb(cells - 2, cells // 2 - 1)),
         due=np.ones(entries, dtype=np.uint8),
         worth=np.zeros(cells),
-        immediate=options["self_trap"] == "immediate",
+        immediate=options.self_trap == "immediate",
     )
 
 

@@ -8,7 +8,7 @@ it in (-1, 1). Sources: the handout of COMS W4701 (IS, AIS, OCLS), and public so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.trap.options import Options
 from leafwise.envs.trap.rules import ONE, ZERO, blocked, cell_of, current_player, turn_of
 
 COUNTS = ("moves", "ocls", "two", "three", "area")
@@ -100,7 +101,7 @@ def most(size: int) -> list[float]:
 
 
 def make_weighted(
-    options: Mapping[str, Any], name: str, me: Sequence[float], opponent: Sequence[float] | None = None
+    options: Options, name: str, me: Sequence[float], opponent: Sequence[float] | None = None
 ) -> Evaluator:
     """Returns the evaluator sum(me * own counts) - sum(opponent * the other's), scaled into (-1, 1).
 
@@ -113,7 +114,7 @@ def make_weighted(
         if len(weights) > len(COUNTS):
             raise ValueError(f"trap: expected at most {len(COUNTS)} weights ({', '.join(COUNTS)}), got {weights!r}")
         line[: len(weights)] = sign * np.asarray(weights, dtype=np.float64)
-    scale = MARGIN * max(abs(line) @ most(options["size"]) for line in factors)
+    scale = MARGIN * max(abs(line) @ most(options.size) for line in factors)
     if scale == 0:
         raise ValueError(f"trap: expected a weight that is not 0, got {me!r} and {other!r}")
     if factors[0].min() < 0 or factors[1].max() > 0:
@@ -145,7 +146,7 @@ count more; open: with the open cells around the moves.
 """
 
 
-def maker(name: str) -> Callable[[Mapping[str, Any]], Evaluator]:
+def maker(name: str) -> Callable[[Any], Evaluator]:
     """Returns what makes the named score for a variant."""
     return lambda options: make_weighted(options, name, *WEIGHTS[name])
 

@@ -32,7 +32,7 @@ class Solver:
     """
 
     def __init__(self, game: Game, table_mb: float = 64) -> None:
-        size = game.options["size"]
+        size = game.options.size
         if size not in SIZES:
             raise ValueError(f"trap: expected an exact solver for size {' or '.join(map(str, SIZES))}, got {size}")
         self.game = game

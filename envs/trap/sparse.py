@@ -7,15 +7,13 @@ moves are told apart by what is due, a move or a throw. "Own" is the player who 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.sparse import SparseFeatures
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.trap.options import Options
 from leafwise.envs.trap.rules import MOVE, ONE, SECOND_TRAPS, TWO, ZERO, blocked, cell_of, phase_of, turn_of
 
 WINDOW = 5
@@ -91,9 +89,9 @@ def active(S, i, F, T):
     return n + 4
 
 
-def feature_count(options: Mapping[str, Any]) -> int:
+def feature_count(options: Options) -> int:
     """Returns how many features there are."""
-    size = options["size"]
+    size = options.size
     return 4 * size**2 + WINDOWS + (size << size) + (2 * size - 1) ** 2 + 2 * MOVES + 2 * SUMS
 
 
@@ -104,5 +102,5 @@ SPARSE = SparseFeatures(
     active=active,
     shipped=SHIPPED,
     size=feature_count,
-    most=lambda options: 2 + 2 * WINDOW + options["size"] + 4,
+    most=lambda options: 2 + 2 * WINDOW + options.size + 4,
 )

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.trap.options import Options
 from leafwise.envs.trap.rules import Tables
 
-DEFAULTS: dict[str, Any] = {"size": 7, "self_trap": "immediate", "max_turns": None}
-MIN_SIZE, MAX_SIZE, MOST_TURNS = 3, 9, 60_000
-SELF_TRAP = ("immediate", "deferred")
 DIRECTIONS = {
     "N": (-1, 0),
     "NE": (-1, 1),
@@ -25,34 +22,14 @@ DIRECTIONS = {
 }
 
 
-def check(options: dict[str, Any]) -> dict[str, Any]:
-    """Returns checked options; raises ValueError for a variant that Trap does not have."""
-    whole = {name: options[name] for name in ("size", "max_turns")}
-    for name, (low, high) in {"size": (MIN_SIZE, MAX_SIZE), "max_turns": (1, MOST_TURNS)}.items():
-        value = whole[name]
-        if name == "max_turns" and value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise ValueError(f"trap: expected {name} in {low}..{high}, got {value!r}")
-    if options["self_trap"] not in SELF_TRAP:
-        raise ValueError(f"trap: expected self_trap among {', '.join(SELF_TRAP)}, got {options['self_trap']!r}")
-    return options
-
-
-def max_turns(options: Mapping[str, Any]) -> int:
-    """Returns the turn after which the game is a draw: the option, or by default four for each cell."""
-    given = options["max_turns"]
-    return 4 * options["size"] ** 2 if given is None else int(given)
-
-
 def accuracy(distance: int) -> float:
     """Returns the probability that a throw over a Manhattan distance hits: 1 next to it, 0.05 less each step further."""
     return max(0, 21 - distance) / 20
 
 
-def action_names(options: Mapping[str, Any]) -> tuple[str, ...]:
+def action_names(options: Options) -> tuple[str, ...]:
     """Returns N, NE, E, ... for the moves and `row,column`, from 0 at the top left, for the throws."""
-    size = options["size"]
+    size = options.size
     return (*DIRECTIONS, *(f"{row},{column}" for row in range(size) for column in range(size)))
 
 
@@ -116,9 +93,9 @@ def open_pairs() -> list[int]:
     return found
 
 
-def make_tables(options: Mapping[str, Any]) -> Tables:
+def make_tables(options: Options) -> Tables:
     """Returns the tables of one variant."""
-    size = options["size"]
+    size = options.size
     cells = size * size
     step = steps(size)
     rows, columns = np.divmod(np.arange(cells), size)
@@ -137,8 +114,8 @@ def make_tables(options: Mapping[str, Any]) -> Tables:
         turned=np.array([turned(line, step) for line in images(size)], dtype=np.int64),
         west=np.array(bitboard([c for c in range(cells) if c % size]), dtype=np.uint64),
         east=np.array(bitboard([c for c in range(cells) if (c + 1) % size]), dtype=np.uint64),
-        immediate=options["self_trap"] == "immediate",
-        max_turns=np.uint64(max_turns(options)),
+        immediate=options.self_trap == "immediate",
+        max_turns=np.uint64(options.last_turn),
         candidates=0,
         stop=np.zeros(1, dtype=np.uint8),
         leaf=(),

@@ -4,7 +4,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import Observation, Sizes, Text
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
-from leafwise.envs.trilobite import draw, features, rules, scores, tables, text
+from leafwise.envs.trilobite import draw, features, options, rules, scores, tables, text
 from leafwise.envs.trilobite.baselines import minimax
 
 GAME = Game(
@@ -31,8 +31,7 @@ GAME = Game(
     ),
     draw=draw.draw,
     symmetries=Symmetries(2, features.transform, features.transform_action),
-    defaults=tables.DEFAULTS,
-    check=tables.check,
+    options=options.Options(),
     scores=scores.SCORES,
     ais={"solver": solver_player, "minimax": minimax.named},
     features={"sparse": features.SPARSE},

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import gymnasium as gym
 import numpy as np
 
@@ -12,13 +9,14 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.sparse import SparseFeatures
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.trilobite.options import Options
 from leafwise.envs.trilobite.rules import ONE, THREE, ZERO, mover, threats
-from leafwise.envs.trilobite.tables import board_size, feature_tables
+from leafwise.envs.trilobite.tables import feature_tables
 
 
-def observation_space(options: Mapping[str, Any]) -> gym.spaces.Box:
+def observation_space(options: Options) -> gym.spaces.Box:
     """Returns a Box float32 [width * height]: cells row by row from the top, 1 own chip, -1 the other's, 0 empty."""
-    width, height = board_size(options["board"])
+    width, height = options.size
     return gym.spaces.Box(-1.0, 1.0, (width * height,), dtype=np.float32)
 
 
@@ -96,17 +94,17 @@ def active(S, i, F, T):
     return n + 2
 
 
-def feature_count(options: Mapping[str, Any]) -> int:
+def feature_count(options: Options) -> int:
     """Returns how many features there are."""
-    width, height = board_size(options["board"])
-    found = feature_tables(width, height, options["k"])
+    width, height = options.size
+    found = feature_tables(width, height, options.k)
     return int(found["line_features"][-1]) + width * found["column_features"] + width * height + 3
 
 
-def most_features(options: Mapping[str, Any]) -> int:
+def most_features(options: Options) -> int:
     """Returns how many features a position has."""
-    width, height = board_size(options["board"])
-    return len(feature_tables(width, height, options["k"])["line_features"]) - 1 + width + 2
+    width, height = options.size
+    return len(feature_tables(width, height, options.k)["line_features"]) - 1 + width + 2
 
 
 SHIPPED = {"features": 1}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.trilobite.options import Options
 from leafwise.envs.trilobite.rules import ONE, TWO, ZERO, mover
 
 SCALE = 64.0
@@ -48,7 +46,7 @@ def lines(S, i, T):
     return lead / (SCALE + abs(lead))
 
 
-def make_lines(options: Mapping[str, Any]) -> Evaluator:
+def make_lines(options: Options) -> Evaluator:
     """Returns the evaluator `lines`: the lead in open lines, scaled into (-1, 1)."""
     return Evaluator("lines", lines, low=-1.0, high=1.0)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import Solution, check_question
 from leafwise.envs.trilobite import alphabeta as ab
@@ -65,7 +66,7 @@ class Solver:
         self.tables = make_tables(game.options)
         self.memory = make_memory(self.tables, table_mb)
         self.stop: NDArray[np.uint8] = self.memory.stop
-        self.openings = read_openings() if by_heart and dict(game.options) == BOARD else None
+        self.openings = read_openings() if by_heart and values_of(game.options) == BOARD else None
         full = self.memory.board
         ab.follow(np.uint64(0), full, ab.narrow(np.uint64(0), full, 0, 0, self.memory), 0, self.memory)  # compiles
         self.scores(game.rows(0))

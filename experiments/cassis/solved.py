@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.cassis import search
 from leafwise.envs.cassis.canon import Scratch, canonical, make_scratch
+from leafwise.envs.cassis.options import Options
 from leafwise.envs.cassis.rules import ONE, ZERO, Tables, spoiled
 from leafwise.envs.cassis.solver import Solver
 from leafwise.envs.cassis.tables import make_tables
@@ -108,7 +109,7 @@ def value_levels(levels: list[Boards], T: Tables, C: Scratch) -> list[NDArray[np
 
 def solved(n: int) -> dict[str, Any]:
     """Returns the figures for n points: counts per level, processor seconds and memory of the table, and of the solver."""
-    T, C = make_tables({"n": n}), make_scratch()
+    T, C = make_tables(Options(n)), make_scratch()
     start = time.process_time()
     levels = enumerate_levels(T, C)
     values = value_levels(levels, T, C)

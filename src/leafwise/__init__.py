@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from leafwise import envs
+from leafwise.envs import aec
 from leafwise.envs.registry import game, games, register_game, set_makers
 from leafwise.registration import register_when_there
 
@@ -30,6 +31,7 @@ __all__ = [
     "Result",
     "Search",
     "State",
+    "aec",
     "envs",
     "game",
     "games",

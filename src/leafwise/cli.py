@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.registry import check_name, games, option_defaults, position_words
+from leafwise.envs.core.contract.options import options_from_text
+from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words
 from leafwise.envs.registry import game as find_game
 
 if TYPE_CHECKING:
@@ -86,9 +87,13 @@ def parse_with_game(config_class: type[C], arguments: Sequence[str], prog: str) 
         if hasattr(config, "position"):
             words = {name: options.pop(name) for name in position_words(game) if name in options}
             config = with_words(config, words)
-        defaults = option_defaults(game)
-        given = {name: converted(game, defaults, config_class, name, text) for name, text in options.items()}
-        return config, find_game(game, **given)
+        types = option_types(game)
+        for name in options:
+            if name not in types:
+                here = ", ".join(flag_of(field.name) for field in options_of(config_class))
+                known = ", ".join(map(flag_of, types)) or "none"
+                raise ValueError(f"expected an option among {here} or {game}'s ({known}), got {flag_of(name)}")
+        return config, find_game(game, **options_from_text(types, options, flag_of))
 
 
 def with_words(config: C, words: Mapping[str, str]) -> C:
@@ -127,24 +132,6 @@ def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[st
                 fail(f"expected a value after {flag}, got nothing")
             options[name] = given
     return own, options
-
-
-def converted(game: str, defaults: Mapping[str, Any], config_class: type, name: str, text: str) -> Any:
-    """Returns the value of a game's option, of the type of its default; raises ValueError if there is no such option."""
-    flag = flag_of(name)
-    if name not in defaults:
-        here = ", ".join(flag_of(f.name) for f in options_of(config_class))
-        known = ", ".join(map(flag_of, defaults)) or "none"
-        raise ValueError(f"expected an option among {here} or {game}'s ({known}), got {flag}")
-    kind = type(defaults[name])
-    if kind is bool:
-        if text not in ("true", "false"):
-            raise ValueError(f"expected true or false for {flag}, got {text!r}")
-        return text == "true"
-    try:
-        return kind(text)
-    except ValueError:
-        raise ValueError(f"expected {kind.__name__.upper()} for {flag}, got {text!r}") from None
 
 
 def options_of(config_class: type) -> list[dataclasses.Field[Any]]:

@@ -10,6 +10,7 @@ import pytest
 
 import leafwise
 from leafwise.envs.cassis.canon import make_scratch
+from leafwise.envs.cassis.options import Options
 from leafwise.envs.cassis.solver import Solver
 from leafwise.envs.cassis.tables import make_tables
 from leafwise.experiments.cassis import solved
@@ -19,7 +20,7 @@ RECORDED = json.loads(Path(solved.__file__).with_name("solved.json").read_text()
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6])
 def test_the_solver_agrees_on_every_position(n: int) -> None:
-    T, C = make_tables({"n": n}), make_scratch()
+    T, C = make_tables(Options(n)), make_scratch()
     levels = solved.enumerate_levels(T, C)
     values = solved.value_levels(levels, T, C)
     solver = Solver(leafwise.game("cassis", n=n))

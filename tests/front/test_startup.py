@@ -9,6 +9,7 @@ import pytest
 
 import leafwise
 from leafwise.envs import registry
+from leafwise.envs.core.contract.options import types_of
 
 HEAVY = ("gymnasium", "numba", "numpy", "torch")
 
@@ -49,6 +50,7 @@ def test_the_environments_are_registered_whatever_is_imported_first(order: tuple
 def test_what_is_listed_is_what_the_games_say(name: str) -> None:
     game = leafwise.game(name)
     told = {"title": game.title, "options": dict(game.defaults), "position_words": dict(game.text.words)}
+    told["option_types"] = types_of(game.options)
     told["ids"] = {k: dict(v) for k, v in game.ids.items()}
     assert registry.listed()[name] == told
 

@@ -10,7 +10,7 @@ the player further ahead wins, and equal ways are a draw.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.options import need_whole
 from leafwise.envs.core.contract.parts import Observation, Sizes, Text
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries
 from leafwise.envs.core.contract.stream import below, u64
@@ -290,15 +291,17 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
     return canvas
 
 
-def check(options: dict[str, Any]) -> dict[str, Any]:
-    for name, (low, high) in {"length": (2, 5), "turns": (1, 40)}.items():
-        if not isinstance(options[name], int) or not low <= options[name] <= high:
-            raise ValueError(f"dice: expected {name} in {low}..{high}, got {options[name]!r}")
-    return options
+@dataclass(frozen=True)
+class Options:
+    length: int = 4
+    turns: int = 12
+
+    def __post_init__(self) -> None:
+        need_whole("dice", self, {"length": (2, 5), "turns": (1, 40)})
 
 
-def make_tables(options: Mapping[str, Any]) -> Tables:
-    return Tables(u64(options["length"]), u64(options["turns"]), np.zeros(1, dtype=np.uint8), ())
+def make_tables(options: Options) -> Tables:
+    return Tables(u64(options.length), u64(options.turns), np.zeros(1, dtype=np.uint8), ())
 
 
 GAME = Game(
@@ -334,8 +337,7 @@ GAME = Game(
     ),
     draw=draw,
     symmetries=Symmetries(2, transform, transform_action),
-    defaults={"length": 4, "turns": 12},
-    check=check,
+    options=Options(),
     scores={
         "lead": lambda options: Evaluator("lead", lead, low=-1.0, high=1.0),
         "lead_at_die": lambda options: Evaluator(

@@ -8,7 +8,7 @@ its number. The game is over when the deck is empty or the card turned up can go
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import gymnasium as gym
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.options import need_whole
 from leafwise.envs.core.contract.parts import Observation, Sizes, Text
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries
 from leafwise.envs.core.contract.stream import below, u64
@@ -209,15 +210,17 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
     return canvas
 
 
-def check(options: dict[str, Any]) -> dict[str, Any]:
-    for name, (low, high) in {"copies": (1, 3), "discards": (0, 3)}.items():
-        if not isinstance(options[name], int) or not low <= options[name] <= high:
-            raise ValueError(f"solitaire: expected {name} in {low}..{high}, got {options[name]!r}")
-    return options
+@dataclass(frozen=True)
+class Options:
+    copies: int = 2
+    discards: int = 2
+
+    def __post_init__(self) -> None:
+        need_whole("solitaire", self, {"copies": (1, 3), "discards": (0, 3)})
 
 
-def make_tables(options: Mapping[str, Any]) -> Tables:
-    return Tables(int(options["copies"]), int(options["discards"]), np.zeros(1, dtype=np.uint8), ())
+def make_tables(options: Options) -> Tables:
+    return Tables(int(options.copies), int(options.discards), np.zeros(1, dtype=np.uint8), ())
 
 
 GAME = Game(
@@ -251,8 +254,7 @@ GAME = Game(
     ),
     draw=draw,
     symmetries=Symmetries(2, transform, transform_action),
-    defaults={"copies": 2, "discards": 2},
-    check=check,
+    options=Options(),
     scores={
         "hope": lambda options: Evaluator("hope", hope, to_go=True, low=0.0, high=22.5),
         "points_and_discards": lambda options: Evaluator(

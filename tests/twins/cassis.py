@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import combinations
 from random import Random
 from typing import Any
@@ -15,8 +15,8 @@ Position = tuple[frozenset[Edge], frozenset[Edge]]
 class Twin:
     """The rules for one number of points."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        self.n = int(options["n"])
+    def __init__(self, options: Any) -> None:
+        self.n = int(options.n)
         self.edges = list(combinations(range(self.n), 2))
         self._values: dict[Position, int] = {}
 

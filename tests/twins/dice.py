@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -28,8 +28,8 @@ def plus(pair: tuple[int, int], lane: str, n: int) -> tuple[int, int]:
 class Twin:
     """The rules of one variant."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        self.length, self.turns = options["length"], options["turns"]
+    def __init__(self, options: Any) -> None:
+        self.length, self.turns = options.length, options.turns
 
     def is_over(self, p: Position) -> bool:
         return p.turn == self.turns or (self.length, self.length) in p.ways

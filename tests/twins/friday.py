@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from twins.friday_position import (
@@ -24,10 +23,10 @@ from twins.friday_worth import Worth
 class Twin(Worth):
     """The rules of one variant."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
+    def __init__(self, options: Any) -> None:
         self.options = options
-        self.most_life = max(20 if options["level"] == 4 else 22, options["start_life"])
-        self.aging_cards = 11 if options["level"] >= 3 else 10
+        self.most_life = max(20 if options.level == 4 else 22, options.start_life)
+        self.aging_cards = 11 if options.level >= 3 else 10
 
     # who acts
 
@@ -172,7 +171,7 @@ class Twin(Worth):
         if not self.stack_size(p):
             if p.aging:
                 p.turn = "aging"
-            elif self.options["empty_aging"] == "reshuffle_only" and p.discard:
+            elif self.options.empty_aging == "reshuffle_only" and p.discard:
                 p.stack, p.discard = p.discard, []
             else:
                 p.turn, p.debt, p.to = "lost", 63, ""
@@ -203,13 +202,13 @@ class Twin(Worth):
         if p.ability == "copy":
             self.start(p, card.name)
         elif p.ability == "double":
-            card.by = acting.name if self.options["double_needs_source"] else "?"
+            card.by = acting.name if self.options.double_needs_source else "?"
             self.back(p)
         else:
             del p.table[slot]
             self.gone(p, card)
             if p.ability == "destroy":
-                if self.options["destroy"] == "face_down":
+                if self.options.destroy == "face_down":
                     p.down.append(card.name)
                 self.back(p)
             elif p.ability == "below":
@@ -328,7 +327,7 @@ class Twin(Worth):
         p.pirates = sorted([*p.pirates, pirate])
         if len(p.pirates) == 2:
             p.turn = "hazard"
-            if self.options["level"] > 1:
+            if self.options.level > 1:
                 p.turn, p.to = "aging", "setup"
         return p
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,11 +105,11 @@ def amount_of(name: str) -> int:
 class Texts:
     """Positions as lines of text."""
 
-    options: Mapping[str, Any]
+    options: Any
 
     def write(self, p: Position) -> str:
         def slot(c: OnTable) -> str:
-            by = "" if not c.by else "^" + c.by if self.options["double_needs_source"] else "^"
+            by = "" if not c.by else "^" + c.by if self.options.double_needs_source else "^"
             return c.name + "!" * c.used + by
 
         def side(name: str) -> str:

@@ -38,7 +38,7 @@ class Worth(Texts):
             cards = cards[:places]
         worth = sorted((v for v, _ in cards), reverse=True)
         scared = sum(name == "G5" for _, name in cards)
-        if scared and self.options["scared_stacking"] == "one":
+        if scared and self.options.scared_stacking == "one":
             scared = 1
         for k in range(min(scared, len(worth))):
             worth[k] = min(worth[k], 0)
@@ -53,7 +53,7 @@ class Worth(Texts):
     def can_draw(self, p: Position, discarding: bool = False) -> bool:
         if self.stack_size(p) or p.aging:
             return True
-        return self.options["empty_aging"] == "reshuffle_only" and bool(p.discard or discarding)
+        return self.options.empty_aging == "reshuffle_only" and bool(p.discard or discarding)
 
     def unusual(self, rng: Random) -> Iterator[str]:
         """Yields fights of every phase with many abilities on the table, against hazards and pirates, and their ends."""
@@ -69,7 +69,7 @@ class Worth(Texts):
         p = Position(turn="fight", pirates=sorted(rng.sample(range(1, 11), 2)), free=1)
         p.phase, p.life = 3 if pirates else rng.randrange(3), rng.randrange(1, self.most_life + 1)
         island = [c for c, (_, _, n) in ISLAND.items() for _ in range(n)]
-        aging = [c for c, (_, _, n) in AGING.items() for _ in range(n) if c != "G4" or self.options["level"] > 2]
+        aging = [c for c, (_, _, n) in AGING.items() for _ in range(n) if c != "G4" or self.options.level > 2]
         own = [c for c, (_, _, n) in ROBINSON.items() for _ in range(n)]
         rng.shuffle(island)
         rng.shuffle(own)
@@ -80,7 +80,7 @@ class Worth(Texts):
         else:
             p.active = [p.away.pop()]
             p.hazards = [p.away.pop() for _ in range(2)]
-        gone = rng.randrange(3 if self.options["level"] > 1 else 2, len(aging) + 1)
+        gone = rng.randrange(3 if self.options.level > 1 else 2, len(aging) + 1)
         drawn, p.aging = aging[:gone], aging[gone:]
         own = own[rng.randrange(12) :]
         n = rng.randrange(3, 10)

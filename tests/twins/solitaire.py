@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -25,7 +25,7 @@ class Position:
 class Twin:
     """The rules, which are the same for every variant."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
+    def __init__(self, options: Any) -> None:
         self.options = options
 
     def player(self, p: Position) -> str:

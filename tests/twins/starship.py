@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -205,8 +205,8 @@ class Position:
 class Twin:
     """The rules of one variant."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        self.preset = PRESETS[options["preset"]]
+    def __init__(self, options: Any) -> None:
+        self.preset = PRESETS[options.preset]
 
     def span(self, phase: str) -> tuple[int, int]:
         low, high = self.preset["range"].get(phase, (1, 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any
@@ -45,14 +45,14 @@ def tile_score(value: int) -> int:
 class Twin:
     """The rules of one variant."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
+    def __init__(self, options: Any) -> None:
         self.options = options
 
     def merged(self, a: int, b: int) -> int | None:
         """Returns what two tiles become, None if they do not merge."""
         if {a, b} == {1, 2}:
             return 3
-        if a != b or a < 3 or a == 12288 or (a == 6144 and self.options["top"] == "no_merge_6144"):
+        if a != b or a < 3 or a == 12288 or (a == 6144 and self.options.top == "no_merge_6144"):
             return None
         return 2 * a
 
@@ -84,7 +84,7 @@ class Twin:
     def player(self, p: Position) -> str:
         if p.stage == "setup":
             return "chance"
-        if self.options["top"] == "end_at_12288" and 12288 in p.cells:
+        if self.options.top == "end_at_12288" and 12288 in p.cells:
             return "nobody"
         if p.stage == "enter":
             return "chance"
@@ -100,7 +100,7 @@ class Twin:
 
     def play(self, p: Position, name: str) -> Position:
         cells, moved = self.slide(p.cells, name)
-        if self.options["entry"] == "any_empty_edge":
+        if self.options.entry == "any_empty_edge":
             moved = [lane for lane in range(4) if cells[lane_cells(name, lane)[3]] == 0]
         return replace(p, stage="enter", cells=cells, direction=name, lanes=tuple(moved))
 
@@ -122,7 +122,7 @@ class Twin:
     def bonus_law(self, values: list[int]) -> list[float]:
         """Returns the probability of each bonus value, given that a bonus comes."""
         n = len(values)
-        if self.options["bonus_value"] == "uniform" or n <= 3:
+        if self.options.bonus_value == "uniform" or n <= 3:
             return [1 / n] * n
         windows = [range(first, first + 3) for first in range(n - 2)]
         return [sum(k in w for w in windows) / (3 * len(windows)) for k in range(n)]
@@ -131,8 +131,8 @@ class Twin:
         """Returns the probability that the next draw is a bonus."""
         if max(p.cells) < 48:
             return 0.0
-        if self.options["bonus_schedule"] == "iid":
-            return float(self.options["bonus_p"])
+        if self.options.bonus_schedule == "iid":
+            return float(self.options.bonus_p)
         return 0.0 if p.used else 1 / (21 - p.slot)
 
     def enter(self, p: Position) -> Iterator[tuple[float, Position]]:
@@ -140,12 +140,12 @@ class Twin:
         bonuses = [v for v in p.candidates if v > 3]
         law = (
             self.bonus_law(bonuses)
-            if bonuses and self.options["hint"] != "window3"
+            if bonuses and self.options.hint != "window3"
             else [1 / max(1, len(bonuses))] * len(bonuses)
         )
         share = dict(zip(bonuses, law, strict=True)) or {p.candidates[0]: 1.0}
         if white:
-            chance = self.options["bonus_p"]
+            chance = self.options.bonus_p
             three = (1 - chance) * p.deck[2] / sum(p.deck)
             share = {3: three / (three + chance)} | {v: q * chance / (three + chance) for v, q in share.items()}
         for value, q in share.items():
@@ -159,7 +159,7 @@ class Twin:
     def draw(self, p: Position) -> Iterator[tuple[float, Position]]:
         bonus = self.bonus_p(p)
         values = [v for v in LADDER[1:] if 8 * v <= max(p.cells)]
-        looks_alike = self.options["hint"] == "colour" and bonus > 0
+        looks_alike = self.options.hint == "colour" and bonus > 0
         for card in (1, 2, 3):
             q = (1 - bonus) * p.deck[card - 1] / sum(p.deck)
             if q and not (card == 3 and looks_alike):
@@ -167,10 +167,10 @@ class Twin:
         after = replace(self.slot_on(p, True), stage="decision")
         if looks_alike:
             yield bonus + (1 - bonus) * p.deck[2] / sum(p.deck), replace(after, candidates=(3, *values))
-        elif bonus and self.options["hint"] == "exact":
+        elif bonus and self.options.hint == "exact":
             for value, q in zip(values, self.bonus_law(values), strict=True):
                 yield bonus * q, replace(after, candidates=(value,))
-        elif bonus and self.options["hint"] == "window3" and len(values) > 3:
+        elif bonus and self.options.hint == "window3" and len(values) > 3:
             for first in range(len(values) - 2):
                 yield bonus / (len(values) - 2), replace(after, candidates=tuple(values[first : first + 3]))
         elif bonus:
@@ -178,7 +178,7 @@ class Twin:
 
     def slot_on(self, p: Position, bonus: bool) -> Position:
         """Counts a draw in the cycle of 21."""
-        if self.options["bonus_schedule"] == "iid" or max(p.cells) < 48:
+        if self.options.bonus_schedule == "iid" or max(p.cells) < 48:
             return p
         return replace(p, slot=0, used=False) if p.slot == 20 else replace(p, slot=p.slot + 1, used=p.used or bonus)
 
@@ -188,7 +188,7 @@ class Twin:
             words.append("setup")
         if p.candidates:
             hidden = p.stage == "decision" and p.candidates[-1] > 3
-            sign = {"plus": "+", "colour": "white"}.get(self.options["hint"]) if hidden else None
+            sign = {"plus": "+", "colour": "white"}.get(self.options.hint) if hidden else None
             words.append("next=" + (sign or "|".join(map(str, p.candidates))))
         words.append("deck={},{},{}".format(*p.deck))
         if p.stage == "enter":
@@ -229,7 +229,7 @@ class Twin:
 
     def unusual(self, rng: Random) -> Iterator[str]:
         """Yields texts of positions that random play seldom meets."""
-        top = {"end_at_12288": 12, "continue": 13, "no_merge_6144": 12}[self.options["top"]]
+        top = {"end_at_12288": 12, "continue": 13, "no_merge_6144": 12}[self.options.top]
         for fill in [1.0] * 12 + [0.9] * 12 + [0.5] * 6:
             ladder = [1, 2, *LADDER[: rng.randint(5, top)]]
             # neighbours on the ladder, so that full boards still merge
@@ -238,7 +238,7 @@ class Twin:
             ]
             deck = rng.choice([(4, 4, 4), (0, 0, 1), (1, 2, 0), (1, 0, 2), (3, 1, 2)])
             slot = ""
-            if self.options["bonus_schedule"] == "slot21" and max(cells) >= 48:
+            if self.options.bonus_schedule == "slot21" and max(cells) >= 48:
                 slot = f" slot={rng.randint(1, 20)}{rng.choice(['', ',used'])}"
             yield self.write(Position("draw", tuple(cells), deck)) + slot
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from random import Random
@@ -36,9 +36,9 @@ class Position:
 class Twin:
     """The rules of one variant; sizes without limit."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        self.size, self.immediate = options["size"], options["self_trap"] == "immediate"
-        self.cap = 4 * self.size * self.size if options["max_turns"] is None else options["max_turns"]
+    def __init__(self, options: Any) -> None:
+        self.size, self.immediate = options.size, options.self_trap == "immediate"
+        self.cap = 4 * self.size * self.size if options.max_turns is None else options.max_turns
         self.board = [(row, column) for row in range(self.size) for column in range(self.size)]
 
     def around(self, cell: Cell) -> list[Cell]:

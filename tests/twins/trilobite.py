@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -13,9 +13,9 @@ Board = tuple[tuple[int, ...], ...]
 class Twin:
     """The rules of one variant."""
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
-        width, height = options["board"].split("x")
-        self.width, self.height, self.k = int(width), int(height), int(options["k"])
+    def __init__(self, options: Any) -> None:
+        width, height = options.board.split("x")
+        self.width, self.height, self.k = int(width), int(height), int(options.k)
         self._scores: dict[Board, int] = {}
 
     def player(self, p: Board) -> str:

@@ -81,6 +81,7 @@ class MaskedPpo(GatedLearner):
         super().__init__(config, RANGES)
         two = self.game.players == 2
         seats: dict[str, Any] = {"opponent": config.opponent, "seat": "random"} if two else {}
+        seats["autoreset_mode"] = "SameStep"
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, **seats)
         blank = SparseNetwork.create(self.game, config.hidden, sees="observation", scale=1.0 if two else config.scale)
         self.model, told = make_model(self.envs, blank, config)

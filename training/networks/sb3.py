@@ -19,10 +19,11 @@ from leafwise.training.runs.gating import named, prefixed
 
 
 class Sb3VecEnv(VecEnv):
-    """A `GameVectorEnv` as an SB3 `VecEnv`: `PPO("MlpPolicy", VecMonitor(Sb3VecEnv(GameVectorEnv(256, "threes"))))`.
+    """A `GameVectorEnv` as an SB3 `VecEnv`.
 
-    sb3-contrib finds the masks by `env_method("action_masks")`. Raises ValueError unless the batch starts anew in the
-    step in which an episode ends, as SB3 expects.
+    With `batch = GameVectorEnv(256, "threes", autoreset_mode="SameStep")`: `PPO("MlpPolicy", VecMonitor(Sb3VecEnv(batch)))`.
+    sb3-contrib finds the masks by `env_method("action_masks")`. Raises ValueError unless the batch starts anew in the step in
+    which an episode ends, as SB3 expects.
     """
 
     def __init__(self, batch: GameVectorEnv) -> None:
@@ -45,15 +46,16 @@ class Sb3VecEnv(VecEnv):
 
     def step_wait(self) -> VecEnvStepReturn:
         """Steps; returns observations, rewards, dones and one info for each environment."""
-        obs, reward, terminated, _, info = self.batch.step(self._actions)
+        obs, reward, terminated, truncated, info = self.batch.step(self._actions)
+        done = terminated | truncated
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
-        for e in np.flatnonzero(terminated):
+        for e in np.flatnonzero(done):
             infos[e]["terminal_observation"] = info["final_obs"][e]
-            infos[e]["TimeLimit.truncated"] = False
+            infos[e]["TimeLimit.truncated"] = bool(truncated[e] and not terminated[e])
         for said in (info, info.get("final_info", {})):
             for e in np.flatnonzero(said.get("_illegal", ())):
                 infos[e]["illegal"] = said["illegal"][e]
-        return obs, reward.astype(np.float32), terminated, infos
+        return obs, reward.astype(np.float32), done, infos
 
     def close(self) -> None:
         """Closes the batch."""

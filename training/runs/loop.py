@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.options import options_from_text, types_of
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.checkpoints import check_form
 from leafwise.training.runs.events import Events
@@ -25,18 +26,14 @@ from leafwise.training.runs.seeds import SELECTION_SEED
 def find_variant(name: str, variant: str) -> Game:
     """Returns a game in the variant written as `board=7x6,k=4`; raises ValueError for what there is not."""
     game = find_game(name)
-    options: dict[str, Any] = {}
+    texts: dict[str, str] = {}
     for word in filter(None, variant.split(",")):
         option, equals, text = word.partition("=")
         if not equals or option not in game.defaults:
             known = ", ".join(f"{name}={value}" for name, value in game.defaults.items()) or "none"
             raise ValueError(f"expected --variant with options of {game.name} like {known}, got {word!r}")
-        kind = type(game.defaults[option])
-        try:
-            options[option] = {"true": True, "false": False}[text] if kind is bool else kind(text)
-        except (ValueError, KeyError):
-            raise ValueError(f"expected {kind.__name__.upper()} for {option} in --variant, got {text!r}") from None
-    return game.variant(**options)
+        texts[option] = text
+    return game.variant(**options_from_text(types_of(game.options), texts, lambda name: f"{name} in --variant"))
 
 
 RANGES: dict[str, tuple[float, float]] = {

@@ -93,7 +93,7 @@ class Placing(Learner):
         self.game: Game = find_variant(config.game, config.variant)
         if "grid" not in self.game.features:
             raise ValueError(f"placing: expected a game that builds on a grid, got {self.game.name!r}")
-        self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward)
+        self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, autoreset_mode="SameStep")
         self.model, told = make_model(self.envs, config)
         self.ppo = PpoRun(self.model, told, self.envs, config)
         self.folder = RunFolder(run_path(config, "ppo"), config, resume=config.resume)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind, leafless
 from leafwise.envs.core.contract.evaluator import Evaluator, with_own
+from leafwise.envs.core.contract.options import NO_OPTIONS, rule_only, values_of
 from leafwise.envs.core.contract.parts import (
     SEARCH_DEFAULTS,
     Observation,
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 class Game:
     """One game in one variant. A room's `GAME` holds the defaults; `variant(...)` gives the others.
 
-    What depends on the variant is a function of `options`, a mapping of JSON-able values.
+    What depends on the variant is a function of `options`.
     """
 
     name: str
@@ -63,12 +65,8 @@ class Game:
     """Fields of `T` that compiled code writes to: every caller of `tables` gets its own; "ship.B" is one's field."""
     symmetries: Symmetries = NO_SYMMETRIES
     search: SearchDefaults = SEARCH_DEFAULTS
-    defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Options and their default values."""
-    rule_options: tuple[str, ...] = ()
-    """Options that no network sees: a model of one variant serves another that differs in these alone."""
-    check: Callable[[dict[str, Any]], dict[str, Any]] = dict
-    """Checks and completes a full dict of options; raises ValueError."""
+    options: Any = NO_OPTIONS
+    """The variant: a frozen dataclass of JSON-able values, which its `__post_init__` checks; every field has a default."""
     scores: Mapping[str, Callable[[Any], Evaluator]] = field(default_factory=dict)
     """Hand-made evaluators: name -> (options -> Evaluator); the first is the default."""
     rewards: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)
@@ -89,10 +87,8 @@ class Game:
     """How people follow a game that is played elsewhere."""
     ids: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Gymnasium ids (without namespace and version) -> options."""
-    options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "options", self.check({**self.defaults, **self.options}))
         own = bind(self.name, self.room, inline=True)
         object.__setattr__(self, "rules", self.rules.completed(own))
         object.__setattr__(self, "symmetries", completed_symmetries(self.symmetries, own))
@@ -106,7 +102,7 @@ class Game:
             if name not in self.defaults:
                 known = ", ".join(self.defaults) or "none"
                 raise ValueError(f"{self.name}: expected options among ({known}), got {name!r}")
-        return replace(self, options={**self.options, **options}) if options else self
+        return replace(self, options=replace(self.options, **options)) if options else self
 
     @cached_property
     def width(self) -> int:
@@ -161,7 +157,17 @@ class Game:
     @property
     def given_options(self) -> dict[str, Any]:
         """The options that differ from the defaults."""
-        return {k: v for k, v in self.options.items() if self.defaults[k] != v}
+        return {name: value for name, value in values_of(self.options).items() if self.defaults[name] != value}
+
+    @cached_property
+    def defaults(self) -> Mapping[str, Any]:
+        """The options and their default values."""
+        return MappingProxyType(values_of(type(self.options)()))
+
+    @property
+    def rule_options(self) -> tuple[str, ...]:
+        """Options that no network sees: a model of one variant serves another that differs in these alone."""
+        return rule_only(self.options)
 
     @cached_property
     def _shared_tables(self) -> Any:
@@ -253,7 +259,7 @@ class Game:
         return isinstance(other, Game) and self.module == other.module and self.options == other.options
 
     def __hash__(self) -> int:
-        return hash((self.module, repr(sorted(self.options.items()))))
+        return hash((self.module, self.options))
 
     def __reduce__(self) -> Any:
         return _rebuild, (self.module, self.given_options)

@@ -19,7 +19,7 @@ class GridFeatures:
     `codes` (int64 [(side + 2) ** 2]) is written whole, the margin 0; `maps` (float32 [side ** 2, maps]) where the code is
     above 0; `numbers` (float32 [1, numbers]) whole. The value is the float plus the network's output.
     """
-    side: Callable[[Mapping[str, Any]], int]
+    side: Callable[[Any], int]
     """options -> side of the grid."""
     codes: int
     """What a cell can be: codes are 0 to codes - 1."""

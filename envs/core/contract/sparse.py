@@ -21,9 +21,9 @@ class SparseFeatures:
 
     active: Callable[..., Any]
     """Compiled `(S, i, F, T)` -> n: writes the n features of row i to F (int64), each in 0..size - 1."""
-    size: Callable[[Mapping[str, Any]], int]
+    size: Callable[[Any], int]
     """options -> how many features there are."""
-    most: Callable[[Mapping[str, Any]], int]
+    most: Callable[[Any], int]
     """options -> how many can be active at once: the length of F."""
     view: Literal["acting", "first"] = "acting"
     """Whose side the features take: the player's who acts next, or always player 0's (where the seats differ)."""

@@ -6,15 +6,15 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from gymnasium.utils import seeding
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream, u64
-from leafwise.envs.core.gym.env import RENDER_MODES, check_render_mode
+from leafwise.envs.core.gym.env import FPS, RENDER_MODES, check_render_mode
 from leafwise.envs.core.gym.observation import at, new_observations, reader
-from leafwise.envs.core.gym.stepper import ILLEGAL, new_key, one_of
+from leafwise.envs.core.gym.stepper import ILLEGAL, key_of, new_key, one_of, patience, said_of_illegal
+from leafwise.envs.core.gym.window import Window
 
 
 class GameAECEnv(AECEnv):
@@ -22,7 +22,8 @@ class GameAECEnv(AECEnv):
 
     An observation is a dict: `observation`, the game's for the player who acts, and `action_mask`, int8 [A]: 1 for each
     legal action, and all ones for an agent that does not act. Rewards are differences of returns. An illegal action
-    loses ("lose"), does nothing ("noop") or raises ValueError ("raise"); `infos[agent]["illegal"]` says so.
+    loses ("lose"), does nothing ("noop") or raises ValueError ("raise"); `infos[agent]["illegal"]` says so. Under "noop" the
+    game is truncated for all after as many illegal actions in a row as in `GameEnv`. Render modes are those of `GameEnv`.
     """
 
     def __init__(self, game: Game, *, render_mode: str | None = None, illegal: str = "lose") -> None:
@@ -33,7 +34,7 @@ class GameAECEnv(AECEnv):
         self.metadata = {
             "name": f"leafwise_{game.name}_v0",
             "render_modes": list(RENDER_MODES),
-            "render_fps": 4,
+            "render_fps": FPS,
             "is_parallelizable": False,
         }
         self.possible_agents = [f"player_{player}" for player in range(game.players)]
@@ -47,7 +48,8 @@ class GameAECEnv(AECEnv):
         self.observation_spaces = dict.fromkeys(self.possible_agents, space)
         self.action_spaces = {agent: gym.spaces.Discrete(len(game.actions)) for agent in self.possible_agents}
         self._tables = game.tables()
-        self._random: np.random.Generator | None = None
+        self._stream = new_stream(int(new_key(np.random.default_rng())))
+        self._window = Window(game, FPS) if render_mode == "human" else None
 
     def observation_space(self, agent: str) -> gym.spaces.Space[Any]:
         """Returns the space of an agent's observations."""
@@ -59,9 +61,8 @@ class GameAECEnv(AECEnv):
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Starts a game; the same seed starts the same game as in `GameEnv`, without a seed its stream goes on."""
-        if seed is not None or self._random is None:
-            self._random, _ = seeding.np_random(seed)
-            self._stream = new_stream(int(new_key(self._random)))
+        if seed is not None:
+            self._stream = new_stream(int(key_of(seed, self.game)))
         self.position = self.game.start().settle(self._stream)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -69,7 +70,9 @@ class GameAECEnv(AECEnv):
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self._illegal_in_a_row = 0
         self._select()
+        self._show()
 
     def _select(self) -> None:
         """Gives the turn to the player who acts; at the end all are done."""
@@ -91,7 +94,7 @@ class GameAECEnv(AECEnv):
     def step(self, action: int | None) -> None:
         """Takes the action of `agent_selection` (None once it is done); raises ValueError for what is no action."""
         agent = self.agent_selection
-        if self.terminations[agent]:
+        if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
         a = self.game.action(action)  # type: ignore[arg-type]
@@ -102,10 +105,12 @@ class GameAECEnv(AECEnv):
             before = self.position.returns
             self.position = self.position.play(a).settle(self._stream)
             self._reward(self.position.returns - before)
+            self._illegal_in_a_row = 0
             self._select()
         else:
             self._illegal(agent, a)
         self._accumulate_rewards()
+        self._show()
 
     def _reward(self, gain: float) -> None:
         for player, agent in enumerate(self.possible_agents):
@@ -114,18 +119,27 @@ class GameAECEnv(AECEnv):
     def _illegal(self, agent: str, a: int) -> None:
         if self.illegal == "raise":
             self.position.play(a)  # says what is legal
-        what = "nothing happens" if self.illegal == "noop" else "the game is lost"
-        self.infos[agent]["illegal"] = f"{self.game.name}: {self.game.actions[a]!r} is not legal here, {what}"
+        self._illegal_in_a_row += 1
+        truncated = self.illegal == "noop" and self._illegal_in_a_row >= patience(self.game)
+        self.infos[agent]["illegal"] = said_of_illegal(self.game, a, self.illegal, truncated=truncated)
+        self.truncations = dict.fromkeys(self.agents, truncated)
         if self.illegal == "lose":
             worst = self.game.return_range[self.position.current_player]
             self._reward(worst - self.position.returns)
             self.terminations = dict.fromkeys(self.agents, True)
 
+    def _show(self) -> None:
+        if self._window is not None:
+            self._window.show(self.position.rgb())
+
     def render(self) -> Any:
-        """Returns the position as text or picture, as `render_mode` says."""
-        if self.render_mode is None:
+        """Returns the position as text or picture, as `render_mode` says; a window shows it again."""
+        self._show()
+        if self.render_mode in (None, "human"):
             return None
         return self.position.board() if self.render_mode == "ansi" else self.position.rgb()
 
     def close(self) -> None:
-        """Holds nothing open (PettingZoo asks for the method where there is `render`)."""
+        """Closes the window, if there is one."""
+        if self._window is not None:
+            self._window.close()

@@ -19,8 +19,16 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row
 from leafwise.envs.core.contract.stream import below, u64
 
-OVER, TERMINATED, ILLEGAL, SEAT = 0, 1, 2, 3
+OVER, TERMINATED, TRUNCATED, ILLEGAL, SEAT = 0, 1, 2, 3, 4
 """Rows of `Buffers.flags`."""
+
+GOING, ENDED, CUT_OFF, UNBEGUN = 0, 1, 2, 3
+"""Values of OVER: an episode goes on; the game is over; it was truncated, and the game is not over; none has begun yet."""
+
+STEPS, IN_A_ROW = 0, 1
+"""Rows of `Buffers.counts`, and where `Buffers.limits` has theirs: steps of the episode, illegal actions since a legal one."""
+
+NO_LIMIT = 2**62
 
 WAIT, SAME_STEP, NEXT_STEP = 0, 1, 2
 """What follows the end of an episode: a call of reset, a new start in the same step, or one in the next."""
@@ -33,7 +41,8 @@ RANDOM_SEAT = 2
 AUTORESET, ON_ILLEGAL, SEATING = 0, 1, 2
 """Indices of `Buffers.options`."""
 
-SOME_DONE, SOME_ILLEGAL = 1, 2
+SOME_TERMINATED, SOME_TRUNCATED, SOME_ILLEGAL = 1, 2, 4
+SOME_ENDED = SOME_TERMINATED | SOME_TRUNCATED
 """Bits of what `step_batch` returns."""
 
 
@@ -51,11 +60,19 @@ class Buffers(NamedTuple):
     final: Any
     """[n, ...]: what was seen last in episodes that ended in this step (SAME_STEP only)."""
     mask: NDArray[np.int8]
-    """[n, A]: 1 for each legal action; all ones at the end."""
+    """[n, A]: 1 for each legal action; all ones where the game is over."""
+    final_mask: NDArray[np.int8]
+    """[n, A]: the last masks of episodes that ended in this step (SAME_STEP only)."""
     reward: NDArray[np.float64]
     """[n]"""
     flags: NDArray[np.uint8]
-    """[4, n]: OVER (the episode has ended and none has begun), TERMINATED and ILLEGAL in this step, SEAT."""
+    """[5, n]: OVER (the episode has ended and none has begun), TERMINATED, TRUNCATED and ILLEGAL in this step, SEAT."""
+    counts: NDArray[np.int64]
+    """[2, n]: STEPS and IN_A_ROW; an episode is truncated when one reaches its limit."""
+    limits: NDArray[np.int64]
+    """[2]: where STEPS and IN_A_ROW end an episode."""
+    fresh: NDArray[np.uint8]
+    """[n]: where `refresh` starts an episode; read."""
     legal: NDArray[np.int64]
     """[max_actions]: scratch."""
     P: NDArray[np.float64]
@@ -96,7 +113,7 @@ class Episodes(NamedTuple):
     begin: Compiled
     """`(e, B, T)`: starts an episode."""
     show: Compiled
-    """`(e, B, T)`: writes what the agent sees and may do."""
+    """`(e, obs, mask, B, T)`: writes what the agent sees and may do."""
 
 
 def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path, plain: bool) -> Episodes:
@@ -131,18 +148,20 @@ def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path
         while over:
             initial_state(B.S, i, T)
             over = play_on(B.S, i, o, seat, R, B, T)
-        B.flags[OVER, e] = 0
+        B.flags[OVER, e] = GOING
+        B.counts[STEPS, e] = 0
+        B.counts[IN_A_ROW, e] = 0
 
     @inlined
-    def show(e, B, T):
-        """Writes what the agent sees and may do; where the episode is over everything may be done."""
-        over = B.flags[OVER, e]
-        observe(B.S, u64(e), B.obs, e, T)
-        for a in range(B.mask.shape[1]):
-            B.mask[e, a] = over
+    def show(e, obs, mask, B, T):
+        """Writes what the agent sees and may do to row e of `obs` and `mask`; all may be done where the game is over."""
+        over = B.flags[OVER, e] == ENDED or B.flags[OVER, e] == UNBEGUN
+        observe(B.S, u64(e), obs, e, T)
+        for a in range(mask.shape[1]):
+            mask[e, a] = over
         if not over:
             for k in range(legal_actions(B.S, u64(e), B.legal, T)):
-                B.mask[e, B.legal[k]] = 1
+                mask[e, B.legal[k]] = 1
 
     return Episodes(play_on, begin, show)
 
@@ -196,7 +215,7 @@ def refused(B):
         if a < 0 or a >= B.mask.shape[1]:
             return e
         if B.flags[OVER, e]:
-            if B.options[AUTORESET] != NEXT_STEP:
+            if B.options[AUTORESET] != NEXT_STEP or B.flags[OVER, e] == UNBEGUN:
                 return e
         elif B.options[ON_ILLEGAL] == RAISE and B.mask[e, a] == 0:
             return e
@@ -209,7 +228,7 @@ class Batch(NamedTuple):
     step: Callable[..., int]
     """`step_batch(B, T)`."""
     refresh: Callable[..., None]
-    """`refresh(fresh, B, T)`."""
+    """`refresh(B, T)`."""
 
 
 @cache
@@ -256,7 +275,7 @@ def _batch(
 ) -> Batch:
     """Binds the step of a game under a name."""
     low, high = return_range
-    returns, observe = rules.returns, rules.observe
+    returns = rules.returns
     episodes = make_episodes(rules, opponent, name, room, plain)
     begin, show = episodes.begin, episodes.show
     act = make_act(rules, episodes, other_reward, name, room, plain)
@@ -269,16 +288,30 @@ def _batch(
         B.reward[e] = so_far - high if B.flags[SEAT, e] else low - so_far
 
     @bind(name, room, plain=plain)
-    def refresh(fresh, B, T):
-        """Starts an episode in every environment (fresh) or only shows again what stands there."""
+    def refresh(B, T):
+        """Starts an episode where `fresh` says so, and shows again what stands elsewhere."""
         for e in range(B.reward.shape[0]):
-            if fresh:
+            if B.fresh[e]:
                 begin(e, B, T)
-            show(e, B, T)
+            show(e, B.obs, B.mask, B, T)
+
+    @bind(name, room, inline=True, plain=plain)
+    def try_action(e, B, T):
+        """Takes the action of environment e, be it legal or not; returns whether the game is over."""
+        B.counts[STEPS, e] += 1
+        if B.mask[e, B.action[e]]:
+            B.counts[IN_A_ROW, e] = 0
+            return act(e, B, T)
+        B.flags[ILLEGAL, e] = 1
+        B.counts[IN_A_ROW, e] += 1
+        if B.options[ON_ILLEGAL] == NOOP:
+            return False
+        forfeit(e, B, T)
+        return True
 
     @bind(name, room, plain=plain)
     def step_batch(B, T):
-        """Steps every environment; returns bits SOME_DONE and SOME_ILLEGAL, or -1 - e if environment e refuses.
+        """Steps every environment; returns bits SOME_..., or -1 - e if environment e refuses.
 
         Nothing changes if one refuses: its action is no id, or illegal under RAISE, or its episode is over.
         """
@@ -288,31 +321,31 @@ def _batch(
         summary = 0
         for e in range(B.reward.shape[0]):
             B.flags[TERMINATED, e] = 0
+            B.flags[TRUNCATED, e] = 0
             B.flags[ILLEGAL, e] = 0
             B.reward[e] = 0.0
-            start = False
-            over = False
-            if B.flags[OVER, e]:
-                start = True
-            elif B.mask[e, B.action[e]]:
-                over = act(e, B, T)
-            else:
-                B.flags[ILLEGAL, e] = 1
-                summary |= SOME_ILLEGAL
-                if B.options[ON_ILLEGAL] == NOOP:
-                    continue
-                over = True
-                forfeit(e, B, T)
-            if over:
-                summary |= SOME_DONE
-                B.flags[TERMINATED, e] = 1
-                B.flags[OVER, e] = 1
-                if B.options[AUTORESET] == SAME_STEP:
-                    observe(B.S, u64(e), B.final, e, T)
+            start = B.flags[OVER, e] != GOING
+            if not start:
+                over = try_action(e, B, T)
+                cut = B.counts[STEPS, e] >= B.limits[STEPS] or B.counts[IN_A_ROW, e] >= B.limits[IN_A_ROW]
+                if B.flags[ILLEGAL, e]:
+                    summary |= SOME_ILLEGAL
+                if cut:
+                    summary |= SOME_TRUNCATED
+                    B.flags[TRUNCATED, e] = 1
+                    B.flags[OVER, e] = CUT_OFF
+                if over:
+                    summary |= SOME_TERMINATED
+                    B.flags[TERMINATED, e] = 1
+                    B.flags[OVER, e] = ENDED
+                if (over or cut) and B.options[AUTORESET] == SAME_STEP:
+                    show(e, B.final, B.final_mask, B, T)
                     start = True
+                elif B.flags[ILLEGAL, e] and not over:
+                    continue  # all is as it was
             if start:
                 begin(e, B, T)
-            show(e, B, T)
+            show(e, B.obs, B.mask, B, T)
         return summary
 
     return Batch(step_batch, refresh)

@@ -51,7 +51,7 @@ def bench_single(game: Game, seconds: float = 1.0) -> float:
 
 def bench_batch(game: Game, n: int, seconds: float = 1.0) -> float:
     """Returns steps per second of a `GameVectorEnv` of n: legal actions given, masks and new starts included."""
-    env = GameVectorEnv(n, game)
+    env = GameVectorEnv(n, game, autoreset_mode="SameStep")
     _, info = env.reset(seed=0)
     best, end = 0.0, perf_counter() + seconds
     calls = min(ACTIONS, max(16, 65536 // n))

@@ -12,18 +12,21 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.gym.batch import SOME_DONE, SOME_ILLEGAL, WAIT
+from leafwise.envs.core.gym.batch import SOME_ILLEGAL, SOME_TERMINATED, SOME_TRUNCATED, WAIT
 from leafwise.envs.core.gym.observation import Observation, at, reader
 from leafwise.envs.core.gym.opponents import Opponent
-from leafwise.envs.core.gym.stepper import Stepper, as_game, new_key
+from leafwise.envs.core.gym.stepper import Stepper, as_game, key_of, keywords_of, new_key
+from leafwise.envs.core.gym.window import Window
 
-RENDER_MODES = ("ansi", "rgb_array")
+RENDER_MODES = ("human", "ansi", "rgb_array")
+FPS = 4
+"""Pictures a second in a window or a film."""
 
 
-def check_render_mode(game: Game, render_mode: str | None) -> str | None:
-    """Returns a render mode; raises ValueError if there is none such."""
-    if render_mode is not None and render_mode not in RENDER_MODES:
-        raise ValueError(f"{game.name}: expected render_mode among {', '.join(RENDER_MODES)}, got {render_mode!r}")
+def check_render_mode(game: Game, render_mode: str | None, modes: tuple[str, ...] = RENDER_MODES) -> str | None:
+    """Returns a render mode; raises ValueError if it is not among `modes`."""
+    if render_mode is not None and render_mode not in modes:
+        raise ValueError(f"{game.name}: expected render_mode among {', '.join(modes)}, got {render_mode!r}")
     return render_mode
 
 
@@ -31,15 +34,19 @@ class GameEnv(gym.Env[Observation, int]):
     """One game as an environment; in a game for two, against a built-in opponent.
 
     Observations are what the game's room says; actions are ids, named by `game.actions`. `info["action_mask"]` is
-    int8 [A], 1 for each legal action and all ones at the end. An episode ends when the game does; it is never truncated.
+    int8 [A], 1 for each legal action and all ones at the end. An episode ends when the game does. It is truncated after
+    `max_episode_steps`, and after so many illegal actions in a row: 100, or as many as the game has actions if they are
+    more. Whoever heeds the masks is never truncated unless `max_episode_steps` is given.
 
     Args:
         game: A name, or a `Game`; further keywords are options of the game.
-        render_mode: None, "ansi" (text) or "rgb_array" (uint8 [height, width, 3]).
+        render_mode: None, "ansi" (text), "rgb_array" (uint8 [height, width, 3]) or "human" (a window, which shows every position
+            by itself; needs pygame, the extra `human`).
         reward: None (difference of returns, from the agent's side; also called "score", or "returns" in a game whose
             rewards have a "score" of their own) or one of `game.rewards`.
         illegal: What an illegal action does: "lose" (the episode ends with the least return; default for two players),
-            "noop" (nothing, reward 0; default for one) or "raise" (ValueError). `info["illegal"]` says so in words.
+            "noop" (nothing, reward 0, and a truncation after many in a row; default for one) or "raise" (ValueError).
+            `info["illegal"]` says so in words.
         opponent: The text of any player, as `leafwise.player` takes it: "random", "greedy:LEAF", "search:learned,depth=4",
             "solver:level=easy"; or a Player object, or a function of the `State` that returns an action. "random" and
             "greedy" with a leaf of compiled code, hand-made or learned, are compiled into the step; with all others every
@@ -47,11 +54,14 @@ class GameEnv(gym.Env[Observation, int]):
             environment's stream where it has a `stream`; what an object of your own remembers besides is no part of
             `get_state`, and copies of the environment need one that can be pickled.
         seat: "first", "second" or "random", drawn anew for each episode.
+        max_episode_steps: Steps after which an episode is truncated; None: never.
 
-    `reset(seed=...)` draws the key of one random stream; `reset()` goes on with it. Raises ValueError for wrong input.
+    `reset(seed=s)` starts the game that `game.new(s)` is (with seat="random" the seat is drawn first), and all chance that
+    follows comes from the stream of that seed; `reset()` goes on with it. Raises ValueError for wrong input, TypeError for
+    unknown keywords.
     """
 
-    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": 4}  # noqa: RUF012
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": FPS}  # noqa: RUF012
 
     def __init__(
         self,
@@ -62,14 +72,23 @@ class GameEnv(gym.Env[Observation, int]):
         illegal: str | None = None,
         opponent: Opponent = "greedy",
         seat: str = "first",
+        max_episode_steps: int | None = None,
         **options: Any,
     ) -> None:
-        self.game = as_game(game, options)
+        self.game = as_game(game, options, keywords_of(GameEnv))
         self.render_mode = check_render_mode(self.game, render_mode)
         self._stepper = Stepper(
-            self.game, 1, reward=reward, illegal=illegal, opponent=opponent, seat=seat, autoreset=WAIT
+            self.game,
+            1,
+            reward=reward,
+            illegal=illegal,
+            opponent=opponent,
+            seat=seat,
+            autoreset=WAIT,
+            max_episode_steps=max_episode_steps,
         )
         self._keyed = False
+        self._window = Window(self.game, FPS) if render_mode == "human" else None
         self.observation_space = self.game.observation_space()  # type: ignore[assignment]
         self.action_space = gym.spaces.Discrete(len(self.game.actions))  # type: ignore[assignment]
         self._bind()
@@ -87,12 +106,17 @@ class GameEnv(gym.Env[Observation, int]):
     ) -> tuple[Observation, dict[str, Any]]:
         """Starts an episode and returns the first observation and info."""
         super().reset(seed=seed)
-        self._stepper.start({0: new_key(self.np_random)} if seed is not None or not self._keyed else {})
+        if seed is not None:
+            self._stepper.start({0: key_of(seed, self.game)})
+        else:
+            self._stepper.start({} if self._keyed else {0: new_key(self.np_random)})
         self._keyed = True
+        if self._window is not None:
+            self._window.show(self.state.rgb())
         return self._see(), {"action_mask": self._mask.copy()}
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Takes an action id; returns observation, reward, terminated, False and info.
+        """Takes an action id; returns observation, reward, terminated, truncated and info.
 
         Raises ValueError if it is no action id, if the episode is over, and for an illegal action under "raise".
         """
@@ -107,7 +131,10 @@ class GameEnv(gym.Env[Observation, int]):
                 self._stepper.refuse(0)
             if summary & SOME_ILLEGAL:
                 info["illegal"] = self._stepper.sentence(0)
-        return self._see(), self._reward.item(), summary & SOME_DONE != 0, False, info
+        if self._window is not None:
+            self._window.show(self.state.rgb())
+        terminated, truncated = summary & SOME_TERMINATED != 0, summary & SOME_TRUNCATED != 0
+        return self._see(), self._reward.item(), terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Returns which actions are legal, bool [A] (the name that sb3-contrib looks for); all True at the end."""
@@ -119,7 +146,8 @@ class GameEnv(gym.Env[Observation, int]):
         return self._stepper.state(0)
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """Returns row, stream, seat and whether the episode is over, each with a leading axis of 1."""
+        """Returns row, stream, seat, whether the episode is over, its steps and its illegal actions since a legal one, each with
+        a leading axis of 1."""
         return self._stepper.get_state()
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
@@ -128,13 +156,22 @@ class GameEnv(gym.Env[Observation, int]):
         self._keyed = True
 
     def render(self) -> Any:
-        """Returns the position as text or picture, as `render_mode` says."""
-        return self._stepper.frame(0, self.render_mode)
+        """Returns the position as text or picture, as `render_mode` says; a window shows it again."""
+        if self._window is None:
+            return self._stepper.frame(0, self.render_mode)
+        self._window.show(self.state.rgb())
+        return None
+
+    def close(self) -> None:
+        """Closes the window, if there is one."""
+        if self._window is not None:
+            self._window.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        bound = ("_action", "_reward", "_see", "_mask", "_arguments", "_compiled_step")
+        bound = ("_action", "_reward", "_see", "_mask", "_arguments", "_compiled_step", "_window")
         return {name: value for name, value in self.__dict__.items() if name not in bound}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._window = Window(self.game, FPS) if self.render_mode == "human" else None
         self._bind()

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from inspect import signature
 from typing import Any
 
 import numpy as np
-from gymnasium.utils import seeding
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
@@ -21,14 +21,43 @@ SEATS = {"first": 0, "second": 1, "random": batch.RANDOM_SEAT}
 STEP_ROWS = 2
 """Scratch rows of a step: right after the action, and the next decision."""
 
+PATIENCE = 100
+"""How many illegal actions in a row end an episode under "noop", at least; in a game with more actions, as many as it has."""
 
-def as_game(game: str | Game, options: Mapping[str, Any]) -> Game:
-    """Returns the game named (or given) with options; raises ValueError for a name or option that does not exist."""
-    if isinstance(game, Game):
-        return game.variant(**options)
-    from leafwise.envs.registry import game as by_name
 
-    return by_name(game, **options)
+def as_game(game: str | Game, options: Mapping[str, Any], keywords: tuple[str, ...]) -> Game:
+    """Returns the game named (or given) with options.
+
+    Raises ValueError for a name that does not exist or an option's value that does not fit, and TypeError for a keyword that is
+    neither an option nor among `keywords`, as Python does: wrappers try keywords out and wait for it.
+    """
+    if not isinstance(game, Game):
+        from leafwise.envs.registry import game as by_name
+
+        game = by_name(game)
+    for name in options:
+        if name not in game.defaults:
+            known = ", ".join((*keywords, *game.defaults))
+            raise TypeError(f"{game.name}: got an unexpected keyword argument {name!r}, expected some of {known}")
+    return game.variant(**options)
+
+
+def keywords_of(environment: type[Any]) -> tuple[str, ...]:
+    """Returns the keywords that an environment takes beside the game's options."""
+    parameters = signature(environment.__init__).parameters.values()
+    return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+
+
+def step_limit(max_episode_steps: Any, game: Game) -> int:
+    """Returns after how many steps an episode is truncated; raises ValueError for what is no number of steps."""
+    if max_episode_steps is None:
+        return batch.NO_LIMIT
+    whole = isinstance(max_episode_steps, (int, np.integer)) and not isinstance(max_episode_steps, bool)
+    if not whole or not 1 <= max_episode_steps < batch.NO_LIMIT:
+        raise ValueError(
+            f"{game.name}: expected max_episode_steps as a number of at least 1, or None, got {max_episode_steps!r}"
+        )
+    return int(max_episode_steps)
 
 
 def one_of(what: str, given: Any, choices: Mapping[str, Any] | list[str], game: Game) -> Any:
@@ -43,9 +72,26 @@ def new_key(random: np.random.Generator) -> np.uint64:
     return random.integers(2**64 - 1, dtype=np.uint64, endpoint=True)
 
 
-def key_of(seed: int) -> np.uint64:
-    """Returns the key that an environment draws right after it is seeded."""
-    return new_key(seeding.np_random(seed)[0])
+def key_of(seed: int, game: Game) -> np.uint64:
+    """Returns the key of a seed, the seed itself: an environment's first game after `reset(seed)` is `game.new(seed)`.
+
+    Raises ValueError for a seed that is not of 64 bits.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
+        raise ValueError(f"{game.name}: expected a seed in 0..2**64-1, got {seed!r}")
+    return np.uint64(seed)
+
+
+def patience(game: Game) -> int:
+    """Returns how many illegal actions in a row end an episode under "noop"."""
+    return max(PATIENCE, len(game.actions))
+
+
+def said_of_illegal(game: Game, action: int, illegal: str, *, truncated: bool) -> str:
+    """Returns what is said of an illegal action."""
+    nothing = "nothing happens, and the episode is truncated" if truncated else "nothing happens"
+    what = nothing if illegal == "noop" else "the game is lost"
+    return f"{game.name}: {game.actions[action]!r} is not legal here, {what}"
 
 
 class Stepper:
@@ -64,8 +110,10 @@ class Stepper:
         opponent: Opponent,
         seat: str,
         autoreset: int,
+        max_episode_steps: int | None = None,
     ) -> None:
         self.game, self.n = game, n
+        self.max_episode_steps = max_episode_steps
         self.reward = one_of(
             "reward", game.reward_names[0] if reward is None else reward, list(game.reward_names), game
         )
@@ -86,20 +134,25 @@ class Stepper:
             obs=new_observations(game, n),
             final=new_observations(game, n),
             mask=np.ones((n, len(game.actions)), dtype=np.int8),
+            final_mask=np.ones((n, len(game.actions)), dtype=np.int8),
             reward=np.zeros(n),
-            flags=np.zeros((4, n), dtype=np.uint8),
+            flags=np.zeros((5, n), dtype=np.uint8),
+            counts=np.zeros((2, n), dtype=np.int64),
+            limits=np.array([step_limit(max_episode_steps, game), patience(game)], dtype=np.int64),
+            fresh=np.zeros(n, dtype=np.uint8),
             legal=np.zeros(game.max_actions, dtype=np.int64),
             P=np.zeros(n + scratch),
             options=np.array([autoreset, ILLEGAL[self.illegal], SEATS[self.seat]], dtype=np.int64),
         )
-        self.buffers.flags[batch.OVER] = 1  # until the first reset
+        self.buffers.flags[batch.OVER] = batch.UNBEGUN  # until the first reset
         self.arguments = (self.buffers, self.tables)
 
-    def start(self, keys: Mapping[int, np.uint64]) -> None:
-        """Starts an episode everywhere, with new streams for the environments in `keys`."""
+    def start(self, keys: Mapping[int, np.uint64], where: NDArray[np.bool_] | None = None) -> None:
+        """Starts an episode everywhere, or where [n] says so, with new streams for the environments in `keys`."""
         for e, key in keys.items():
             self.buffers.R[e] = key, 0
-        self.compiled.refresh(True, *self.arguments)
+        self.buffers.fresh[:] = 1 if where is None else where
+        self.compiled.refresh(*self.arguments)
 
     def step(self) -> int:
         """Takes `buffers.action`; returns the bits of `batch.step_batch`, raises ValueError if one is refused."""
@@ -123,8 +176,8 @@ class Stepper:
 
     def sentence(self, e: int) -> str:
         """Returns what is said of the illegal action that environment e has just taken."""
-        what = "nothing happens" if self.illegal == "noop" else "the game is lost"
-        return f"{self.game.name}: {self.game.actions[self.buffers.action[e]]!r} is not legal here, {what}"
+        truncated = bool(self.buffers.flags[batch.TRUNCATED, e])
+        return said_of_illegal(self.game, int(self.buffers.action[e]), self.illegal, truncated=truncated)
 
     def state(self, e: int) -> State:
         """Returns the position of environment e."""
@@ -137,18 +190,29 @@ class Stepper:
         return self.state(e).board() if render_mode == "ansi" else self.state(e).rgb()
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """Returns copies of all that the future depends on: rows [n, width], streams [n, 2], seats and over [n]."""
-        flags = self.buffers.flags
+        """Returns copies of all that the future depends on: rows [n, width], streams [n, 2], and of each environment [n]:
+
+        its seat; whether its episode goes on (0), is over (1), was truncated (2) or has not begun (3); its steps; its illegal
+        actions since a legal one.
+        """
+        flags, counts = self.buffers.flags, self.buffers.counts
         return {
             "rows": self.buffers.S[: self.n].copy(),
             "streams": self.buffers.R.copy(),
             "seats": flags[batch.SEAT].copy(),
             "over": flags[batch.OVER].copy(),
+            "steps": counts[batch.STEPS].copy(),
+            "illegal_in_a_row": counts[batch.IN_A_ROW].copy(),
         }
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Goes on from what `get_state` returned; raises ValueError if it does not fit."""
+        """Goes on from what `get_state` returned; raises ValueError if it does not fit.
+
+        In a state that was taken before there were counts, they are 0.
+        """
         now = self.get_state()
+        if isinstance(state, Mapping):
+            state = {name: np.zeros(self.n, dtype=np.int64) for name in ("steps", "illegal_in_a_row")} | dict(state)
         if not isinstance(state, Mapping) or set(state) != set(now):
             raise ValueError(f"{self.game.name}: expected a state from get_state, got {type(state).__name__}")
         for name, array in now.items():
@@ -160,12 +224,21 @@ class Stepper:
         self.buffers.R[:] = state["streams"]
         self.buffers.flags[batch.SEAT] = state["seats"]
         self.buffers.flags[batch.OVER] = state["over"]
-        self.compiled.refresh(False, *self.arguments)
+        self.buffers.counts[batch.STEPS] = state["steps"]
+        self.buffers.counts[batch.IN_A_ROW] = state["illegal_in_a_row"]
+        self.buffers.fresh[:] = 0
+        self.compiled.refresh(*self.arguments)
 
     def __reduce__(self) -> Any:
         check_picklable(self.game, self.opponent)
-        words = {"reward": self.reward, "illegal": self.illegal, "opponent": self.opponent, "seat": self.seat}
-        return _rebuild, (self.game, self.n, words | {"autoreset": self.autoreset}, self.get_state())
+        words: dict[str, Any] = {
+            "reward": self.reward,
+            "illegal": self.illegal,
+            "opponent": self.opponent,
+            "seat": self.seat,
+        }
+        words |= {"autoreset": self.autoreset, "max_episode_steps": self.max_episode_steps}
+        return _rebuild, (self.game, self.n, words, self.get_state())
 
 
 def _rebuild(game: Game, n: int, keywords: dict[str, Any], state: dict[str, NDArray[Any]]) -> Stepper:

@@ -17,13 +17,18 @@ from leafwise.envs.core.gym import batch
 from leafwise.envs.core.gym.env import GameEnv, check_render_mode
 from leafwise.envs.core.gym.observation import Observation, at, reader
 from leafwise.envs.core.gym.opponents import Opponent
-from leafwise.envs.core.gym.stepper import Stepper, as_game, key_of, new_key
+from leafwise.envs.core.gym.stepper import Stepper, as_game, key_of, keywords_of, new_key
 
-MODES = {AutoresetMode.SAME_STEP: batch.SAME_STEP, AutoresetMode.NEXT_STEP: batch.NEXT_STEP}
+RENDER_MODES = ("ansi", "rgb_array")
+MODES = {
+    AutoresetMode.NEXT_STEP: batch.NEXT_STEP,
+    AutoresetMode.SAME_STEP: batch.SAME_STEP,
+    AutoresetMode.DISABLED: batch.WAIT,
+}
 
 
 def as_mode(game: Game, mode: AutoresetMode | str) -> AutoresetMode:
-    """Returns the autoreset mode given or named; raises ValueError for one that is not offered."""
+    """Returns the autoreset mode given or named; raises ValueError for one that there is not."""
     for known in MODES:
         if mode in (known, known.value, known.name):
             return known
@@ -35,9 +40,10 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
     """`num_envs` environments of one game, stepped together; keywords as `GameEnv`.
 
     Environment i seeded with s plays the very game of a `GameEnv` seeded with s + i. Arrays have a leading axis of
-    `num_envs`; `info["action_mask"]` is int8 [num_envs, A]. By default an environment starts anew in the step in which it
-    ends (SAME_STEP: the last observation and info are in `info["final_obs"]` and `info["final_info"]`);
-    `autoreset_mode="NextStep"` takes one more step for it.
+    `num_envs`; `info["action_mask"]` is int8 [num_envs, A]. `autoreset_mode` says when an environment whose episode has
+    ended or was truncated starts anew: in the next step, whose action counts for nothing ("NextStep", as Gymnasium's own); in
+    the same step, the last observation and info in `info["final_obs"]` and `info["final_info"]` ("SameStep"); or when `reset`
+    is told so by `options={"reset_mask": bool [num_envs]}` ("Disabled").
     """
 
     def __init__(
@@ -50,21 +56,28 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         illegal: str | None = None,
         opponent: Opponent = "greedy",
         seat: str = "first",
-        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        max_episode_steps: int | None = None,
         **options: Any,
     ) -> None:
-        self.game = as_game(game, options)
+        self.game = as_game(game, options, ("num_envs", *keywords_of(GameVectorEnv)))
         if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
             raise ValueError(f"{self.game.name}: expected num_envs as a number of at least 1, got {num_envs!r}")
         self.num_envs = int(num_envs)
-        self.render_mode = check_render_mode(self.game, render_mode)
+        self.render_mode = check_render_mode(self.game, render_mode, RENDER_MODES)
         self.autoreset_mode = as_mode(self.game, autoreset_mode)
-        self.metadata = {**GameEnv.metadata, "autoreset_mode": self.autoreset_mode}
-        mode = MODES[self.autoreset_mode]
+        self.metadata = {**GameEnv.metadata, "render_modes": list(RENDER_MODES), "autoreset_mode": self.autoreset_mode}
         self._stepper = Stepper(
-            self.game, self.num_envs, reward=reward, illegal=illegal, opponent=opponent, seat=seat, autoreset=mode
+            self.game,
+            self.num_envs,
+            reward=reward,
+            illegal=illegal,
+            opponent=opponent,
+            seat=seat,
+            autoreset=MODES[self.autoreset_mode],
+            max_episode_steps=max_episode_steps,
         )
-        self._keyed = False
+        self._keyed = np.zeros(self.num_envs, dtype=np.bool_)
         self._everywhere = np.ones(self.num_envs, dtype=np.bool_)
         self.single_observation_space = self.game.observation_space()
         self.single_action_space = gym.spaces.Discrete(len(self.game.actions))
@@ -74,22 +87,43 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Starts an episode everywhere; `seed` is one number, for seeds seed + i, or one or None for each environment."""
-        if options and "reset_mask" in options:
-            raise ValueError(f"{self.game.name}: expected no reset_mask, environments start anew by themselves")
-        keys: dict[int, np.uint64] = {}
-        if not self._keyed:
-            keys = {e: new_key(self.np_random) for e in range(self.num_envs)}
-        if isinstance(seed, (int, np.integer)):
+        """Starts an episode everywhere, or where `options["reset_mask"]`, bool [num_envs], says so.
+
+        `seed` is one number, for seeds seed + i, or one or None for each environment. Where no episode is started, the observation
+        is the last one, and there is no info. Raises ValueError for seeds or a mask that do not fit.
+        """
+        where = self._reset_mask(options or {})
+        if seed is None:
+            seeds: Sequence[int | None] = [None] * self.num_envs
+        elif isinstance(seed, (int, np.integer)):
             super().reset(seed=int(seed))
-            keys = {e: key_of(int(seed) + e) for e in range(self.num_envs)}
-        elif seed is not None:
-            if len(seed) != self.num_envs:
-                raise ValueError(f"{self.game.name}: expected {self.num_envs} seeds, got {len(seed)}")
-            keys |= {e: key_of(int(one)) for e, one in enumerate(seed) if one is not None}
-        self._stepper.start(keys)
-        self._keyed = True
-        return reader(self._stepper.buffers.obs)(), self._info()
+            seeds = [int(seed) + e for e in range(self.num_envs)]
+        else:
+            seeds = seed
+        if len(seeds) != self.num_envs:
+            raise ValueError(f"{self.game.name}: expected {self.num_envs} seeds, got {len(seeds)}")
+        keys: dict[int, np.uint64] = {}
+        for e in where.nonzero()[0].tolist():
+            if (one := seeds[e]) is not None:
+                keys[e] = key_of(one, self.game)
+            elif not self._keyed[e]:
+                keys[e] = new_key(self.np_random)
+        self._stepper.start(keys, where)
+        self._keyed |= where
+        mask = self._stepper.buffers.mask * where[:, None]
+        return reader(self._stepper.buffers.obs)(), {"action_mask": mask, "_action_mask": where}
+
+    def _reset_mask(self, options: dict[str, Any]) -> NDArray[np.bool_]:
+        """Returns where episodes are to start, all True if nothing is said; raises ValueError for what is no such mask."""
+        if "reset_mask" not in options:
+            return self._everywhere.copy()
+        given = options["reset_mask"]
+        if not isinstance(given, np.ndarray) or given.dtype != np.bool_ or given.shape != (self.num_envs,):
+            got = f"{given.dtype} {given.shape}" if isinstance(given, np.ndarray) else repr(given)
+            raise ValueError(f"{self.game.name}: expected reset_mask as an array bool ({self.num_envs},), got {got}")
+        if not given.any():
+            raise ValueError(f"{self.game.name}: expected a reset_mask that is True somewhere, got all False")
+        return given.copy()
 
     def _info(self) -> dict[str, Any]:
         return {"action_mask": self._stepper.buffers.mask.copy(), "_action_mask": self._everywhere.copy()}
@@ -109,32 +143,32 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
             raise ValueError(f"{self.game.name}: expected {self.num_envs} action ids, got an array {got}")
         buffers.action[:] = given
         summary = stepper.step()
-        terminated = buffers.flags[batch.TERMINATED].astype(np.bool_)
+        terminated, truncated = buffers.flags[[batch.TERMINATED, batch.TRUNCATED]].astype(np.bool_)
         info = self._info()
         if summary:
-            self._add_to(info, summary, terminated)
-        return reader(buffers.obs)(), buffers.reward.copy(), terminated, np.zeros(self.num_envs, dtype=np.bool_), info
+            self._add_to(info, summary, terminated | truncated)
+        return reader(buffers.obs)(), buffers.reward.copy(), terminated, truncated, info
 
-    def _add_to(self, info: dict[str, Any], summary: int, terminated: NDArray[np.bool_]) -> None:
+    def _add_to(self, info: dict[str, Any], summary: int, ended: NDArray[np.bool_]) -> None:
         """Adds what illegal actions and ends leave in info, in gymnasium's form: an array and a mask for each key."""
-        here = info
-        if summary & batch.SOME_DONE and self.autoreset_mode is AutoresetMode.SAME_STEP:
+        apart = np.zeros_like(ended)
+        if summary & batch.SOME_ENDED and self.autoreset_mode is AutoresetMode.SAME_STEP:
+            apart = ended
             final_obs = np.empty(self.num_envs, dtype=object)
-            mask = np.zeros(info["action_mask"].shape, dtype=np.int8)
             last = self._stepper.buffers.final
-            for e in terminated.nonzero()[0].tolist():
+            for e in ended.nonzero()[0].tolist():
                 final_obs[e] = reader(at(last, e))()
-                mask[e] = 1
-            final = {"action_mask": mask, "_action_mask": terminated.copy()}
-            info["final_obs"], info["_final_obs"] = final_obs, terminated.copy()
-            info["final_info"], info["_final_info"] = final, terminated.copy()
-            here = final if self._stepper.illegal == "lose" else info
+            mask = self._stepper.buffers.final_mask * ended[:, None]
+            info["final_obs"], info["_final_obs"] = final_obs, ended.copy()
+            info["final_info"], info["_final_info"] = {"action_mask": mask, "_action_mask": ended.copy()}, ended.copy()
         if summary & batch.SOME_ILLEGAL:
             illegal = self._stepper.buffers.flags[batch.ILLEGAL].astype(np.bool_)
-            sentences = np.empty(self.num_envs, dtype=object)
-            for e in illegal.nonzero()[0].tolist():
-                sentences[e] = self._stepper.sentence(e)
-            here["illegal"], here["_illegal"] = sentences, illegal
+            for here, which in ((info, illegal & ~apart), (info.get("final_info", {}), illegal & apart)):
+                if which.any():
+                    sentences = np.empty(self.num_envs, dtype=object)
+                    for e in which.nonzero()[0].tolist():
+                        sentences[e] = self._stepper.sentence(e)
+                    here["illegal"], here["_illegal"] = sentences, which
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Returns which actions are legal now, bool [num_envs, A]; all True where an episode is over."""
@@ -145,13 +179,14 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         return self._stepper.state(range(self.num_envs)[i])
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """Returns rows, streams, seats and which episodes are over, each with a leading axis of `num_envs`."""
+        """Returns rows, streams, seats, which episodes are over, their steps and their illegal actions since a legal one, each
+        with a leading axis of `num_envs`."""
         return self._stepper.get_state()
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Goes on from what `get_state` returned; raises ValueError if it does not fit."""
         self._stepper.set_state(state)
-        self._keyed = True
+        self._keyed[:] = True
 
     def observations(self) -> Observation:
         """Returns what the agents see now, with a leading axis of `num_envs`."""

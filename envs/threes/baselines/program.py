@@ -93,7 +93,7 @@ class Program(ABC):
 
     def __init__(self, game: Game, name: str) -> None:
         """Raises ValueError for a variant whose tile shown or entry the programs do not know."""
-        if game.options["hint"] == "colour" or game.options["entry"] != "moved_lane":
+        if game.options.hint == "colour" or game.options.entry != "moved_lane":
             raise ValueError(
                 f"{name}: expected a variant with a hint other than colour and entry='moved_lane', got {game!r}"
             )

@@ -16,8 +16,9 @@ from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.core.play.solver import FunctionPlayer
+from leafwise.envs.trilobite.options import MAX_CELLS
 from leafwise.envs.trilobite.rules import apply_action, current_player, landing_cells, returns
-from leafwise.envs.trilobite.tables import MAX_CELLS, make_tables
+from leafwise.envs.trilobite.tables import make_tables
 
 NODE_LIMIT = 200_000_000
 NONE = -2

@@ -42,7 +42,7 @@ class Config:
 
 def step_batch(game: Game) -> None:
     """Steps a batch of two environments."""
-    batch = GameVectorEnv(2, game)
+    batch = GameVectorEnv(2, game, autoreset_mode="SameStep")
     _, info = batch.reset(seed=0)
     batch.step(info["action_mask"].argmax(axis=1))
 

@@ -7,6 +7,7 @@ import pytest
 import leafwise
 from leafwise.envs.cassis import GAME
 from leafwise.envs.cassis.baselines.dfs import DepthFirst
+from leafwise.envs.cassis.options import Options
 from leafwise.envs.cassis.tables import make_tables
 from leafwise.envs.cassis.text import parse_code, to_code
 
@@ -43,7 +44,7 @@ def test_the_article_s_player() -> None:
 
 
 def test_board_codes() -> None:
-    T = make_tables({"n": 6})
+    T = make_tables(Options(6))
     assert to_code(GAME.start().row, T) == 0
     state = GAME.start().play("0-1").play("0-2").play("4-5")
     assert to_code(state.row, T) == 1 + 2 * 3 + 3**14

@@ -11,6 +11,7 @@ import pytest
 import leafwise
 from leafwise.envs.cassis.canon import canonical_form, inverse, renamed_edge
 from leafwise.envs.cassis.features import renaming
+from leafwise.envs.cassis.options import Options
 from leafwise.envs.cassis.rules import Tables
 from leafwise.envs.cassis.tables import make_tables
 from leafwise.envs.cassis.text import to_code
@@ -28,7 +29,7 @@ def row(colours: tuple[int, ...]) -> np.ndarray:
 
 @pytest.mark.parametrize("n", [3, 4])
 def test_equal_exactly_for_isomorphic_boards(n: int) -> None:
-    T = make_tables({"n": n})
+    T = make_tables(Options(n))
     renamings = list(permutations(range(n)))
     class_of_form: dict[bytes, int] = {}
     for colours in product(range(3), repeat=T.edges):
@@ -41,7 +42,7 @@ def test_equal_exactly_for_isomorphic_boards(n: int) -> None:
 
 @pytest.mark.parametrize("n", [5, 6, 7, 8])
 def test_renamed_boards_share_a_form(n: int) -> None:
-    T, rng = make_tables({"n": n}), Random(n)
+    T, rng = make_tables(Options(n)), Random(n)
     for _ in range(60):
         density = rng.choice([0.2, 0.5, 0.8])
         board = row(tuple(rng.choice([1, 2]) if rng.random() < density else 0 for _ in range(T.edges)))
@@ -55,7 +56,7 @@ def test_renamed_boards_share_a_form(n: int) -> None:
 
 def test_boards_with_equal_degrees_stay_apart() -> None:
     """Two triangles and a ring of six look alike to anything that only counts edges at the points."""
-    T = make_tables({"n": 6})
+    T = make_tables(Options(6))
 
     def edges(*pairs: str) -> int:
         return sum(1 << int(T.edge_of[int(p[0]), int(p[1])]) for p in pairs)

@@ -23,26 +23,26 @@ SCOUT, CLASSIC = GAME, GAME.variant(preset="classic")
 
 def ship_bytes(game: leafwise.Game, row: np.ndarray[Any, Any], seed: int) -> str:
     """Returns the file of a finished row, as the generator would write it at attempt 0."""
-    return dump(reported(row, game.tables().ship, Generator(game.options["preset"]).parameters, seed))
+    return dump(reported(row, game.tables().ship, Generator(game.options.preset).parameters, seed))
 
 
 @pytest.mark.parametrize(("game", "seeds"), [(SCOUT, 20), (CLASSIC, 6)], ids=["scout", "classic"])
 def test_the_hand_made_builder_makes_the_generators_ships(game: leafwise.Game, seeds: int) -> None:
     """Scenario 18: bytes of `generate`, rewards that add up to the quality, failures that end with 0."""
-    env, generator, valid = GameEnv(game), Generator(game.options["preset"]), 0
+    env, generator, valid = GameEnv(game), Generator(game.options.preset), 0
     for k in range(seeds):
         env.reset(seed=k)
-        seed = int(env.get_state()["streams"][0, 0])  # the key of a stream is the seed of its first ship
-        builder, total, terminated = HandBuilder(seed), 0.0, env.state.is_terminal
+        assert env.state == game.new(k)  # a seed is the same ship everywhere
+        builder, total, terminated = HandBuilder(k), 0.0, env.state.is_terminal
         while not terminated:
             _, reward, terminated, _, _ = env.step(builder.choose(env.state))
             total += reward
-        ship = generator.attempt(seed, 0)
+        ship = generator.attempt(k, 0)
         assert total == pytest.approx(ship.stats["quality"], abs=1e-6)
         assert total == pytest.approx(env.state.returns, abs=1e-9)
         if ship.valid:
             valid += 1
-            assert ship_bytes(game, env.state.row, seed) == dump(ship)
+            assert ship_bytes(game, env.state.row, k) == dump(ship)
     assert valid > seeds // 2
 
 
@@ -107,7 +107,7 @@ def test_the_maps_show_the_ship() -> None:
 
 
 def test_a_batch_is_many_single_environments() -> None:
-    batch, singles = GameVectorEnv(3, SCOUT), [GameEnv(SCOUT) for _ in range(3)]
+    batch, singles = GameVectorEnv(3, SCOUT, autoreset_mode="SameStep"), [GameEnv(SCOUT) for _ in range(3)]
     obs, info = batch.reset(seed=11)
     alone = [env.reset(seed=11 + k) for k, env in enumerate(singles)]
     ended = 0

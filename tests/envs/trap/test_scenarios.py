@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium as gym
@@ -22,7 +23,7 @@ DEFERRED = GAME.variant(self_trap="deferred")
 
 def board(text: str, fields: str = "", game: Game = GAME) -> State:
     """Returns the state of a board written with `|`, free rows at the end left out."""
-    size = game.options["size"]
+    size = game.options.size
     rows = text.split("|")
     rows += ["." * size] * (size - len(rows))
     return game.parse(" ".join(["/".join(rows), *fields.split()]))
@@ -243,7 +244,7 @@ def test_18_the_handout_s_scores() -> None:
 
 def test_19_accuracy_ends_at_0() -> None:
     assert [accuracy(d) for d in (1, 2, 12, 20, 21, 22, 40)] == [1, 0.95, 0.45, 0.05, 0, 0, 0]
-    twelve = Twin({"size": 12, "self_trap": "immediate", "max_turns": None})
+    twelve = Twin(SimpleNamespace(size=12, self_trap="immediate", max_turns=None))
     position = twelve.read("/".join(["1" + "." * 11, *["." * 12] * 10, "." * 11 + "2"]) + " turn=0 throw")
     assert twelve.chances(twelve.play(position, "11,9"))[(11, 9)] == Fraction(1, 20)
     corner = twelve.chances(twelve.play(position, "11,10"))

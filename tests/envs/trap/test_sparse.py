@@ -26,7 +26,7 @@ def features(state: State) -> list[int]:
 
 @pytest.mark.parametrize("game", [GAME, GAME.variant(size=3), GAME.variant(size=8), GAME.variant(size=9)], ids=repr)
 def test_each_group_says_what_it_should(game: Game) -> None:
-    size, twin = game.options["size"], Twin(game.options)
+    size, twin = game.options.size, Twin(game.options)
     found: list[State] = []
     for seed in range(3):
         walk(game.start(), seed, 60, lambda s: found.append(s) if s.legal_actions else None)

@@ -68,7 +68,7 @@ def considered(state: State, candidates: str) -> set[str]:
 def test_candidates_are_what_they_are_called(game: leafwise.Game) -> None:
     twin, rng, seen = Twin(game.options), Random(2), 0
     for _ in range(30):
-        moving = game.parse(crowded(game.options["size"], 14, rng))
+        moving = game.parse(crowded(game.options.size, 14, rng))
         if moving.is_terminal:
             continue
         assert considered(moving, "near") == set(moving.legal_names)

@@ -67,7 +67,7 @@ def test_rows_that_there_are_not() -> None:
             leafwise.game("trilobite", board="7x6", k=k)
     with pytest.raises(ValueError, match=r"^trilobite: expected k of at most 4 on a 4x3 board, got 5"):
         leafwise.game("trilobite", board="4x3", k=5)
-    assert leafwise.game("trilobite", board="3X8", k=5).options["board"] == "3x8"
+    assert leafwise.game("trilobite", board="3X8", k=5).options.board == "3x8"
 
 
 @pytest.mark.parametrize(

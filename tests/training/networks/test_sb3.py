@@ -7,11 +7,13 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import pytest
-from gymnasium.vector import AutoresetMode
 from sb3_contrib import MaskablePPO
 from sb3_contrib.common.maskable.utils import get_action_masks, is_masking_supported
 from stable_baselines3 import DQN, PPO
+from stable_baselines3.common.callbacks import EvalCallback
 from stable_baselines3.common.env_checker import check_env
+from stable_baselines3.common.evaluation import evaluate_policy
+from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecMonitor
 
 from games import dice
@@ -51,16 +53,17 @@ def test_masked_learners_never_act_illegally() -> None:
 
 
 def test_learners_run_on_a_batch() -> None:
-    vec = VecMonitor(Sb3VecEnv(GameVectorEnv(16, dice.GAME, illegal="raise")))
+    vec = VecMonitor(Sb3VecEnv(GameVectorEnv(16, dice.GAME, illegal="raise", autoreset_mode="SameStep")))
     assert is_masking_supported(vec)
     learner = MaskablePPO("MlpPolicy", vec, **SMALL).learn(1024)
     assert learner.num_timesteps == 1024
     assert learner.ep_info_buffer  # episodes were told from one another
-    PPO("MlpPolicy", Sb3VecEnv(GameVectorEnv(4, "threes")), **SMALL).learn(256)
+    PPO("MlpPolicy", Sb3VecEnv(GameVectorEnv(4, "threes", autoreset_mode="SameStep")), **SMALL).learn(256)
 
 
 def test_the_adapter_tells_what_the_batch_does() -> None:
-    vec, batch = Sb3VecEnv(GameVectorEnv(6, dice.GAME)), GameVectorEnv(6, dice.GAME)
+    batch, inner = (GameVectorEnv(6, dice.GAME, autoreset_mode="SameStep") for _ in range(2))
+    vec = Sb3VecEnv(inner)
     vec.seed(3)
     np.testing.assert_array_equal(vec.reset(), batch.reset(seed=3)[0])
     random, ends, losses = np.random.default_rng(0), 0, 0
@@ -89,10 +92,40 @@ def test_the_adapter_tells_what_the_batch_does() -> None:
     vec.close()
 
 
+def test_the_adapter_tells_what_was_truncated() -> None:
+    batch = GameVectorEnv(2, "threes", autoreset_mode="SameStep", max_episode_steps=3)
+    vec = Sb3VecEnv(batch)
+    vec.reset()
+    for step in range(1, 7):
+        _, _, done, infos = vec.step(batch.action_masks().argmax(axis=1))
+        assert done.tolist() == [step % 3 == 0] * 2
+        assert [info.get("TimeLimit.truncated") for info in infos] == [True if step % 3 == 0 else None] * 2
+
+
+def test_an_evaluation_of_a_policy_without_masks_ends() -> None:
+    """As SB3's EvalCallback makes it in the midst of learning."""
+    learner = PPO("MlpPolicy", gym.make("leafwise/Threes-v0"), **SMALL)
+    callback = EvalCallback(Monitor(gym.make("leafwise/Threes-v0")), n_eval_episodes=3, eval_freq=32, verbose=0)
+    learner.learn(64, callback=callback)
+    assert callback.last_mean_reward > 0
+    _, lengths = evaluate_policy(AlwaysUp(), Monitor(gym.make("leafwise/Threes-v0")), 4, return_episode_rewards=True)
+    assert len(lengths) == 4
+    assert all(
+        100 < length < 200 for length in lengths
+    )  # a few moves until all stands at the top, then 100 illegal ones
+
+
+class AlwaysUp:
+    """A deterministic policy without masks."""
+
+    def predict(self, obs: Any, state: Any = None, **keywords: Any) -> tuple[Any, Any]:
+        return np.zeros(len(obs), dtype=np.int64), state
+
+
 def test_the_adapter_refuses_what_a_batch_cannot_do() -> None:
     with pytest.raises(ValueError, match=r"^expected a batch with autoreset_mode='SameStep', got 'NextStep'$"):
-        Sb3VecEnv(GameVectorEnv(2, "threes", autoreset_mode=AutoresetMode.NEXT_STEP))
-    vec = Sb3VecEnv(GameVectorEnv(2, "threes", render_mode="rgb_array"))
+        Sb3VecEnv(GameVectorEnv(2, "threes"))
+    vec = Sb3VecEnv(GameVectorEnv(2, "threes", render_mode="rgb_array", autoreset_mode="SameStep"))
     with pytest.raises(AttributeError, match="expected a method among action_masks, render, state, got 'solve'"):
         vec.env_method("solve")
     with pytest.raises(ValueError, match="expected indices=None"):

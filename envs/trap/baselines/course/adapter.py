@@ -9,7 +9,8 @@ from leafwise.envs import registry
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.trap.baselines.course.grid import Cell, map_of
-from leafwise.envs.trap.tables import DIRECTIONS, MAX_SIZE, MIN_SIZE, MOST_TURNS
+from leafwise.envs.trap.options import MAX_SIZE, MIN_SIZE, MOST_TURNS
+from leafwise.envs.trap.tables import DIRECTIONS
 
 PLAYER = "search:learned,candidates=near+traps,rare=0.25"
 """The search that plays by default, but for its time."""
@@ -107,8 +108,8 @@ class PlayerAI:
     def state(self, grid: Any, phase: str) -> State:
         """Returns the position on the board; raises ValueError for one that is none."""
         cells = map_of(grid)
-        if len(cells) != self.game.options["size"]:
+        if len(cells) != self.game.options.size:
             expected = f"size={len(cells)}" if MIN_SIZE <= len(cells) <= MAX_SIZE else "another board"
-            raise ValueError(f"trap: expected a board of size {self.game.options['size']}, got {expected}")
+            raise ValueError(f"trap: expected a board of size {self.game.options.size}, got {expected}")
         rows = "/".join("".join(MARKS.get(cell, str(cell)) for cell in line) for line in cells.tolist())
         return self.game.parse(f"{rows} turn={self.number(grid) - 1}{phase}")

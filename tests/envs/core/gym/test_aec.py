@@ -112,7 +112,7 @@ def test_pictures_and_wrong_keywords() -> None:
     env = leafwise.envs.aec("threes", render_mode="ansi", hint="exact")
     env.reset(seed=0)
     assert env.render() == env.position.board()
-    with pytest.raises(ValueError, match=r"^threes: expected render_mode among ansi, rgb_array, got 'human'$"):
-        leafwise.envs.aec("threes", render_mode="human")
+    with pytest.raises(ValueError, match=r"^threes: expected render_mode among human, ansi, rgb_array, got 'film'$"):
+        leafwise.envs.aec("threes", render_mode="film")
     with pytest.raises(ValueError, match=r"^threes: expected illegal among lose, noop, raise, got 'ignore'$"):
         leafwise.envs.aec("threes", illegal="ignore")

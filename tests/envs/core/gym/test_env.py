@@ -45,7 +45,7 @@ def play_episode(env: GameEnv, random: np.random.Generator, **reset: Any) -> lis
 
 @pytest.mark.parametrize("env_id", [name for name in gym.registry if name.startswith("leafwise/")])
 def test_every_id_passes_gymnasiums_check(env_id: str) -> None:
-    check_env(gym.make(env_id).unwrapped)
+    check_env(gym.make(env_id).unwrapped, skip_render_check=True)  # test_window.py has the window
     made = gym.make(env_id, render_mode="ansi")
     made.reset(seed=1)
     made.step(made.action_space.sample())
@@ -54,7 +54,7 @@ def test_every_id_passes_gymnasiums_check(env_id: str) -> None:
 
 def test_a_game_for_two_passes_gymnasiums_check() -> None:
     spec = EnvSpec("leafwise/TestDice-v0", entry_point="leafwise.envs.core.gym.env:GameEnv", kwargs={"game": dice.GAME})
-    check_env(gym.make(spec, render_mode="rgb_array").unwrapped)
+    check_env(gym.make(spec, render_mode="rgb_array").unwrapped, skip_render_check=True)
 
 
 @pytest.mark.parametrize("game", [leafwise.game("threes"), dice.GAME], ids=lambda game: game.name)
@@ -143,7 +143,9 @@ def test_noop_changes_nothing() -> None:
     assert info["action_mask"].tolist() == [0, 1, 0, 0]
     assert boxed(obs)[:4].tolist() == [3, 1, 1, 1]
     assert env.state == position
-    assert all((env.get_state()[name] == before[name]).all() for name in before)
+    after = env.get_state()
+    counted = {name for name in before if (after[name] != before[name]).any()}
+    assert counted == {"steps", "illegal_in_a_row"}
     assert "illegal" not in env.step(1)[4]
 
 
@@ -196,10 +198,9 @@ def test_step_before_reset_is_refused() -> None:
     [
         ({"game": "chess"}, r"expected a game among .*threes.*, got 'chess'"),
         ({"hint": "none"}, r"threes: expected hint among plus, .*, got 'none'"),
-        ({"colour": 1}, r"threes: expected options among \(.*hint.*\), got 'colour'"),
         ({"reward": "fun"}, r"threes: expected reward among score, merges, survival, got 'fun'"),
         ({"illegal": "ignore"}, r"threes: expected illegal among lose, noop, raise, got 'ignore'"),
-        ({"render_mode": "human"}, r"threes: expected render_mode among ansi, rgb_array, got 'human'"),
+        ({"render_mode": "film"}, r"threes: expected render_mode among human, ansi, rgb_array, got 'film'"),
         ({"seat": "second"}, r"threes: expected no seat in a game for one player, got 'second'"),
         ({"opponent": "random"}, r"threes: expected no opponent in a game for one player, got 'random'"),
         ({"game": dice.GAME, "seat": 1}, r"dice: expected seat among first, second, random, got 1"),

@@ -43,7 +43,7 @@ def finished_games(env: gym.Env[Any, Any], games: int) -> list[float]:
 @pytest.mark.parametrize(("short", "opponent"), CASES)
 @pytest.mark.parametrize("seat", ["first", "second", "random"])
 def test_random_play_loses_more_than_it_wins(short: str, opponent: str, seat: str) -> None:
-    rewards = finished_games(gym.make(f"leafwise/{short}-v0", opponent=opponent, seat=seat), 12)
+    rewards = finished_games(gym.make(f"leafwise/{short}-v0", opponent=opponent, seat=seat), 30)
     assert sum(rewards) < 0
 
 
@@ -64,7 +64,7 @@ def test_the_solver_never_gives_away_what_it_has() -> None:
 
 @pytest.mark.parametrize("opponent", ["solver:level=easy", "dfs"])
 def test_a_batch_plays_the_games_of_single_environments(opponent: str) -> None:
-    batch = gym.make_vec("leafwise/Cassis-v0", num_envs=3, opponent=opponent, seat="random")
+    batch = gym.make_vec("leafwise/Cassis-v0", num_envs=3, opponent=opponent, seat="random", autoreset_mode="SameStep")
     singles = [gym.make("leafwise/Cassis-v0", opponent=opponent, seat="random") for _ in range(3)]
     seen, infos = batch.reset(seed=5)
     assert all(np.array_equal(env.reset(seed=5 + e)[0], seen[e]) for e, env in enumerate(singles))

@@ -15,34 +15,13 @@ import pytest
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 import leafwise
+from contract.same import assert_same
 from games import dice
 from leafwise.envs.core.gym.bench import bench_envs
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.vector import GameVectorEnv
 
 THREES = leafwise.game("threes")
-
-
-def assert_same(mine: Any, theirs: Any, where: str = "") -> None:
-    """Asserts that two nested results are equal to the type and the byte."""
-    assert type(mine) is type(theirs), where
-    if isinstance(mine, dict):
-        assert set(mine) == set(theirs), where
-        for key in mine:
-            assert_same(mine[key], theirs[key], f"{where}/{key}")
-    elif isinstance(mine, np.ndarray):
-        assert mine.dtype == theirs.dtype, where
-        assert mine.shape == theirs.shape, where
-        if mine.dtype == object:
-            for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
-                assert_same(a, b, f"{where}/{i}")
-        else:
-            assert (mine == theirs).all(), where
-    elif isinstance(mine, tuple):
-        for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
-            assert_same(a, b, f"{where}/{i}")
-    else:
-        assert mine == theirs, where
 
 
 @pytest.mark.parametrize("mode", [AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP], ids=lambda mode: mode.value)
@@ -60,7 +39,7 @@ def test_a_batch_equals_single_environments(mode: AutoresetMode, game: leafwise.
     n, random = 5, np.random.default_rng(0)
     batch = GameVectorEnv(n, game, autoreset_mode=mode, **keywords)
     singles = SyncVectorEnv([partial(GameEnv, game, **keywords)] * n, autoreset_mode=mode)
-    assert batch.metadata == singles.metadata
+    assert batch.metadata["autoreset_mode"] is singles.metadata["autoreset_mode"]
     assert batch.action_space == singles.action_space
     assert batch.observation_space == singles.observation_space
     mine = batch.reset(seed=11)
@@ -82,23 +61,24 @@ def test_the_id_makes_a_batch() -> None:
     batch = gym.make_vec("leafwise/Threes-v0", num_envs=3, hint="exact", render_mode="ansi")
     assert isinstance(batch, GameVectorEnv)
     assert batch.game == leafwise.game("threes", hint="exact")
-    assert batch.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    assert batch.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP  # as Gymnasium's own
     batch.reset(seed=0)
     frames = batch.render()
     assert frames == tuple(batch.state(e).board() for e in range(3))
     batch.close()
 
 
-def test_the_id_makes_a_batch_in_next_step_mode_by_name() -> None:
-    batch = gym.make_vec("leafwise/Threes-v0", num_envs=2, autoreset_mode="NextStep")
-    assert batch.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
+@pytest.mark.parametrize("mode", AutoresetMode)
+def test_the_id_makes_a_batch_in_every_mode_by_name(mode: AutoresetMode) -> None:
+    batch = gym.make_vec("leafwise/Threes-v0", num_envs=2, autoreset_mode=mode.value)
+    assert batch.metadata["autoreset_mode"] is mode
 
 
 def test_spawned_workers_play_the_same_games() -> None:
     make: list[Callable[[], gym.Env[Any, Any]]] = [partial(GameEnv, "threes")] * 2
     workers = AsyncVectorEnv(make, context="spawn", autoreset_mode=AutoresetMode.SAME_STEP)
     try:
-        batch = GameVectorEnv(2, "threes")
+        batch = GameVectorEnv(2, "threes", autoreset_mode="SameStep")
         assert_same(batch.reset(seed=3), workers.reset(seed=3))
         for action in (0, 1, 2, 3) * 5:
             actions = np.full(2, action)
@@ -108,7 +88,7 @@ def test_spawned_workers_play_the_same_games() -> None:
 
 
 def test_returned_arrays_never_share_memory() -> None:
-    batch = GameVectorEnv(8, "threes", illegal="lose")
+    batch = GameVectorEnv(8, "threes", illegal="lose", autoreset_mode="SameStep")
     obs, info = batch.reset(seed=0)
     arrays, ended = [obs, *info.values(), batch.action_masks(), *batch.get_state().values()], False
     for _ in range(6):
@@ -204,7 +184,11 @@ def test_step_before_reset_is_refused() -> None:
     [
         ({"num_envs": 0}, "threes: expected num_envs as a number of at least 1, got 0"),
         ({"num_envs": "8"}, "threes: expected num_envs as a number of at least 1, got '8'"),
-        ({"autoreset_mode": "Disabled"}, "threes: expected autoreset_mode among SameStep, NextStep, got 'Disabled'"),
+        (
+            {"autoreset_mode": "Never"},
+            "threes: expected autoreset_mode among NextStep, SameStep, Disabled, got 'Never'",
+        ),
+        ({"max_episode_steps": 0}, "threes: expected max_episode_steps as a number of at least 1, or None, got 0"),
         ({"render_mode": "human"}, "threes: expected render_mode among ansi, rgb_array, got 'human'"),
         ({"reward": "fun"}, "threes: expected reward among score, merges, survival, got 'fun'"),
     ],
@@ -218,8 +202,14 @@ def test_wrong_resets_get_one_line() -> None:
     batch = GameVectorEnv(2, "threes")
     with pytest.raises(ValueError, match=r"^threes: expected 2 seeds, got 3$"):
         batch.reset(seed=[1, 2, 3])
-    with pytest.raises(ValueError, match=r"^threes: expected no reset_mask"):
-        batch.reset(options={"reset_mask": np.array([True, False])})
+    with pytest.raises(ValueError, match=r"^threes: expected reset_mask as an array bool \(2,\), got int64 \(2,\)$"):
+        batch.reset(options={"reset_mask": np.array([1, 0])})
+    with pytest.raises(ValueError, match=r"^threes: expected reset_mask as an array bool \(2,\), got \[True, False\]$"):
+        batch.reset(options={"reset_mask": [True, False]})
+    with pytest.raises(ValueError, match=r"^threes: expected a reset_mask that is True somewhere, got all False$"):
+        batch.reset(options={"reset_mask": np.zeros(2, dtype=np.bool_)})
+    with pytest.raises(ValueError, match=r"^threes: expected a seed in 0..2\*\*64-1, got -1$"):
+        batch.reset(seed=[-1, None])
 
 
 def test_bench_names_its_rates() -> None:

@@ -1,0 +1,63 @@
+"""Options: from text by their types, what differs from the defaults, and what no network sees."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+import leafwise
+from leafwise.envs.core.contract.options import options_from_text, types_of
+from leafwise.training.runs.loop import find_variant
+
+TYPES = {"n": "int", "p": "float", "name": "str", "on": "bool", "turns": "int | None", "label": "None | str"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("n", "7", 7), ("p", "7", 7.0), ("p", "1e-3", 0.001), ("name", "7x6", "7x6"), ("name", "none", "none"),
+        ("on", "true", True), ("on", "false", False), ("turns", "50", 50), ("turns", "none", None),
+        ("label", "none", None), ("label", "far", "far"),
+    ],
+)  # fmt: skip
+def test_a_text_becomes_a_value_of_its_type(name: str, text: str, value: Any) -> None:
+    found = options_from_text(TYPES, {name: text})[name]
+    assert (found, type(found)) == (value, type(value))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("n", "7.5", "INT"), ("n", "", "INT"), ("p", "far", "FLOAT"), ("on", "1", "true or false"),
+        ("turns", "many", "INT or none"), ("turns", "None", "INT or none"),
+    ],
+)  # fmt: skip
+def test_a_text_that_does_not_fit_is_one_line_with_the_users_word(name: str, text: str, expected: str) -> None:
+    with pytest.raises(ValueError, match=f"^expected {expected} for --{name}, got {text!r}$"):
+        options_from_text(TYPES, {name: text}, lambda name: f"--{name}")
+
+
+def test_a_variant_is_written_with_an_option_whose_default_is_none() -> None:
+    assert find_variant("trap", "max_turns=50,size=5") == leafwise.game("trap", size=5, max_turns=50)
+    assert find_variant("trap", "max_turns=none") == leafwise.game("trap")
+    with pytest.raises(ValueError, match=r"^expected INT or none for max_turns in --variant, got 'x'$"):
+        find_variant("trap", "max_turns=x")
+
+
+def test_options_are_one_frozen_object() -> None:
+    trap = leafwise.game("trap", size=5)
+    assert types_of(trap.options) == {"size": "int", "self_trap": "str", "max_turns": "int | None"}
+    assert (trap.options.size, trap.options.last_turn) == (5, 100)
+    assert (trap.given_options, trap.rule_options) == ({"size": 5}, ("self_trap", "max_turns"))
+    assert dict(trap.defaults) == {"size": 7, "self_trap": "immediate", "max_turns": None}
+    assert pickle.loads(pickle.dumps(trap)) == trap == eval(repr(trap))
+    assert len({trap, leafwise.game("trap", size=5), leafwise.game("trap")}) == 2
+    with pytest.raises(FrozenInstanceError):
+        trap.options.size = 6
+
+
+def test_an_option_is_completed() -> None:
+    assert leafwise.game("trilobite", board="3X8", k=5) == leafwise.game("trilobite", board="3x8", k=5)

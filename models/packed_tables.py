@@ -18,7 +18,7 @@ LEVEL = 9
 PARTS = ("seen", "low", "high")
 
 
-def pack(table: NDArray[np.int16], scales: NDArray[np.float32], sizes: Sequence[int]) -> dict[str, NDArray[Any]]:
+def pack(table: NDArray[Any], scales: NDArray[np.float32], sizes: Sequence[int]) -> dict[str, NDArray[Any]]:
     """Returns the tensors of tables of int16 that stand one after another; `unpack` makes the same tables of them."""
     tensors: dict[str, NDArray[Any]] = {"scales": scales}
     starts = np.cumsum([0, *sizes])

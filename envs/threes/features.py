@@ -8,6 +8,7 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.cells import CellFeatures, SmallTable, square_views
+from leafwise.envs.core.contract.nibbles import symmetric_boards
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
 from leafwise.envs.threes.options import Options
@@ -82,16 +83,6 @@ def transform_action(a, k, T):
     if k & 4:
         a ^= 2
     return a
-
-
-@jit(inline=True)
-def symmetric_boards(S, i, T):
-    """Returns the board of row i under its eight symmetries, itself first."""
-    b = S[i, 0]
-    m = r.mirror(b)
-    f = r.flip(b)
-    fm = r.flip(m)
-    return b, m, f, fm, transpose(b), transpose(m), transpose(f), transpose(fm)
 
 
 @jit(inline=True)

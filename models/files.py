@@ -148,16 +148,22 @@ def shipped_name(game: Game) -> str:
 
 
 def leaf(game: Game, name: str) -> Evaluator:
-    """Returns the leaf that a text names: a hand-made score, `learned` (the shipped model), `rollout:n=20`, or a path."""
+    """Returns the leaf that a text names: a score, `learned` (the shipped model), `rollout:n=20`, `sb3:FILE.zip`, or a path."""
     if is_rollout(name):
         return parse_rollout(game, name)
     if name in game.scores:
         return game.score(name)
+    if name.startswith("sb3:"):
+        from leafwise.models.leaves import leaf as made  # which knows this module
+        from leafwise.models.sb3 import files_of
+
+        model, normalize = files_of(name)
+        return made(game, model, normalize=normalize)
     if name == "learned":
         return load_evaluator(game, shipped_name(game))
     if not model_path(name).exists():
         scores = ", ".join(game.scores)
         raise ValueError(
-            f"{game.name}: expected a leaf among {scores}, learned, rollout:n=20, or a model's path, got {name!r}"
+            f"{game.name}: expected a leaf among {scores}, learned, rollout:n=20, sb3:FILE.zip, or a model's path, got {name!r}"
         )
     return load_evaluator(game, name)

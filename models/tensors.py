@@ -66,6 +66,8 @@ def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         raise ValueError(f"expected a model file, found nothing at {str(path)!r}") from None
     except (SafetensorError, KeyError, TypeError, ValueError, OSError, struct.error) as problem:
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        if path.suffix.lower() == ".zip":
+            reason = f"one of Stable-Baselines3 is a leaf by leafwise.leaf(game, {str(path)!r}), or in a player by sb3:FILE.zip"
         raise ValueError(f"expected a leafwise .safetensors file, got {str(path)!r}: {reason}") from None
     if CHECKSUM in header:
         _compare(path, header[CHECKSUM], checksum(header[KEY], tensors))

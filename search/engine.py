@@ -106,6 +106,10 @@ class Search:
 
         Raises ValueError for options out of range, or an evaluator of another game.
         """
+        if not isinstance(evaluator, Evaluator):
+            raise ValueError(
+                f"search: expected an Evaluator, as leafwise.leaf(game, model) makes of a model, got {type(evaluator).__name__}"
+            )
         if nodes is None:
             nodes = game.search.nodes if seconds is None and not cutoff else 0
         self.settings = Settings(

@@ -15,6 +15,7 @@ from leafwise.envs.core.contract.parts import OwnSearch
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.play.named import UnknownPlayer, named_ai, split
+from leafwise.envs.registry import MORE_PLAYERS
 from leafwise.search.engine import Search
 from leafwise.search.frontier import bound_values
 from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS
@@ -49,6 +50,9 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
 """Options of `Search` that a player's text may hold, and what reads them."""
 OWN_OPTIONS = ("depth", "width", "seconds")
 """Those that a game's own search takes."""
+
+LEAF_OPTIONS: dict[str, tuple[str, ...]] = {"rollout": ROLLOUT_OPTIONS, "sb3": ("normalize",)}
+"""Options that belong to the leaf, not to the search, by the front of the leaf's name."""
 
 
 class Player(Protocol):
@@ -115,7 +119,7 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
     if kind not in ("greedy", "search", "rollout"):
         known = "".join(f", {name}" for name in game.ais)
         raise UnknownPlayer(
-            f"expected a player like random, greedy:SCORE, search:LEAF,depth=3, rollout:n=20{known}, got {text!r}"
+            f"expected a player like random, greedy:SCORE, {', '.join(MORE_PLAYERS)}{known}, got {text!r}"
         )
     if kind == "rollout":  # a search of its own depth 1 with that leaf
         words = split(text)
@@ -145,11 +149,12 @@ def search_options(words: list[str], known: Iterable[str] = OPTIONS) -> dict[str
 
 
 def leaf_name(words: list[str]) -> str:
-    """Takes the name of a leaf from the front of `words`, a roll-out's with its options; "" if there is none."""
+    """Takes the name of a leaf from the front of `words`, with options of its own; "" if there is none."""
     if not words or is_option(words[0]):
         return ""
     name = words.pop(0)
-    while is_rollout(name) and words and words[0].partition("=")[0] in ROLLOUT_OPTIONS:
+    own = LEAF_OPTIONS.get(name.partition(":")[0], ())
+    while words and words[0].partition("=")[0] in own:
         name += ("," if ":" in name else ":") + words.pop(0)
     return name
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.evaluator import Evaluator
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
+    from leafwise.models.leaves import leaf
     from leafwise.search import Result, Search
     from leafwise.search.players import Player
 
@@ -35,6 +36,7 @@ __all__ = [
     "envs",
     "game",
     "games",
+    "leaf",
     "load",
     "player",
     "register_game",
@@ -44,6 +46,7 @@ __all__ = [
 _HOMES = {
     "Evaluator": "leafwise.envs.core.contract.evaluator",
     "Game": "leafwise.envs.core.contract.game",
+    "leaf": "leafwise.models.leaves",
     "Player": "leafwise.search.players",
     "Result": "leafwise.search",
     "Search": "leafwise.search",
@@ -88,12 +91,12 @@ def load(source: str | os.PathLike[str], game: str | Game = "") -> Evaluator:
 def player(text: str, game: str | Game, seed: int = 0) -> Player:
     """Returns the player that a text names: `random`, `greedy:LEAF`, `search:LEAF,depth=3,seconds=0.1`.
 
-    A leaf is a hand-made score, `learned` (the shipped model), a run folder or a model file.
+    A leaf is a hand-made score, `learned` (the shipped model), a run folder or a model file, or `sb3:FILE.zip`. Raises
+    ValueError for a text that names no player.
     """
-    from leafwise.models.files import leaf
-    from leafwise.search.players import player as named
+    from leafwise.models.players import player as named
 
-    return named(text, envs.registry.game(game) if isinstance(game, str) else game, seed, leaf)
+    return named(text, envs.registry.game(game) if isinstance(game, str) else game, seed)
 
 
 def _leaf(game: Game, name: str) -> Evaluator:

@@ -22,8 +22,8 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.forfeit import Forfeit
-from leafwise.models.files import leaf
-from leafwise.search.players import Player, player
+from leafwise.models.players import player
+from leafwise.search.players import Player
 from leafwise.training.evaluation.elo import Unit, bootstrap_interval, elo_difference, rate, share_interval
 from leafwise.training.evaluation.match_workers import Maker, from_text, play_all
 from leafwise.training.evaluation.tournament import Played, Tournament, plan
@@ -105,12 +105,12 @@ def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int) -> Figu
 
 def play_batch(game: Game, text: str, opponent: str | None, seeds: Sequence[int]) -> list[Figures]:
     """Plays one game per seed, or two against an opponent: the player first, then second."""
-    own = player(text, game, seed=seeds[0], leaf=leaf)
+    own = player(text, game, seed=seeds[0])
     own.choose(game.new(seeds[0]))  # loads the compiled code, which is no part of a move
-    own = player(text, game, seed=seeds[0], leaf=leaf)
+    own = player(text, game, seed=seeds[0])
     if opponent is None:
         return [play_game(game, [own], seed, 0) for seed in seeds]
-    other = player(opponent, game, seed=seeds[0] + 1, leaf=leaf)
+    other = player(opponent, game, seed=seeds[0] + 1)
     return [play_game(game, seats, seed, k) for seed in seeds for k, seats in enumerate(((own, other), (other, own)))]
 
 
@@ -133,7 +133,7 @@ def check(game: Game, text: str, games: int, first_seed: int, opponent: str | No
         raise ValueError(f"evaluate: expected an even number of games, each seed from both seats, got {games!r}")
     for name in (text, opponent):
         if name is not None:
-            player(name, game, leaf=leaf)
+            player(name, game)
 
 
 def evaluate(
@@ -247,7 +247,7 @@ def ready(
     if isinstance(players, Mapping):
         return tournament, players
     for text in players:
-        player(text, game, leaf=leaf)
+        player(text, game)
     return tournament, {text: from_text(text) for text in players}
 
 

@@ -21,8 +21,8 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.forfeit import Forfeit
-from leafwise.models.files import leaf
-from leafwise.search.players import Player, player
+from leafwise.models.players import player
+from leafwise.search.players import Player
 
 Maker = Callable[[Game, int], Player]
 """(game, seed) -> a player; it travels to other processes, so it is a function of a module, or a `partial` of one."""
@@ -82,7 +82,7 @@ def from_text(text: str) -> Maker:
 
 
 def _made(text: str, game: Game, seed: int) -> Player:
-    return player(text, game, seed, leaf)
+    return player(text, game, seed)
 
 
 class Table:

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.models.files import leaf
-from leafwise.search.players import Player, player
+from leafwise.models.players import player
+from leafwise.search.players import Player
 from leafwise.training.evaluation.arena import play_game
 from leafwise.training.evaluation.elo import Unit, rate
 from leafwise.training.runs.seeds import SELECTION_SEED, SELECTION_SEEDS
@@ -25,14 +25,14 @@ class ReferencePlayers:
         """Plays `pairs` pairs of games between every two; raises ValueError for names of no players."""
         self.game, self.names, self.pairs = game, tuple(names), pairs
         for name in names:
-            player(name, game, leaf=leaf)
+            player(name, game)
         self.units = [
             unit for a, b in combinations(range(len(names)), 2) for unit in self.games(a, b, self.named(a), 0)
         ]
 
     def named(self, k: int) -> Callable[[int], Player]:
         """Returns what makes one of them with a seed."""
-        return lambda seed: player(self.names[k], self.game, seed, leaf)
+        return lambda seed: player(self.names[k], self.game, seed)
 
     def games(self, a: int, b: int, make: Callable[[int], Player], number: int) -> list[Unit]:
         """Plays player a, made by `make`, against reference player b on the seeds of evaluation `number`."""

@@ -16,9 +16,9 @@ from leafwise.envs.starship.builder import LookAhead
 from leafwise.envs.starship.hand import HandBuilder, hand_made_ships, hand_rollout
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.report import measured
-from leafwise.models.files import leaf
+from leafwise.models.players import player
 from leafwise.search.frontier import bound_values
-from leafwise.search.players import Player, RandomPlayer, player
+from leafwise.search.players import Player, RandomPlayer
 
 NOISE = 0.005
 """Standard deviation of the noise, in quality, that makes one ship differ from the next."""
@@ -58,7 +58,7 @@ def builder(text: str, game: Game) -> Build:
     if rollout := re.fullmatch(r"rollout:([1-9][0-9]{0,3})", text):
         ahead: Player = LookAhead(game, bound_values(game, hand_rollout(game, int(rollout[1]))), text, depth=1)
     else:
-        ahead = player(text, game, leaf=leaf)
+        ahead = player(text, game)
     return lambda seed: play(game, ahead, seed)
 
 
@@ -67,7 +67,7 @@ class Tries:
 
     def __init__(self, game: Game, text: str, most: int, *, until_valid: bool) -> None:
         """Builds `most` ships, or with `until_valid` only as many as it takes to have a valid one."""
-        ahead = player(text, game, leaf=leaf)
+        ahead = player(text, game)
         assert isinstance(ahead, LookAhead)
         self.game, self.ahead, self.most, self.until_valid = game, ahead, most, until_valid
 

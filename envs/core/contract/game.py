@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind, leafless
+from leafwise.envs.core.contract.declared import check_declared, check_tables
 from leafwise.envs.core.contract.evaluator import Evaluator, with_own
 from leafwise.envs.core.contract.options import NO_OPTIONS, rule_only, values_of
 from leafwise.envs.core.contract.parts import (
@@ -89,6 +90,7 @@ class Game:
     """Gymnasium ids (without namespace and version) -> options."""
 
     def __post_init__(self) -> None:
+        check_declared(self)
         own = bind(self.name, self.room, inline=True)
         object.__setattr__(self, "rules", self.rules.completed(own))
         object.__setattr__(self, "symmetries", completed_symmetries(self.symmetries, own))
@@ -171,7 +173,9 @@ class Game:
 
     @cached_property
     def _shared_tables(self) -> Any:
-        return self.make_tables(self.options)
+        T = self.make_tables(self.options)
+        check_tables(self, T)
+        return T
 
     def tables(self, evaluator: Evaluator | None = None, candidates: str | None = None) -> Any:
         """Returns `T` with a stop byte and scratch of its own and the evaluator's weights; big tables are shared.

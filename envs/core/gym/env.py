@@ -47,12 +47,12 @@ class GameEnv(gym.Env[Observation, int]):
         illegal: What an illegal action does: "lose" (the episode ends with the least return; default for two players),
             "noop" (nothing, reward 0, and a truncation after many in a row; default for one) or "raise" (ValueError).
             `info["illegal"]` says so in words.
-        opponent: The text of any player, as `leafwise.player` takes it: "random", "greedy:LEAF", "search:learned,depth=4",
-            "solver:level=easy"; or a Player object, or a function of the `State` that returns an action. "random" and
-            "greedy" with a leaf of compiled code, hand-made or learned, are compiled into the step; with all others every
-            step, of a batch too, is Python around the compiled rules. One that draws takes its random numbers from the
-            environment's stream where it has a `stream`; what an object of your own remembers besides is no part of
-            `get_state`, and copies of the environment need one that can be pickled.
+        opponent: None ("greedy", in a game without a score "random"), or the text of any player, as `leafwise.player` takes it:
+            "greedy:LEAF", "search:learned,depth=4", "solver:level=easy"; or a Player object, or a function of the `State`
+            that returns an action. "random" and "greedy" with a leaf of compiled code, hand-made or learned, are compiled
+            into the step; with all others every step, of a batch too, is Python around the compiled rules. One that draws takes
+            its random numbers from the environment's stream where it has a `stream`; what an object of your own remembers
+            besides is no part of `get_state`, and copies of the environment need one that can be pickled.
         seat: "first", "second" or "random", drawn anew for each episode.
         max_episode_steps: Steps after which an episode is truncated; None: never.
 
@@ -70,7 +70,7 @@ class GameEnv(gym.Env[Observation, int]):
         render_mode: str | None = None,
         reward: str | None = None,
         illegal: str | None = None,
-        opponent: Opponent = "greedy",
+        opponent: Opponent | None = None,
         seat: str = "first",
         max_episode_steps: int | None = None,
         **options: Any,
@@ -87,6 +87,7 @@ class GameEnv(gym.Env[Observation, int]):
             autoreset=WAIT,
             max_episode_steps=max_episode_steps,
         )
+        self.reward_name = self._stepper.reward
         self._keyed = False
         self._window = Window(self.game, FPS) if render_mode == "human" else None
         self.observation_space = self.game.observation_space()  # type: ignore[assignment]

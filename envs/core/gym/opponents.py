@@ -41,6 +41,11 @@ class Seated(NamedTuple):
     """Whether `act` is a Python function."""
 
 
+def default_opponent(game: Game) -> str:
+    """Returns the opponent where none is named."""
+    return "greedy" if game.scores or game.players == 1 else "random"
+
+
 def seated(game: Game, opponent: Opponent, seat: str) -> Seated:
     """Returns an opponent as the step calls it; raises ValueError, listing what there is, for what is none."""
     if game.players == 1:
@@ -75,6 +80,8 @@ def _named(game: Game, text: str) -> Seated:
     kind, _, rest = text.partition(":")
     words = split(rest)
     try:
+        if text.endswith(":"):
+            raise UnknownPlayer
         if text == "random":
             return Seated(batch.random_opponent(game.rules, game.name, game.room))
         if kind == "greedy" and len(words) < 2:

@@ -13,7 +13,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym import batch
 from leafwise.envs.core.gym.observation import new_observations
-from leafwise.envs.core.gym.opponents import Opponent, check_picklable, seated
+from leafwise.envs.core.gym.opponents import Opponent, check_picklable, default_opponent, seated
 from leafwise.envs.core.play.greedy import rows_needed
 
 ILLEGAL = {"lose": batch.LOSE, "noop": batch.NOOP, "raise": batch.RAISE}
@@ -107,7 +107,7 @@ class Stepper:
         *,
         reward: str | None,
         illegal: str | None,
-        opponent: Opponent,
+        opponent: Opponent | None,
         seat: str,
         autoreset: int,
         max_episode_steps: int | None = None,
@@ -120,8 +120,9 @@ class Stepper:
         default = "noop" if game.players == 1 else "lose"
         self.illegal = one_of("illegal", default if illegal is None else illegal, ILLEGAL, game)
         self.seat = one_of("seat", seat, SEATS, game)
-        self.opponent, self.autoreset = opponent, autoreset
-        play, evaluator, asked = seated(game, opponent, seat)
+        self.opponent: Opponent = default_opponent(game) if opponent is None else opponent
+        self.autoreset = autoreset
+        play, evaluator, asked = seated(game, self.opponent, seat)
         other = game.rewards.get(self.reward)
         fixed = game.rules, play, other, game.return_range, game.name, game.room
         self.compiled = batch.plain_batch(*fixed) if asked else batch.make_batch(*fixed)

@@ -54,7 +54,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         render_mode: str | None = None,
         reward: str | None = None,
         illegal: str | None = None,
-        opponent: Opponent = "greedy",
+        opponent: Opponent | None = None,
         seat: str = "first",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
@@ -77,6 +77,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
             autoreset=MODES[self.autoreset_mode],
             max_episode_steps=max_episode_steps,
         )
+        self.reward_name = self._stepper.reward
         self._keyed = np.zeros(self.num_envs, dtype=np.bool_)
         self._everywhere = np.ones(self.num_envs, dtype=np.bool_)
         self.single_observation_space = self.game.observation_space()

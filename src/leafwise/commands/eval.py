@@ -23,7 +23,8 @@ class Config:
     """Plays games with one player: mean return with a 95 % bootstrap interval, and seconds per move.
 
     Players: random, greedy:LEAF, search:LEAF,depth=3 or search:LEAF,seconds=0.1. A leaf is a hand-made score, `learned`
-    (the shipped model), a run folder or a model file.
+    (the shipped model), a run folder or a model file, or sb3:FILE.zip of Stable-Baselines3, which is a player too (loading it runs
+    code kept in it). `best` is the search with the shipped model, else with the default score.
     """
 
     game: tyro.conf.Positional[str]

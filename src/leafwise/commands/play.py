@@ -17,8 +17,8 @@ from leafwise.envs.core.play.solver import SolverPlayer
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.hints import Hints
-from leafwise.models.files import leaf
-from leafwise.search.players import Player, SearchPlayer, player
+from leafwise.models.players import player
+from leafwise.search.players import Player, SearchPlayer
 
 HUMAN = "human"
 ARROWS = {"\x1b[A": "up", "\x1b[B": "down", "\x1b[D": "left", "\x1b[C": "right"}
@@ -199,7 +199,7 @@ def seats(config: Config, game: Game) -> dict[int, Player | None]:
         raise ValueError(f"expected --seat first or second, got {config.seat!r}")
     own = 0 if config.seat == "first" else 1
     name = opponent_name(config)
-    return {own: None, 1 - own: None if name == HUMAN else player(name, game, config.seed, leaf)}
+    return {own: None, 1 - own: None if name == HUMAN else player(name, game, config.seed)}
 
 
 def opponent_name(config: Config) -> str:

@@ -10,8 +10,8 @@ import tyro
 
 from leafwise.cli import one_line_errors, parse_with_game, patiently, say
 from leafwise.envs.core.pictures.animation import gif, recorded
-from leafwise.models.files import leaf, write_atomically
-from leafwise.search.players import player
+from leafwise.models.files import write_atomically
+from leafwise.models.players import player
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
         if out.is_dir() or not os.access(out.parent, os.W_OK):
             raise ValueError(f"expected a file in a folder that can be written to for --out, got {config.out!r}")
         names = [config.player, config.opponent][: game.players]
-        choosers = [player(name, game, config.seed + seat, leaf).choose for seat, name in enumerate(names)]
+        choosers = [player(name, game, config.seed + seat).choose for seat, name in enumerate(names)]
         states = patiently(lambda: recorded(game, choosers, config.seed, config.moves, config.chance))
     data = patiently(lambda: gif(states, config.width, config.milliseconds))
     with one_line_errors():

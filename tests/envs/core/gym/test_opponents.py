@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import leafwise
+from games import dice
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.opponents import seated
@@ -98,7 +100,7 @@ def test_a_copy_goes_on_alike_and_draws_alike() -> None:
             "expected opponent among random, greedy, greedy:lines, solver, minimax, .*search:LEAF,depth=3, .*, "
             "a Player or a function of the state, got 'dfs'$",
         ),
-        ("trilobite", None, "expected opponent among .*, got None$"),
+        ("trilobite", 3, "expected opponent among .*, got 3$"),
         (
             "trilobite",
             "search:lines,depth=0",
@@ -148,6 +150,11 @@ def test_players_of_any_kind_play_alike_alone_and_in_batches(opponent: Any) -> N
             obs, reward, done, _, _ = env.step(int(actions[e]))
             assert (reward, done) == (rewards[e], over[e])
             assert np.array_equal(env.reset()[0] if done else obs, seen[e])
+
+
+def test_a_game_without_a_score_is_played_against_random_moves() -> None:
+    assert GameEnv(dice.GAME)._stepper.opponent == "greedy"
+    assert GameEnv(replace(dice.GAME, scores={}))._stepper.opponent == "random"
 
 
 def test_a_player_with_a_stream_draws_from_the_environment() -> None:

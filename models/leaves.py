@@ -1,0 +1,260 @@
+"""Any model as a leaf: what was trained on the environments' observations values the rows of a search."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs import registry
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE
+from leafwise.envs.core.gym.observation import Observation
+from leafwise.envs.core.gym.observer import Observer
+from leafwise.models.files import leaf as named_leaf
+
+Kind = Literal["value", "q"]
+Speaks = Literal["to_act", "player_0"]
+KINDS: tuple[Kind, ...] = ("value", "q")
+SPEAKS: tuple[Speaks, ...] = ("to_act", "player_0")
+OBSERVED_BYTES = 1 << 26
+"""Most memory of the observations that a model is handed at once."""
+GIVEN = (
+    "a function of observations, a torch module, a PPO, A2C, DQN, MaskablePPO or QRDQN of Stable-Baselines3 or its .zip, "
+    "or the text of a leaf"
+)
+
+
+@dataclass(frozen=True)
+class Model:
+    """Somebody's model, and what is known of its numbers."""
+
+    name: str
+    numbers: Callable[[Observation], Any]
+    """Observations [n, ...] -> values [n] or [n, 1], or one for each action [n, A]."""
+    kind: Kind = "value"
+    discount: float = 1.0
+    scale: float = 1.0
+
+
+def leaf(
+    game: str | Game,
+    model: Any,
+    *,
+    kind: Kind | None = None,
+    speaks_for: Speaks = "to_act",
+    to_go: bool | None = None,
+    discount: float | None = None,
+    scale: float | None = None,
+    normalize: Any = None,
+) -> Evaluator:
+    """Returns a leaf evaluator made of a model that was trained on the environment's observations.
+
+    `leafwise.Search(game, leafwise.leaf(game, model), depth=2)` searches with it: observations are made of the search's positions,
+    exactly those that `step` gives, and valued in batches.
+
+    Args:
+        model: a function from observations [n, ...] (a dict of arrays where the environment gives one) to numbers; a torch module,
+            which is handed float32 tensors on its own device; a PPO, A2C, DQN, MaskablePPO or QRDQN of Stable-Baselines3 and
+            sb3-contrib, their policies, or the path of such a model's `.zip`; or the text of a leaf (`learned`, `sb3:FILE.zip`,
+            a score, a run folder). Loading a `.zip` runs code that is kept in it (pickle): give only files that you trust.
+        kind: "value": one number for each observation, [n] or [n, 1]; "q": one for each action, [n, A], of which the greatest
+            of a legal action counts. Default: what a model of Stable-Baselines3 is, else "value".
+        speaks_for: whose gain the numbers are: "to_act", the player who acts, as an agent's own are; or "player_0".
+        to_go: True (the default): the numbers are the return still to come, as an agent's values are. False: they stand for the
+            return as a whole.
+        discount: what numbers are multiplied by, besides `scale`: the discount of one decision, so that a search of depth 1 is
+            the model's own look at its actions. Rewards inside the tree count in full. Default: `gamma` of a model of
+            Stable-Baselines3, else 1.
+        scale: the return that a number of 1 stands for. Default: that of the `VecNormalize` that a model was trained
+            behind, else 1.
+        normalize: the `VecNormalize` that a model of Stable-Baselines3 was trained behind, or the path of its file (which is
+            pickle as well); a model that still has its environment brings it along.
+
+    Finished games are worth their return, whatever the model would say. Raises ValueError in one line for what is no model, or for
+    one that does not fit the game.
+    """
+    game = registry.game(game) if isinstance(game, str) else game
+    told = {"kind": kind, "discount": discount, "scale": scale, "normalize": normalize, "to_go": to_go}
+    told = {name: value for name, value in told.items() if value is not None}
+    _check(told, speaks_for)
+    if isinstance(model, (str, os.PathLike)) and not _is_zip(model):
+        model = named_leaf(game, os.fspath(model))
+    if isinstance(model, Evaluator):
+        if told or speaks_for != "to_act":
+            raise ValueError(
+                f"leaf: expected no options for a leaf that says it all, got {', '.join(told) or 'speaks_for'}"
+            )
+        return model
+    known = _model(game, model, told)
+    if kind is not None and kind != known.kind and not _is_plain(model):
+        raise ValueError(f"leaf {known.name!r}: expected kind {known.kind!r}, as the model is, got {kind!r}")
+    values = Values(
+        game,
+        Model(
+            known.name,
+            known.numbers,
+            kind or known.kind,
+            known.discount if discount is None else float(discount),
+            known.scale if scale is None else float(scale),
+        ),
+        speaks_for,
+        to_go is not False,
+    )
+    values(game.new(0).row[None], game.tables())  # what does not fit is said here, not inside a search
+    return Evaluator(known.name, None, batch=values, to_go=values.to_go, terminal="returns")
+
+
+def _check(told: dict[str, Any], speaks_for: object) -> None:
+    """Raises ValueError for options out of range."""
+    for name, given, choices in (("kind", told.get("kind", "value"), KINDS), ("speaks_for", speaks_for, SPEAKS)):
+        if given not in choices:
+            raise ValueError(f"leaf: expected {name} among {', '.join(choices)}, got {given!r}")
+    if not isinstance(told.get("to_go", True), bool):
+        raise ValueError(f"leaf: expected to_go True or False, got {told['to_go']!r}")
+    for name in ("discount", "scale"):
+        number = told.get(name, 1.0)
+        most = 1.0 if name == "discount" else float("inf")
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, (int, float))
+            or not 0 < number <= most
+            or number == np.inf
+        ):
+            limits = "above 0 and at most 1" if name == "discount" else "above 0"
+            raise ValueError(f"leaf: expected a finite {name} {limits}, got {number!r}")
+
+
+def _is_zip(model: str | os.PathLike[str]) -> bool:
+    return os.fspath(model).lower().endswith(".zip") and not os.fspath(model).startswith("sb3:")
+
+
+def _is_module(model: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(model, torch.nn.Module)
+
+
+def _is_plain(model: Any) -> bool:
+    """Whether a model says nothing of its numbers: a function, or a torch module."""
+    return "stable_baselines3" not in sys.modules or not _is_sb3(model)
+
+
+def _is_sb3(model: Any) -> bool:
+    """Whether a model is Stable-Baselines3's: an algorithm, a policy or a path."""
+    if isinstance(model, (str, os.PathLike)):
+        return True
+    if "stable_baselines3" not in sys.modules:
+        return False
+    from leafwise.models.sb3 import is_model
+
+    return is_model(model)
+
+
+def _model(game: Game, model: Any, told: dict[str, Any]) -> Model:
+    """Returns what is known of a model; raises ValueError, listing what can be given, for anything else."""
+    if _is_sb3(model):
+        from leafwise.models.sb3 import described, load
+
+        return described(game, load(model) if isinstance(model, (str, os.PathLike)) else model, told)
+    if "normalize" in told:
+        raise ValueError("leaf: expected normalize with a model of Stable-Baselines3 only")
+    if _is_module(model):
+        return Model(type(model).__name__, _of_module(game, model))
+    if callable(model) and not isinstance(model, type):
+        return Model(getattr(model, "__name__", type(model).__name__), model)
+    raise ValueError(f"leaf: expected {GIVEN}, got {type(model).__name__} {_short(model)}")
+
+
+def _short(thing: object) -> str:
+    text = " ".join(repr(thing).split())
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def _of_module(game: Game, module: Any) -> Callable[[Observation], Any]:
+    """Returns a torch module as a function of observations; raises ValueError where it cannot take them."""
+    import torch
+
+    def tensor(array: NDArray[Any]) -> Any:
+        one = next(module.parameters(), None)
+        return torch.as_tensor(array, dtype=torch.float32, device="cpu" if one is None else one.device)
+
+    def numbers(obs: Observation) -> Any:
+        given = {name: tensor(array) for name, array in obs.items()} if isinstance(obs, dict) else tensor(obs)
+        training = module.training
+        module.eval()
+        try:
+            with torch.no_grad():
+                found = module(given)
+        except (RuntimeError, TypeError, ValueError, IndexError, KeyError, AttributeError) as problem:
+            seen = shapes(obs)
+            reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+            raise ValueError(
+                f"leaf: expected a module that takes observations {seen} as float32, got: {reason}"
+            ) from None
+        finally:
+            module.train(training)
+        if not isinstance(found, torch.Tensor):
+            raise ValueError(f"leaf: expected a module that returns one tensor, got {type(found).__name__}")
+        return found.detach().cpu().numpy()
+
+    return numbers
+
+
+def shapes(obs: Observation) -> str:
+    """Returns the shapes of observations in words: `[n, 24]`, or one for each name."""
+    if isinstance(obs, dict):
+        return "{" + ", ".join(f"{name}: {shapes(array)}" for name, array in obs.items()) + "}"
+    return f"[{', '.join(['n', *map(str, obs.shape[1:])])}]"
+
+
+class Values:
+    """Values rows by a model: the `batch` of an evaluator."""
+
+    def __init__(self, game: Game, model: Model, speaks_for: Speaks, to_go: bool) -> None:
+        self.game, self.model, self.speaks_for, self.to_go = game, model, speaks_for, to_go
+        self._observer = Observer(game)
+        seen = self._observer(game.rows(1)[:0])
+        arrays = seen.obs.values() if isinstance(seen.obs, dict) else [seen.obs]
+        self._most = max(1, OBSERVED_BYTES // sum(int(np.prod(a.shape[1:])) * a.itemsize for a in arrays))
+
+    def __call__(self, rows: NDArray[Any], T: Any) -> NDArray[np.float64]:
+        """Returns a number for each of the rows [n, width], for the player who acts; raises ValueError at a chance stage."""
+        parts = [self._some(rows[k : k + self._most], T) for k in range(0, len(rows), self._most)]
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _some(self, rows: NDArray[Any], T: Any) -> NDArray[np.float64]:
+        seen = self._observer(rows, T)
+        if (seen.player == CHANCE).any():
+            raise ValueError(f"leaf {self.model.name!r}: expected decisions and finished games, got a chance stage")
+        decided = seen.player >= 0
+        found = np.zeros(len(rows)) if self.to_go else seen.returns
+        if decided.any():
+            obs, everywhere = seen.obs, decided.all()
+            if not everywhere:
+                obs = {name: a[decided] for name, a in obs.items()} if isinstance(obs, dict) else obs[decided]
+            found[decided] = self._numbers(obs, seen.mask[decided], seen.player[decided])
+        return found
+
+    def _numbers(self, obs: Observation, mask: NDArray[np.int8], player: NDArray[np.int8]) -> NDArray[np.float64]:
+        """Returns the model's numbers for decisions, for the player who acts."""
+        n, model = len(mask), self.model
+        found = np.asarray(model.numbers(obs), dtype=np.float64)
+        if model.kind == "value" and found.shape == (n,):
+            found = found[:, None]
+        width = 1 if model.kind == "value" else mask.shape[1]
+        if found.shape != (n, width):
+            raise ValueError(f"leaf {model.name!r}: expected numbers [{n}, {width}], got {list(found.shape)}")
+        if self.speaks_for == "player_0":
+            found = np.where(player == 1, -1.0, 1.0)[:, None] * found
+        if model.kind == "q":
+            found = np.where(mask, found, -np.inf)
+        best: NDArray[np.float64] = found.max(axis=1)
+        if not np.isfinite(best).all():
+            raise ValueError(f"leaf {model.name!r}: expected finite numbers, got nan or infinity")
+        return best * (model.discount * model.scale)

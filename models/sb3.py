@@ -1,0 +1,270 @@
+"""Models of Stable-Baselines3 and sb3-contrib: their values as leaves, their policies as players.
+
+A `.zip` of theirs holds pickled objects, and loading it runs code that is kept in them. One is therefore loaded only where a user
+names the file, and says so once.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import re
+import warnings
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.gym.observation import Observation
+from leafwise.envs.core.gym.observer import Observer
+from leafwise.models.leaves import Model
+
+PREFIX = "sb3"
+"""How texts of players and leaves name a `.zip`: `sb3:FILE.zip`, `sb3:FILE.zip,normalize=FILE.pkl`."""
+KNOWN = "a PPO, A2C, DQN, MaskablePPO or QRDQN"
+HARMLESS = ("VecMonitor", "VecCheckNan", "VecNormalize", "ScaledRewards")
+"""Wrappers of batches that change no observation, or are known here."""
+
+
+def is_model(model: Any) -> bool:
+    """Whether something is an algorithm or a policy of Stable-Baselines3, whichever."""
+    from stable_baselines3.common.base_class import BaseAlgorithm
+    from stable_baselines3.common.policies import BasePolicy
+
+    return isinstance(model, (BaseAlgorithm, BasePolicy))
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Returns the model that a `.zip` holds, on the CPU; says once that this runs what the file holds.
+
+    Raises ValueError in one line for a file that is no such model.
+    """
+    file = Path(path)
+    if importlib.util.find_spec("stable_baselines3") is None:
+        raise ValueError("expected the train extra, pip install 'leafwise[train]'; stable_baselines3 not found")
+    if not file.is_file():
+        raise ValueError(f"expected a model of Stable-Baselines3, found nothing at {str(path)!r}")
+    if not zipfile.is_zipfile(file):
+        raise ValueError(f"expected a .zip of Stable-Baselines3, got {str(path)!r}")
+    return _loaded(file.resolve(), file.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=4)
+def _loaded(file: Path, written: int) -> Any:
+    """Loads a model, or remembers it: every batch of games asks for it."""
+    from stable_baselines3.common.save_util import load_from_zip_file
+
+    warnings.warn(
+        f"{str(file)!r}: loading a .zip of Stable-Baselines3 runs code kept in it (pickle); use only files you trust",
+        stacklevel=4,
+    )
+    try:
+        data = load_from_zip_file(file, device="cpu")[0]
+        found = _algorithm(data or {})
+        return found.load(file, device="cpu") if found else None
+    except Exception as problem:  # a broken pickle may raise anything
+        reason = f"{type(problem).__name__}: {problem}".splitlines()[0]
+        raise ValueError(f"expected {KNOWN} of Stable-Baselines3 in {str(file)!r}, got {reason}") from None
+
+
+def _algorithm(data: dict[str, Any]) -> Any:
+    """Returns the algorithm that saved this; raises ValueError for one whose values cannot be asked for."""
+    from sb3_contrib import QRDQN, MaskablePPO
+    from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
+    from sb3_contrib.common.recurrent.policies import RecurrentActorCriticPolicy
+    from sb3_contrib.qrdqn.policies import QRDQNPolicy
+    from stable_baselines3 import A2C, DQN, PPO
+    from stable_baselines3.common.policies import ActorCriticPolicy
+    from stable_baselines3.dqn.policies import DQNPolicy
+
+    policy = data.get("policy_class", object)
+    if not issubclass(policy, RecurrentActorCriticPolicy):
+        by_policy = [(MaskableActorCriticPolicy, MaskablePPO), (DQNPolicy, DQN), (QRDQNPolicy, QRDQN)]
+        for kind, algorithm in (*by_policy, (ActorCriticPolicy, PPO if "clip_range" in data else A2C)):
+            if issubclass(policy, kind):
+                return algorithm
+    raise ValueError(f"a policy {getattr(policy, '__name__', policy)}")
+
+
+def described(game: Game, model: Any, told: dict[str, Any]) -> Model:
+    """Returns what is known of a model: its numbers for observations, discount, scale.
+
+    `told` is what the user says of it. Raises ValueError for a model that does not fit the game, or was trained behind
+    wrappers that cannot be repeated.
+    """
+    policy = getattr(model, "policy", model)
+    name = type(model).__name__
+    _check_spaces(game, name, policy)
+    normalizer = _normalizer(name, model, told.get("normalize"))
+    _check_wrappers(game, name, model, rewarded=True, told=told)
+    scale = 1.0 if normalizer is None else _scale(normalizer)
+    return Model(
+        name=name,
+        numbers=functools.partial(_numbers, policy, normalizer),
+        kind="value" if hasattr(policy, "predict_values") else "q",
+        discount=float(getattr(model, "gamma", 1.0)),
+        scale=scale * next((w.scale for w in _wrappers(model) if type(w).__name__ == "ScaledRewards"), 1.0),
+    )
+
+
+def _numbers(policy: Any, normalizer: Any, obs: Observation) -> NDArray[np.float32]:
+    """Returns a policy's values [n, 1], or its action values [n, A]."""
+    import torch
+
+    given = _tensor(policy, normalizer, obs)
+    with torch.no_grad():
+        if hasattr(policy, "predict_values"):
+            found = policy.predict_values(given)
+        elif hasattr(policy, "q_net"):
+            found = policy.q_net(given)
+        else:
+            found = policy.quantile_net(given).mean(dim=1)
+    numbers: NDArray[np.float32] = found.cpu().numpy()
+    return numbers
+
+
+def _tensor(policy: Any, normalizer: Any, obs: Observation) -> Any:
+    """Returns observations as a policy takes them, which it is made ready to be asked about."""
+    policy.set_training_mode(False)
+    return policy.obs_to_tensor(obs if normalizer is None else normalizer.normalize_obs(obs))[0]
+
+
+def _check_spaces(game: Game, name: str, policy: Any) -> None:
+    """Raises ValueError for a model of other spaces, or without values."""
+    recurrent = hasattr(policy, "lstm_actor")
+    if recurrent or not any(hasattr(policy, part) for part in ("predict_values", "q_net", "quantile_net")):
+        raise ValueError(f"leaf: expected {KNOWN}, got {name} with a {type(policy).__name__}")
+    space, actions = game.observation_space(), gym.spaces.Discrete(len(game.actions))
+    for what, expected, got in (
+        ("observations", space, policy.observation_space),
+        ("actions", actions, policy.action_space),
+    ):
+        if expected != got:
+            raise ValueError(
+                f"leaf {name!r}: expected {what} {_line(expected)} as {game!r} gives them, got {_line(got)}; "
+                "behind wrappers that change them, give a function of observations instead"
+            )
+
+
+def _line(space: Any) -> str:
+    text = " ".join(str(space).split())
+    return text if len(text) <= 100 else f"{text[:100]}..."
+
+
+def _wrappers(model: Any) -> Iterator[Any]:
+    """Yields the wrappers around the environment that a model still has, the innermost environment last."""
+    env = model.get_env() if hasattr(model, "get_env") else None
+    while env is not None:
+        yield env
+        if hasattr(env, "venv"):
+            env = env.venv
+        elif hasattr(env, "envs"):
+            env = env.envs[0]
+        else:
+            env = env.env if isinstance(env, gym.Wrapper) else getattr(env, "batch", None)
+
+
+def _check_wrappers(
+    game: Game, name: str, model: Any, *, rewarded: bool, told: Mapping[str, Any] = MappingProxyType({})
+) -> None:
+    """Raises ValueError for wrappers whose work cannot be repeated; if `rewarded`, for rewards that are not the return, too."""
+    from stable_baselines3.common.vec_env import VecEnvWrapper
+
+    changing: tuple[type, ...] = (gym.ObservationWrapper, gym.ActionWrapper)
+    if rewarded and "scale" not in told:
+        changing += (gym.RewardWrapper,)
+    for env in _wrappers(model):
+        if isinstance(env, changing) or (isinstance(env, VecEnvWrapper) and type(env).__name__ not in HARMLESS):
+            raise ValueError(
+                f"leaf {name!r}: expected no wrapper but VecNormalize, got {type(env).__name__}; give a function of the "
+                "environment's own observations instead, and scale where rewards were changed"
+            )
+        reward = getattr(env, "reward_name", None)
+        if rewarded and isinstance(reward, str) and game.rewards.get(reward) is not None and "to_go" not in told:
+            raise ValueError(
+                f"leaf {name!r}: expected to_go told for a model trained on the reward {reward!r}, which is not the return"
+            )
+
+
+def _normalizer(name: str, model: Any, told: Any) -> Any:
+    """Returns the `VecNormalize` that a model was trained behind, or None; raises ValueError where it is missing."""
+    from stable_baselines3.common.vec_env import VecNormalize
+
+    own = model.get_vec_normalize_env() if hasattr(model, "get_vec_normalize_env") else None
+    found = _unpickled(told) if isinstance(told, (str, os.PathLike)) else told if told is not None else own
+    if found is None and _was_normalized(model):
+        raise ValueError(
+            f"leaf {name!r}: expected normalize=, the VecNormalize that the model was trained behind or its file, got none"
+        )
+    if found is not None and not isinstance(found, VecNormalize):
+        raise ValueError(f"leaf {name!r}: expected normalize as a VecNormalize or its file, got {type(found).__name__}")
+    return found
+
+
+def _unpickled(path: str | os.PathLike[str]) -> Any:
+    """Returns what `VecNormalize.save` wrote; says once that this runs what the file holds."""
+    import pickle
+
+    warnings.warn(f"{str(path)!r}: loading a VecNormalize runs code kept in it (pickle)", stacklevel=6)
+    try:
+        return pickle.loads(Path(path).read_bytes())
+    except Exception as problem:  # a broken pickle may raise anything
+        reason = f"{type(problem).__name__}: {problem}".splitlines()[0]
+        raise ValueError(f"expected a file of VecNormalize.save at {str(path)!r}, got {reason}") from None
+
+
+def _was_normalized(model: Any) -> bool:
+    """Whether the last observation that a model remembers shows a `VecNormalize` that is not there."""
+    last = getattr(model, "_last_obs", None)
+    if last is None:
+        return False
+    space = model.observation_space
+    first = {key: array[0] for key, array in last.items()} if isinstance(last, dict) else last[0]
+    on_policy = hasattr(model, "rollout_buffer") or hasattr(model, "gae_lambda")
+    return not space.contains(first) or (on_policy and getattr(model, "_last_original_obs", None) is not None)
+
+
+def _scale(normalizer: Any) -> float:
+    """Returns the return that a normalized reward of 1 stands for."""
+    return float(np.sqrt(normalizer.ret_rms.var + normalizer.epsilon)) if normalizer.norm_reward else 1.0
+
+
+class PolicyPlayer:
+    """Plays the legal action that a policy holds most likely, or that is worth most to it."""
+
+    def __init__(self, game: Game, model: Any, name: str, normalize: Any = None) -> None:
+        self.name = name
+        self._policy = getattr(model, "policy", model)
+        _check_spaces(game, type(model).__name__, self._policy)
+        _check_wrappers(game, type(model).__name__, model, rewarded=False)
+        self._normalizer = _normalizer(type(model).__name__, model, normalize)
+        self._observer = Observer(game)
+
+    def choose(self, state: State) -> int:
+        """Returns the id of a legal action at a decision."""
+        import torch
+
+        seen = self._observer(state.row[None])
+        if not hasattr(self._policy, "predict_values"):
+            worth = _numbers(self._policy, self._normalizer, seen.obs)[0]
+        else:
+            with torch.no_grad():
+                chosen = self._policy.get_distribution(_tensor(self._policy, self._normalizer, seen.obs))
+            worth = chosen.distribution.logits[0].cpu().numpy()
+        return int(np.where(seen.mask[0], worth, -np.inf).argmax())
+
+
+def files_of(text: str) -> tuple[str, str | None]:
+    """Returns the files that `sb3:FILE.zip` and `sb3:FILE.zip,normalize=FILE.pkl` name; raises ValueError for other texts."""
+    found = re.fullmatch(rf"{PREFIX}:(.+?\.zip)(?:,normalize=(.+))?", re.sub(r"""["']""", "", text), re.IGNORECASE)
+    if found is None:
+        raise ValueError(f"expected {PREFIX}:FILE.zip or {PREFIX}:FILE.zip,normalize=FILE.pkl, got {text!r}")
+    return found[1], found[2]

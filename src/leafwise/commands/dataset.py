@@ -1,0 +1,79 @@
+"""Plays games and writes every decision to a file, for learners of your own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import tyro
+
+from leafwise.cli import one_line_errors, parse_with_game, patiently, print_json, say
+from leafwise.commands.eval import progress_bar
+from leafwise.training.dataset import Dataset, collect, write_dataset
+from leafwise.training.dataset.files import check_file
+from leafwise.training.dataset.games import check, default_exploration
+
+
+@dataclass(frozen=True)
+class Config:
+    """Plays games and writes observations, masks, actions, rewards, search values and results, one row a decision.
+
+    A .npz file is read by numpy.load, a .parquet file (needs pyarrow) by any reader of Parquet; both hold `about`, which says
+    how the games were played and what each array holds. In a game for two the player plays both sides unless there is an
+    opponent.
+    """
+
+    game: tyro.conf.Positional[str]
+    """Name of the game."""
+    out: str = "dataset.npz"
+    """New file to write, .npz or .parquet."""
+    player: str = "best"
+    """Who plays: best, random, search:LEAF,depth=2, sb3:FILE.zip, ..."""
+    opponent: str = ""
+    """In games for two, who plays the other side; its decisions are not written."""
+    games: int = 100
+    """Games to play."""
+    seed: int = 0
+    """Seed of the first game; those for training are below 900,000."""
+    exploration: float | None = None
+    """Share of the player's moves that are random (default: 0, or 0.1 where a game has no chance)."""
+    processes: int = 1
+    """Processes that play at the same time."""
+    json: bool = False
+    """Print one JSON object."""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    config, game = parse_with_game(Config, arguments, "leafwise dataset")
+    out = Path(config.out)
+    share = default_exploration(game) if config.exploration is None else config.exploration
+    with one_line_errors():
+        check_file(out)
+        check(game, config.player, config.games, config.seed, config.opponent, share, config.processes)
+    with progress_bar(f"{game.name}, {config.player}", config.games) as progress:
+
+        def work() -> Dataset:
+            return collect(
+                game,
+                config.player,
+                config.games,
+                config.seed,
+                opponent=config.opponent,
+                exploration=share,
+                processes=config.processes,
+                progress=progress,
+            )
+
+        found = patiently(work) if config.processes == 1 else work()
+    with one_line_errors():
+        write_dataset(out, found)
+    size = out.stat().st_size
+    if config.json:
+        print_json({"file": str(out), "games": config.games, "decisions": len(found), "bytes": size, **found.about})
+    else:
+        say(f"{out}: {len(found):,} decisions of {config.games:,} games of {game.name}, {size / 1e6:,.1f} MB")
+        say(
+            f"  player {config.player}, seeds {config.seed} to {config.seed + config.games - 1}, {share:.0%} random moves"
+        )
+    return 0

@@ -1,0 +1,186 @@
+"""Datasets: what is written is what the environment shows and pays; files both ways; a network of one's own learns from one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from front.console import Shell, make_shell
+from numpy.typing import NDArray
+
+import leafwise
+from games import dice
+from leafwise.envs.core.gym.env import GameEnv
+from leafwise.training.dataset import Dataset, collect, read_dataset, write_dataset
+from leafwise.training.dataset.games import FIELDS, OBSERVATIONS
+
+THREES, TRILOBITE = leafwise.game("threes"), leafwise.game("trilobite")
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """Runs `leafwise` inside the test's process."""
+    return make_shell(capsys, monkeypatch)
+
+
+def equal(one: Dataset, other: Dataset) -> bool:
+    """Whether two datasets hold the same, to the bit."""
+    same = set(one.arrays) == set(other.arrays) and one.about == other.about
+    return same and all(
+        a.dtype == other.arrays[name].dtype and np.array_equal(a, other.arrays[name], equal_nan=a.dtype.kind == "f")
+        for name, a in one.arrays.items()
+    )
+
+
+def replayed(env: GameEnv, found: Dataset, game: int) -> None:
+    """Plays a game of a dataset in an environment, and compares everything with what it gives."""
+    rows = np.flatnonzero(found.arrays["games"] == game)
+    a = found.arrays
+    obs: Any
+    obs, info = env.reset(seed=int(a["seeds"][game]))
+    gained = 0.0
+    for row in rows:
+        assert np.array_equal(obs, a[OBSERVATIONS][row])
+        assert np.array_equal(info["action_mask"], a["masks"][row])
+        obs, reward, over, _, info = env.step(int(a["actions"][row]))
+        assert reward == a["rewards"][row]
+        assert over == a["terminations"][row]
+        gained += reward
+    assert over
+    assert set(a["results"][rows]) == {gained}
+
+
+def test_a_solo_game_replays_in_the_environment() -> None:
+    found = collect(THREES, "search:openness,depth=1", 3, 11, exploration=0.2)
+    for game in range(3):
+        replayed(GameEnv(THREES), found, game)
+    a = found.arrays
+    assert set(a) == {OBSERVATIONS, *FIELDS}
+    moved = a["choices"] != a["actions"]
+    assert 0.05 < moved.mean() < 0.2  # a random move may be the one that was chosen
+    assert a["masks"][np.arange(len(found)), a["actions"]].all()
+    state = THREES.new(0)
+    assert np.isfinite(a["values"]).all()
+    assert found.about["actions"] == list(state.game.actions)
+
+
+def test_a_game_for_two_has_both_sides_or_one() -> None:
+    both = collect(dice.GAME, "random", 6, 0).arrays
+    assert set(both["players"]) == {0, 1}
+    assert np.isnan(both["values"]).all()
+    for game in range(6):
+        rows = both["games"] == game
+        results: list[float] = []
+        for seat in set(both["players"][rows]):  # the first may win before the second has a turn
+            own = rows & (both["players"] == seat)
+            assert both["terminations"][own].sum() == 1
+            assert both["rewards"][own].sum() == pytest.approx(both["results"][own][0])
+            results += set(both["results"][own])
+        assert len(results) == 1 or results[0] == -results[1] != 0
+    one = collect(TRILOBITE, "search:lines,depth=1", 4, 5, opponent="search:lines,depth=1", exploration=0.0)
+    seats = [set(one.arrays["players"][one.arrays["games"] == game]) for game in range(4)]
+    assert seats == [{0}, {1}, {0}, {1}]
+    for game in range(4):
+        replayed(GameEnv(TRILOBITE, opponent="search:lines,depth=1", seat=("first", "second")[game % 2]), one, game)
+
+
+def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
+    alone = collect(TRILOBITE, "search:lines,depth=1", 7, 3)
+    assert equal(collect(TRILOBITE, "search:lines,depth=1", 7, 3, processes=2), alone)
+
+
+def test_files_give_back_what_was_written(tmp_path: Path) -> None:
+    found = collect(THREES, "greedy", 2, 0)
+    write_dataset(tmp_path / "new" / "d.npz", found)
+    assert equal(read_dataset(tmp_path / "new" / "d.npz"), found)
+    assert [file.name for file in (tmp_path / "new").iterdir()] == ["d.npz"]
+    with pytest.raises(ValueError, match=r"^expected a new file, got '.*d.npz', which is there$"):
+        write_dataset(tmp_path / "new" / "d.npz", found)
+    with pytest.raises(ValueError, match=r"^expected a file name that ends with .npz or .parquet, got 'd.csv'$"):
+        write_dataset("d.csv", found)
+    (tmp_path / "bad.npz").write_bytes(b"nonsense")
+    np.savez(tmp_path / "other.npz", a=np.zeros(2))
+    for name in ("bad.npz", "other.npz", "none.npz"):
+        with pytest.raises(ValueError, match=r"^expected a dataset"):
+            read_dataset(tmp_path / name)
+
+
+def test_parquet_where_pyarrow_is(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    for game in (THREES, leafwise.game("starship")):
+        found = collect(game, "random", 2, 0)
+        write_dataset(tmp_path / f"{game.name}.parquet", found)
+        assert equal(read_dataset(tmp_path / f"{game.name}.parquet"), found)
+    (tmp_path / "bad.parquet").write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match=r"^expected a dataset of leafwise, got "):
+        read_dataset(tmp_path / "bad.parquet")
+
+
+def test_parquet_without_pyarrow_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(
+        ValueError, match=r"^expected pyarrow for '.*', pip install pyarrow; without it, a name .* .npz$"
+    ):
+        write_dataset(tmp_path / "d.parquet", Dataset({}))
+
+
+def test_a_network_of_ones_own_learns_from_a_file(tmp_path: Path) -> None:
+    write_dataset(tmp_path / "d.npz", collect(TRILOBITE, "random", 300, 0))
+    data = np.load(tmp_path / "d.npz")
+    observations, results = torch.tensor(data["observations"]), torch.tensor(data["results"]).float()
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(observations.shape[1], 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
+    optimizer = torch.optim.Adam(net.parameters(), 0.01)
+    train, test = torch.tensor(data["games"] < 240), torch.tensor(data["games"] >= 240)
+    for _ in range(100):
+        loss = ((net(observations[train])[:, 0] - results[train]) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    with torch.no_grad():
+        error = float(((net(observations[test])[:, 0] - results[test]) ** 2).mean())
+    assert error < 0.9 * float(results[test].var())
+    leaf = leafwise.leaf(TRILOBITE, net, to_go=False)
+    state = TRILOBITE.new(0)
+    given: NDArray[Any] = data["observations"][:1]
+    assert state.value(leaf) == pytest.approx(net(torch.tensor(given)).item(), abs=1e-5)
+
+
+def test_the_command_writes_a_file_and_says_so(shell: Shell, tmp_path: Path) -> None:
+    out = tmp_path / "t.npz"
+    answer = shell("dataset", "trilobite", "--games", "2", "--out", str(out))
+    assert (answer.status, answer.error) == (0, "")
+    assert answer.out.startswith(f"{out}: ")
+    assert "player best, seeds 0 to 1, 10% random moves" in answer.out
+    assert read_dataset(out).about["player"] == "best"
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["trilobite", "--out", "x.csv"], "expected a file name that ends with .npz or .parquet, got 'x.csv'"),
+        (["trilobite", "--games", "0"], "dataset: expected 1 to 1,000,000 games and at least 1 process, got 0 and 1"),
+        (["trilobite", "--seed", "900000"], "dataset: expected seeds for training, 0 to 899,999, got 900000 to 900099"),
+        (
+            ["trilobite", "--exploration", "2"],
+            "dataset: expected exploration, a share of random moves, of 0 to 1, got 2.0",
+        ),
+        (
+            ["threes", "--opponent", "random"],
+            "dataset: expected no opponent in 'threes', a game for one player, got 'random'",
+        ),
+        (["threes", "--player", "nobody"], "expected a player like random, "),
+    ],
+)
+def test_wrong_input_is_one_line(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], problem: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answer = shell("dataset", *words)
+    assert answer.status == 2
+    assert answer.error.startswith(f"error: {problem}")
+    assert answer.error.count("\n") == 1
+    assert not list(tmp_path.iterdir())

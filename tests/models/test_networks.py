@@ -10,7 +10,7 @@ import pytest
 
 import leafwise
 from games import solitaire
-from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.cells import SmallTable
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -118,7 +118,7 @@ def test_a_kind_of_ones_own_is_trained_saved_loaded_and_searched(tmp_path: Path)
     assert isinstance(loaded, Linear)
     assert np.array_equal(loaded.weights, learner.export().weights)
     state = solitaire.GAME.new(3)
-    found = leafwise.Search(solitaire.GAME, load_evaluator(solitaire.GAME, tmp_path), depth=2)(state)
+    found = leafwise.Search(solitaire.GAME, load_evaluator(solitaire.GAME, tmp_path / "m.safetensors"), depth=2)(state)
     expected = leafwise.Search(solitaire.GAME, learner.export().evaluator("x"), depth=2)(state)
     assert found.values == expected.values
     assert len(set(found.values.values())) > 1
@@ -185,7 +185,7 @@ def grown_threes() -> Game:
     return replace(THREES, features={"ntuple": replace(CELLS, tables=tables, index=index_with_one_more)})
 
 
-@pytest.mark.parametrize("name", ["threes-small", "threes"])
+@pytest.mark.parametrize("name", ["threes-small", pytest.param("threes", marks=pytest.mark.long)])
 def test_a_feature_added_to_threes_leaves_its_models_as_they_are(name: str, tmp_path: Path) -> None:
     grown = grown_threes()
     old = load_network(model_path(name), grown)
@@ -218,7 +218,7 @@ def test_features_added_to_a_sparse_room_leave_its_models_as_they_are(first: boo
     own = cassis.features["sparse"]
     old_active, size, shift = own.active, own.size(cassis.options), 5 if first else 0
 
-    @jit(inline=True)
+    @bind(f"cassis_{shift}", Path(__file__), inline=True)
     def active(S, i, F, T):
         n = old_active(S, i, F, T)
         for k in range(n):

@@ -24,21 +24,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_it_beats_random_play(run: Path) -> None:
-    learned = evaluate(stacks.GAME, f'greedy:"{run}"', 20, 10_000)
-    random = evaluate(stacks.GAME, "random", 20, 10_000)
-    assert learned.interval()[0] > 2 * random.interval()[1]
-    assert max(learned.best_cells) > max(random.best_cells)
-
-
-def test_compiled_games_equal_the_players_games(run: Path) -> None:
+def test_it_beats_random_play_and_compiled_games_equal_the_players(run: Path) -> None:
     network = load_ntuples(run / "model.safetensors", stacks.GAME)
     assert network.shape.stage == "tile"
     assert network.shape.power == 1.0
-    played = play_games(network, 1, 20_000, 4, threads=2)
-    evaluation = evaluate(stacks.GAME, f'search:"{run}",depth=1', 4, 20_000)
-    assert np.array_equal(evaluation.scores, played.scores)
-    assert np.array_equal(evaluation.best_cells, played.ranks)
+    learned = evaluate(stacks.GAME, f'search:"{run}",depth=1', 12, 20_000)
+    played = play_games(network, 1, 20_000, 12, threads=2)
+    assert np.array_equal(learned.scores, played.scores)
+    assert np.array_equal(learned.best_cells, played.ranks)
+    random = evaluate(stacks.GAME, "random", 12, 20_000)
+    assert learned.interval()[0] > 2 * random.interval()[1]
+    assert max(learned.best_cells) > max(random.best_cells)
 
 
 def test_the_files_of_the_run(run: Path) -> None:

@@ -131,7 +131,8 @@ def game_of(source: str | os.PathLike[str]) -> Game:
     path = model_path(source)
     _, metadata = load_tensors(path)
     if not isinstance(metadata.get("game"), str) or not isinstance(metadata.get("options"), dict):
-        raise ValueError(f"model {str(path)!r}: expected metadata that names a game and its options, got {metadata!r}")
+        told = ", ".join(sorted(metadata)) or "none"
+        raise ValueError(f"model {str(path)!r}: expected metadata that names a game and its options, got {told:.200}")
     return find_game(metadata["game"], **metadata["options"])
 
 

@@ -12,6 +12,10 @@ from typing import Generic, TypeVar
 R = TypeVar("R")
 W = TypeVar("W")
 I = TypeVar("I")
+LISTENING_SECONDS, UNKNOWN_DEPTH = 0.25, 4
+"""A search that is expected to take so long, or a first one from that depth on, is listened to."""
+FORGETTING = 0.5
+"""How much of a long search is still expected of each one after it."""
 
 
 class Background(Generic[R]):
@@ -40,11 +44,46 @@ class Background(Generic[R]):
         """Waits for the call's end, at most `seconds`; returns whether it has ended. Raises KeyboardInterrupt."""
         return self._done.wait(seconds)
 
+    def wait_listening(self, stop: Callable[[], None]) -> KeyboardInterrupt | None:
+        """Waits for the call's end; Ctrl-C calls `stop`, again and again until it helps. Returns what Ctrl-C raised."""
+        pressed: KeyboardInterrupt | None = None
+        while True:
+            try:
+                if self.wait(0.1):
+                    return pressed
+            except KeyboardInterrupt as interrupt:
+                pressed = interrupt
+            if pressed is not None:
+                stop()
+
     def result(self) -> R:
         """Returns what the call returned, or raises what it raised; to be asked when it has ended."""
         if self._problem is not None:
             raise self._problem
         return self._answer[0]
+
+
+class Patience:
+    """Knows what to expect of the next search, by what those before it took: one that is soon over needs nobody who listens.
+
+    A thread of its own costs a search 0.1 ms, and on a busy core 10 and more.
+    """
+
+    expected: float | None = None
+    """Processor time that the next search to the same depth may take, in seconds; None before the first."""
+
+    def is_needed(self, depth: int, seconds: float | None) -> bool:
+        """Whether the next search may take long enough to press Ctrl-C; `seconds` are those of its clock, if any."""
+        expected = self.expected if seconds is None else seconds
+        return depth >= UNKNOWN_DEPTH if expected is None else expected >= LISTENING_SECONDS
+
+    def timed(self, work: Callable[[], R]) -> R:
+        """Returns what a search returns, and notes what it took this thread, which on a busy core waits besides."""
+        begun = time.thread_time()
+        try:
+            return work()
+        finally:
+            self.expected = max(time.thread_time() - begun, FORGETTING * (self.expected or 0.0))
 
 
 class Alarm:

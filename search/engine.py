@@ -15,7 +15,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.search.alpha_beta import bounds
-from leafwise.search.background import Alarm, Background, share_out
+from leafwise.search.background import Alarm, Background, Patience, share_out
 from leafwise.search.compiled import compiled_search
 from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier
@@ -26,8 +26,6 @@ from leafwise.search.table import GENERATIONS
 ROUNDING = 1e-12
 """What the order of sums may change in a value, relative to the greater of 1 and its size."""
 ROOT, TOP = np.uint64(0), np.uint64(1)
-LISTENING_DEPTH, LISTENING_SECONDS = 4, 0.25
-"""From this depth or time on a search may be long enough to press Ctrl-C; a thread that listens costs some 0.1 ms."""
 
 
 class Stopped(Exception):
@@ -154,6 +152,7 @@ class Search:
         )
         alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
         self._turn = threading.Lock()
+        self._patience = Patience()
         self._crew = [self] + [Search(game, evaluator, **alone) for _ in range(threads - 1)]
 
     def stop(self) -> None:
@@ -165,7 +164,8 @@ class Search:
         """Searches a position.
 
         Raises ValueError for a position of another game or a finished one, and Stopped if `stop` came before a first
-        depth was complete. Ctrl-C ends a search with a quarter `seconds` or more like `stop`; from any other it is raised.
+        depth was complete. Ctrl-C ends a search with a quarter `seconds` or more like `stop`; from any other it is raised, at the
+        end of one that was expected to take less than that.
         """
         if state.game != self.game:
             raise ValueError(f"search: expected a position of {self.game!r}, got one of {state.game!r}")
@@ -180,11 +180,11 @@ class Search:
         self._clear()
         for search in self._crew:
             search._forget()
-        slow = self.evaluator.slow or self.settings.batched or self.settings.threads > 1
-        short = self.depth < LISTENING_DEPTH if self.seconds is None else self.seconds < LISTENING_SECONDS
-        if (short and not slow) or threading.current_thread() is not threading.main_thread():
-            return self._deepen(state, start)
-        return self._listening(lambda: self._deepen(state, start))
+        always = self.evaluator.slow or self.settings.batched or self.settings.threads > 1
+        listens = always or self._patience.is_needed(self.depth, self.seconds)
+        if not listens or threading.current_thread() is not threading.main_thread():
+            return self._patience.timed(lambda: self._deepen(state, start))
+        return self._listening(lambda: self._patience.timed(lambda: self._deepen(state, start)))
 
     def _clear(self) -> None:
         """Clears the stop bytes and the counts."""
@@ -210,15 +210,7 @@ class Search:
         Ctrl-C ends a search against the clock early; from any other it is passed on.
         """
         task = Background(work)
-        interrupt: KeyboardInterrupt | None = None
-        while True:
-            try:
-                if task.wait(0.1):
-                    break
-            except KeyboardInterrupt as pressed:
-                interrupt = pressed
-            if interrupt is not None:
-                self.stop()  # again and again: the byte is cleared where a search begins
+        interrupt = task.wait_listening(self.stop)
         try:
             return task.result()
         except Stopped:

@@ -161,4 +161,4 @@ def leaf_name(words: list[str]) -> str:
 
 def is_option(word: str) -> bool:
     """Whether a word is `name=value`, rather than the name of a leaf."""
-    return re.fullmatch(r"[a-z_]+=.*", word) is not None
+    return re.fullmatch(r"[a-z_0-9]+=.*", word) is not None

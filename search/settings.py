@@ -14,6 +14,9 @@ from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
 MAX_DEPTH = 64
 """Where iterative deepening ends if no clock ends it."""
 MAX_THREADS = 256
+MOST_SECONDS = 1e6
+"""Most time for a search: eleven days."""
+MOST_NODES = 10**15
 NEVER = 1 << 62
 ROUNDED = 1 - 1e-9
 """What rounding leaves of a toll at least."""
@@ -58,21 +61,21 @@ class Settings:
         depth = self.depth
         if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= MAX_DEPTH):
             raise ValueError(f"search: expected a depth of 1 to {MAX_DEPTH}, got {depth!r}")
-        if self.seconds is not None and not self.seconds > 0:
-            raise ValueError(f"search: expected seconds above 0, got {self.seconds!r}")
+        if self.seconds is not None and not 0 < self.seconds <= MOST_SECONDS:
+            raise ValueError(f"search: expected seconds above 0 and at most {MOST_SECONDS:,.0f}, got {self.seconds!r}")
         if self.table_mb is not None and not 0 <= self.table_mb <= 65536:
             raise ValueError(f"search: expected table_mb of 0 to 65536, got {self.table_mb!r}")
         if not 0 <= self.cutoff < 1:
             raise ValueError(f"search: expected a cutoff in [0, 1), got {self.cutoff!r}")
         nodes = self.nodes
-        if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 0:
-            raise ValueError(f"search: expected nodes of at least 0, got {nodes!r}")
+        if isinstance(nodes, bool) or not isinstance(nodes, int) or not 0 <= nodes <= MOST_NODES:
+            raise ValueError(f"search: expected nodes of 0 to {MOST_NODES:,}, got {nodes!r}")
         if nodes and self.cutoff:
             raise ValueError(f"search: expected a cutoff or nodes, got {self.cutoff!r} and {nodes!r}")
         if not 0 <= self.rare <= 1:
             raise ValueError(f"search: expected rare in [0, 1], got {self.rare!r}")
         width = self.width
-        if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 1):
+        if width is not None and (isinstance(width, bool) or not isinstance(width, int) or not 1 <= width <= NEVER):
             raise ValueError(f"search: expected a width of at least 1, got {width!r}")
         threads = self.threads
         if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:

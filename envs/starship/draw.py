@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from leafwise.envs.starship.scene import SPACE_COLOUR, footer, hull_box, scene, sheet
+from leafwise.envs.starship.scene import FAINT_INK, INK, SPACE_COLOUR, footer, hull_box, scene, sheet
 from leafwise.envs.starship.shapes import Scene
 from leafwise.envs.starship.ship import Ship
 
@@ -53,16 +53,15 @@ def png_bytes(picture: Image.Image) -> bytes:
 def gallery(ships: Sequence[Ship], columns: int, scale: float = 0.5) -> Image.Image:
     """Returns a contact sheet: the ships in rows of `columns`, each with its seed and quality."""
     boxes = [hull_box(ship, 1) for ship in ships]
-    captions = [[footer(ship)[0][0], footer(ship)[1][0]] for ship in ships]
-    return image(sheet(ships, boxes, captions, columns), scale)
+    return image(sheet(ships, boxes, [footer(ship) for ship in ships], columns, scale), scale)
 
 
 def story(stages: Sequence[tuple[str, Ship]], columns: int = 5, scale: float = 0.5) -> Image.Image:
     """Returns the ship after each stage, as `Generator.stages` gives them, side by side at the same place."""
     box = hull_box(stages[-1][1], 2)
-    captions = [[f"{k}. {name}", _change(stages, k - 1)] for k, (name, _) in enumerate(stages, 1)]
+    captions = [((f"{k}. {name}", INK), (_change(stages, k - 1), FAINT_INK)) for k, (name, _) in enumerate(stages, 1)]
     ships = [ship for _, ship in stages]
-    return image(sheet(ships, [box] * len(ships), captions, columns), scale)
+    return image(sheet(ships, [box] * len(ships), captions, columns, scale), scale)
 
 
 def _change(stages: Sequence[tuple[str, Ship]], k: int) -> str:

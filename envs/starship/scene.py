@@ -5,6 +5,8 @@ Coordinates are in pixels at a scale of `CELL` pixels a cell, the top left corne
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -38,6 +40,14 @@ STYLES = {
     "bunk": ("Bunk", "#a5d77f"),
 }
 """Name in the legend and colour of each part."""
+
+
+Caption = Sequence[tuple[str, str]]
+"""Texts with their colours; each begins a line."""
+LETTER = 12
+"""Pixels of a letter below a ship of a contact sheet."""
+GAP = "   "
+"""What parts the figures of a caption."""
 
 
 class Box(NamedTuple):
@@ -115,33 +125,60 @@ def scene(ship: Ship, *, lanes: bool = False, whole: bool = False) -> Scene:
     return Scene(width + 190, total + 48, shapes)
 
 
-def sheet(ships: Sequence[Ship], boxes: Sequence[Box], captions: Sequence[Sequence[str]], columns: int) -> Scene:
-    """Returns the scene of a contact sheet; captions are twice as large as in a single picture."""
-    columns = min(columns, len(ships))
-    wide = max((box.right - box.left) * CELL for box in boxes) + 36
-    tall = max((box.bottom - box.top) * CELL for box in boxes) + 100
+def sheet(
+    ships: Sequence[Ship], boxes: Sequence[Box], captions: Sequence[Caption], columns: int, scale: float = 1.0
+) -> Scene:
+    """Returns the scene of a contact sheet, each ship above its caption.
+
+    Captions are whole and `LETTER` pixels high in the picture at that `scale`: panels are as wide as they need.
+    """
+    columns, size = min(columns, len(ships)), math.ceil(LETTER / scale)
+    widest = max(font(size).getlength(part) for caption in captions for text, _ in caption for part in parts_of(text))
+    wide = math.ceil(max(max((box.right - box.left) * CELL for box in boxes) + 36, widest + 2 * size))
+    told = [
+        [(line, ink) for text, ink in caption for line in wrapped(text, wide - 2 * size, size)] for caption in captions
+    ]
+    leading = math.ceil(1.35 * size)
+    panel = leading * max(map(len, told)) + size // 2
+    tall = max((box.bottom - box.top) * CELL for box in boxes) + 30 + panel
     rows = -(-len(ships) // columns)
     shapes: list[Shape] = [Rectangle(0, 0, wide * columns, tall * rows, SPACE_COLOUR)]
-    for k, (ship, box, lines) in enumerate(zip(ships, boxes, captions, strict=True)):
+    for k, (ship, box, lines) in enumerate(zip(ships, boxes, told, strict=True)):
         x, y = k % columns * wide, k // columns * tall
         dx = x + (wide - (box.right - box.left) * CELL) / 2
-        dy = y + (tall - 76 - (box.bottom - box.top) * CELL) / 2
+        dy = y + (tall - 6 - panel - (box.bottom - box.top) * CELL) / 2
         shapes += [shape.moved(dx, dy) for shape in ship_shapes(ship, box, centre=False)]
-        shapes.append(Rectangle(x + 4, y + tall - 70, wide - 8, 66, PANEL_COLOUR))
-        size = 24
-        while size > 12 and max(font(size).getlength(line) for line in lines) > wide - 24:
-            size -= 1
-        shapes.append(Text(x + 14, y + tall - 66, lines[0], size, INK))
-        shapes.append(Text(x + 14, y + tall - 36, lines[1], size, FAINT_INK))
+        shapes.append(Rectangle(x + 4, y + tall - panel - 4, wide - 8, panel, PANEL_COLOUR))
+        for n, (line, ink) in enumerate(lines):
+            shapes.append(Text(x + size * 0.7, y + tall - panel + n * leading, line, size, ink))
     return Scene(wide * columns, tall * rows, shapes)
+
+
+def parts_of(text: str) -> list[str]:
+    """Returns what of a caption stays on one line: what three blanks part, and each of several reasons."""
+    return [
+        part for piece in text.split(GAP) for part in (re.split("(?<=,) ", piece) if piece.count(",") > 1 else [piece])
+    ]
+
+
+def wrapped(text: str, width: float, size: int) -> list[str]:
+    """Returns a caption as lines of at most so many pixels."""
+    lines: list[str] = []
+    for part in parts_of(text):
+        longer = f"{lines[-1]}{' ' if lines[-1].endswith(',') else GAP}{part}" if lines else part
+        if lines and font(size).getlength(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(part)
+    return lines
 
 
 def footer(ship: Ship, *, seed: bool = True) -> list[tuple[str, str]]:
     """Returns the two lines below a ship, with their colours."""
     s = ship.stats
     name = ship.parameters.preset + (f", seed {ship.seed}" if seed else "")
-    first = f"quality {s['quality']:.3f}   {name}   price {s['price']:,}"
-    second = f"thrust score {s['thrust_score']}   firepower {s['firepower']}   seats {s['seats']}"
+    first = GAP.join([f"quality {s['quality']:.3f}", name, f"price {s['price']:,}"])
+    second = GAP.join(f"{word.replace('_', ' ')} {s[word]}" for word in ("thrust_score", "firepower", "seats"))
     if ship.reasons:
         return [(first, INK), ("not valid: " + ", ".join(sorted(ship.reasons, key=REASON_NAMES.index)), ALARM)]
     return [(first, INK), (second, FAINT_INK)]

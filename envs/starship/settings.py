@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import reprlib
 import tomllib
 import typing
@@ -20,8 +21,11 @@ def plain(stage: Any) -> dict[str, Any]:
 
 
 def stage_field(name: str) -> str:
-    """Returns the field of a stage given by its name ("Exterior Armour") or field (exterior_armour), in any case."""
-    wanted = name.strip().lower().replace(" ", "_").replace("-", "_")
+    """Returns the field of a stage given by its name ("Exterior Armour") or field (exterior_armour), in any case.
+
+    Armor is spelt so too, as the source does.
+    """
+    wanted = re.sub(r"armor(?=_|$)", "armour", name.strip().lower().replace(" ", "_").replace("-", "_"))
     for _, field, title in STAGES:
         if wanted in (field, title.lower().replace(" ", "_")):
             return field
@@ -61,7 +65,7 @@ def from_toml(text: str) -> Parameters:
     """Returns parameters from TOML: `preset` names the base (classic if absent), one table for each changed stage."""
     try:
         values = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as problem:
+    except (ValueError, RecursionError) as problem:  # a ValueError of its own, or of a number of thousands of digits
         raise ValueError(f"parameters should be TOML: {problem}") from None
     name = values.get("preset", "classic")
     base = PRESETS.get(name, CLASSIC) if isinstance(name, str) else CLASSIC

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import inspect
+import io
 import json
 import sys
 import threading
@@ -154,23 +155,36 @@ def description(config_class: type, own: Sequence[str]) -> str:
 
 
 def numbered_lines(file: str) -> Iterator[tuple[int, str]]:
-    """Returns the number and text of every line that is not blank; a file is read here, standard input (-) as it comes."""
+    """Returns the number and text of every line that is not blank; a file is read here, standard input (-) as it comes.
+
+    Bytes that are no UTF-8 become characters that no text of ours has, so that only their line is refused.
+    """
     lines: Iterable[str] = sys.stdin
     if file not in ("", "-"):
         with one_line_errors():
-            lines = Path(file).read_text(encoding="utf-8").splitlines()
+            lines = Path(file).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    elif isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="surrogateescape")
     return ((k, line.strip()) for k, line in enumerate(lines, start=1) if line.strip())
 
 
 def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State]) -> Iterator[tuple[str, State]]:
-    """Yields the text and the position of each line; the first that cannot be read is named, in one line and status 2."""
+    """Yields the text and the position of each line.
+
+    One that cannot be read answers for itself, with a JSON line of its `position` and `error`; after the others such lines are
+    told of in one line, and the status is 2.
+    """
+    wrong = []
     for number, text in lines:
-        with one_line_errors():
-            try:
-                state = read(text)
-            except ValueError as problem:
-                raise ValueError(f"line {number}: {problem}") from None
+        try:
+            state = read(text)
+        except ValueError as problem:
+            wrong.append(f"line {number}: {' '.join(str(problem).split())}")
+            print_json({"position": text, "error": wrong[-1]})
+            continue
         yield text, state
+    if wrong:
+        fail(wrong[0] + (f" (and {len(wrong) - 1:,} more)" if len(wrong) > 1 else ""))
 
 
 def print_json(value: object) -> None:

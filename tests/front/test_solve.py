@@ -77,6 +77,15 @@ def test_many_positions(
         (["trilobite", "--moves", "11223 1"], "'1' is not legal, the game is over as move 6"),
         (["trilobite", "--moves", "1", "--file", "x"], "expected --moves or --file, got both"),
         (["trilobite", "--moves", "", "--table-mb", "1"], "expected a table of at least 4 MB, got 1.0"),
+        (["cassis", "--moves", "", "--table-mb", "1e9"], "expected a table of at most 65,536 MB, got 1000000000.0"),
+        (["trilobite", "--moves", "", "--table-mb", "inf"], "expected a table of at most 65,536 MB, got inf"),
+        (["trap", "--moves", "", "--table-mb", "nan"], "expected a table of at most 65,536 MB, got nan"),
+        (["trap", "--size", "3", "--moves", "SE 0,0"], "trap: expected what chance does next, landing (0,0, "),
+        (["trap", "--size", "3", "--moves", "SE 0,0 5,5"], "expected what chance did, landing (0,0, "),
+        (
+            ["trap", "--size", "3", "--moves", ".1./.../.2. turn=0 throw=0,0"],
+            "expected what chance does next, landing (0,0",
+        ),
         (["trilobite", "--file", "no such file"], "cannot use 'no such file': No such file or directory"),
         (["cassis", "--moves", "0-1 1-0"], "expected an action among 0-1, 0-2"),
         (["cassis", "--n", "9"], "expected n in 3..8, got 9"),
@@ -104,12 +113,18 @@ def test_an_empty_standard_input_asks_for_the_start(
 
 def test_a_bad_line_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "positions.txt"
-    path.write_text("1\n2\nx\n")
-    with pytest.raises(SystemExit):
+    path.write_bytes(b"1\n2\nx\n3\n\xff\n")
+    with pytest.raises(SystemExit) as ended:
         main(["trilobite", "--file", str(path)])
+    assert ended.value.code == 2
     out, err = capsys.readouterr()
-    assert len(out.splitlines()) == 2
-    assert err == "error: line 3: trilobite: expected an action among 1, 2, 3, got 'x' as move 1 of 'x'\n"
+    told = [json.loads(line) for line in out.splitlines()]
+    wrong = "line 3: trilobite: expected an action among 1, 2, 3, got 'x' as move 1 of 'x'"
+    assert [answer["position"] for answer in told] == ["1", "2", "x", "3", "\udcff"]
+    assert told[2] == {"position": "x", "error": wrong}
+    assert "expected an action among 1, 2, 3" in told[4]["error"]
+    assert [answer["value"] for answer in told if "error" not in answer] == [0, 0, 0]
+    assert err == f"error: {wrong} (and 1 more)\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")

@@ -180,3 +180,22 @@ def test_impossible_metadata_is_refused(tmp_path, name, value, message):
     save_tensors(path, tensors, {**metadata, name: value})
     with pytest.raises(ValueError, match=message):
         leafwise.load(path)
+
+
+def test_a_leaf_is_one_line(network):
+    assert repr(network.evaluator("mine")).startswith("Evaluator(name='mine', stage='")
+    for name in ("threes", "trilobite", "friday", "starshipplace"):
+        shown = repr(leafwise.load(name))
+        assert shown.startswith(f"Evaluator(name='{name}', stage='")
+        assert "\n" not in shown
+        assert len(shown) < 250
+
+
+def test_a_file_without_a_game_keeps_its_metadata_to_itself(tmp_path, network):
+    path = tmp_path / "model.safetensors"
+    save_tensors(path, {"table": network.weights.table}, {"notes": "x" * 5000})
+    with pytest.raises(ValueError, match=r"expected metadata that names a game and its options, got notes$"):
+        leafwise.load(path)
+    save_tensors(path, {"table": network.weights.table}, {})
+    with pytest.raises(ValueError, match=r"expected metadata that names a game and its options, got none$"):
+        leafwise.load(path)

@@ -8,7 +8,7 @@ import pytest
 
 from leafwise.envs.registry import game
 from leafwise.envs.threes.bench import POSITIONS
-from leafwise.search import Search
+from leafwise.search import Search, background, engine
 
 THREES = game("threes")
 STATE = THREES.parse(POSITIONS["s19"])
@@ -38,3 +38,22 @@ def test_a_search_to_a_depth_passes_it_on():
         search(STATE)
     timer.join()
     assert Search(THREES, THREES.score("rows"), 4)(STATE).depth == 4
+
+
+def test_only_a_search_that_may_take_long_starts_a_thread(monkeypatch):
+    started = []
+
+    class Counted(engine.Background):
+        def __init__(self, work):
+            started.append(1)
+            super().__init__(work)
+
+    monkeypatch.setattr(engine, "Background", Counted)
+    search = Search(THREES, THREES.score("rows"), 4)
+    alone = search(STATE)
+    assert len(started) == 1, "nothing is known before the first"
+    assert search(STATE).values == alone.values
+    assert len(started) == 1, "some milliseconds"
+    monkeypatch.setattr(background, "LISTENING_SECONDS", 1e-9)
+    search(STATE)
+    assert len(started) == 2

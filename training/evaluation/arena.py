@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,9 +23,10 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.models.players import player
 from leafwise.search.players import Player
+from leafwise.search.settings import MOST_SECONDS
 from leafwise.training.evaluation.elo import Unit, bootstrap_interval, elo_difference, rate, share_interval
 from leafwise.training.evaluation.match_workers import Maker, from_text, play_all
-from leafwise.training.evaluation.tournament import Played, Tournament, plan
+from leafwise.training.evaluation.tournament import Played, Tournament, check_amounts, plan
 from leafwise.training.runs.seeds import FINAL_SEED
 
 __all__ = ["FINAL_SEED", "Evaluation", "arena", "bootstrap_interval", "check", "elo_difference", "evaluate"]
@@ -122,10 +122,7 @@ def highest_cell(state: State) -> int:
 
 def check(game: Game, text: str, games: int, first_seed: int, opponent: str | None, processes: int) -> None:
     """Raises ValueError, saying what was expected, if `evaluate` cannot do this."""
-    if games < 1 or processes < 1:
-        raise ValueError(f"evaluate: expected at least 1 game and 1 process, got {games!r} and {processes!r}")
-    if not 0 <= first_seed < 2**63:
-        raise ValueError(f"evaluate: expected a first seed of 0 to 2**63 - 1, got {first_seed!r}")
+    check_amounts(games, processes, first_seed)
     if (opponent is None) != (game.players == 1):
         expected = "no opponent" if game.players == 1 else "an opponent"
         raise ValueError(f"evaluate: expected {expected} in {game.name!r}, got {opponent!r}")
@@ -238,8 +235,9 @@ def ready(
 ) -> tuple[Tournament, Mapping[str, Maker]]:
     """Checks everything that `arena` is given; returns the round robin with the games of the file, and its players' makers."""
     tournament = plan(game, players, games, openings=openings, plies=plies, seed=seed)
-    if processes < 1 or not 0 < seconds < math.inf:
-        raise ValueError(f"arena: expected 1 process or more and seconds above 0, got {processes!r} and {seconds!r}")
+    check_amounts(games, processes, seed)
+    if not 0 < seconds <= MOST_SECONDS:
+        raise ValueError(f"arena: expected seconds above 0 and at most {MOST_SECONDS:,.0f}, got {seconds!r}")
     if file is not None and file.exists():
         if not resume:
             raise ValueError(f"arena: expected a new file, or to resume, got {str(file)!r}, which is there")

@@ -26,6 +26,19 @@ KINDS = ("crash", "hang", "illegal", "forfeit")
 ATTEMPTS = 200
 """Tries to find one more opening that is not finished and not yet there."""
 
+MOST_GAMES, MOST_PROCESSES, MOST_SEED = 10**7, 1024, 2**62
+"""What may be asked for at most."""
+
+
+def check_amounts(games: int, processes: int, seed: int) -> None:
+    """Raises ValueError for more games or processes, or greater seeds, than there can be."""
+    if not 1 <= games <= MOST_GAMES:
+        raise ValueError(f"expected 1 to {MOST_GAMES:,} games, got {games!r}")
+    if not 1 <= processes <= MOST_PROCESSES:
+        raise ValueError(f"expected 1 to {MOST_PROCESSES:,} processes, got {processes!r}")
+    if not 0 <= seed <= MOST_SEED:
+        raise ValueError(f"expected a first seed of 0 to 2**62, got {seed!r}")
+
 
 def derived(seed: int, what: int) -> int:
     """Returns a seed for one of several uses of `seed`."""
@@ -295,7 +308,8 @@ def plan(
         raise ValueError(f"arena: expected a game for two players, got {game.name!r}")
     if len(players) < 2 or len(set(players)) != len(players):
         raise ValueError(f"arena: expected at least two players, all different, got {', '.join(players) or 'none'}")
-    if games < 2 or games % 2:
+    check_amounts(games, 1, seed)
+    if games % 2:
         raise ValueError(f"arena: expected an even number of games, each opening from both seats, got {games!r}")
     openings = games // 2 if openings is None else openings
     plies = (0 if game.max_stages else 4) if plies is None else plies
@@ -303,6 +317,4 @@ def plan(
         raise ValueError(f"arena: expected 1 to {games // 2} openings for {games} games, got {openings!r}")
     if not 0 <= plies <= 1000:
         raise ValueError(f"arena: expected openings of 0 to 1000 plies, got {plies!r}")
-    if not 0 <= seed < 2**62:
-        raise ValueError(f"arena: expected a seed of 0 to 2**62 - 1, got {seed!r}")
     return Tournament(game, tuple(players), games, openings, plies, seed)

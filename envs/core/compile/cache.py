@@ -26,6 +26,16 @@ KEEP_FOLDERS = 4
 """Cache folders kept per room; older ones are removed when a new one is made."""
 
 
+@functools.cache
+def _tell(text: str) -> None:
+    warnings.warn(text, stacklevel=3)
+
+
+def tell_not_kept(problem: OSError) -> None:
+    """Warns, once for each reason, that compiled code cannot be kept."""
+    _tell(f"compiled code is not kept, every start compiles it again: {problem.strerror or problem}")
+
+
 def cache_root() -> Path:
     """Returns the folder under which compiled code is kept: `LEAFWISE_CACHE_DIR`, or the user's cache folder."""
     if named := os.environ.get("LEAFWISE_CACHE_DIR"):
@@ -79,7 +89,7 @@ def _folder(room: Path, flags: str, paths: tuple[Path, ...], changed: tuple[int,
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as problem:
-        warnings.warn(f"compiled code is not cached, every start compiles again: {problem}", stacklevel=5)
+        tell_not_kept(problem)
         return None
     if fresh:
         _prune(folder)

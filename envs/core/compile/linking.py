@@ -14,6 +14,9 @@ leaves.
 from __future__ import annotations
 
 import hashlib
+import pickle
+import warnings
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,8 +31,12 @@ from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.extending import lower_cast
 
+from leafwise.envs.core.compile.cache import tell_not_kept
+
 PREFIX = "leafwise."
 """How the symbols begin."""
+CHECKSUM = 4
+"""Bytes of a file's checksum."""
 
 Ident = tuple[str, str, str]
 """Cache folder, module and qualified name of a function."""
@@ -82,17 +89,31 @@ class _Files(IndexDataCacheFile):
     """A file for each version of a function, named by what tells it.
 
     Numba lists the versions of a function in an index, in which processes that write at once may put one's code under the key
-    of another's.
+    of another's. Here each file begins with its checksum: damaged machine code must not be run. What cannot be read or written is
+    told once, and costs the time of compiling.
     """
 
     def save(self, key: Any, data: Any) -> None:
-        self._save_data(self._name(key), data)
+        body = self._dump(data)
+        try:
+            with self._open_for_write(self._data_path(self._name(key))) as file:
+                file.write(zlib.crc32(body).to_bytes(CHECKSUM) + body)
+        except OSError as problem:
+            tell_not_kept(problem)
 
     def load(self, key: Any) -> Any:
+        path = Path(self._data_path(self._name(key)))
         try:
-            return self._load_data(self._name(key))
+            found = path.read_bytes()
         except FileNotFoundError:
             return None
+        except OSError as problem:
+            tell_not_kept(problem)
+            return None
+        if len(found) <= CHECKSUM or zlib.crc32(memoryview(found)[CHECKSUM:]).to_bytes(CHECKSUM) != found[:CHECKSUM]:
+            warnings.warn(f"compiled code in {str(path.parent)!r} was damaged and is compiled anew", stacklevel=2)
+            return None
+        return pickle.loads(memoryview(found)[CHECKSUM:])
 
     def _name(self, key: Any) -> str:
         kinds, *others = key
@@ -129,6 +150,12 @@ class _Cache(FunctionCache):
             found = super().load_overload(sig, target_context)
             self.inside = True
         return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except OSError as problem:  # the folder has gone, or takes no files
+            tell_not_kept(problem)
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         if self.bound:

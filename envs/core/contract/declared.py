@@ -135,9 +135,11 @@ def _check_functions(game: Game) -> None:
         if reward is not None:
             _check_function(game, f"the reward {name}", reward, REWARD)
     plain: dict[str, tuple[Callable[..., Any], int]] = {
-        "make_tables": (game.make_tables, 1), "draw": (game.draw, 2), "text.write": (game.text.write, 2),
+        "make_tables": (game.make_tables, 1), "text.write": (game.text.write, 2),
         "text.parse": (game.text.parse, 2), "text.outcome_name": (game.text.outcome_name, 3),
     }  # fmt: skip
+    if game.draw is not None:
+        plain["draw"] = (game.draw, 2)
     for name, (function, parameters) in plain.items():
         _need(game, callable(function), f"{name} as a function", function)
         _need(game, _takes(function, parameters), f"{name} with {parameters} parameters", _signature(function))
@@ -185,6 +187,7 @@ def _check_chance(game: Game) -> None:
 
 def _check_names(game: Game) -> None:
     names = of_options(game.action_names, game.options)
+    names = ("0",) if names is None else names
     strings = isinstance(names, (tuple, list)) and all(isinstance(name, str) and name.strip() for name in names)
     _need(game, strings and names, "action names as strings that are not empty", names)
     _need(game, len(names) <= game.max_actions, f"at most {game.max_actions} action names (max_actions)", len(names))

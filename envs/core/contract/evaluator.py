@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,9 +23,9 @@ class Evaluator:
     """
 
     name: str
-    value: Callable[..., Any] | None
+    value: Callable[..., Any] | None = field(repr=False)
     """Compiled `(S, i, T)` -> float; its weights are `T.leaf`. None if there is only `batch`."""
-    weights: Any = ()
+    weights: Any = field(default=(), repr=False)
     """A NamedTuple of arrays, put into `T.leaf`; () if there are none."""
     stage: str = "decision"
     """The stage at which it may be asked, a name in `game.stages`; where a line of play has none, a decision."""
@@ -36,15 +36,15 @@ class Evaluator:
     low: float | None = None
     high: float | None = None
     """Bounds of the value, if it has any (Star pruning needs them)."""
-    scratch: tuple[str, ...] = ()
+    scratch: tuple[str, ...] = field(default=(), repr=False)
     """Fields of `weights` that `value` writes to: every `T` gets arrays of its own for them; "tables.bag" is one's field."""
-    batch: Callable[[NDArray[Any], Any], NDArray[np.float64]] | None = None
+    batch: Callable[[NDArray[Any], Any], NDArray[np.float64]] | None = field(default=None, repr=False)
     """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
     slow: bool = False
     """True where one value takes far more than a microsecond: `value` then ends at once when `T.stop` is set."""
     expensive: bool = False
     """True where one value takes longer than a look into some 100 kB: searches then remember more of them."""
-    fetch: Callable[..., Any] | None = None
+    fetch: Callable[..., Any] | None = field(default=None, repr=False)
     """Compiled `(S, i, T)`: starts to load what `value` will read of large tables; called for neighbouring rows first."""
     room: Path | None = None
     """Where `value` was written, if not in the game's room; names the cache of searches that use it."""
@@ -75,6 +75,11 @@ def with_own(fields: Any, path: str) -> Any:
     name, _, inner = path.partition(".")
     part = getattr(fields, name)
     return fields._replace(**{name: with_own(part, inner) if inner else part.copy()})
+
+
+def nothing_more(S, i, T):
+    """Expects no more return than there is: the score of a game that has none of its own."""
+    return 0.0
 
 
 def nothing_to_fetch(S, i, T):

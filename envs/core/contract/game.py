@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind, leafless
 from leafwise.envs.core.contract.declared import check_declared, check_tables
-from leafwise.envs.core.contract.evaluator import Evaluator, with_own
+from leafwise.envs.core.contract.evaluator import Evaluator, nothing_more, with_own
 from leafwise.envs.core.contract.options import NO_OPTIONS, rule_only, values_of
 from leafwise.envs.core.contract.parts import (
     SEARCH_DEFAULTS,
+    WORDS,
     Observation,
     OwnSearch,
     Picture,
@@ -29,6 +30,7 @@ from leafwise.envs.core.contract.parts import (
     Sizes,
     Text,
     of_options,
+    plain_tables,
 )
 from leafwise.envs.core.contract.rules import NO_SYMMETRIES, Rules, Symmetries, completed_symmetries
 
@@ -55,13 +57,13 @@ class Game:
     rules: Rules
     sizes: Sizes
     observation: Observation
-    make_tables: Callable[[Any], Any]
+    make_tables: Callable[[Any], Any] = plain_tables
     """options -> the NamedTuple `T`, with at least `stop` (uint8 [1]) and `leaf` (weights, () by default)."""
-    action_names: tuple[str, ...] | Callable[[Any], tuple[str, ...]]
-    """Names of the action ids, or a function of the options."""
-    text: Text
-    draw: Callable[[Row, Any], Picture]
-    """(row, T) -> a drawing, usually a `leafwise.envs.core.pictures.canvas.Canvas`."""
+    action_names: tuple[str, ...] | Callable[[Any], tuple[str, ...]] | None = None
+    """Names of the action ids, or a function of the options; None: the ids."""
+    text: Text = WORDS
+    draw: Callable[[Row, Any], Picture] | None = None
+    """(row, T) -> a drawing, usually a `leafwise.envs.core.pictures.canvas.Canvas`; None: a drawing of the text."""
     scratch: tuple[str, ...] = ()
     """Fields of `T` that compiled code writes to: every caller of `tables` gets its own; "ship.B" is one's field."""
     symmetries: Symmetries = NO_SYMMETRIES
@@ -69,7 +71,7 @@ class Game:
     options: Any = NO_OPTIONS
     """The variant: a frozen dataclass of JSON-able values, which its `__post_init__` checks; every field has a default."""
     scores: Mapping[str, Callable[[Any], Evaluator]] = field(default_factory=dict)
-    """Hand-made evaluators: name -> (options -> Evaluator); the first is the default."""
+    """Hand-made evaluators: name -> (options -> Evaluator); the first is the default. None: `returns`."""
     rewards: Mapping[str, Callable[..., Any] | None] = field(default_factory=dict)
     """Rewards beside the difference of returns: compiled (S, i, j, k, T) -> float for player 0; None: a name for that.
 
@@ -94,6 +96,9 @@ class Game:
         own = bind(self.name, self.room, inline=True)
         object.__setattr__(self, "rules", self.rules.completed(own))
         object.__setattr__(self, "symmetries", completed_symmetries(self.symmetries, own))
+        if not self.scores:
+            leaf = Evaluator("returns", own(nothing_more), to_go=True, low=0.0, high=0.0)
+            object.__setattr__(self, "scores", {"returns": lambda options: leaf})
         transforms = self.symmetries.transform, self.symmetries.transform_action
         for function in (*self.rules.functions().values(), *transforms):
             leafless(function)
@@ -196,7 +201,8 @@ class Game:
     @cached_property
     def actions(self) -> tuple[str, ...]:
         """Names of the action ids."""
-        return tuple(of_options(self.action_names, self.options))
+        names = of_options(self.action_names, self.options)
+        return tuple(map(str, range(self.max_actions))) if names is None else tuple(names)
 
     def rows(self, n: int) -> NDArray[Any]:
         """Returns n empty rows, shape [n, width]."""
@@ -240,11 +246,10 @@ class Game:
         if not isinstance(text, str):
             raise ValueError(f"{self.name}: expected text, got {type(text).__name__}")
         try:
-            row = self.text.parse(text, self._shared_tables)
-        except ValueError as problem:
+            return State(self, self.text.parse(text, self._shared_tables))
+        except (ValueError, OverflowError) as problem:
             message = str(problem).removeprefix(f"{self.name}: ")
             raise ValueError(_shortened(f"{self.name}: {message}")) from None
-        return State(self, row)
 
     @property
     def room(self) -> Path:

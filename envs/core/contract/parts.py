@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.words import need
 
 Row = NDArray[Any]
 
@@ -40,20 +43,47 @@ class Observation:
     """The NamedTuple of arrays that `rules.observe` writes to, its fields the keys of a Dict; None for a Box."""
 
 
+class Tables(NamedTuple):
+    """The `T` of a game that looks nothing up."""
+
+    stop: NDArray[np.uint8]
+    leaf: Any
+
+
+def plain_tables(options: Any) -> Tables:
+    """Returns the `T` of a game that looks nothing up."""
+    return Tables(np.zeros(1, dtype=np.uint8), ())
+
+
+def write_words(row: Row, T: Any) -> str:
+    """Returns the words of a row as hexadecimal numbers."""
+    return " ".join(f"{int(word):x}" for word in row)
+
+
+def parse_words(text: str, T: Any) -> Row:
+    """Returns the row that `write_words` wrote, of any length; raises ValueError for another text."""
+    words = text.split()
+    need(words and all(re.fullmatch(r"-?[0-9a-f]{1,16}", word) for word in words), "hexadecimal numbers", text)
+    return np.array([int(word, 16) for word in words], dtype=object)
+
+
 @dataclass(frozen=True)
 class Text:
-    """How positions are written and read."""
+    """How positions are written and read; if nothing is said, as the words of the row."""
 
-    write: Callable[[Row, Any], str]
+    write: Callable[[Row, Any], str] = write_words
     """(row, T) -> one line of text that `parse` reads back."""
-    parse: Callable[[str, Any], Row]
+    parse: Callable[[str, Any], Row] = parse_words
     """(text, T) -> row; raises ValueError in the game's words, `expected ..., got ...`."""
-    outcome_name: Callable[[Row, Row, Any], str] = lambda before, after, T: ""
+    outcome_name: Callable[[Row, Row, Any], str] = lambda before, after, T: write_words(after, T)
     """(row before, row after one chance stage, T) -> what chance did, unique among the stage's outcomes."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
     words: Mapping[str, str] = field(default_factory=dict)
     """Words of a position that the command line takes as options too: name -> what it is, `--next 1` for `next=1`."""
+
+
+WORDS = Text()
 
 
 class Picture(Protocol):

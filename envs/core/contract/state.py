@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.parts import Picture
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.pictures.canvas import text_picture
 
 FIRST, SECOND = np.uint64(0), np.uint64(1)
 
@@ -140,13 +142,17 @@ class State:
             return float(evaluator.batch(self._rows(), T)[0])
         return float(evaluator.value(self._rows(), FIRST, T))
 
+    def _picture(self) -> Picture:
+        draw = self.game.draw
+        return text_picture(self.board()) if draw is None else draw(self.row, self.game._shared_tables)
+
     def svg(self) -> str:
         """Returns a picture as SVG text."""
-        return self.game.draw(self.row, self.game._shared_tables).svg()
+        return self._picture().svg()
 
     def rgb(self) -> NDArray[np.uint8]:
         """Returns a picture as uint8 [height, width, 3]."""
-        return self.game.draw(self.row, self.game._shared_tables).rgb()
+        return self._picture().rgb()
 
     def board(self) -> str:
         """Returns several lines of text for a terminal."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 
 SCALE = 2
 """Bitmaps are drawn this much larger and scaled down, for smooth edges."""
+
+LINE_LENGTH = 60
+"""Longest line of a drawing of text."""
 
 
 class Canvas:
@@ -57,6 +61,15 @@ class Canvas:
         for kind, shape in self._shapes:
             _PIXELS[kind](pen, shape)
         return np.asarray(image.resize((self.width, self.height), Image.Resampling.BOX), dtype=np.uint8).copy()
+
+
+def text_picture(text: str) -> Canvas:
+    """Returns a drawing of some lines of text."""
+    lines = [piece for line in text.splitlines() or [""] for piece in (wrap(line, LINE_LENGTH) or [""])]
+    canvas = Canvas(20 + 9 * max(map(len, lines)), 20 + 20 * len(lines))
+    for number, line in enumerate(lines):
+        canvas.text(10, 20 + 20 * number, line, anchor="start")
+    return canvas
 
 
 def _edge(shape: dict[str, Any]) -> str:

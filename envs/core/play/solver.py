@@ -73,14 +73,23 @@ class Solver(Protocol):
         """Returns what the search under way knows: `bounds` and `nodes`. Safe to call from another thread."""
 
 
+MOST_TABLE_MB = 65536
+"""Most memory for a solver's table."""
+
+
 def exact_solver(game: Game, table_mb: float = 64) -> Solver:
     """Returns the exact solver of a game's room, with its compiled code loaded and a table of at most `table_mb`.
 
-    Raises ValueError for a game that has none, or a table that is too small.
+    Raises ValueError for a game that has none, or a table that is too small or too large for this machine.
     """
+    if not 0 < table_mb <= MOST_TABLE_MB:
+        raise ValueError(f"expected a table of at most {MOST_TABLE_MB:,} MB, got {table_mb!r}")
     if not (game.room / "solver.py").exists():
         raise ValueError(f"expected a game with an exact solver, got {game.name!r}")
-    solver: Solver = importlib.import_module(f"{game.module}.solver").Solver(game, table_mb)
+    try:
+        solver: Solver = importlib.import_module(f"{game.module}.solver").Solver(game, table_mb)
+    except MemoryError:
+        raise ValueError(f"expected a table that fits into memory, got one of {table_mb:,.0f} MB") from None
     return solver
 
 

@@ -38,8 +38,9 @@ REPORT = 60.0
 class Config:
     """Solves a position exactly: value for the player to move, how soon, and every best move.
 
-    A position is the moves that led there, `4453` or `0-1 2-3`, or the game's own text. Many positions, one a line, come
-    from --file or standard input, and give one JSON object a line each. Ctrl-C prints what is known by then.
+    A position is the moves that led there, `4453` or `0-1 2-3`, or the game's own text; what chance did stands among the moves
+    (Trap: `SE 1,1 1,2`, the trap thrown at 1,1 landed at 1,2). Many positions, one a line, come from --file or standard input,
+    and give one JSON object a line each; a line that is wrong gives one with its `error`. Ctrl-C prints what is known by then.
     """
 
     game: tyro.conf.Positional[str]
@@ -57,19 +58,42 @@ class Config:
 
 
 def read_position(game: Game, text: str) -> State:
-    """Returns the position after some moves, or that a text describes; raises ValueError in the game's words."""
-    if "/" in text:
-        return game.parse(text)
+    """Returns the position after some moves, or that a text describes; raises ValueError in the game's words.
+
+    What chance did stands among the moves, by name; a position in which chance acts next is refused.
+    """
+    state = game.parse(text) if "/" in text else after_moves(game, text)
+    if state.is_chance:
+        raise ValueError(f"{game.name}: expected what chance does next, {outcomes_told(state)}, got {text.strip()!r}")
+    return state
+
+
+def outcomes_told(state: State) -> str:
+    """Returns the stage of a chance position and some of its outcomes, in words."""
+    names = list(state.outcomes_by_name())
+    return f"{state.stage} ({', '.join(names[:8])}{', ...' if len(names) > 8 else ''})"
+
+
+def after_moves(game: Game, text: str) -> State:
+    """Returns the position after moves, and what chance did between them; raises ValueError that says which one cannot be."""
     names = text.split()
     if all(len(name) == 1 for name in game.actions):
         names = list("".join(names))
     state = game.start()
     for number, name in enumerate(names, start=1):
         try:
-            state = state.play(name)
+            state = after_chance(state, name) if state.is_chance else state.play(name)
         except ValueError as problem:
             raise ValueError(f"{problem} as move {number} of {text.strip()!r}") from None
     return state
+
+
+def after_chance(state: State, name: str) -> State:
+    """Returns the position after an outcome of a chance stage; raises ValueError for one that it has not."""
+    outcomes = state.outcomes_by_name()
+    if name not in outcomes:
+        raise ValueError(f"{state.game.name}: expected what chance did, {outcomes_told(state)}, got {name!r}")
+    return outcomes[name]
 
 
 def solve(solver: Solver, state: State, actions: str) -> tuple[Solution, bool]:

@@ -9,7 +9,8 @@ from PIL import Image, ImageColor
 
 from leafwise.envs.starship import Generator, Ship, generate
 from leafwise.envs.starship.draw import gallery, image, png, rgb, story, svg
-from leafwise.envs.starship.scene import CELL, STYLES, centre_of_mass, hull_box, scene
+from leafwise.envs.starship.scene import CELL, LETTER, STYLES, centre_of_mass, footer, hull_box, scene, sheet
+from leafwise.envs.starship.shapes import Text, font
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +62,30 @@ def test_story_and_gallery_have_a_panel_for_each(ship):
     assert told[0][0] == "Shape"
     picture = story(told, columns=7)
     box = hull_box(told[-1][1])
-    wide, tall = (box.right - box.left) * CELL + 36, (box.bottom - box.top) * CELL + 100
-    assert picture.size == (round(7 * wide * 0.5), round(2 * tall * 0.5))
+    assert picture.size[0] >= 7 * (box.right - box.left) * CELL * 0.5
+    assert picture.size[1] >= 2 * (box.bottom - box.top) * CELL * 0.5
     ships = [generator.ship(seed) for seed in range(5)]
     sheet = gallery(ships, 3, scale=0.25)
     assert sheet.size[0] > sheet.size[1] / 2
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.4, 2.0])
+def test_captions_of_a_contact_sheet_are_legible_and_whole(scale):
+    generator = Generator("scout")
+    failed = next(s for s in (generator.attempt(seed, 0) for seed in range(100)) if len(s.reasons) > 1)
+    ships = [generator.ship(1), failed]
+    drawn = sheet(ships, [hull_box(ship, 1) for ship in ships], [footer(ship) for ship in ships], 2, scale)
+    texts = [shape for shape in drawn.shapes if isinstance(shape, Text)]
+    for k, ship in enumerate(ships):
+        own = [text for text in texts if (text.x >= drawn.width / 2) == (k == 1)]
+        words = " ".join(" ".join(text.text for text in own).split())
+        assert words == " ".join(" ".join(line for line, _ in footer(ship)).split())
+        for text in own:
+            assert text.size * scale >= LETTER
+            end = text.x + font(text.size).getlength(text.text)
+            assert end <= drawn.width / 2 * (k + 1)
+            assert text.y + text.size <= drawn.height
+    assert len({(text.x, text.y) for text in texts}) == len(texts)
 
 
 def test_scale_scales(ship):

@@ -100,3 +100,13 @@ def test_msgspec_is_loaded_when_something_is_read():
         "starship.from_toml(''); assert 'msgspec' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_sources_spelling_of_stages_is_understood():
+    for name in ("Cockpit Armor", "cockpit-armor", "COCKPIT_ARMOUR"):
+        assert not switched(CLASSIC, [name], False).cockpit_armour.enabled
+    assert switched(CLASSIC, ["Fill With Armor", "Exterior Armor"], True) == switched(
+        CLASSIC, ["fill_with_armour", "exterior_armour"], True
+    )
+    with pytest.raises(ValueError, match=r"stage should be one of Shape, .*, got 'Armory'"):
+        switched(CLASSIC, ["Armory"], True)

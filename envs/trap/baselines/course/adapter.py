@@ -14,7 +14,7 @@ from leafwise.envs.trap.tables import DIRECTIONS
 
 PLAYER = "search:learned,candidates=near+traps,rare=0.25"
 """The search that plays by default, but for its time."""
-LEAST_SHARE = 0.1
+LEAST_SHARE, MOST_SECONDS = 0.1, 86_400
 """Of its time that a turn's throw has at least, where a busy machine has kept the move waiting."""
 MARKS = {0: ".", -1: "#", 1: "1", 2: "2"}
 
@@ -40,8 +40,8 @@ class PlayerAI:
         self, player: str | None = None, *, seconds: float = 1.0, size: int = 7, self_trap: str = "deferred"
     ) -> None:
         self.game: Game = registry.game("trap", size=size, self_trap=self_trap, max_turns=MOST_TURNS)
-        if not seconds > 0:
-            raise ValueError(f"trap: expected seconds above 0, got {seconds!r}")
+        if not 0 < seconds <= MOST_SECONDS:
+            raise ValueError(f"trap: expected seconds above 0 and at most {MOST_SECONDS:,}, got {seconds!r}")
         self.player = registry.player(player or f"{PLAYER},seconds={seconds / 2}", self.game)
         self.search: Any = getattr(self.player, "search", None) if player is None else None
         self.seconds, self.spent = seconds, seconds / 2

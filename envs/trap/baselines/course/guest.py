@@ -23,6 +23,7 @@ CODES = (0, -1, 1, 2)
 """What the course's boards show for a free cell, a trap, player 1, player 2."""
 LOADING = 60.0
 """Seconds that a program may take to load."""
+MOST_SECONDS = 86_400
 
 
 class GuestPlayer:
@@ -37,8 +38,9 @@ class GuestPlayer:
         self.name, self.game, self.path = name, game, Path(path)
         if not self.path.is_file():
             raise ValueError(f"expected a Python file with a class PlayerAI, got {path!r}")
-        if not (seconds > 0 and allowance >= 0):
-            raise ValueError(f"expected seconds above 0 and an allowance of at least 0, got {seconds!r}, {allowance!r}")
+        if not (0 < seconds <= MOST_SECONDS and 0 <= allowance <= MOST_SECONDS):
+            expected = f"seconds above 0 and an allowance of at least 0, at most {MOST_SECONDS:,} each"
+            raise ValueError(f"expected {expected}, got {seconds!r}, {allowance!r}")
         self.limit = seconds + allowance
         self._T = game.tables()
         self._playing: State | None = None

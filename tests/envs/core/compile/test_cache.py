@@ -1,11 +1,14 @@
 """A user's own game and the package's games share one cache of machine code, and neither needs the other's module."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from leafwise.envs.core.compile.jit import DISABLED, PLAIN
 
 TESTS = Path(__file__).parents[3]
 PLAY = """
@@ -29,3 +32,67 @@ def test_a_user_s_game_leaves_nothing_that_later_processes_cannot_read(tmp_path:
 
     run("from games.dice import GAME as game", PYTHONPATH=str(TESTS))
     run("import leafwise; game = leafwise.game('threes')")
+
+
+COMPILE = """
+import sys, warnings
+from pathlib import Path
+from numba.core import event
+warnings.simplefilter("always")
+from leafwise.envs.core.compile.jit import jit
+if len(sys.argv) > 1:
+    import resource
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), resource.RLIM_INFINITY))
+
+@jit
+def twice(x):
+    return 2 * x
+
+with event.install_recorder("numba:compile") as recorder:
+    print(twice(21), sum(e.is_start for _, e in recorder.buffer))
+"""
+
+
+def compiled(tmp_path: Path, cache: Path, *most: str) -> tuple[list[str], list[str]]:
+    """Runs a process that compiles a function; returns its answer, how many it compiled, and its warnings."""
+    script = tmp_path / "script.py"
+    script.write_text(COMPILE)
+    environment = {**os.environ, "LEAFWISE_CACHE_DIR": str(cache)}
+    done = subprocess.run([sys.executable, str(script), *most], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split(), [
+        line.partition("UserWarning: ")[2] for line in done.stderr.splitlines() if "UserWarning" in line
+    ]
+
+
+@pytest.mark.skipif(DISABLED or PLAIN, reason="nothing is kept")
+@pytest.mark.parametrize("damage", ["flipped", "cut", "empty"])
+def test_damaged_code_is_compiled_anew_with_a_word(tmp_path: Path, damage: str) -> None:
+    cache = tmp_path / "cache"
+    assert compiled(tmp_path, cache) == (["42", "1"], [])
+    assert compiled(tmp_path, cache) == (["42", "0"], [])
+    for file in cache.rglob("script-*/**/*.nbc"):
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 1
+        file.write_bytes({"flipped": bytes(data), "cut": bytes(data[:-9]), "empty": b""}[damage])
+    answer, warned = compiled(tmp_path, cache)
+    assert answer == ["42", "1"]
+    assert len(warned) == 1
+    assert "was damaged and is compiled anew" in warned[0]
+    assert compiled(tmp_path, cache) == (["42", "0"], [])
+
+
+@pytest.mark.skipif(DISABLED or PLAIN or sys.platform == "win32", reason="nothing is kept, or files have no limit")
+def test_a_full_disk_or_a_folder_that_is_none_costs_the_time_of_compiling(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    compiled(tmp_path, cache)
+    for folder in cache.glob("script-*"):
+        shutil.rmtree(folder)
+    answer, warned = compiled(tmp_path, cache, "1000")
+    assert answer == ["42", "1"]
+    assert warned == ["compiled code is not kept, every start compiles it again: File too large"]
+    assert not [*cache.rglob("script-*/**/*.nbc*")]
+    (tmp_path / "file").write_text("in the way")
+    answer, warned = compiled(tmp_path, tmp_path / "file")
+    assert answer == ["42", "1"]
+    assert warned == ["compiled code is not kept, every start compiles it again: Not a directory"]

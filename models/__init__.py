@@ -4,7 +4,8 @@ from leafwise.models.files import leaf, load_evaluator, load_network, save_netwo
 from leafwise.models.network import Network, NetworkKind, register_network
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_files import load_ntuples
-from leafwise.models.sparse import SparseNetwork, load_sparse
+from leafwise.models.sparse import SparseNetwork
+from leafwise.models.sparse_files import load_sparse
 
 __all__ = [
     "NTupleNetwork",

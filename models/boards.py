@@ -62,7 +62,7 @@ def make_word_index(runs: int, name: str, room: Path) -> Compiled:
         W = T.leaf
         index = W.offsets[t]
         for p in range(runs):
-            index += ((b >> W.pieces[0, t, p, 0]) & W.pieces[0, t, p, 1]) << W.pieces[0, t, p, 2]
+            index += ((b >> W.pieces[t, p, 0]) & W.pieces[t, p, 1]) << W.pieces[t, p, 2]
         return index
 
     return tuple_index
@@ -74,10 +74,10 @@ def make_view_index(runs: int, name: str, room: Path) -> Compiled:
     @bind(name, room, inline=True)
     def tuple_index(S, i, b, t, T):
         W = T.leaf
-        index = W.offsets[t]
+        index, k = W.offsets[t], b * W.tuples + t
         for p in range(runs):
-            word = np.uint64(S[i, W.pieces[b, t, p, 3]])
-            index += ((word >> W.pieces[b, t, p, 0]) & W.pieces[b, t, p, 1]) << W.pieces[b, t, p, 2]
+            word = np.uint64(S[i, W.pieces[k, p, 3]])
+            index += ((word >> W.pieces[k, p, 0]) & W.pieces[k, p, 1]) << W.pieces[k, p, 2]
         return index
 
     return tuple_index
@@ -89,10 +89,10 @@ def make_cell_index(cell: Compiled, runs: int, name: str, room: Path) -> Compile
     @bind(name, room, inline=True)
     def tuple_index(S, i, b, t, T):
         W = T.leaf
-        index = W.offsets[t]
+        index, k = W.offsets[t], b * W.tuples + t
         for p in range(runs):
-            if W.pieces[b, t, p, 1]:
-                index += np.uint64(cell(S, i, W.pieces[b, t, p, 3], T)) << W.pieces[b, t, p, 2]
+            if W.pieces[k, p, 1]:
+                index += np.uint64(cell(S, i, W.pieces[k, p, 3], T)) << W.pieces[k, p, 2]
         return index
 
     return tuple_index
@@ -194,13 +194,13 @@ def points_table(cells: CellFeatures, power: float) -> NDArray[np.float32]:
 def pieces_of(cells: CellFeatures, tuples: Sequence[Sequence[int]]) -> NDArray[np.uint64]:
     """Returns where each tuple's index comes from: (shift right, mask, shift left, word) of each run of cells.
 
-    Shape [symmetries, tuples, runs, 4], with one symmetry where the room gives the boards; unused runs have mask 0. Where cells
+    Shape [symmetries * tuples, runs, 4], with one symmetry where the room gives the boards; unused runs have mask 0. Where cells
     are read one by one each is a run, and in place of the word stands its number.
     """
     views = cells.views[:1] if cells.boards is not None else cells.views
-    found = [[runs(cells, [view[c] for c in t]) for t in tuples] for view in views]
-    most = max(len(pieces) for of_view in found for pieces in of_view)
-    padded = [[pieces + [(0, 0, 0, pieces[0][3])] * (most - len(pieces)) for pieces in of_view] for of_view in found]
+    found = [runs(cells, [view[c] for c in t]) for view in views for t in tuples]
+    most = max(map(len, found))
+    padded = [pieces + [(0, 0, 0, pieces[0][3])] * (most - len(pieces)) for pieces in found]
     return np.array(padded, dtype=np.uint64)
 
 

@@ -25,7 +25,7 @@ GROUP = "leafwise.networks"
 BUILT_IN = {
     "ntuple": "leafwise.models.ntuple_files:PLAIN",
     "ntuple-packed": "leafwise.models.ntuple_files:PACKED",
-    "sparse": "leafwise.models.sparse:KIND",
+    "sparse": "leafwise.models.sparse_files:KIND",
     "grid": "leafwise.models.grid:KIND",
 }
 _registered: dict[str, NetworkKind] = {}

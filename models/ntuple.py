@@ -127,6 +127,7 @@ class NTupleNetwork:
             table=table,
             scales=np.ones(len(sizes), dtype=np.float32) if scales is None else np.array(scales, dtype=np.float32),
             offsets=np.cumsum([0, *sizes]).astype(np.uint64),
+            tuples=len(shape.tuples),
             pieces=pieces_of(cells, shape.tuples),
             splits=np.array(shape.splits, dtype=np.uint64),
             potential=points_table(cells, shape.power or 0.0),
@@ -169,7 +170,7 @@ class NTupleNetwork:
         W, cells = self.weights, features(self.game)
         large = max(cells.values ** len(t) for t in self.shape.tuples) > FAR
         worth = worth_of(cells, self.shape.power or 0.0)
-        return Layout(W.pieces.shape[2], self.shape.small or (), self.packed, len(W.splits) > 0, large, worth)
+        return Layout(W.pieces.shape[1], self.shape.small or (), self.packed, len(W.splits) > 0, large, worth)
 
     def tables(self, stage: int) -> dict[tuple[int, ...] | str, NDArray[np.float32] | NDArray[np.int16]]:
         """Returns a stage's tables, as views: by the cells of each tuple, and by the name of each small table."""

@@ -31,6 +31,8 @@ class NTupleWeights(NamedTuple):
     """What one unit of a table's entries is worth, [tuples + small tables]."""
     offsets: NDArray[np.uint64]
     """Start of each tuple's table, then of each small table; last the size of a stage."""
+    tuples: int
+    """How many tuples there are."""
     pieces: NDArray[np.uint64]
     """Runs of neighbouring cells in each tuple, as `boards.pieces_of` says."""
     splits: NDArray[np.uint64]
@@ -139,7 +141,7 @@ def make_fetch(board: BoardFunctions, stage_start: Compiled, fetched: bool, name
         if fetched:
             start = stage_start(S, i, T)
             seen = boards(S, i, T)
-            for t in range(W.pieces.shape[1]):
+            for t in range(W.tuples):
                 if W.offsets[t + 1] - W.offsets[t] > FAR:
                     for b in seen:
                         prefetch(W.table, start + tuple_index(S, i, b, t, T))
@@ -163,7 +165,7 @@ def make_to_come(
     def to_come(S, i, T):
         """Returns the learned potential still to come at row i, finished or not."""
         W = T.leaf
-        n = W.pieces.shape[1]
+        n = W.tuples
         start = stage_start(S, i, T)
         total = np.float32(W.constants[0])
         seen = boards(S, i, T)

@@ -226,7 +226,7 @@ def make_move_weights(game: Game, layout: Layout, network: Any, step_weight: Com
     @bind(name, game.room, inline=True)
     def move_weights(trainer, i, learning_rate, error, T):
         S, W = trainer.trajectory, T.leaf
-        tuples = W.pieces.shape[1]
+        tuples = W.tuples
         start = stage_start(S, i, T)
         seen = boards(S, i, T)
         for t in range(tuples):

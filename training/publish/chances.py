@@ -10,7 +10,8 @@ import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import load_tensors
-from leafwise.models.sparse import SparseNetwork, load_sparse
+from leafwise.models.sparse import SparseNetwork
+from leafwise.models.sparse_files import load_sparse
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
 from leafwise.training.evaluation.elo import share_interval
 from leafwise.training.kernels.solo_games import play_solo

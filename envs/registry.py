@@ -1,35 +1,74 @@
 """Finds games by name, and registers their environments with Gymnasium.
 
-`games.json` says what the package's games are called, their options and their ids, so that nothing of a game is imported before it
-is asked for.
+`games.json` says what the package's games are called, their options and their ids, and a plug-in's data file what its games are
+(`leafwise.envs.plugins`), so that nothing of a game is imported before it is asked for. The games of files that `--module`
+names are imported at once; processes that are started from here are told the same of them by an environment variable.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Mapping
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leafwise.envs.core.contract.options import types_of
+from leafwise.envs.plugins import Listed, PluginWarning, announced, entry_points, imported, module_name, read_listing
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
 
 NAMESPACE = "leafwise"
+INHERITED = "LEAFWISE_INHERITED_GAMES"
+"""The environment variable by which processes hear of games that were added by `--module`: JSON, name -> what is listed."""
 _added: dict[str, Game] = {}
 _makers: dict[str, Callable[..., Any]] = {}
-MORE_PLAYERS = ("best", "greedy:learned", "search:LEAF,depth=3", "rollout:n=20", "sb3:FILE.zip")
+MORE_PLAYERS = (
+    "best",
+    "greedy:learned",
+    "search:LEAF,depth=3",
+    "mcts:LEAF,seconds=0.01",
+    "rollout:n=20",
+    "sb3:FILE.zip",
+)
 """Players of every game beside `random`, the greedy ones and the room's own: what messages list."""
 
 
 @cache
-def listed() -> dict[str, dict[str, Any]]:
-    """Returns what is known of the package's games without importing them: name -> title, options (defaults) and
-    their types, words of a position, ids."""
-    told: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("games.json").read_text(encoding="utf-8"))
+def listed() -> dict[str, Listed]:
+    """Returns what is known without importing them of the package's games and those of plug-ins, by name.
+
+    A plug-in that cannot be used is one warning.
+    """
+    found = {
+        name: told._replace(module=f"{told.module}.{name}")
+        for name, told in read_listing(Path(__file__).with_name("games.json"), "leafwise.envs").items()
+    }
+    for point in entry_points():
+        try:
+            more = announced(point)
+            taken = {short: name for name, game in found.items() for short in game.told["ids"]}
+            for name, game in more.items():
+                if name in found:
+                    raise ValueError(
+                        f"expected a name of its own, {name!r} is taken by {found[name].plugin or 'leafwise'}"
+                    )
+                for short in set(game.told["ids"]) & set(taken):
+                    raise ValueError(f"expected an id of its own, {short!r} is taken by the game {taken[short]!r}")
+        except ValueError as problem:
+            warnings.warn(f"{point} is left out: {problem}", PluginWarning, stacklevel=2)
+        else:
+            found |= more
+    return found | {name: Listed(**told) for name, told in _inherited().items()}
+
+
+def _inherited() -> dict[str, dict[str, Any]]:
+    """Returns what the processes that are started from here hear of games."""
+    told: dict[str, dict[str, Any]] = json.loads(os.environ.get(INHERITED, "{}"))
     return told
 
 
@@ -39,39 +78,77 @@ def games() -> tuple[str, ...]:
 
 
 def check_name(name: str) -> None:
-    """Raises ValueError for a game that there is not; imports none."""
+    """Raises ValueError for a game that there is not; imports none of those that are listed."""
     if name not in games():
         raise ValueError(f"expected a game among {', '.join(games())}, got {name!r}")
 
 
 def option_defaults(name: str) -> Mapping[str, Any]:
-    """Returns the options of a game and their defaults; imports nothing for the package's games."""
+    """Returns the options of a game and their defaults; imports nothing for games that are listed."""
     check_name(name)
-    return _added[name].defaults if name in _added else listed()[name]["options"]
+    return _added[name].defaults if name in _added else listed()[name].told["options"]
 
 
 def option_types(name: str) -> Mapping[str, str]:
     """Returns the type of each option of a game, as `options_from_text` reads it; imports as little."""
     check_name(name)
-    return types_of(_added[name].options) if name in _added else listed()[name]["option_types"]
+    return types_of(_added[name].options) if name in _added else listed()[name].told["option_types"]
+
+
+def ids_of(name: str) -> Mapping[str, Mapping[str, Any]]:
+    """Returns the ids of a game, without namespace and version, and their options; imports as little."""
+    check_name(name)
+    return _added[name].ids if name in _added else listed()[name].told["ids"]
 
 
 def position_words(name: str) -> Mapping[str, str]:
     """Returns the words of a position that a command takes as options, and what they say; imports as little."""
     check_name(name)
-    return _added[name].text.words if name in _added else listed()[name]["position_words"]
+    return _added[name].text.words if name in _added else listed()[name].told["position_words"]
 
 
 def game(name: str, **options: Any) -> Game:
     """Returns a game in a variant: `game("threes", hint="exact")`.
 
-    Raises ValueError for a game or an option that there is not.
+    Raises ValueError for a game or an option that there is not, and for a plug-in's game that cannot be imported.
     """
-    if name in _added:
-        return _added[name].variant(**options)
     check_name(name)
-    found: Game = importlib.import_module(f"leafwise.envs.{name}").GAME
-    return found.variant(**options)
+    return (_added[name] if name in _added else _listed_game(name)).variant(**options)
+
+
+@cache
+def _listed_game(name: str) -> Game:
+    """Imports a game that is listed; a plug-in's is refused if it cannot be, and a word is said if its data file is wrong."""
+    told = listed()[name]
+    if not told.plugin:
+        own: Game = importlib.import_module(told.module).GAME
+        return own
+    try:
+        found = imported(module_name(told.source) if told.source else told.module)
+        if found.name != name:
+            raise ValueError(f"expected the game {name!r} in {told.module!r}, got {found.name!r}")
+    except ValueError as problem:
+        raise ValueError(f"{told.plugin}: {problem}") from problem
+    if wrong := [field for field, value in listing(found).items() if told.told[field] != value]:
+        what = f"{told.plugin}: its data file and the game {name!r} differ in {', '.join(wrong)}"
+        warnings.warn(
+            f"{what} (leafwise games {name} --listing prints what it should say)", PluginWarning, stacklevel=3
+        )
+    return found
+
+
+def listing(game: Game) -> dict[str, Any]:
+    """Returns what a data file says of a game: title, options, words of a position, ids, as JSON values."""
+    ids = {short: dict(options) for short, options in game.ids.items()}
+    told = {
+        "title": game.title,
+        "options": dict(game.defaults),
+        "option_types": types_of(game.options),
+        "position_words": dict(game.text.words),
+        "ids": ids,
+    }
+    plain: dict[str, Any] = json.loads(json.dumps(told))
+    return plain
 
 
 def set_makers(make_player: Callable[[str, Game], Any], make_leaf: Callable[[Game, str], Any]) -> None:
@@ -90,17 +167,57 @@ def leaf(name: str, game: Game) -> Any:
 
 
 def register_game(new: Game) -> None:
-    """Adds a game of your own, and its environments; raises ValueError if the name is taken by another."""
-    if new.name in games() and game(new.name) != new:
+    """Adds a game of your own, and its environments; raises ValueError if the name or an id is taken by another."""
+    if (new.name in listed() or new.name in _added) and game(new.name) != new:
         raise ValueError(f"expected a new name for a game, {new.name!r} is taken")
+    for name, told in listed().items():
+        for short in set(told.told["ids"]) & set(new.ids):
+            if name != new.name:
+                raise ValueError(f"{new.name}: expected new ids, {short!r} is one of {name!r}")
     _added[new.name] = new
     _register(new.name, new.ids)
 
 
+def add_module(source: str) -> Game:
+    """Adds the game of a file, a package (its folder) or a module, here and in processes that are started from here.
+
+    Raises ValueError, saying what was expected, if there is none or it cannot be imported.
+    """
+    new = imported(module_name(source))
+    register_game(new)
+    place = str(Path(source).resolve()) if Path(source).exists() else source
+    told = Listed(new.module, listing(new), f"--module {source}", place)
+    os.environ[INHERITED] = json.dumps({**_inherited(), new.name: told._asdict()})
+    return new
+
+
+def take_modules(words: Sequence[str]) -> list[str]:
+    """Returns a command line without its `--module FILE_OR_PACKAGE`, whose games it adds; raises ValueError as `add_module`."""
+    kept: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        flag, equals, source = word.partition("=")
+        if word == "--":
+            return [*kept, word, *rest]
+        if flag != "--module":
+            kept.append(word)
+        elif source := source if equals else next(rest, ""):
+            add_module(source)
+        else:
+            raise ValueError("expected a file, package or module after --module, got nothing")
+    return kept
+
+
+def source_of(name: str) -> str | None:
+    """Returns the file, folder or module that `--module` named to bring a game, None for any other."""
+    told = _inherited().get(name)
+    return None if told is None else str(told["source"])
+
+
 def register_envs() -> None:
-    """Registers the environments of the package's games with Gymnasium."""
+    """Registers the environments of all games with Gymnasium."""
     for name, told in listed().items():
-        _register(name, told["ids"])
+        _register(name, told.told["ids"])
 
 
 def _register(name: str, ids: Mapping[str, Mapping[str, Any]]) -> None:

@@ -12,19 +12,16 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
-
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from typing import TYPE_CHECKING, NamedTuple
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.pictures.animation import gif, recorded
 from leafwise.envs.registry import game
-from leafwise.models.files import leaf, write_atomically
-from leafwise.search.players import player
-from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, evaluate
-from leafwise.training.methods import td
+from leafwise.training.runs.seeds import FINAL_SEED
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from leafwise.training.evaluation.arena import Evaluation
 
 CUTOFF = 0.003
 """Decisions less probable than this are leaves where the search has a clock, whatever the leaf."""
@@ -77,6 +74,10 @@ def matches(config: Config) -> list[Match]:
 
 def compare(config: Config, run: Path) -> list[tuple[Match, Evaluation, Evaluation]]:
     """Plays both leaves in the same search on the same seeds; returns (match, hand-made, learned) rows."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from leafwise.training.evaluation.arena import evaluate
+
     rows = []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns) as bar:
@@ -113,6 +114,10 @@ def described(evaluation: Evaluation) -> dict[str, float | int | str]:
 
 def tell(console: Console, rows: list[tuple[Match, Evaluation, Evaluation]], path: Path) -> None:
     """Prints the table and writes its figures to a file."""
+    from rich.table import Table
+
+    from leafwise.models.files import write_atomically
+
     table = Table("limit", "leaf", "games", "mean score", "95 % interval", "ms per move", title="Threes, same search")
     results = []
     for match, *pair in rows:
@@ -128,10 +133,14 @@ def tell(console: Console, rows: list[tuple[Match, Evaluation, Evaluation]], pat
 
 def record(run: Path) -> Path:
     """Writes the beginning of a game that the network plays, one decision deep; returns the file."""
+    from leafwise.envs.core.pictures.animation import gif, recorded
+    from leafwise.models.files import leaf, write_atomically
+    from leafwise.search.players import player
+
     threes = game("threes")
     own = player(f'search:"{run}",depth=1', threes, leaf=leaf)
     path = run / "game.gif"
-    write_atomically(path, gif(recorded(threes, [own.choose], FINAL_SEED, PICTURED_MOVES), 240, 100))
+    write_atomically(path, gif(recorded(threes, [own], FINAL_SEED, PICTURED_MOVES), 240, 100))
     return path
 
 
@@ -158,6 +167,10 @@ def ways_on(run: Path) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """Trains, compares, prints the table; returns 0 if the learned leaf wins at depth 1, intervals apart."""
     config = parse(Config, sys.argv[1:] if arguments is None else arguments, prog="leafwise demo")
+    from rich.console import Console
+
+    from leafwise.training.methods import td
+
     start = time.perf_counter()
     run = config.run or time.strftime("runs/demo-%Y%m%d-%H%M%S")
     console = Console()

@@ -16,8 +16,11 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.tables import check_tables
 from leafwise.envs.registry import game as find_game
 from leafwise.models.network import Network, network_kind
+from leafwise.models.shipped import LEARNED, best_leaf, need_shipped
+from leafwise.models.shipped import shipped_name as shipped_name
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors
 from leafwise.models.tensors import write_atomically as write_atomically
+from leafwise.search.players import BEST
 from leafwise.search.rollout import is_rollout, parse_rollout
 
 FORMAT = 1
@@ -136,20 +139,14 @@ def game_of(source: str | os.PathLike[str]) -> Game:
     return find_game(metadata["game"], **metadata["options"])
 
 
-def shipped_name(game: Game) -> str:
-    """Returns the name of the model that ships for a game: its Gymnasium id in lower case (else the game's name).
-
-    Options that no model is tied to (`Game.rule_options`) count as their defaults.
-    """
-    free = {name: game.defaults[name] for name in game.rule_options}
-    for short, options in game.ids.items():
-        if game.variant(**{**game.defaults, **options, **free}) == game.variant(**free):
-            return short.lower()
-    return game.name
-
-
 def leaf(game: Game, name: str) -> Evaluator:
-    """Returns the leaf that a text names: a score, `learned` (the shipped model), `rollout:n=20`, `sb3:FILE.zip`, or a path."""
+    """Returns the leaf that a text names.
+
+    `best` (the shipped model where there is one, else the default score), a hand-made score, `learned` (the shipped model),
+    `rollout:n=20`, `sb3:FILE.zip`, or a path.
+    """
+    if name == BEST:
+        name = best_leaf(game)
     if is_rollout(name):
         return parse_rollout(game, name)
     if name in game.scores:
@@ -160,11 +157,12 @@ def leaf(game: Game, name: str) -> Evaluator:
 
         model, normalize = files_of(name)
         return made(game, model, normalize=normalize)
-    if name == "learned":
-        return load_evaluator(game, shipped_name(game))
+    if name == LEARNED:
+        return load_evaluator(game, need_shipped(game))
     if not model_path(name).exists():
         scores = ", ".join(game.scores)
         raise ValueError(
-            f"{game.name}: expected a leaf among {scores}, learned, rollout:n=20, sb3:FILE.zip, or a model's path, got {name!r}"
+            f"{game.name}: expected a leaf among best, {scores}, learned, rollout:n=20, sb3:FILE.zip, or a model's path, "
+            f"got {name!r}"
         )
     return load_evaluator(game, name)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -92,21 +93,10 @@ def leaf(
                 f"leaf: expected no options for a leaf that says it all, got {', '.join(told) or 'speaks_for'}"
             )
         return model
-    known = _model(game, model, told)
-    if kind is not None and kind != known.kind and not _is_plain(model):
-        raise ValueError(f"leaf {known.name!r}: expected kind {known.kind!r}, as the model is, got {kind!r}")
-    values = Values(
-        game,
-        Model(
-            known.name,
-            known.numbers,
-            kind or known.kind,
-            known.discount if discount is None else float(discount),
-            known.scale if scale is None else float(scale),
-        ),
-        speaks_for,
-        to_go is not False,
+    known = replace(
+        _model(game, model, told), **{name: told[name] for name in ("kind", "discount", "scale") if name in told}
     )
+    values = Values(game, known, speaks_for, to_go is not False)
     values(game.new(0).row[None], game.tables())  # what does not fit is said here, not inside a search
     return Evaluator(known.name, None, batch=values, to_go=values.to_go, terminal="returns")
 
@@ -118,16 +108,9 @@ def _check(told: dict[str, Any], speaks_for: object) -> None:
             raise ValueError(f"leaf: expected {name} among {', '.join(choices)}, got {given!r}")
     if not isinstance(told.get("to_go", True), bool):
         raise ValueError(f"leaf: expected to_go True or False, got {told['to_go']!r}")
-    for name in ("discount", "scale"):
+    for name, most, limits in (("discount", 1.0, "above 0 and at most 1"), ("scale", sys.float_info.max, "above 0")):
         number = told.get(name, 1.0)
-        most = 1.0 if name == "discount" else float("inf")
-        if (
-            isinstance(number, bool)
-            or not isinstance(number, (int, float))
-            or not 0 < number <= most
-            or number == np.inf
-        ):
-            limits = "above 0 and at most 1" if name == "discount" else "above 0"
+        if isinstance(number, bool) or not isinstance(number, Real) or not 0 < float(number) <= most:
             raise ValueError(f"leaf: expected a finite {name} {limits}, got {number!r}")
 
 
@@ -138,11 +121,6 @@ def _is_zip(model: str | os.PathLike[str]) -> bool:
 def _is_module(model: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(model, torch.nn.Module)
-
-
-def _is_plain(model: Any) -> bool:
-    """Whether a model says nothing of its numbers: a function, or a torch module."""
-    return "stable_baselines3" not in sys.modules or not _is_sb3(model)
 
 
 def _is_sb3(model: Any) -> bool:

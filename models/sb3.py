@@ -25,7 +25,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.observation import Observation
 from leafwise.envs.core.gym.observer import Observer
-from leafwise.models.leaves import Model
+from leafwise.models.leaves import Kind, Model
 
 PREFIX = "sb3"
 """How texts of players and leaves name a `.zip`: `sb3:FILE.zip`, `sb3:FILE.zip,normalize=FILE.pkl`."""
@@ -106,10 +106,13 @@ def described(game: Game, model: Any, told: dict[str, Any]) -> Model:
     normalizer = _normalizer(name, model, told.get("normalize"))
     _check_wrappers(game, name, model, rewarded=True, told=told)
     scale = 1.0 if normalizer is None else _scale(normalizer)
+    kind: Kind = "value" if hasattr(policy, "predict_values") else "q"
+    if told.get("kind", kind) != kind:
+        raise ValueError(f"leaf {name!r}: expected kind {kind!r}, as the model is, got {told['kind']!r}")
     return Model(
         name=name,
         numbers=functools.partial(_numbers, policy, normalizer),
-        kind="value" if hasattr(policy, "predict_values") else "q",
+        kind=kind,
         discount=float(getattr(model, "gamma", 1.0)),
         scale=scale * next((w.scale for w in _wrappers(model) if type(w).__name__ == "ScaledRewards"), 1.0),
     )

@@ -1,13 +1,19 @@
 """Players named by a short text: `random`, `greedy:openness`, `search:openness,depth=3,seconds=0.1`, `rollout:n=100`.
 
+`best` searches with the shipped network where there is one, else with the game's default score (`best:depth=2`);
+`level:easy` and its kin are `leafwise.search.levels`.
+`mcts:LEAF,seconds=0.01` or `mcts:LEAF,simulations=1000` searches by simulations (`leafwise.search.mcts`).
 `search:rollout:n=20,policy=greedy:rows,depth=2`: the options of a roll-out go to the leaf, the others to the search.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -18,6 +24,8 @@ from leafwise.envs.core.play.named import UnknownPlayer, named_ai, split
 from leafwise.envs.registry import MORE_PLAYERS
 from leafwise.search.engine import Search
 from leafwise.search.frontier import bound_values
+from leafwise.search.levels import level_player
+from leafwise.search.mcts import Mcts
 from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS
 from leafwise.search.rollout import is_rollout, parse_rollout
 
@@ -48,8 +56,21 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "clock": str,
 }
 """Options of `Search` that a player's text may hold, and what reads them."""
-OWN_OPTIONS = ("depth", "width", "seconds")
+OWN_OPTIONS = {name: OPTIONS[name] for name in ("depth", "width", "seconds")}
 """Those that a game's own search takes."""
+MCTS_OPTIONS: dict[str, Callable[[str], Any]] = {
+    "simulations": int,
+    "seconds": float,
+    "exploration": float,
+    "prior": str,
+    "temperature": float,
+    "gumbel": int,
+    "reuse": switch,
+    "memory_mb": float,
+    "candidates": str,
+    "clock": str,
+}
+"""Options of `Mcts` that a player's text may hold."""
 
 LEAF_OPTIONS: dict[str, tuple[str, ...]] = {"rollout": ROLLOUT_OPTIONS, "sb3": ("normalize",)}
 """Options that belong to the leaf, not to the search, by the front of the leaf's name."""
@@ -89,9 +110,33 @@ class SearchPlayer:
         return action
 
 
+class MctsPlayer:
+    """Plays the action that most simulations took."""
+
+    def __init__(self, search: Mcts, name: str) -> None:
+        self.name = name
+        self.search = search
+
+    def choose(self, state: State) -> int:
+        return self.search(state).chosen
+
+    @property
+    def stream(self) -> NDArray[np.uint64]:
+        """The random numbers of the search; with others it begins a new tree."""
+        return self.search.tree.stream
+
+    @stream.setter
+    def stream(self, stream: NDArray[np.uint64]) -> None:
+        self.search.draw_from(stream)
+
+
+LEVEL, BEST = "level", "best"
+"""Players of a level; and the player that searches with the best leaf there is, as deep as the game does, and that leaf."""
+
+
 def hand_made(game: Game, name: str) -> Evaluator:
     """Returns a hand-made score of the game, or a roll-out: the leaf source that knows no models."""
-    return parse_rollout(game, name) if is_rollout(name) else game.score(name)
+    return parse_rollout(game, name) if is_rollout(name) else game.score(None if name == BEST else name)
 
 
 def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -> Player:
@@ -101,6 +146,13 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
     """
     kind, _, rest = text.partition(":")
     words = split(rest)
+    if kind == LEVEL:
+        try:
+            return level_player(game, rest, seed, text, lambda: player(BEST, game, seed, leaf))
+        except ValueError as problem:
+            raise ValueError(f"player {text!r}: {problem}") from None
+    if kind == BEST:
+        kind, words = "search", [BEST, *words]
     if kind == "random" and not rest:
         return RandomPlayer(seed, text)
     own: Player | None = named_ai(game, text)
@@ -116,10 +168,11 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
             return cast(Player, search.make(game, bound_values(game, leaf(game, name)), text, **options))
         except ValueError as problem:
             raise ValueError(f"player {text!r}: {problem}") from None
-    if kind not in ("greedy", "search", "rollout"):
+    if kind not in ("greedy", "search", "mcts", "rollout"):
         known = "".join(f", {name}" for name in game.ais)
+        levels = ", level:easy" if game.players == 2 else ""
         raise UnknownPlayer(
-            f"expected a player like random, greedy:SCORE, {', '.join(MORE_PLAYERS)}{known}, got {text!r}"
+            f"expected a player like random, greedy:SCORE, {', '.join(MORE_PLAYERS)}{levels}{known}, got {text!r}"
         )
     if kind == "rollout":  # a search of its own depth 1 with that leaf
         words = split(text)
@@ -127,23 +180,25 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
     if kind == "greedy" and words:
         raise ValueError(f"player {text!r}: expected options among none, got {words[0]!r}")
     try:
+        if kind == "mcts":
+            return MctsPlayer(Mcts(game, leaf(game, name), seed=seed, **search_options(words, MCTS_OPTIONS)), text)
         options = search_options(words if kind == "search" else ["depth=1", *words])
     except ValueError as problem:
         raise ValueError(f"player {text!r}: {problem}") from None
     return SearchPlayer(Search(game, leaf(game, name), all_values=False, **options), text)
 
 
-def search_options(words: list[str], known: Iterable[str] = OPTIONS) -> dict[str, Any]:
-    """Returns the options of `Search` that words like `depth=3` stand for; raises ValueError for others than `known`."""
+def search_options(words: list[str], known: Mapping[str, Callable[[str], Any]] = OPTIONS) -> dict[str, Any]:
+    """Returns the options of a search that words like `depth=3` stand for, read by what `known` says; raises ValueError."""
     options: dict[str, Any] = {}
     for word in words:
         option, _, value = word.partition("=")
         if option not in known:
             raise ValueError(f"expected options among {', '.join(known)}, got {word!r}")
         try:
-            options[option] = OPTIONS[option](value)
+            options[option] = known[option](value)
         except (ValueError, KeyError):
-            kind = "0 or 1" if OPTIONS[option] is switch else "a number"
+            kind = "0 or 1" if known[option] is switch else "a number"
             raise ValueError(f"expected {kind} for {option}, got {value!r}") from None
     return options
 

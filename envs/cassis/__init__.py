@@ -1,6 +1,7 @@
 """Cassis: colour the edges between n points, whoever completes a triangle of their own loses. Rules: `rules`."""
 
 from leafwise.envs.cassis import draw, features, options, rules, scores, tables, text
+from leafwise.envs.cassis.about import ABOUT
 from leafwise.envs.cassis.baselines import dfs
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import Observation, Sizes, Text
@@ -21,13 +22,15 @@ GAME = Game(
         observe=features.observe,
     ),
     sizes=Sizes(width=2, max_actions=tables.MAX_EDGES),
-    observation=Observation(features.observation_space),
+    observation=Observation(features.observation_space, labels=features.labels),
     make_tables=tables.make_tables,
     action_names=tables.action_names,
     text=Text(
         write=text.to_text,
         parse=text.parse_row,
         board=draw.to_board,
+        about=ABOUT,
+        action=text.edge_name,
     ),
     draw=draw.draw,
     symmetries=Symmetries(features.symmetries, features.transform, features.transform_action),

@@ -12,6 +12,7 @@ from leafwise.envs.cassis.rules import LOST, ONE, mover, spoiled
 from leafwise.envs.cassis.tables import PART, part_classes, part_count
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.parts import Labels
 from leafwise.envs.core.contract.sparse import SparseFeatures
 from leafwise.envs.core.contract.stream import u64
 
@@ -29,6 +30,13 @@ def observation_space(options: Options) -> gym.spaces.Box:
     """Returns a Box float32 [edges]: in order of their numbers, 1 own edge, -1 the other's, 0 uncoloured."""
     n = options.n
     return gym.spaces.Box(-1.0, 1.0, (n * (n - 1) // 2,), dtype=np.float32)
+
+
+def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what `observe` writes."""
+    n = options.n
+    edges = tuple(f"edge {a}-{b}" for a in range(n) for b in range(a + 1, n))
+    return {"": (Labels(edges, "1 an edge of the player to move, -1 the other's, 0 uncoloured"),)}
 
 
 @jit(inline=True)

@@ -6,6 +6,7 @@ moved first, o for the other's, a dot for an uncoloured one. Who is to move foll
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -46,6 +47,12 @@ def parse_code(code: int, T: Tables) -> NDArray[np.uint64]:
     if not 0 <= code < 3**T.edges:
         raise ValueError(f"cassis: expected a board code in 0..{3**T.edges - 1}, got {code!r}")
     return row_of([code // 3**e % 3 for e in range(T.edges)], T, str(code))
+
+
+def edge_name(text: str) -> str:
+    """Returns the name of the edge that a person means: `0-5` for `5-0`, `05` and `50`; another text as it is."""
+    found = re.fullmatch(r"([0-9])-?([0-9])", text)
+    return "-".join(sorted(found.groups())) if found else text
 
 
 def row_of(colour: list[int], T: Tables, text: str) -> NDArray[np.uint64]:

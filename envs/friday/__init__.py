@@ -17,6 +17,7 @@ from leafwise.envs.friday import (
     tables,
     text,
 )
+from leafwise.envs.friday.about import ABOUT
 from leafwise.envs.friday.baselines import fridai
 
 GAME = Game(
@@ -44,7 +45,7 @@ GAME = Game(
         progress=scores.how_far,
     ),
     sizes=Sizes(width=layout.WIDTH, max_actions=len(layout.ACTIONS)),
-    observation=Observation(features.observation_space),
+    observation=Observation(features.observation_space, labels=features.labels),
     make_tables=tables.make_tables,
     action_names=layout.ACTIONS,
     text=Text(
@@ -52,6 +53,7 @@ GAME = Game(
         parse=parse.parse_row,
         outcome_name=text.outcome_name,
         board=draw.to_board,
+        about=ABOUT,
     ),
     draw=draw.draw,
     search=SearchDefaults(depth=2, nodes=20_000, decisions_per_depth=110, candidates=candidates.CANDIDATES),

@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.parts import Labels
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, FIRST_KNOWLEDGE, KINDS
@@ -50,6 +51,68 @@ def observation_space(options: Options) -> gym.spaces.Box:
     high[PILES_END:DOUBLES_END] = KINDS
     low[MODES_END:], high[MODES_END:] = np.array(BOUNDS).T
     return gym.spaces.Box(low, high, dtype=np.float32)
+
+
+PILES = ("stack", "discard", "left", "left used", "right", "right used")
+NAMED_NUMBERS = (
+    ("life", "life left"),
+    ("phase", "0 green, 1 yellow, 2 red, 3 pirates"),
+    ("hazard value", "what the hazard or pirate fought asks for"),
+    ("total", "fighting points on the table"),
+    ("free cards", "cards that may be drawn for nothing in this fight"),
+    ("free draws made", "cards drawn for nothing in this fight"),
+    ("abilities used", "abilities used in this fight"),
+    ("phases lowered", "by how many phases the hazard is lowered"),
+    ("ability under way", "its number in `cards.ABILITIES`, 10 for an exchange that may stop, 0 none"),
+    ("ability's steps", "steps that the ability under way has left"),
+    ("acting card", "kind + 1 of the card whose ability is under way, 0 none"),
+    ("cards doubled", "how many cards are doubled"),
+    ("removal points", "points left to remove cards with after a lost fight"),
+    ("removable from", "the lowest kind that may still be removed"),
+    ("first pirate's value", "what the first pirate asks for"),
+    ("second pirate's value", "what the second pirate asks for"),
+    ("acting side", "side of the acting card: 0 left, 1 right"),
+)
+MODES = (
+    *(
+        "deal a pirate",
+        "deal an aging card",
+        "deal a hazard",
+        "deal a card",
+        "choose a hazard",
+        "fight",
+        "choose a target",
+    ),
+    *("offer", "arrange", "order", "remove", "won", "lost"),
+)
+
+
+def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what `observe` writes."""
+    every = tuple(card.name for card in CARDS)
+    hazards, aging = every[FIRST_KNOWLEDGE:FIRST_AGING], every[FIRST_AGING:]
+    sequences = (
+        *(f"bottom {k + 1}" for k in range(7)),
+        *(f"top {k + 1}" for k in range(3)),
+        *(f"looked at {k + 1}" for k in range(3)),
+        *("first hazard", "second hazard"),
+    )
+    return {
+        "": (
+            *(Labels(tuple(f"{pile} {kind}" for kind in every), f"cards of the kind in: {pile}") for pile in PILES),
+            Labels(tuple(f"hazard stack {kind}" for kind in hazards), "hazards of the kind in the hazard stack"),
+            Labels(tuple(f"hazard discard {kind}" for kind in hazards), "hazards of the kind in the hazard discard"),
+            Labels(tuple(f"aging pile {kind}" for kind in aging), "cards of the kind in the aging pile"),
+            Labels(sequences, "kind + 1 of a card whose place is known, or 0: next to come first"),
+            Labels(tuple(f"doubled {k + 1}" for k in range(6)), "kind + 1 of a doubled card, 0 none"),
+            Labels(
+                tuple(f"pirate {k + 1} to be beaten" for k in range(10)), "1 for each pirate that is still to be beaten"
+            ),
+            Labels(tuple(f"pirate {k + 1} fought" for k in range(10)), "1 for the pirate that is fought"),
+            Labels(MODES, "1 for what is to be done now"),
+            *(Labels((name,), meaning) for name, meaning in NAMED_NUMBERS),
+        )
+    }
 
 
 @jit

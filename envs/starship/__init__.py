@@ -4,7 +4,8 @@ The hull is a heap of circles and rectangles; the cockpit goes where it is safes
 thrusters and weapons to the rim, supplies and crew near what needs them, and armour wherever the crew can do without
 a corridor. Source: the early ship generator of Cosmoteer, as its author told it in 14 stages.
 
-    >>> from leafwise.envs.starship import generate
+    >>> from leafwise.envs.starship.about import ABOUT
+from leafwise.envs.starship import generate
     >>> print(generate(seed=7))
 
 A *stage* in this room is one of these 14; only `rules.CHANCE_STAGES` and the `stage=` of evaluators mean the contract's.
@@ -16,7 +17,8 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import Observation, OwnSearch, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules
-from leafwise.envs.starship import chance, features, hand, options, rules, scores, text
+from leafwise.envs.starship import chance, features, hand, options, rules, scores, text, told
+from leafwise.envs.starship.about import ABOUT
 from leafwise.envs.starship.builder import LookAhead
 from leafwise.envs.starship.check import Broken, check
 from leafwise.envs.starship.files import dump, load, read, ship_hash, write
@@ -49,7 +51,7 @@ GAME = Game(
         ),
     ),
     sizes=Sizes(width=options.width, max_actions=4 * 64 * 64, dtype=np.uint16),
-    observation=Observation(features.observation_space, features.Observation),
+    observation=Observation(features.observation_space, features.Observation, labels=features.labels, info=told.INFO),
     make_tables=options.make_tables,
     scratch=tuple(f"ship.{name}" for name in SCRATCH),
     action_names=options.names,
@@ -58,6 +60,7 @@ GAME = Game(
         parse=text.parse_row,
         outcome_name=text.outcome_name,
         board=options.to_board,
+        about=ABOUT,
     ),
     draw=options.ShipPicture,
     search=SearchDefaults(depth=1),

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.parts import Labels
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ZERO, load_planes, part_at, write_steps
-from leafwise.envs.starship.catalogue import ARMOUR, CLEAR, COCKPIT, CORRIDOR, ROOM, SPACE
+from leafwise.envs.starship.catalogue import ARMOUR, CLEAR, COCKPIT, CORRIDOR, PARTS, ROOM, SPACE
 from leafwise.envs.starship.legality import leaves_ways, next_anchor
 from leafwise.envs.starship.presets import PRESETS
 from leafwise.envs.starship.quality import start_from
@@ -51,6 +52,38 @@ def observation_space(options: Options) -> gym.spaces.Dict:
     side = PRESETS[options.preset].grid
     shapes = {"grid": (len(CHANNELS), side, side), "vec": (NUMBERS,)}
     return gym.spaces.Dict({name: gym.spaces.Box(-1.0, 1.0, shape, np.float32) for name, shape in shapes.items()})
+
+
+def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what `observe` writes."""
+    parts, ways = tuple(part.name for part in PARTS), ("north", "east", "south", "west")
+    budgets = ("thrusters", "weapons", "ammo", "power")
+    return {
+        "grid": (
+            Labels(CHANNELS[:3], "1 where there is hull, corridor, armour"),
+            Labels(CHANNELS[3:14], "1 at the cells of a part of the kind"),
+            Labels(CHANNELS[14:18], "1 at the cells of a part that faces there, of those that face anywhere"),
+            Labels(CHANNELS[18:20], "1 where a door leads to the next cell in the east, in the south"),
+            Labels(CHANNELS[20:21], "steps to the nearest space, 16 and more: 1"),
+            Labels(CHANNELS[21:22], "steps from the cockpit on foot, 48 and more, or out of reach: 1"),
+            Labels(CHANNELS[22:24], "distance from the centre of mass, as a share of the grid"),
+            Labels(CHANNELS[24:], "1 where the current request's top-left cell may stand"),
+        ),
+        "vec": (
+            Labels(tuple(f"requested {part}" for part in parts), "1 for the part to be placed now"),
+            Labels(tuple(f"facing {way}" for way in ways), "1 for where it is to face, if it faces anywhere"),
+            Labels(tuple(f"next {part}" for part in parts), "1 for the part of the next request"),
+            Labels(tuple(f"after next {part}" for part in parts), "1 for the part of the request after it"),
+            Labels(("stage",), "number of the placing stage, a seventh each"),
+            Labels(tuple(f"{name} placed" for name in budgets), "points placed, as a share of the most"),
+            Labels(("seats placed",), "points of crew rooms, as a share of the most"),
+            Labels(("parts placed",), "parts placed, 60 and more: 1"),
+            Labels(("hull area",), "cells of the hull, as a share of the grid"),
+            Labels(("missing",), "points the running stage still has to place, 45 and more: 1"),
+            Labels(("mass",), "mass, 1,000 tonnes and more: 1"),
+            Labels(("unused",), "always 0"),
+        ),
+    }
 
 
 @jit

@@ -4,6 +4,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import Observation, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.threes import chance, draw, features, options, rules, scores, tables, text
+from leafwise.envs.threes.about import ABOUT
 from leafwise.envs.threes.baselines import nneonneo, threesus
 from leafwise.envs.threes.companion import COMPANION
 
@@ -29,7 +30,7 @@ GAME = Game(
         ),
     ),
     sizes=Sizes(width=2, max_actions=4),
-    observation=Observation(features.observation_space),
+    observation=Observation(features.observation_space, labels=features.labels),
     make_tables=tables.make_tables,
     action_names=text.ACTIONS,
     text=Text(
@@ -41,6 +42,7 @@ GAME = Game(
             "next": "the tile shown, 1, 2, 3 or +",
             "deck": "1s, 2s and 3s not yet drawn, without the tile shown (default: 4,4,4)",
         },
+        about=ABOUT,
     ),
     draw=draw.draw,
     symmetries=Symmetries(8, features.transform, features.transform_action),

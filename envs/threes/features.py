@@ -9,6 +9,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.cells import CellFeatures, SmallTable, square_views
 from leafwise.envs.core.contract.nibbles import symmetric_boards
+from leafwise.envs.core.contract.parts import Labels
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
 from leafwise.envs.threes.options import Options
@@ -32,6 +33,21 @@ def observation_space(options: Options) -> gym.spaces.Box:
     """
     high = np.array([15] * 16 + [255] + [4] * 3, dtype=np.uint8)
     return gym.spaces.Box(np.zeros(OBSERVATION, dtype=np.uint8), high, dtype=np.uint8)
+
+
+def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what `observe` writes."""
+    cells = tuple(f"row {y + 1}, column {x + 1}" for y in range(4) for x in range(4))
+    return {
+        "": (
+            Labels(cells, "rank of the tile: 0 none, 1 and 2 the 1 and the 2, then 3 for a 3, 4 for a 6, ..."),
+            Labels(
+                ("tile shown",),
+                "1, 2, 3; 4 for +, 5 for white; 16 * lowest + highest rank where they are known; 0 none",
+            ),
+            Labels(("1s", "2s", "3s"), "cards of the deck not yet drawn, without the tile shown"),
+        )
+    }
 
 
 @jit(inline=True)

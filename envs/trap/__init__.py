@@ -5,6 +5,7 @@ from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 from leafwise.envs.trap import draw, features, options, rules, scores, sparse, tables, text
+from leafwise.envs.trap.about import ABOUT
 from leafwise.envs.trap.baselines.course import players
 
 GAME = Game(
@@ -30,7 +31,7 @@ GAME = Game(
         candidates=rules.candidates,
     ),
     sizes=Sizes(width=2, max_actions=8 + options.MAX_SIZE**2),
-    observation=Observation(features.observation_space),
+    observation=Observation(features.observation_space, labels=features.labels),
     make_tables=tables.make_tables,
     action_names=tables.action_names,
     text=Text(
@@ -38,6 +39,7 @@ GAME = Game(
         parse=text.parse_row,
         outcome_name=text.outcome_name,
         board=draw.to_board,
+        about=ABOUT,
     ),
     draw=draw.draw,
     symmetries=Symmetries(8, features.transform, features.transform_action),

@@ -6,6 +6,7 @@ import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.parts import Labels
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trap.options import Options
 from leafwise.envs.trap.rules import CELL, LOW7, MOVE, ONE, PLAYER, SECOND_TRAPS, TARGET, cell_of, phase_of, turn_of
@@ -17,6 +18,17 @@ POSITIONS = ~((LOW7 << PLAYER) | (LOW7 << (PLAYER + CELL)) | (LOW7 << TARGET) | 
 def observation_space(options: Options) -> gym.spaces.Box:
     """Returns a Box float32 [4, size, size] of 0 and 1: who acts, the other, traps, and all ones where a throw is due."""
     return gym.spaces.Box(0.0, 1.0, (4, options.size, options.size), dtype=np.float32)
+
+
+def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what `observe` writes."""
+    return {
+        "": (
+            Labels(("who acts", "opponent"), "1 at the cell of the player who acts, and of the other"),
+            Labels(("traps",), "1 at every trap"),
+            Labels(("throw due",), "1 everywhere if a throw is due, 0 everywhere if a move is"),
+        )
+    }
 
 
 @jit(inline=True)

@@ -5,6 +5,7 @@ from leafwise.envs.core.contract.parts import Observation, Sizes, Text
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 from leafwise.envs.trilobite import draw, features, options, rules, scores, tables, text
+from leafwise.envs.trilobite.about import ABOUT
 from leafwise.envs.trilobite.baselines import minimax
 
 GAME = Game(
@@ -21,13 +22,14 @@ GAME = Game(
         observe=features.observe,
     ),
     sizes=Sizes(width=2, max_actions=8),
-    observation=Observation(features.observation_space),
+    observation=Observation(features.observation_space, labels=features.labels),
     make_tables=tables.make_tables,
     action_names=tables.action_names,
     text=Text(
         write=text.to_text,
         parse=text.parse_row,
         board=draw.to_board,
+        about=ABOUT,
     ),
     draw=draw.draw,
     symmetries=Symmetries(2, features.transform, features.transform_action),

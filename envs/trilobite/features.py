@@ -7,6 +7,7 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.parts import Labels
 from leafwise.envs.core.contract.sparse import SparseFeatures
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trilobite.options import Options
@@ -18,6 +19,13 @@ def observation_space(options: Options) -> gym.spaces.Box:
     """Returns a Box float32 [width * height]: cells row by row from the top, 1 own chip, -1 the other's, 0 empty."""
     width, height = options.size
     return gym.spaces.Box(-1.0, 1.0, (width * height,), dtype=np.float32)
+
+
+def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
+    """Returns what `observe` writes."""
+    width, height = options.size
+    cells = tuple(f"row {y + 1}, column {x + 1}" for y in range(height) for x in range(width))
+    return {"": (Labels(cells, "rows from the top: 1 a chip of the player to move, -1 the other's, 0 empty"),)}
 
 
 @jit(inline=True)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.pictures.animation import recorded
+from leafwise.envs.core.pictures.animation import pictured
+from leafwise.envs.core.play.gamefile import play_game
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, HAZARDS, KINDS, PHASES, PIRATES
 from leafwise.envs.friday.piles import kind_in, reference
@@ -27,6 +28,7 @@ from leafwise.experiments.friday.plots import draw
 from leafwise.experiments.study import Study, command, results_of, signed, table, write_page
 from leafwise.models.files import leaf
 from leafwise.search.engine import Search
+from leafwise.search.players import SearchPlayer
 from leafwise.training.evaluation.elo import share_interval
 
 FIRST_SEED = 2_000_000
@@ -52,15 +54,8 @@ class Config(Study):
 
 def play(game: Game, search: Search, seed: int) -> tuple[list[State], list[str]]:
     """Plays a game; returns the decisions and the end, and the names of the actions."""
-    names = []
-
-    def choose(state: State) -> int:
-        action = search(state).action
-        assert action is not None
-        names.append(game.actions[action])
-        return action
-
-    return recorded(game, [choose], seed), names
+    record = play_game(game, [SearchPlayer(search, "learned")], seed).record()
+    return pictured(record), [step.name for step in record.moves]
 
 
 def phase_of(row: NDArray[Any]) -> int:

@@ -257,7 +257,7 @@ def late_positions(model: str, games: int, before: int = 40) -> list[State]:
     """Returns the position so many moves before the end of each of the model's games at depth 1."""
     own, found = player(f'search:"{model}",depth=1', THREES, leaf=leaf), []
     for seed in range(FINAL_SEED, FINAL_SEED + games):
-        decisions = recorded(THREES, [own.choose], seed)[:-1]
+        decisions = recorded(THREES, [own], seed)[:-1]
         found.append(decisions[max(0, len(decisions) - before)])
     return found
 

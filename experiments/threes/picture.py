@@ -1,4 +1,4 @@
-"""Draws a position of a game with the value of every swipe: the README's picture.
+"""Draws a position of a game with what every swipe is worth, in people's units where they are known: the README's picture.
 
 `python -m leafwise.experiments.threes.picture` writes `values.png`.
 """
@@ -10,11 +10,12 @@ from dataclasses import dataclass
 
 from PIL import Image
 
-from leafwise.envs.core.pictures.animation import recorded
+from leafwise.envs.core.pictures.animation import captioned, recorded
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.threes.draw import draw
 from leafwise.experiments.study import Study, command
 from leafwise.models.files import leaf, write_atomically
+from leafwise.models.units import PLAIN, units_of
 from leafwise.search import Search
 from leafwise.search.players import player
 
@@ -37,12 +38,14 @@ def study(config: Config) -> None:
     """Plays to the position and draws it."""
     target, game = config.target("values.png"), find_game("threes")
     own = player(f'search:"{config.leaf}",depth=1', game, leaf=leaf)
-    states = recorded(game, [own.choose], config.seed, config.moves)
+    states = recorded(game, [own], config.seed, config.moves)
     state = next(state for state in reversed(states) if not state.is_terminal)
     search = Search(game, leaf(game, config.leaf), depth=config.depth)
-    values = search(state).action_values
+    units, found = units_of(game, config.leaf), search(state).action_values
+    values = {name: units(value) for name, value in found.items()} if units else found
+    picture = Image.fromarray(draw(state.row, game.tables(), values).rgb())
     data = io.BytesIO()
-    Image.fromarray(draw(state.row, game.tables(), values).rgb()).save(data, "PNG")
+    captioned(picture, f"numbers: {units.name if units else PLAIN}").save(data, "PNG")
     write_atomically(target, data.getvalue())
     print(f"{state}\n{values}\n{target}")
 

@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from leafwise import envs
 from leafwise.envs import aec
+from leafwise.envs.reference import reference
 from leafwise.envs.registry import game, games, register_game, set_makers
 from leafwise.registration import register_when_there
 
 if TYPE_CHECKING:
+    from leafwise.envs.core.check.checking import check_game
+    from leafwise.envs.core.check.fault import ContractError
     from leafwise.envs.core.contract.evaluator import Evaluator
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
+    from leafwise.envs.core.play.gamefile import load_game
     from leafwise.models.leaves import leaf
     from leafwise.search import Result, Search
     from leafwise.search.players import Player
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ContractError",
     "Evaluator",
     "Game",
     "Player",
@@ -33,17 +38,21 @@ __all__ = [
     "Search",
     "State",
     "aec",
+    "check_game",
     "envs",
     "game",
     "games",
     "leaf",
     "load",
+    "load_game",
     "player",
+    "reference",
     "register_game",
     "score",
 ]
 
 _HOMES = {
+    "ContractError": "leafwise.envs.core.check.fault",
     "Evaluator": "leafwise.envs.core.contract.evaluator",
     "Game": "leafwise.envs.core.contract.game",
     "leaf": "leafwise.models.leaves",
@@ -51,6 +60,8 @@ _HOMES = {
     "Result": "leafwise.search",
     "Search": "leafwise.search",
     "State": "leafwise.envs.core.contract.state",
+    "check_game": "leafwise.envs.core.check.checking",
+    "load_game": "leafwise.envs.core.play.gamefile",
 }
 """Public names that are imported when they are first used, and where they live: they bring numba along."""
 

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import os
-import pkgutil
 import sys
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 from leafwise import __version__, commands
-from leafwise.cli import INTERRUPTED, WRONG_INPUT
+from leafwise.cli import INTERRUPTED, WRONG_INPUT, fail, one_line_errors
+from leafwise.envs.registry import take_modules
 
 
 def command_names() -> list[str]:
     """Returns the names of the commands."""
-    return sorted(module.name for module in pkgutil.iter_modules(commands.__path__) if not module.ispkg)
+    names = (name.removesuffix(".py") for name in os.listdir(commands.__path__[0]) if name.endswith(".py"))
+    return sorted(name for name in names if name != "__init__")
 
 
 def summary(name: str) -> str:
     """Returns the first line of a command's docstring, read without importing it."""
+    import ast
+
     source = Path(commands.__path__[0], f"{name}.py").read_text(encoding="utf-8")
     return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
 
@@ -38,13 +41,16 @@ def overview() -> str:
             "",
             *lines,
             "",
-            "leafwise COMMAND --help shows a command's options, leafwise --version the version.",
+            "leafwise COMMAND --help shows a command's options, leafwise --version the version. Every command takes",
+            "--module FILE_OR_PACKAGE, which brings a game of your own: leafwise new writes one to begin with.",
         ]
     )
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs one command line; returns the exit status."""
+    """Runs one command line; returns the exit status, or exits with it after one line for wrong input."""
+    with one_line_errors():
+        arguments = take_modules(arguments)
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(overview())
         return 0 if arguments else WRONG_INPUT
@@ -53,14 +59,14 @@ def run(arguments: Sequence[str]) -> int:
         print(f"leafwise {__version__}")
         return 0
     if name not in command_names():
-        print(f"error: expected a command among {', '.join(command_names())}, got {name!r}", file=sys.stderr)
-        return WRONG_INPUT
-    status: int = importlib.import_module(f"leafwise.commands.{name}").main(list(rest))
+        fail(f"expected a command among {', '.join(command_names())}, got {name!r}")
+    status: int = importlib.import_module(f"leafwise.commands.{name}").main(rest)
     return status
 
 
 def main() -> None:
     """Runs the command line of this process and exits."""
+    warnings.formatwarning = lambda message, *place: f"warning: {message}\n"
     try:
         status = run(sys.argv[1:])
         sys.stdout.flush()

@@ -8,6 +8,7 @@ from leafwise.cli import one_line_errors, patiently, say, value_lines
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.companion import Companion
+from leafwise.models.units import Units
 from leafwise.search import Search
 
 KEYS = "  u takes the last entry back, h shows this, q quits"
@@ -34,11 +35,11 @@ def asked_until(prompt: str, check: Callable[[str], object]) -> str | None:
     return None
 
 
-def assist(game: Game, companion: Companion, position: str, search: Search) -> int:
+def assist(game: Game, companion: Companion, position: str, search: Search, units: Units | None) -> int:
     """Runs the dialogue until the game ends or the person quits."""
     with one_line_errors():
         start = companion.check(game.parse(position)) if position else None
-    say(f"Follows a game of {game.title.partition(',')[0]}.\n{companion.help}\n{KEYS}")
+    say(f"Follows a game of {game.title.partition(',')[0]}; leaf {search.evaluator.name}.\n{companion.help}\n{KEYS}")
     start = start or companion.begin(game, asked_until, say)
     if start is None:
         return 0
@@ -48,7 +49,7 @@ def assist(game: Game, companion: Companion, position: str, search: Search) -> i
         result = patiently(lambda state=state: search(state), search.stop)  # type: ignore[misc]
         best = str(result.name)
         say("\n" + state.board())
-        say("\n".join(value_lines(result)))
+        say("\n".join(value_lines(result, units)))
         say(companion.advice(state, best))
         if not one_entry(companion, history, best):
             say(f"left at {state}")

@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import io
 import json
+import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,10 +22,14 @@ from leafwise.envs.registry import game as find_game
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
+    from leafwise.envs.core.play.gamefile import GameRecord
+    from leafwise.models.units import Units
     from leafwise.search import Result, Search
 
 __all__ = [
+    "check_writable",
     "fail",
+    "game_file",
     "make_search",
     "numbered_lines",
     "one_line_errors",
@@ -33,7 +38,9 @@ __all__ = [
     "patiently",
     "positions_of",
     "print_json",
+    "records_of",
     "say",
+    "units_of_leaf",
     "value_lines",
 ]
 
@@ -81,20 +88,51 @@ def parse_with_game(config_class: type[C], arguments: Sequence[str], prog: str) 
     own, options = split_options(config_class, arguments)
     if any(word in ("-h", "--help") for word in own):
         parse(config_class, ["--help"], prog, description=description(config_class, own))
+    with one_line_errors():  # before tyro takes its time, if the game comes first
+        if own and not own[0].startswith("-"):
+            check_name(own[0])
+            check_options(own[0], options, config_class)
     config = parse(config_class, own, prog)
     with one_line_errors():
         game: str = config.game  # type: ignore[attr-defined]
         check_name(game)
+        check_options(game, options, config_class)
         if hasattr(config, "position"):
             words = {name: options.pop(name) for name in position_words(game) if name in options}
             config = with_words(config, words)
-        types = option_types(game)
-        for name in options:
-            if name not in types:
-                here = ", ".join(flag_of(field.name) for field in options_of(config_class))
-                known = ", ".join(map(flag_of, types)) or "none"
-                raise ValueError(f"expected an option among {here} or {game}'s ({known}), got {flag_of(name)}")
-        return config, find_game(game, **options_from_text(types, options, flag_of))
+        return config, find_game(game, **options_from_text(option_types(game), options, flag_of))
+
+
+def game_file(arguments: Sequence[str]) -> tuple[str, list[str]]:
+    """Returns the value of `--game FILE` ("" without it), and the other arguments, the name of the file's game in front."""
+    words = list(arguments)
+    at = next((k for k, word in enumerate(words) if word.partition("=")[0] == "--game"), None)
+    if at is None:
+        return "", words
+    _, equals, file = words.pop(at).partition("=")
+    if not equals:
+        if at == len(words):
+            fail("expected a value after --game, got nothing")
+        file = words.pop(at)
+    from leafwise.envs.core.play.gamefile import load_game
+
+    with one_line_errors():
+        name = load_game(file).game.name
+    return file, words if words[:1] and words[0] in games() else [name, *words]
+
+
+def records_of(file: str, game: Game) -> list[GameRecord]:
+    """Returns the games of a file, all of them of this game; they tell its options, which are not to be given again."""
+    from leafwise.envs.core.play.gamefile import read_games
+
+    with one_line_errors():
+        records = list(read_games(Path(file).read_text(encoding="utf-8"), file))
+        for record in records:
+            if record.game.name != game.name:
+                raise ValueError(f"expected games of {game.name} in {file!r}, got one of {record.game.name}")
+        if game.given_options:
+            raise ValueError(f"expected no options of {game.name} with --game, whose file tells them, got {game!r}")
+    return records
 
 
 def with_words(config: C, words: Mapping[str, str]) -> C:
@@ -135,6 +173,16 @@ def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[st
     return own, options
 
 
+def check_options(game: str, options: Iterable[str], config_class: type) -> None:
+    """Raises ValueError for options that are neither a game's nor words of its position where the command takes one."""
+    known = [*option_defaults(game), *(position_words(game) if hasattr(config_class, "position") else ())]
+    for name in options:
+        if name not in known:
+            here = ", ".join(flag_of(f.name) for f in options_of(config_class))
+            others = ", ".join(map(flag_of, known)) or "none"
+            raise ValueError(f"expected an option among {here} or {game}'s ({others}), got {flag_of(name)}")
+
+
 def options_of(config_class: type) -> list[dataclasses.Field[Any]]:
     """Returns the fields of a dataclass that are options rather than positional arguments."""
     return [field for field in dataclasses.fields(config_class) if "Positional" not in str(field.type)]
@@ -151,6 +199,8 @@ def description(config_class: type, own: Sequence[str]) -> str:
         if hasattr(config_class, "position") and position_words(name):
             words = "; ".join(f"{flag_of(word)}, {what}" for word, what in position_words(name).items())
             lines.append(f"Words of a position of {name}, as options: {words}.")
+        if named and hasattr(config_class, "more_help"):
+            lines += config_class.more_help(name)
     return "\n\n".join(lines)
 
 
@@ -187,6 +237,13 @@ def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State])
         fail(wrong[0] + (f" (and {len(wrong) - 1:,} more)" if len(wrong) > 1 else ""))
 
 
+def check_writable(file: str, flag: str) -> None:
+    """Raises ValueError for a file, the value of `flag`, that cannot be written."""
+    path = Path(file)
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise ValueError(f"expected a file in a folder that can be written to for {flag}, got {file!r}")
+
+
 def print_json(value: object) -> None:
     """Prints one line of JSON; infinity and nan become null."""
     print(json.dumps(finite(value), allow_nan=False), flush=True)
@@ -221,14 +278,15 @@ def patiently(work: Callable[[], R], stop: Callable[[], None] = lambda: None) ->
 
 
 def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options: str = "") -> Search:
-    """Returns a compiled search with a leaf named as in players; 0 stands for the search's own depth, for no clock.
+    """Returns a compiled search with a leaf named as in players (default: the best there is); 0 stands for the search's own
+    depth, for no clock.
 
     `options` are more of the search's, as in players: `threads=2,width=5`. Wrong names and numbers are one line and
     status 2.
     """
     from leafwise.models.files import leaf
     from leafwise.search import Search
-    from leafwise.search.players import search_options, split
+    from leafwise.search.players import BEST, search_options, split
 
     with one_line_errors():
         if not 0 <= seconds < 1e6:
@@ -237,26 +295,40 @@ def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options:
         for name in ("depth", "seconds"):
             if name in more:
                 raise ValueError(f"expected {name} as --{name}, got it in --options")
-        evaluator = leaf(game, leaf_name or game.default_score)
+        evaluator = leaf(game, leaf_name or BEST)
         search = Search(game, evaluator, depth or None, seconds=seconds or None, **more)
-    load_code(Search(game, evaluator, 1, **more))
+    load_code(Search(game, evaluator, 1, **more), game.new(0))
     return search
 
 
-def load_code(search: Search) -> None:
-    """Loads the machine code, which is no part of a search's time."""
+def load_code(search: Search, state: State) -> None:
+    """Loads the machine code for positions of this kind (decisions, or chance), which is no part of a search's time."""
     from leafwise.search import Stopped
 
     timer = threading.Timer(1.0, search.stop)  # where a single value takes long
     timer.daemon = True
     timer.start()
     with contextlib.suppress(Stopped):
-        search(search.game.new(0))
+        search(state)
     timer.cancel()
 
 
-def value_lines(result: Result) -> list[str]:
-    """Returns one line per action with its value, best first."""
+def units_of_leaf(game: Game, leaf_name: str) -> Units | None:
+    """Returns what the values of a leaf, named as in `make_search`, mean to people; None where that is not known."""
+    from leafwise.models.units import units_of
+
+    with one_line_errors():
+        return units_of(game, leaf_name)
+
+
+def value_lines(result: Result, units: Units | None) -> list[str]:
+    """Returns what the numbers are, and one line per action with its value, best first."""
+    from leafwise.models.units import PLAIN, written
+
     ranked = sorted(result.action_values.items(), key=lambda item: -item[1])
     width = max(map(len, result.action_values), default=0)
-    return [f"  {name:<{width}}  {value:>12,.4f}" + ("  best" if name == result.name else "") for name, value in ranked]
+    lines = [
+        f"  {name:<{width}}  {written(value, units):>12}" + ("  best" if name == result.name else "")
+        for name, value in ranked
+    ]
+    return [f"  {units.name if units else PLAIN}", *lines]

@@ -9,6 +9,7 @@ from leafwise.commands.solve import WORDS
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import Solution, Solver, exact_solver
+from leafwise.models.units import Units
 from leafwise.search import Search
 
 PATIENCE = 10.0
@@ -26,9 +27,17 @@ def solver_of(game: Game) -> Solver | None:
 class Hints:
     """The values of all moves of a position, as lines for people."""
 
-    def __init__(self, game: Game, search: Search, *, exact: bool, solver: Solver | None = None) -> None:
-        """`exact`: whether to ask the game's solver first; `solver` is one that is at hand already."""
-        self.game, self.search, self.exact, self.solver = game, search, exact, solver
+    def __init__(
+        self,
+        game: Game,
+        search: Search,
+        *,
+        exact: bool,
+        solver: Solver | None = None,
+        units: Units | None = None,
+    ) -> None:
+        """`exact`: whether to ask the game's solver first; `solver` is one that is at hand already; `units` are the search's."""
+        self.game, self.search, self.exact, self.solver, self.units = game, search, exact, solver, units
 
     def __call__(self, state: State) -> list[str]:
         """Returns one line per move, best first, and who says so; Ctrl-C is heard meanwhile."""
@@ -42,7 +51,7 @@ class Hints:
                 return [*solution_lines(solution), "  exact, by the solver"]
             by_search += f"; the exact solver needs more than {PATIENCE:.0f} s here"
         result = patiently(lambda: self.search(state), self.search.stop)
-        return [*value_lines(result), by_search.format(result.depth)]
+        return [*value_lines(result, self.units), by_search.format(result.depth)]
 
 
 def solve_in_time(solver: Solver, state: State, seconds: float) -> Solution:

@@ -9,11 +9,16 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Sequence
-from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from leafwise.envs.registry import register_envs
+
+if TYPE_CHECKING:  # takes as long to import as half of leafwise
+    from importlib.abc import MetaPathFinder
+else:
+    MetaPathFinder = object
 
 GYMNASIUM = "gymnasium"
 

@@ -16,12 +16,13 @@ import pytest
 import tyro
 
 from leafwise.__main__ import command_names, run
+from leafwise.envs import registry
 
 ROOT = Path(__file__).resolve().parents[2]
 OLDER = re.compile(r"\bas of commit\b")
 """Marks a command that belongs to an older commit: in its line, in the line before its block, or in the head of its table."""
 COMMAND = re.compile(rf"(python -m leafwise\.|leafwise ({'|'.join(command_names())})\b)")
-VALUES = {"N": "3", "D": "2", "GAME": "threes"}
+VALUES = {"N": "3", "D": "2", "GAME": "threes", "METHOD": "td"}
 """What stands for a page's placeholders where a parser reads them."""
 
 
@@ -54,6 +55,13 @@ def commands(page: str) -> Iterator[str]:
                 yield text
 
 
+def game_beside(page: str) -> str | None:
+    """Returns the game that a page of a plug-in's folder is about."""
+    if page.startswith("src/leafwise/template/"):
+        return "leafwise.template"
+    return next((str(path.parent) for path in (ROOT / page).parent.glob("leafwise_*/__init__.py")), None)
+
+
 def run_module(name: str) -> None:
     """Runs a module as `python -m` does."""
     with warnings.catch_warnings():
@@ -78,8 +86,15 @@ def test_a_command_is_understood(page: str, command: str, monkeypatch, capsys, t
         understand(*given, **options)
         raise Parsed
 
+    monkeypatch.setattr(registry, "_added", dict(registry._added))
+    monkeypatch.setenv(registry.INHERITED, "{}")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    if (module := game_beside(page)) is not None:
+        registry.add_module(module)
     monkeypatch.setattr(tyro, "cli", stop)
     monkeypatch.chdir(tmp_path)
+    Path("game.txt").write_text('[Game "threes"]\n', encoding="utf-8")  # says which game's options are meant
     monkeypatch.setattr(sys, "argv", words[1:])
     with pytest.raises((Parsed, SystemExit)) as ended:
         run(words) if program == "leafwise" else run_module(words[1])

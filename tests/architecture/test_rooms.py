@@ -10,7 +10,7 @@ import pytest
 import leafwise
 
 ROOT = Path(__file__).parents[2]
-OWN_COMMANDS = {"ship.py"}
+OWN_COMMANDS = {"ships.py"}
 """Commands of one game."""
 ENGINE = [
     path

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -16,9 +18,12 @@ import leafwise
 from contract.cases import CASES, GAMES, positions
 from contract.refusals import ODD, assert_one_clear_line
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.starship import CLASSIC, files, generate, settings
 from leafwise.models.files import model_path
 from leafwise.models.tensors import load_tensors, save_tensors
-from running.campaign import Campaign
+from leafwise.training.methods import td
+from leafwise.training.runs.options import described, read_options, to_toml
+from running.campaign import Campaign, quick
 
 
 def edited(rng: Random, text: str, letters: list[str], most: int = 4) -> str:
@@ -40,7 +45,8 @@ def test_texts(game: Game, campaign: Campaign) -> None:
     def checks(rng: Random) -> Iterator[None]:
         while True:
             case = rng.choice(variants)
-            assert_one_clear_line(case, edited(rng, rng.choice(texts[case]), letters))
+            text = edited(rng, rng.choice(texts[case]), letters)
+            quick(partial(assert_one_clear_line, case, text))
             yield
 
     campaign.run(checks(campaign.rng), "texts")
@@ -82,6 +88,17 @@ LINES = (
 """Command lines to make mistakes in: quick ones, so that one that is still understood costs little."""
 WORDS = (
     "",
+    "inf",
+    "1e9",
+    "9" * 20,
+    "9" * 5000,
+    "\ud800",
+    "--table-mb",
+    "--player",
+    "--file",
+    "search:depth=99999999999999999999",
+    "search:seconds=inf",
+    "rollout:n=-1",
     "-1",
     "0",
     "nan",
@@ -113,7 +130,7 @@ def test_command_lines(shell: Shell, campaign: Campaign, tmp_path: Path, monkeyp
             for _ in range(rng.randint(1, 3)):
                 at = rng.randrange(len(words) + 1)
                 words[at : at + rng.randint(0, 1)] = [rng.choice(WORDS)] * rng.randint(0, 1)
-            answer = shell(*words)
+            answer = quick(partial(shell, *words))
             assert answer.status in (0, 2), (words, answer)
             if answer.status == 2 and words:  # without any it explains itself
                 assert answer.error.count("\n") == 1, (words, answer)
@@ -146,7 +163,7 @@ def test_model_files(name: str, campaign: Campaign, tmp_path: Path) -> None:
             for _ in range(rng.randint(1, 4)):
                 data[rng.randrange(rng.choice((64, 4000, len(data))))] = rng.randrange(256)
             path.write_bytes(data[: rng.choice((len(data), rng.randrange(len(data))))])
-            said = refusal(path)
+            said = quick(partial(refusal, path))
             if said is not None:
                 assert "expected" in said or "has no checksum" in said, said  # whose name was changed too
                 assert "\n" not in said, said
@@ -154,6 +171,64 @@ def test_model_files(name: str, campaign: Campaign, tmp_path: Path) -> None:
                 again, told = load_tensors(path)
                 assert told == metadata
                 assert all(np.array_equal(again[name], tensor) for name, tensor in tensors.items())
+            yield
+
+    campaign.run(checks(campaign.rng), "files")
+
+
+def assert_read_or_refused(read: Callable[[], object]) -> None:
+    """Checks that something is read, or refused with a ValueError of one line."""
+    try:
+        read()
+    except ValueError as problem:
+        said = str(problem)
+    else:
+        return
+    assert said
+    assert "\n" not in said, said
+    assert len(said) < 600, said
+
+
+NUMBERS = [
+    "-1",
+    "1e999",
+    "9" * 400,
+    "nan",
+    "null",
+    "true",
+    '"',
+    "[",
+    "{",
+    "}",
+    "]",
+    ",",
+    ":",
+    "\0",
+    "\udcff",
+    "\u0661",
+    "[" * 99,
+]
+
+
+@pytest.mark.campaign(whole=20_000)
+@pytest.mark.parametrize("kind", ["ship", "parameters", "options", "old options"])
+def test_files_of_text(kind: str, campaign: Campaign, tmp_path: Path) -> None:
+    """Ship files, their parameters, and the options of runs, with mistakes in them."""
+    path = tmp_path / ("config.json" if kind == "old options" else "config.toml")
+    config = described(td.Config(game="threes"))
+    whole, read = {
+        "ship": (files.dump(generate(3)), lambda text: files.load(text)),
+        "parameters": (settings.to_toml(CLASSIC), settings.from_toml),
+        "options": (to_toml(config), lambda text: read_options(path, td.Config)),
+        "old options": (json.dumps(config), lambda text: read_options(path, td.Config)),
+    }[kind]
+    letters = [*sorted(set(whole)), *NUMBERS]
+
+    def checks(rng: Random) -> Iterator[None]:
+        while True:
+            text = edited(rng, whole, letters)
+            path.write_bytes(text.encode("utf-8", "surrogatepass"))
+            quick(partial(assert_read_or_refused, partial(read, text)))
             yield
 
     campaign.run(checks(campaign.rng), "files")

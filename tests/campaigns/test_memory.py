@@ -19,8 +19,8 @@ from leafwise.envs.core.contract.game import Game
 from running.campaign import Campaign
 
 STATM = Path("/proc/self/statm")
-WARM, MAY_GROW_MB = 5, 32.0
-"""Rounds before the memory is first looked at, and what garbage may come and go after it."""
+WARM, MAY_GROW_MB, BATCH = 5, 32.0, 64
+"""Rounds before the memory is first looked at, what garbage may come and go after it, and environments in a batch."""
 
 
 def resident_mb() -> float:
@@ -32,11 +32,17 @@ def resident_mb() -> float:
 @pytest.mark.campaign(whole=2_000)
 @pytest.mark.parametrize("game", [g for g in GAMES if g.module.startswith("leafwise.")], ids=lambda g: g.name)
 def test_it_is_flat(game: Game, campaign: Campaign) -> None:
-    state, sizes = decisions_of(game)[0], list[float]()
+    state, sizes, name = decisions_of(game)[0], list[float](), f"leafwise/{next(iter(game.ids))}-v0"
 
     def checks(rng: Random) -> Iterator[None]:
-        env: Any = gym.make(f"leafwise/{next(iter(game.ids))}-v0")
+        env: Any = gym.make(name)
+        batch: Any = gym.make_vec(name, num_envs=BATCH)
         while True:
+            batch.reset(seed=rng.randrange(900_000))
+            chooser = np.random.default_rng(rng.randrange(2**32))
+            for _ in range(300):
+                masks = batch.action_masks()
+                batch.step((chooser.random(masks.shape) * masks).argmax(axis=1))
             env.reset(seed=rng.randrange(900_000))
             for _ in range(300):
                 mask = env.unwrapped.action_masks()
@@ -48,4 +54,4 @@ def test_it_is_flat(game: Game, campaign: Campaign) -> None:
             assert sizes[-1] < sizes[: WARM + 1][-1] + MAY_GROW_MB, sizes[WARM:]
             yield
 
-    campaign.run(checks(campaign.rng), "rounds of 300 steps and a search")
+    campaign.run(checks(campaign.rng), "rounds of 300 steps, alone and in a batch, and a search")

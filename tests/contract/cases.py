@@ -8,8 +8,6 @@ from functools import cache
 from random import Random
 from typing import Any, TypeVar
 
-import numpy as np
-
 from games import dice, solitaire
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
@@ -102,13 +100,3 @@ def some(items: Sequence[T], most: int = 12) -> list[T]:
 def decisions_of(g: Game) -> list[State]:
     """Returns the positions in which a player acts."""
     return [s for s in positions(g) if s.legal_actions]
-
-
-def chance_of(g: Game) -> list[State]:
-    """Returns the positions in which chance acts."""
-    return [s for s in positions(g) if s.is_chance]
-
-
-def row_bytes(rows: np.ndarray[Any, Any]) -> list[bytes]:
-    """Returns each row as bytes, to compare and to count."""
-    return [row.tobytes() for row in rows]

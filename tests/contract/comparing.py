@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from typing import Any
+from functools import cache
 
-import pytest
-
-from contract.cases import some, twin
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from contract.cases import twin
+from leafwise.envs.core.check.answers import answer, compare_with_twin, with_texts
+from leafwise.envs.core.check.door import Door
+from leafwise.envs.core.check.subject import subject_of
+from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 
-PLAYERS = {0: "first", 1: "second", CHANCE: "chance", TERMINAL: "nobody"}
+
+@cache
+def door(game: Game) -> Door:
+    """Returns what asks a game's rules."""
+    return Door(subject_of(game), None)
 
 
 def compare(state: State) -> None:
-    """Compares all that the rules say of a position."""
-    naive = twin(state.game)
-    position = naive.read(str(state))
-    compare_outlook(state, naive, position)
-    if state.legal_actions:
-        compare_actions(state, naive, position)
-    if state.is_chance:
-        compare_outcomes(state, naive, position)
-
-
-def compare_outlook(state: State, naive: Any, position: Any) -> None:
-    assert PLAYERS[state.current_player] == naive.player(position), str(state)
-    assert state.returns == pytest.approx(naive.returns(position), rel=0, abs=1e-12), str(state)
-    assert state.game.return_range[0] <= state.returns <= state.game.return_range[1]
-
-
-def compare_actions(state: State, naive: Any, position: Any) -> None:
-    assert sorted(state.legal_names) == sorted(naive.legal(position)), str(state)
-    for name in some(state.legal_names):
-        assert str(state.play(name)) == naive.write(naive.play(position, name)), f"{state}: {name}"
-
-
-def compare_outcomes(state: State, naive: Any, position: Any) -> None:
-    expected: dict[str, float] = defaultdict(float)
-    for p, after in naive.outcomes(position):
-        expected[naive.write(after)] += p
-    got: dict[str, float] = defaultdict(float)
-    for p, successor in state.outcomes():
-        got[str(successor)] += p
-    assert got == pytest.approx(expected, rel=1e-12), str(state)
+    """Compares all that the rules say of a position; raises Fault where the twin says otherwise."""
+    asked = door(state.game)
+    compare_with_twin(with_texts(asked, answer(asked, state.row)), twin(state.game))

@@ -13,6 +13,7 @@ from PIL import Image
 
 import leafwise
 from leafwise.__main__ import command_names, summary
+from leafwise.commands.train import with_variant
 
 BOARD = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0"
 
@@ -47,15 +48,15 @@ def test_version(shell: Shell) -> None:
 
 WRONG = {
     "foo": "expected a command among",
-    "games trhees": "expected a game among threes, got 'trhees'",
+    "games trhees": "expected a game among threes, or an id of one, got 'trhees'",
     "eval": "expected GAME and PLAYER, got nothing",
     "eval threes": "expected PLAYER, got nothing",
     "eval trhees random": "expected a game among threes, got 'trhees'",
     "eval threes foo": "expected a player like random",
-    "eval threes greedy:foo": "expected a leaf among openness",
+    "eval threes greedy:foo": "expected a leaf among best, openness",
     "eval threes random --games x": "expected INT for --games, got 'x'",
     "eval threes random --games": "expected a value after --games, got nothing",
-    "eval threes random --games 0": "expected at least 1 game",
+    "eval threes random --games 0": "expected 1 to 10,000,000 games, got 0",
     "eval threes random --seed -1": "expected a first seed of 0 to",
     "eval threes random --hint exat": "expected hint among plus, window3, colour, exact, got 'exat'",
     "eval threes random --gmaes 3": "expected an option among --games",
@@ -64,10 +65,19 @@ WRONG = {
     "eval threes random more": "expected known arguments, got 'more'",
     "analyze threes 1/2": "expected 4 rows separated by '/', got 2",
     "analyze threes --file /no/such/file": "cannot use '/no/such/file'",
-    "analyze threes x --file y": "expected a position or --file, got both",
+    "analyze threes x --file y": "expected one of a position (or --moves), --file and --game, got several",
+    "analyze --game": "expected a value after --game, got nothing",
+    "analyze --game /no/such/file": "cannot use '/no/such/file'",
+    "analyze cassis --moves 0-1,0-2": "expected an action among 0-1, 0-2,",
+    "analyze trap --moves N --moves S,S": "got 'S,S' as move 1 of 'S,S'",
+    "play trap --level silly": "expected level among easy, medium, hard, best, got 'silly'",
+    "play trap --level easy --opponent best": "expected --strength or --opponent, got 'easy' and 'best'",
+    "play trap --save /no/such/folder/game.txt": "expected a file in a folder that can be written to for --save",
+    "eval threes random --save /no/such/folder/x": "expected a file in a folder that can be written to for --save",
+    "eval friday fridai:states=9,info=clairvoyant --save x": "expected a player who does not deal itself, to keep its games",
     "analyze threes --next 1": "expected a position with --next, got none",
     "analyze threes --next 1 --deck 4,4,4": "expected a position with --next and --deck, got none",
-    "analyze trap x --next 1": "expected an option among --leaf",
+    "analyze trap x --next 1": "expected an option among --moves, --leaf",
     "play threes --seed -1": "expected --seed of 0 to",
     "play threes --position 1/2": "expected 4 rows",
     "play threes --leaf foo": "expected a leaf among",
@@ -81,6 +91,12 @@ WRONG = {
     "train foo": "expected a game among threes, got 'foo'",
     "train threes --method foo": "expected --method among",
     "train threes --method": "expected a value after --method, got nothing",
+    "train threes --bonus-p x": "expected FLOAT for --bonus-p, got 'x'",
+    "train threes --hint exat": "expected hint among plus, window3, colour, exact, got 'exat'",
+    "train friday --variant=level=2 --level 3": "expected --level or level in --variant, got both",
+    "train friday --variant=level=9 --method selfplay": "expected level among 1, 2, 3, 4, got 9",
+    "games --module": "expected a file, package or module after --module, got nothing",
+    "games --module nothing.py": "expected a Python file, a folder with __init__.py or a module's name, got 'nothing.py'",
     "train threes --total-steps x": "expected INT for --total-steps, got 'x'",
     "warmup foo": "expected a game among threes, got 'foo'",
 }
@@ -148,7 +164,9 @@ def test_a_finished_game_is_refused(shell: Shell) -> None:
 
 def test_analyze_agrees_with_the_python_door(shell: Shell) -> None:
     answer = json.loads(
-        shell("analyze", "threes", BOARD, "--next", "1", "--deck", "0,2,1", "--depth", "2", "--json").out
+        shell(
+            "analyze", "threes", BOARD, "--next", "1", "--deck", "0,2,1", "--leaf", "openness", "--depth", "2", "--json"
+        ).out
     )
     threes = leafwise.game("threes")
     result = leafwise.Search(threes, threes.score(), 2)(threes.parse(f"{BOARD} next=1 deck=0,2,1"))
@@ -160,7 +178,9 @@ def test_analyze_agrees_with_the_python_door(shell: Shell) -> None:
 
 
 def test_analyze_shows_every_action_best_first(shell: Shell) -> None:
-    lines = shell("analyze", "threes", BOARD, "--next", "1", "--deck", "0,2,1", "--depth", "2").out.splitlines()
+    words = ("--next", "1", "--deck", "0,2,1", "--leaf", "openness", "--depth", "2")
+    lines = shell("analyze", "threes", BOARD, *words).out.splitlines()
+    assert "  score of the leaf" in lines
     named = [
         line.split()[0] for line in lines if line.split()[:1] and line.split()[0] in leafwise.game("threes").actions
     ]
@@ -171,11 +191,12 @@ def test_analyze_shows_every_action_best_first(shell: Shell) -> None:
 def test_analyze_reads_many_positions(shell: Shell, tmp_path: Path) -> None:
     lines = f"{BOARD} next=1\n\n{BOARD} next=2\n"
     (tmp_path / "positions.txt").write_text(lines)
-    from_file = shell("analyze", "threes", "--file", str(tmp_path / "positions.txt"), "--depth", "1").out.splitlines()
-    from_input = shell("analyze", "threes", "--depth", "1", typed=lines).out.splitlines()
+    words = ("--leaf", "openness", "--depth", "1")
+    from_file = shell("analyze", "threes", "--file", str(tmp_path / "positions.txt"), *words).out.splitlines()
+    from_input = shell("analyze", "threes", *words, typed=lines).out.splitlines()
     assert [json.loads(x)["position"] for x in from_file] == [f"{BOARD} next=1", f"{BOARD} next=2"]
     assert [json.loads(x)["action_values"] for x in from_input] == [json.loads(x)["action_values"] for x in from_file]
-    wrong = shell("analyze", "threes", "--depth", "1", typed="foo\n")
+    wrong = shell("analyze", "threes", *words, typed="foo\n")
     assert (wrong.status, wrong.error.startswith("error: line 1: threes: expected 4 rows")) == (2, True)
 
 
@@ -262,6 +283,13 @@ def test_train_runs_a_method_and_eval_plays_its_model(shell: Shell, tmp_path: Pa
     assert (answer.status, (run / "model.safetensors").exists()) == (0, True)
     assert json.loads(shell("eval", "threes", f"greedy:{run}", "--games", "2", "--json").out)["games"] == 2
     assert "expected a new run folder" in shell("train", "threes", "--run", str(run), *options).error
+
+
+def test_options_of_a_game_and_its_variant_are_one() -> None:
+    words = ["--variant=level=2", "--seed", "3", "--start-life=30", "--empty-aging", "lose"]
+    variant = "level=2,empty_aging=lose,start_life=30"
+    assert with_variant("friday", words) == ["--seed", "3", "--variant", variant]
+    assert with_variant("friday", ["--seed", "3"]) == ["--seed", "3"]
 
 
 def test_the_program_ends_with_the_status(tmp_path: Path) -> None:

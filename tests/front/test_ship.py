@@ -5,7 +5,7 @@ import json
 import pytest
 from PIL import Image
 
-from leafwise.commands.ship import main
+from leafwise.commands import ship
 from leafwise.envs.starship import generate, read, write
 
 
@@ -74,9 +74,17 @@ def test_stats_and_gallery(tmp_path, capsys):
         assert picture.format == "PNG"
 
 
+def main(arguments: list[str]) -> int | str | None:
+    """Returns the status of the command."""
+    try:
+        return ship.main(arguments)
+    except SystemExit as exit:
+        return exit.code
+
+
 WRONG = [
     ([], ""),
-    (["fly"], "command should be one of gen, check, stats, gallery, got 'fly'"),
+    (["fly"], "expected a command among gen, check, stats, gallery, got 'fly'"),
     (["gen", "--seed", "x"], "--seed"),
     (["gen", "--seed", "-1"], "seed should be an integer from 0"),
     (["gen", "--sails", "3"], "--sails"),
@@ -85,15 +93,15 @@ WRONG = [
     (["gen", "--thrusters.min-score", "99"], "thrusters.min_score should be at most max_score = 45, got 99"),
     (["gen", "--disable", "Sails"], "stage should be one of Shape"),
     (["gen", "--disable", "Shape"], "disabled only where a hull is supplied"),
-    (["gen", "--config", "nowhere.toml"], "nowhere.toml: No such file"),
-    (["gen", "--config", "a.toml", "--preset", "scout"], "should not both be given"),
+    (["gen", "--config", "nowhere.toml"], "cannot use 'nowhere.toml': No such file"),
+    (["gen", "--config", "a.toml", "--preset", "scout"], "expected --preset or --config, got both"),
     (["gen", "--json", "nowhere/ship.json"], "nowhere: no such folder"),
-    (["check"], "at least one ship file should be named"),
+    (["check"], "expected one ship file or more, got none"),
     (["check", "nowhere.json"], "nowhere.json: No such file"),
-    (["stats", "--seeds", "7"], "seeds should be FIRST:END"),
-    (["stats", "--seeds", "9:3"], "seeds should be FIRST:END"),
+    (["stats", "--seeds", "7"], "expected --seeds FIRST:END"),
+    (["stats", "--seeds", "9:3"], "expected --seeds FIRST:END"),
     (["gallery", "--seeds", "0:9999"], "at most 400"),
-    (["gallery", "--columns", "0"], "columns should be from 1"),
+    (["gallery", "--columns", "0"], "expected --columns of 1"),
 ]
 
 
@@ -112,7 +120,7 @@ def test_hostile_files_get_one_line_and_status_2(tmp_path, capsys):
         path.write_bytes(data)
         assert main(["check", str(path)]) == 2
         said = capsys.readouterr().err
-        assert said.startswith(f"leafwise ship: {path}: ")
+        assert said.startswith(f"error: {path}: ")
         assert said.count("\n") == 1
 
 

@@ -87,7 +87,7 @@ def test_many_positions(
             "expected what chance does next, landing (0,0",
         ),
         (["trilobite", "--file", "no such file"], "cannot use 'no such file': No such file or directory"),
-        (["cassis", "--moves", "0-1 1-0"], "expected an action among 0-1, 0-2"),
+        (["cassis", "--moves", "0-1 1-0"], "expected a legal action (0-2, 0-3, "),
         (["cassis", "--n", "9"], "expected n in 3..8, got 9"),
     ],
 )
@@ -130,7 +130,7 @@ def test_a_bad_line_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")
 def test_ctrl_c_prints_what_is_known(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     solver = Solver(leafwise.game("trilobite", board="7x6", k=4), by_heart=False)
-    monkeypatch.setattr(solve, "exact_solver", lambda game, table_mb: solver)
+    monkeypatch.setattr("leafwise.envs.core.play.solver.exact_solver", lambda game, table_mb: solver)
 
     def interrupt() -> None:
         while solver.known()["nodes"] < 10_000:

@@ -8,15 +8,30 @@ import sys
 import pytest
 
 import leafwise
+from leafwise import startup
+from leafwise.__main__ import command_names
 from leafwise.envs import registry
-from leafwise.envs.core.contract.options import types_of
 
-HEAVY = ("gymnasium", "numba", "numpy", "torch")
+HEAVY = ("gymnasium", "numba", "numpy", "torch", "rich")
+ROOMS = tuple(f"leafwise.envs.{name}" for name in (*registry.listed(), "core.contract.game"))
+LINES = """
+import contextlib, io, sys
+from leafwise.__main__ import run
+for line in {lines!r}:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        try:
+            status = run(line.split())
+        except SystemExit as exit:
+            status = exit.code
+    assert (status or 0) == {status}, (line, said.getvalue())
+"""
+NAMING_A_GAME = ("analyze", "arena", "bench", "dataset", "eval", "play", "record", "solve")
 
 
 def heavy_after(code: str) -> str:
     """Returns which heavy packages and rooms a fresh process has imported after running some code."""
-    seen = f"import sys; print([m for m in sys.modules if m in {HEAVY} or m.startswith('leafwise.envs.threes')])"
+    seen = f"import sys; print([m for m in sys.modules if m in {HEAVY} or m.startswith({ROOMS})])"
     return subprocess.run(
         [sys.executable, "-c", f"{code}\n{seen}"], capture_output=True, text=True, check=True
     ).stdout.splitlines()[-1]
@@ -28,11 +43,42 @@ def heavy_after(code: str) -> str:
         "import leafwise",
         "import leafwise; leafwise.games()",
         "from leafwise.__main__ import run; run(['--help'])",
-        "from leafwise.__main__ import run; run(['nothing'])",
     ],
 )
 def test_little_is_imported_before_it_is_needed(code: str) -> None:
     assert heavy_after(code) == "[]"
+
+
+@pytest.mark.parametrize(
+    ("lines", "status"),
+    [
+        ([f"{name} --help" for name in command_names()], 0),
+        ([f"{name} threse x" for name in (*NAMING_A_GAME, "train", "games", "warmup")], 2),
+        ([f"{name} threes --wrong 1" for name in NAMING_A_GAME], 2),
+        (
+            [
+                "nothing",
+                "games --wrong",
+                "warmup --wrong",
+                "demo --wrong",
+                "train --wrong",
+                "ship --wrong",
+                "eval threes x --games y",
+            ],
+            2,
+        ),
+    ],
+)
+def test_a_command_helps_and_refuses_before_it_imports_anything(lines: list[str], status: int) -> None:
+    assert heavy_after(LINES.format(lines=lines, status=status)) == "[]"
+
+
+def test_starts_are_compared_in_one_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = {"nothing / tyro": (("-c", "pass"), ("-c", "import tyro")), "itself": (("-c", "pass"), ("-c", "pass"))}
+    monkeypatch.setattr(startup, "COMPARED", pairs)
+    monkeypatch.setattr(startup, "ROUNDS", 2)
+    ratios = startup.start_ratios()
+    assert ratios["nothing / tyro"] < ratios["itself"] == 1
 
 
 @pytest.mark.parametrize(
@@ -42,17 +88,13 @@ def test_the_environments_are_registered_whatever_is_imported_first(order: tuple
     code = f"import {order[0]}\nimport {order[1]}\nimport gymnasium\n"
     code += "print(gymnasium.make('leafwise/Cassis-v0').spec.id, sum(i.startswith('leafwise/') for i in gymnasium.registry))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    ids = sum(len(told["ids"]) for told in registry.listed().values())
+    ids = sum(len(found.told["ids"]) for found in registry.listed().values())
     assert done.stdout.split() == ["leafwise/Cassis-v0", str(ids)]
 
 
 @pytest.mark.parametrize("name", sorted(registry.listed()))
 def test_what_is_listed_is_what_the_games_say(name: str) -> None:
-    game = leafwise.game(name)
-    told = {"title": game.title, "options": dict(game.defaults), "position_words": dict(game.text.words)}
-    told["option_types"] = types_of(game.options)
-    told["ids"] = {k: dict(v) for k, v in game.ids.items()}
-    assert registry.listed()[name] == told
+    assert registry.listed()[name].told == registry.listing(leafwise.game(name))
 
 
 def test_every_room_is_listed() -> None:

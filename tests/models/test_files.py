@@ -9,6 +9,7 @@ import pytest
 import leafwise
 from leafwise.envs.threes import GAME
 from leafwise.models import NTupleNetwork, leaf, load_evaluator, load_ntuples, save_network
+from leafwise.models.files import shipped_name
 from leafwise.models.ntuple import Shape
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors, shipped_checksums, write_atomically
 
@@ -90,7 +91,8 @@ def test_missing_files_and_names():
     with pytest.raises(ValueError, match="expected a model file, found nothing"):
         leafwise.load("no/such/file")
     with pytest.raises(
-        ValueError, match=r"expected a leaf among openness, .*, learned, rollout:n=20, or a model's path, got 'opennes'"
+        ValueError,
+        match=r"expected a leaf among best, openness, .*, learned, rollout:n=20, sb3:FILE.zip, or a model.s path, got .opennes.",
     ):
         leaf(GAME, "opennes")
 
@@ -199,3 +201,36 @@ def test_a_file_without_a_game_keeps_its_metadata_to_itself(tmp_path, network):
     save_tensors(path, {"table": network.weights.table}, {})
     with pytest.raises(ValueError, match=r"expected metadata that names a game and its options, got none$"):
         leafwise.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "ships", "best"),
+    [
+        ("trap", {"size": 5}, "leafwise.game('trap')", "reach"),
+        (
+            "trilobite",
+            {"board": "5x5"},
+            "leafwise.game('trilobite'), leafwise.game('trilobite', board='7x6', k=4)",
+            "lines",
+        ),
+        ("threes", {"hint": "exact"}, "leafwise.game('threes')", "openness"),
+        (
+            "cassis",
+            {"n": 7},
+            "leafwise.game('cassis'), leafwise.game('cassis', n=8)",
+            leafwise.game("cassis").default_score,
+        ),
+    ],
+)
+def test_where_no_model_ships_the_variants_are_named_that_one_ships_for(name, options, ships, best):
+    game = leafwise.game(name, **options)
+    with pytest.raises(ValueError, match="expected a variant that a model ships for") as refused:
+        leaf(game, "learned")
+    assert f"({ships}), got {game!r}; hand-made leaves are " in str(refused.value)
+    assert leaf(game, "best").name == best
+    assert leaf(leafwise.game(name), "best").name == shipped_name(leafwise.game(name))
+
+
+def test_options_that_no_network_sees_have_a_model_too():
+    for game in (leafwise.game("friday", level=4), leafwise.game("trap", self_trap="deferred", max_turns=50)):
+        assert leaf(game, "learned").name == leaf(game, "best").name == game.name

@@ -137,7 +137,7 @@ def test_a_torch_module_is_asked_in_batches_and_left_as_it_was() -> None:
         leafwise.leaf(THREES, torch.nn.GRU(20, 3))
 
 
-def test_observations_in_dicts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_observations_of_starship_in_dicts(monkeypatch: pytest.MonkeyPatch) -> None:
     ship, sizes = leafwise.game("starship"), []
 
     def total(obs: dict[str, NDArray[Any]]) -> NDArray[Any]:
@@ -170,7 +170,7 @@ def test_texts_and_leaves_pass_through() -> None:
             "expected a function of observations, a torch module, a PPO, .* or its .zip, or the text of a leaf, got int 3$",
         ),
         (object, {}, "expected a function of observations, .*, got type"),
-        ("nonsense", {}, "expected a leaf among openness, .*, sb3:FILE.zip, or a model's path, got 'nonsense'$"),
+        ("nonsense", {}, "expected a leaf among best, openness, .*, sb3:FILE.zip, or a model's path, got 'nonsense'$"),
         ("openness", {"scale": 2.0}, "expected no options for a leaf that says it all, got scale$"),
         (value, {"kind": "policy"}, "expected kind among value, q, got 'policy'$"),
         (value, {"speaks_for": "both"}, "expected speaks_for among to_act, player_0, got 'both'$"),

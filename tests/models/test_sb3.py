@@ -85,7 +85,7 @@ def policy_choice(model: Any, state: leafwise.State) -> int:
     return max(state.legal_actions, key=lambda a: likes[a])
 
 
-def test_observations_in_dicts() -> None:
+def test_observations_of_starship_in_dicts() -> None:
     ship = leafwise.game("starship")
     model: Any = MaskablePPO("MultiInputPolicy", GameEnv(ship), **SMALL)
     state, env = ship.new(3), GameEnv(ship)

@@ -10,9 +10,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
+
+HANG_S = 2.0
+"""Processor time after which a check hangs."""
+R = TypeVar("R")
+
+
+def quick(work: Callable[[], R]) -> R:
+    """Returns what something small returns, and fails if it hangs; it may do so once, where something has to be compiled."""
+    for _ in range(2):
+        begun = time.process_time()
+        found = work()
+        if time.process_time() - begun < HANG_S:
+            return found
+    raise AssertionError(f"{work!r} took more than {HANG_S:g} s of processor time, twice")
 
 
 class Campaign:

@@ -11,11 +11,10 @@ ROOMS = ("threes", "trilobite", "starship", "trap", "friday", "cassis", "solitai
 """The rooms and the test games, the longest to test first; what belongs to none comes after them."""
 NAMED = re.compile(rf"(?<![a-z])({'|'.join(ROOMS)})")
 COMPILED = {
-    "threes": "models/test_leaves "
-    "models/test_files models/test_ntuple models/test_packing search/test_approximate search/test_bench "
+    "threes": "models/test_files models/test_ntuple models/test_packing search/test_approximate search/test_bench "
     "search/test_interrupt search/test_threads front/test_play evaluation/test_arena methods/test_td runs/test_folder "
     "experiments/test_learned",
-    "trilobite": "models/test_sb3 dataset/test_dataset gym/test_opponents "
+    "trilobite": "dataset/test_dataset gym/test_opponents "
     "models/test_sparse front/test_solve front/test_arena_command evaluation/test_tournament "
     "methods/test_dqn_ppo methods/test_selfplay runs/test_events experiments/test_learned_leaves campaigns/test_kills",
     "starship": "front/test_ship",

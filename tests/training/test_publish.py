@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from leafwise.models.files import load_tensors, model_path, save_tensors
+from leafwise.models.units import units_of_file
 from leafwise.training import publish
 from leafwise.training.publish.card import starts, todays_command
 
@@ -39,11 +40,23 @@ def test_todays_command() -> None:
     ("words", "expected"),
     [
         (
-            ["--run", "trilobite", "--judged", "20", "--judged-plies", "1", "7", "--depths", "1"],
+            [
+                "--run",
+                "trilobite",
+                "--judged",
+                "20",
+                "--judged-plies",
+                "1",
+                "7",
+                "--depths",
+                "1",
+                "--unit-games",
+                "200",
+            ],
             "Share of 20 critical positions",
         ),
-        (["--run", "starshipplace", "--games", "2"], "| gain, paired |"),
-        (["--run", "trap"], "python -m leafwise.experiments.trap.learned"),
+        (["--run", "starshipplace", "--games", "2", "--unit-games", "4"], "| gain, paired |"),
+        (["--run", "trap", "--unit-games", "0"], "python -m leafwise.experiments.trap.learned"),
     ],
 )
 def test_a_model_is_published_with_its_card(words: list[str], expected: str, tmp_path: Path) -> None:
@@ -57,6 +70,11 @@ def test_a_model_is_published_with_its_card(words: list[str], expected: str, tmp
     assert f"- command, as of commit {before['commit']}: `{before['command']}`\n- today: `python -m leafwise." in card
     assert f"- published with, as of commit {told['published_at']}: `python -m leafwise.training.publish --out" in card
     assert all((written[name] == tensor).all() for name, tensor in tensors.items())
+    units = units_of_file(path)
+    assert (units is None) == (words[1] == "trap")
+    if units is not None:
+        assert units.fitted["games"] == int(words[words.index("--unit-games") + 1])
+        assert units.name in ("chance to win, a draw counting half", "expected quality")
 
 
 def test_options_of_other_kinds_and_large_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,11 +21,12 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.forfeit import Forfeit
+from leafwise.envs.core.play.gamefile import Recorder
 from leafwise.models.players import player
 from leafwise.search.players import Player
 from leafwise.search.settings import MOST_SECONDS
 from leafwise.training.evaluation.elo import Unit, bootstrap_interval, elo_difference, rate, share_interval
-from leafwise.training.evaluation.match_workers import Maker, from_text, play_all
+from leafwise.training.evaluation.match_workers import Maker, from_text, play_all, unseen
 from leafwise.training.evaluation.tournament import Played, Tournament, check_amounts, plan
 from leafwise.training.runs.seeds import FINAL_SEED
 
@@ -37,8 +38,8 @@ BATCH = 5
 SAVE_SECONDS = 2.0
 """Between two times that an arena's games are written."""
 
-Figures = tuple[float, int, int, float]
-"""One game of the player in question: (its return, highest rank, its moves, its seconds to choose)."""
+Figures = tuple[float, int, int, float, str]
+"""One game of the player in question: (its return, highest rank, its moves, its seconds to choose, the game as text or "")."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class Evaluation:
     seconds_per_move: float
     """Time to choose, averaged over all moves of the player."""
     opponent: str | None = None
+    records: tuple[str, ...] = ()
+    """Every game as text (`leafwise.envs.core.play.gamefile`), where it was to be kept."""
 
     @property
     def mean(self) -> float:
@@ -78,40 +81,55 @@ class Evaluation:
         return rate(2, units).difference(0, 1)
 
 
-def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int) -> Figures:
+def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int, keep: bool = False) -> Figures:
     """Plays one game, its chance drawn from `seed`; the figures are those of the player at `seat`. Who forfeits loses.
 
-    A player with a `dealer` that returns something deals itself: a baseline that is to see what is hidden.
+    A player with a `dealer` that returns something deals itself: a baseline that is to see what is hidden. `keep`: with the game
+    as text.
     """
     stream = new_stream(seed)
-    dealer = getattr(seats[seat], "dealer", None)
-    settle = (dealer(seed) if dealer is not None else None) or (lambda state: state.settle(stream))
-    state = settle(game.start())
+    settle = dealt(seats[seat], seed) or (lambda state: state.settle(stream))
+    recorder = Recorder(game.start(), [who.name for who in seats], seed) if keep else None
+    state = settle(game.start()) if recorder is None else recorder.settle(stream)
     moves, spent = 0, 0.0
     while not state.is_terminal:
         at = state.current_player
         start = time.perf_counter()
         try:
             action = seats[at].choose(state)
-        except Forfeit:
+        except Forfeit as problem:
             worst = game.return_range[at]
-            return (worst if seat == 0 else -worst), highest_cell(state), moves, spent
+            text = str(recorder.record(f"player {at + 1}: forfeit: {problem}", worst)) if recorder else ""
+            return (worst if seat == 0 else -worst), highest_cell(state), moves, spent, text
         if at == seat:
             spent += time.perf_counter() - start
             moves += 1
-        state = settle(state.play(action))
-    return (state.returns if seat == 0 else -state.returns), highest_cell(state), moves, spent
+        if recorder is None:
+            state = settle(state.play(action))
+        else:
+            recorder.play(action)
+            state = recorder.settle(stream)
+    text = str(recorder.record()) if recorder else ""
+    return (state.returns if seat == 0 else -state.returns), highest_cell(state), moves, spent, text
 
 
-def play_batch(game: Game, text: str, opponent: str | None, seeds: Sequence[int]) -> list[Figures]:
+def dealt(who: Player, seed: int) -> Callable[[State], State] | None:
+    """Returns what settles chance for a player that deals itself; None for any other."""
+    dealer = getattr(who, "dealer", None)
+    found: Callable[[State], State] | None = None if dealer is None else dealer(seed)
+    return found
+
+
+def play_batch(game: Game, text: str, opponent: str | None, keep: bool, seeds: Sequence[int]) -> list[Figures]:
     """Plays one game per seed, or two against an opponent: the player first, then second."""
     own = player(text, game, seed=seeds[0])
     own.choose(game.new(seeds[0]))  # loads the compiled code, which is no part of a move
     own = player(text, game, seed=seeds[0])
     if opponent is None:
-        return [play_game(game, [own], seed, 0) for seed in seeds]
+        return [play_game(game, [own], seed, 0, keep) for seed in seeds]
     other = player(opponent, game, seed=seeds[0] + 1)
-    return [play_game(game, seats, seed, k) for seed in seeds for k, seats in enumerate(((own, other), (other, own)))]
+    both = (own, other), (other, own)
+    return [play_game(game, seats, seed, k, keep) for seed in seeds for k, seats in enumerate(both)]
 
 
 def highest_cell(state: State) -> int:
@@ -120,7 +138,9 @@ def highest_cell(state: State) -> int:
     return max(cell_values(cells, state.row, state.game.tables())) if cells is not None else 0
 
 
-def check(game: Game, text: str, games: int, first_seed: int, opponent: str | None, processes: int) -> None:
+def check(
+    game: Game, text: str, games: int, first_seed: int, opponent: str | None, processes: int, *, keep: bool = False
+) -> None:
     """Raises ValueError, saying what was expected, if `evaluate` cannot do this."""
     check_amounts(games, processes, first_seed)
     if (opponent is None) != (game.players == 1):
@@ -129,8 +149,8 @@ def check(game: Game, text: str, games: int, first_seed: int, opponent: str | No
     if games % game.players:
         raise ValueError(f"evaluate: expected an even number of games, each seed from both seats, got {games!r}")
     for name in (text, opponent):
-        if name is not None:
-            player(name, game)
+        if name is not None and dealt(player(name, game), first_seed) is not None and keep:
+            raise ValueError(f"evaluate: expected a player who does not deal itself, to keep its games, got {name!r}")
 
 
 def evaluate(
@@ -142,17 +162,18 @@ def evaluate(
     opponent: str | None = None,
     processes: int = 1,
     progress: Callable[[int], None] = lambda done: None,
+    keep: bool = False,
 ) -> Evaluation:
     """Plays games with seeds from `first_seed` on; a game for two players needs an opponent and an even number of games.
 
     The same seed starts the same game for every player, and against an opponent is played from both seats. `progress` is
-    told how many games are done. Raises ValueError as `check` does.
+    told how many games are done; `keep` keeps every game as text. Raises ValueError as `check` does.
     """
-    check(game, text, games, first_seed, opponent, processes)
+    check(game, text, games, first_seed, opponent, processes, keep=keep)
     seeds = range(first_seed, first_seed + games // game.players)
     batches = [seeds[k : k + BATCH] for k in range(0, len(seeds), BATCH)]
     played: list[Figures] = []
-    for batch in run_batches(partial(play_batch, game, text, opponent), batches, processes):
+    for batch in run_batches(partial(play_batch, game, text, opponent, keep), batches, processes):
         played += batch
         progress(len(played))
     moves = sum(p[2] for p in played)
@@ -164,6 +185,7 @@ def evaluate(
         moves=moves,
         seconds_per_move=sum(p[3] for p in played) / max(moves, 1),
         opponent=opponent,
+        records=tuple(p[4] for p in played) if keep else (),
     )
 
 
@@ -256,11 +278,18 @@ def run(
     processes: int,
     file: Path | None,
     progress: Callable[[Tournament, Played], None],
+    keep: Callable[[str], None] | None = None,
 ) -> None:
-    """Plays what is still to be played; whatever ends it, the file then holds all games that have ended."""
+    """Plays what is still to be played; whatever ends it, the file then holds all games that have ended.
+
+    `keep` is told every game as text.
+    """
     saved = time.monotonic()
     try:
-        for job, outcome in play_all(tournament.game, makers, tournament.jobs(), processes, seconds):
+        jobs = (job._replace(keep=keep is not None) for job in tournament.jobs())
+        for job, outcome in play_all(tournament.game, makers, jobs, processes, seconds):
+            if keep is not None:
+                keep(outcome.record or str(unseen(job, outcome)))
             progress(tournament, tournament.add(job, outcome))
             if file is not None and time.monotonic() - saved > SAVE_SECONDS:
                 tournament.save(file, figures=False)

@@ -21,6 +21,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.forfeit import Forfeit
+from leafwise.envs.core.play.gamefile import GameRecord, Recorder
 from leafwise.models.players import player
 from leafwise.search.players import Player
 
@@ -48,6 +49,8 @@ class Job(NamedTuple):
     """Seeds of the two players."""
     number: int = 0
     """Of its round."""
+    keep: bool = False
+    """Whether the game is wanted as text."""
 
 
 class Fault(NamedTuple):
@@ -66,6 +69,8 @@ class Outcome(NamedTuple):
     moves: tuple[int, int]
     seconds: tuple[float, float]
     fault: Fault | None = None
+    record: str = ""
+    """The game as text (`leafwise.envs.core.play.gamefile`), if it was wanted and its process lived."""
 
 
 class Misplay(Exception):
@@ -95,20 +100,23 @@ class Table:
     def play(self, job: Job) -> Outcome:
         """Plays a game to its end, or to a fault."""
         moves, seconds = [0, 0], [0.0, 0.0]
-        state, stream = job.opening, new_stream(job.chance)
+        recorder, stream = Recorder(job.opening, job.names, job.chance), new_stream(job.chance)
         try:
             seats = [self.seated(job, seat) for seat in (0, 1)]
-            while not state.is_terminal:
+            while not (state := recorder.state).is_terminal:
                 at = state.current_player
                 choice, spent = self.timed(at, partial(seats[at].choose, state))
                 moves[at] += 1
                 seconds[at] += spent
                 if spent > self.limit:
                     raise Misplay(Fault(at, "hang", f"took more than {self.limit:g} s at {state}"))
-                state = state.play(self.checked(at, choice, state)).settle(stream)
+                recorder.play(self.checked(at, choice, state))
+                recorder.settle(stream)
         except Misplay as misplay:
-            return lost(misplay.fault, (moves[0], moves[1]), (seconds[0], seconds[1]))
-        return Outcome(int(np.sign(state.returns)), (moves[0], moves[1]), (seconds[0], seconds[1]))
+            outcome = lost(misplay.fault, (moves[0], moves[1]), (seconds[0], seconds[1]))
+        else:
+            outcome = Outcome(int(np.sign(state.returns)), (moves[0], moves[1]), (seconds[0], seconds[1]))
+        return outcome._replace(record=str(recorded(recorder, outcome))) if job.keep else outcome
 
     def seated(self, job: Job, seat: int) -> Player:
         """Returns a new player; the first time here it also answers once, so that loading code is no part of a move."""
@@ -145,6 +153,19 @@ class Table:
 def lost(fault: Fault, moves: tuple[int, int] = (0, 0), seconds: tuple[float, float] = (0.0, 0.0)) -> Outcome:
     """Returns the outcome of a game that a fault has ended."""
     return Outcome(-1 if fault.seat == 0 else 1, moves, seconds, fault)
+
+
+def recorded(recorder: Recorder, outcome: Outcome) -> GameRecord:
+    """Returns a game as it is kept: with the fault that ended it, if one did."""
+    fault = outcome.fault
+    if fault is None:
+        return recorder.record()
+    return recorder.record(f"player {fault.seat + 1}: {fault.kind}: {fault.what}", float(outcome.result))
+
+
+def unseen(job: Job, outcome: Outcome) -> GameRecord:
+    """Returns what is known of a game whose process was ended: its opening, and how it ended."""
+    return recorded(Recorder(job.opening, job.names, job.chance), outcome)
 
 
 def serve(pipe: connection.Connection, clock: Any, game: Game, makers: Mapping[str, Maker], limit: float) -> None:

@@ -38,7 +38,7 @@ class Config(Options):
     rollout: int = 128
     """Decisions in each game between two updates."""
     opponent: str = "greedy"
-    """Built-in opponent in games for two: random, greedy, or greedy:SCORE."""
+    """Opponent in games for two, any player's text; greedy and random are compiled into the environment's step."""
     reward: str = "score"
     """Reward of the environment."""
     scale: float = 1.0

@@ -191,7 +191,8 @@ class SelfPlay(GatedLearner):
 
         if not self.config.init_from:
             head = "chance" if self.solo else "value"
-            return fresh_module(self.game, self.config.hidden, self.config.seed, head=head)
+            sees = "features" if "sparse" in self.game.features else "observation"
+            return fresh_module(self.game, self.config.hidden, self.config.seed, head=head, sees=sees)
         network = load_sparse(model_path(self.config.init_from), self.game)
         if network.hidden != self.config.hidden:
             raise ValueError(f"expected --hidden {' '.join(map(str, network.hidden))} as in --init-from, got others")

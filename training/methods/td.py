@@ -318,11 +318,9 @@ def train(config: Config | NetworkConfig) -> Path:
 
 
 def class_of(name: str) -> type:
-    """Returns the class of a game's options: with cells n-tuples learn, else sparse networks where there are features."""
+    """Returns the class of a game's options: with cells n-tuples learn, else sparse networks."""
     found = find_game(name) if name in games() else None
-    return (
-        NetworkConfig if found is not None and "ntuple" not in found.features and "sparse" in found.features else Config
-    )
+    return NetworkConfig if found is not None and "ntuple" not in found.features else Config
 
 
 def main(arguments: list[str] | None = None) -> int:

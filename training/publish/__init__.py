@@ -3,9 +3,9 @@
 python -m leafwise.training.publish --run runs/threes-td-1
 
 The kinds of models differ in what is measured: n-tuples play games (`ntuples`), networks of games for two are judged by the
-exact solver (`positions`), networks that say chances play every variant (`chances`), and a room may bring a kind of its own
-(`modules.publish` in its recipes). A kind is a module with `OPTIONS` (the options it has besides those of all), `load`,
-`prepare`, `measure`, and for the card `WHAT`, `UNIT` (of steps), `about`, `made` and `figures`.
+exact solver (`positions`), or where there is none play (`games`), networks that say chances play every variant (`chances`),
+and a room may bring a kind of its own (`modules.publish` in its recipes). A kind is a module with `OPTIONS` (the options it has
+besides those of all), `load`, `prepare`, `measure`, and for the card `WHAT`, `UNIT` (of steps), `about`, `made` and `figures`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.registry import listed, take_modules
 from leafwise.models.files import (
     game_of,
     load_tensors,
@@ -26,22 +28,24 @@ from leafwise.models.files import (
     shipped_name,
     write_atomically,
 )
+from leafwise.models.units import UNITS
+from leafwise.training.evaluation.agreement import has_solver
 from leafwise.training.publish.card import card
 from leafwise.training.runs.folder import commit, hardware, training_command
 from leafwise.training.runs.options import accepts, flag_of, todays_words
 from leafwise.training.runs.recipes import PUBLISH, recipes
 
 MODULE = "leafwise.training.publish"
-KINDS, CHANCES = {"ntuple": "ntuples", "ntuple-packed": "ntuples", "sparse": "positions"}, "chances"
-"""What measures networks of each kind, and those that say chances."""
-COMMON = ("run", "out", "name", "largest_mb")
+NTUPLES = ("ntuple", "ntuple-packed")
+"""Kinds of networks that are packed and measured by games."""
+COMMON = ("run", "out", "name", "largest_mb", "unit_games")
 """Options of every kind."""
 
 
 @accepts(seeds="games", positions="judged", plies="judged_plies", ahead="judged_depth")
 @dataclass(frozen=True)
 class Config:
-    """Options of the publication; those after `largest_mb` are for some kinds of models."""
+    """Options of the publication; those after `unit_games` are for some kinds of models."""
 
     run: str
     """Run folder (or model file) to publish."""
@@ -51,8 +55,10 @@ class Config:
     """Name of the files, under which `leafwise.load` finds the model (default: that of the game's Gymnasium id)."""
     largest_mb: float = 32.0
     """The largest file that is allowed, in MB."""
+    unit_games: int = -1
+    """Games that tell what the model's values mean to people (-1: as many as `leafwise.training.publish.units` plays, 0: none)."""
     games: tuple[int, ...] = ()
-    """Final games at search depth 1, 2, ... (default: 1000 500 300 with n-tuples, 300 50 in each variant with chances)."""
+    """Final games at depth 1, 2, ... (default: 1000 500 300 with n-tuples, 300 50 in each variant with chances, else 400 100)."""
     step: float = 0.25
     """N-tuples: entries are rounded to multiples of this, in the unit of the values."""
     loss_games: int = 1000
@@ -77,20 +83,19 @@ class Config:
     """Chances: games in each variant that slope and offset of the log odds it says are set by (0: it says what it learned)."""
 
 
-def kind_of(game: str, told: dict[str, Any]) -> Any:
+def kind_of(game: Game, told: dict[str, Any]) -> Any:
     """Returns the module for a kind of models: the game's own, or by what a file says it holds."""
-    own = recipes(game).get("modules", {}).get(PUBLISH)
-    kind = CHANCES if told.get("head") == "chance" else KINDS.get(told["kind"])
-    if own is None and kind is None:
-        raise ValueError(f"expected a model of a kind among {', '.join(KINDS)}, got {told['kind']!r}")
-    return importlib.import_module(own or f"{MODULE}.{kind}")
+    own = recipes(game.name).get("modules", {}).get(PUBLISH)
+    studied = game.name in listed() and not listed()[game.name].plugin  # its study measures what no solver judges
+    kind = "chances" if told.get("head") == "chance" else "positions" if studied or has_solver(game) else "games"
+    return importlib.import_module(own or f"{MODULE}.{'ntuples' if told['kind'] in NTUPLES else kind}")
 
 
 def publish(config: Config) -> Path:
     """Measures and writes a model; returns its path. Raises ValueError if there is no such model to publish."""
     source = model_path(config.run)
     game, told = game_of(source), load_tensors(source)[1]
-    kind = kind_of(game.name, told)
+    kind = kind_of(game, told)
     for option in dataclasses.fields(config):
         if option.name not in (*COMMON, *kind.OPTIONS) and getattr(config, option.name) != option.default:
             known = ", ".join(map(flag_of, kind.OPTIONS))
@@ -109,6 +114,8 @@ def publish(config: Config) -> Path:
         network = kind.load(draft, game)  # what is measured is what was written
     finally:
         draft.unlink(missing_ok=True)
+    if config.unit_games:
+        kept[UNITS] = units_of_network(network, config.unit_games)
     for score in kind.measure(network, config):
         kept["score"].append(score)
         save_network(target, network, kept)
@@ -116,11 +123,20 @@ def publish(config: Config) -> Path:
     return target
 
 
+def units_of_network(network: Any, games: int) -> dict[str, Any]:
+    """Returns what a network's values mean to people, as its file holds it; -1 games: as many as usual."""
+    from leafwise.training.publish import units
+
+    asked = units.Config("") if games < 0 else units.Config("", games=games)
+    return units.fitted(network.game, network.evaluator("learned"), asked).as_json()
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line; wrong input is one line and status 2."""
     words = sys.argv[1:] if arguments is None else arguments
-    config = parse(Config, todays_words(Config, words), prog=f"python -m {MODULE}")
     try:
+        words = take_modules(words)
+        config = parse(Config, todays_words(Config, words), prog=f"python -m {MODULE}")
         print(publish(config))
     except (ValueError, KeyError) as problem:
         print(f"error: {problem}", file=sys.stderr)

@@ -9,7 +9,7 @@ from typing import Any
 
 from leafwise.models.files import load_tensors
 from leafwise.training.runs.options import flag_of, old_names
-from leafwise.training.runs.recipes import class_of, modules, recipes
+from leafwise.training.runs.recipes import class_of, default_method, modules
 
 PUBLISHER = "leafwise.training.publish"
 
@@ -22,7 +22,7 @@ def card(path: Path, kind: Any) -> str:
         f"# {told['game']}{options}: a shipped {kind.WHAT}",
         "",
         *kind.about(path, told),
-        f"`leafwise.load({path.stem!r})` loads it.",
+        f"`leafwise.load({source_of(path)!r})` loads it.",
         "",
     ]
     lines += commands("command", told["command"], told["commit"], told["game"])
@@ -35,6 +35,11 @@ def card(path: Path, kind: Any) -> str:
     lines += [*kind.made(told), "", *kind.figures(told), ""]
     lines += commands("published with", f"{told['publication']} --run RUN", told["published_at"], told["game"])
     return "\n".join([*lines, ""])
+
+
+def source_of(path: Path) -> str:
+    """Returns what `leafwise.load` takes for a model: a name for those that ship, else the path."""
+    return path.stem if path.parent.name == "weights" and path.parent.parent.name == "models" else path.as_posix()
 
 
 def commands(what: str, command: str, at: str, game: str) -> list[str]:
@@ -53,7 +58,7 @@ def todays_command(command: str, game: str) -> str:
         return command
     method = module.rpartition(".")[2]
     if method not in modules(game):
-        method = recipes(game)["method"]
+        method = default_method(game)
     names = old_names(class_of(game, method))
     renamed = [flag_of(names.get(w[2:].replace("-", "_"), w[2:])) if w.startswith("--") else w for w in words]
     if "--game" not in words:

@@ -26,6 +26,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from leafwise.envs.registry import source_of, take_modules
 from leafwise.models.files import load_tensors, model_path, write_atomically
 from leafwise.training.runs.checkpoints import Checkpoints
 from leafwise.training.runs.lock import FolderLock
@@ -47,6 +48,8 @@ CHECKPOINT_SHARE = 0.1
 def training_command(module: str, config: Any) -> str:
     """Returns the command that repeats a run: the fields of a dataclass that differ from their defaults."""
     words = ["python", "-m", module]
+    if hasattr(config, "game") and (source := source_of(config.game)):
+        words += ["--module", source]
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
         if value != field.default and field.name not in NOT_OPTIONS:
@@ -193,7 +196,7 @@ def run_main(
     """
     words, file = sys.argv[1:] if arguments is None else arguments, None
     try:
-        config, file = parse_options(class_of, words, f"leafwise train --method {method}")
+        config, file = parse_options(class_of, take_modules(words), f"leafwise train --method {method}")
         path = train(config)
     except ValueError as problem:
         where = f" (with the options in {str(file)!r})" if file is not None else ""

@@ -1,6 +1,6 @@
 """What a game's room says of learning it, in its `recipes.toml`: options that were seen to work, and methods of its own.
 
-    method = "values"              # the method unless another is named (default: td)
+    method = "values"              # the method unless another is named
     easier = "start_life=31"       # what makes a variant that is asked for an easier one, for `easy`
     [modules]                      # methods of the game's own, and its `publish`: modules like those of training.methods
     values = "leafwise.training.starship.values"
@@ -8,6 +8,8 @@
     exploration = 0.01
     [td]
     as = "selfplay"                # the same as another's
+    [units]                        # how what a model's values mean to people is fitted (training.publish.units), their name
+    name = "expected quality"
 
 A game in a single file has them beside it, `solitaire.toml` beside `solitaire.py`.
 """
@@ -37,6 +39,14 @@ def modules(name: str) -> dict[str, str]:
     """Returns the methods of a game, with the module of each: its own where there is one."""
     own = {method: module for method, module in recipes(name).get("modules", {}).items() if method != PUBLISH}
     return METHODS | own
+
+
+def default_method(name: str) -> str:
+    """Returns the method that learns a game unless another is named: its recipe's, else `td` where that fits, else `dqn`."""
+    game = find_game(name)
+    fits = "ntuple" in game.features or game.players == 2 or game.return_range == (0.0, 1.0)
+    method: str = recipes(name).get("method", "td" if fits else "dqn")
+    return method
 
 
 def class_of(name: str, method: str) -> type:

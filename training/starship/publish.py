@@ -11,13 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.starship.builder import LookAhead
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.starship.builder import TRIED_FIRST, LookAhead
 from leafwise.envs.starship.hand import HandBuilder
 from leafwise.models.grid import GridNetwork, load_grid
 from leafwise.search.frontier import bound_values
 from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.kernels.valued_games import ValuedGames
 from leafwise.training.publish.card import interval, seeds_line
-from leafwise.training.runs.seeds import FINAL_SEED
+from leafwise.training.runs.seeds import CALIBRATION_SEED, FINAL_SEED
 from leafwise.training.starship.builders import play, record
 
 WHAT, UNIT, load = "value network", "updates", load_grid
@@ -44,6 +48,24 @@ def measure(network: GridNetwork, config: Any) -> Iterator[dict[str, Any]]:
         low, high = bootstrap_interval(found)
         score[name] = {"mean": float(found.mean()), "ci_low": low, "ci_high": high}
     yield score | {"valid": float(np.mean([r["valid"] for r in learned]))}
+
+
+def valued_games(game: Game, leaf: Evaluator, config: Any) -> ValuedGames:
+    """Builds ships one placement ahead on selection seeds; returns what the best place was worth each time, and the quality."""
+    ahead = LookAhead(game, bound_values(game, leaf), "learned", depth=1)
+    values: list[float] = []
+    games: list[int] = []
+    outcomes: list[float] = []
+    for k, seed in enumerate(range(CALIBRATION_SEED, CALIBRATION_SEED + config.games)):
+        stream, before = new_stream(seed), len(values)
+        state = game.start().settle(stream)
+        while not state.is_terminal:
+            tried = ahead.children(state.row, TRIED_FIRST * ahead.width)
+            values.append(float(tried.values.max()))
+            state = state.play(int(tried.places[tried.values.argmax()])).settle(stream)
+        games += [k] * (len(values) - before)
+        outcomes += [state.returns] * (len(values) - before)
+    return ValuedGames(np.array(values), np.array(outcomes), np.array(games))
 
 
 def about(path: Path, told: dict[str, Any]) -> list[str]:

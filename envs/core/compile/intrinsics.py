@@ -1,4 +1,7 @@
-"""Prefetching, and the vector loops of networks: as LLVM's own, as loops that any numba compiles, and in plain Python."""
+"""Prefetching, and the vector loops of networks: as LLVM's own, as loops that any numba compiles, and in plain Python.
+
+A build that checks indices has the loops, so that nothing is read or written by an address that was not checked.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,16 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.compile import emitted
-from leafwise.envs.core.compile.jit import DISABLED, PLAIN, jit
+from leafwise.envs.core.compile.jit import BOUNDSCHECK, DISABLED, PLAIN, jit
 
 
 def prefetch_nothing(array: Any, index: Any) -> None:
     """Starts to load `array[index]` into the cache; nothing where it cannot."""
+
+
+def prefetch_checked(array: Any, index: Any) -> None:
+    """Reads `array[index]`, so that the index is checked."""
+    array[index]
 
 
 def sum_rows_plain(out: Any, bias: Any, rows: Any, which: Any, n: int) -> None:
@@ -53,5 +61,7 @@ sum_rows: Any = emitted.sum_rows
 dense: Any = emitted.dense
 if DISABLED:
     prefetch, sum_rows, dense = prefetch_nothing, sum_rows_plain, dense_plain
+elif BOUNDSCHECK:
+    prefetch, sum_rows, dense = jit(inline=True)(prefetch_checked), sum_rows_loops, dense_loops
 elif PLAIN:
     prefetch, sum_rows, dense = jit(inline=True)(prefetch_nothing), sum_rows_loops, dense_loops

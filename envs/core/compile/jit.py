@@ -78,19 +78,21 @@ def _compiled(
     fn: Callable[..., Any], source: Path, *, inline: bool, inline_source: bool = False, bound: str = ""
 ) -> Any:
     """Returns `fn` compiled, its machine code kept in the cache folder of the room that `source` belongs to."""
-    folder = None if PLAIN else cache_folder(source, str(sorted(FLAGS.items())))
-    if folder is None:
+    if PLAIN:
         return _unkept(fn, inline=inline, inline_source=inline_source)
     from leafwise.envs.core.compile import linking  # builds on numba's inner parts
 
+    folder = cache_folder(source, str(sorted(FLAGS.items())))
     return linking.compiled(fn, folder, FLAGS, inline=inline, inline_source=inline_source, bound=bound)
 
 
 def _unkept(fn: Callable[..., Any], *, inline: bool, inline_source: bool = False) -> Any:
-    """Returns `fn` compiled by numba's own means, for this process alone."""
+    """Returns `fn` compiled for this process alone."""
     if PLAIN:
         return numba.njit(inline="always" if inline_source else "never", **PLAIN_FLAGS)(fn)
-    return numba.njit(forceinline=inline, inline="always" if inline_source else "never", **FLAGS)(fn)
+    from leafwise.envs.core.compile import linking
+
+    return linking.compiled(fn, None, FLAGS, inline=inline, inline_source=inline_source)
 
 
 def _identifier(name: str) -> str:

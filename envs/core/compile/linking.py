@@ -26,12 +26,14 @@ from numba import config
 from numba.core import cgutils, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.errors import NumbaError
 from numba.core.funcdesc import ExternalFunctionDescriptor
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 from numba.extending import lower_cast
 
 from leafwise.envs.core.compile.cache import tell_not_kept
+from leafwise.envs.core.compile.errors import explained
 
 PREFIX = "leafwise."
 """How the symbols begin."""
@@ -215,6 +217,13 @@ class Function(CPUDispatcher):
         finally:
             self._inside = before
 
+    def _compile_for_args(self, *arguments: Any, **named: Any) -> Any:
+        """Compiles for arguments that Python gives; raises CompileError, two lines, where it cannot."""
+        try:
+            return super()._compile_for_args(*arguments, **named)  # type: ignore[misc]
+        except (NumbaError, NotImplementedError) as problem:
+            raise explained(problem, self.py_func, arguments) from None
+
     @global_compiler_lock
     def compile(self, sig: Any) -> Any:
         """Compiles or loads a version, for Python unless a compiled caller asks, and returns its entry point."""
@@ -266,20 +275,22 @@ class Function(CPUDispatcher):
 
 def compiled(
     fn: Callable[..., Any],
-    folder: Path,
+    folder: Path | None,
     flags: dict[str, Any],
     *,
     inline: bool = False,
     inline_source: bool = False,
     bound: str = "",
 ) -> Function:
-    """Returns `fn` compiled with numba's `flags`, its machine code kept in `folder`; the rest is that of `jit.jit`."""
+    """Returns `fn` compiled with numba's `flags`, its machine code kept in `folder` if any; the rest is that of `jit.jit`."""
     settings: Any = config
     before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)  # numba reads it while it decorates
     try:
         source = "always" if inline_source else "never"
         options = {"nopython": True, "boundscheck": None, "forceinline": inline, "inline": source, **flags}
         function = Function(py_func=fn, targetoptions=options)
+        if folder is None:
+            return function
         return function.keep(folder.name, apart=not inline and not inline_source, bound=bound)
     finally:
         settings.CACHE_DIR = before

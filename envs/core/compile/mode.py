@@ -23,7 +23,7 @@ from leafwise.envs.core.compile.cache import cache_root
 config: Any = numba.config
 DISABLED = bool(config.DISABLE_JIT)
 BOUNDSCHECK = bool(config.BOUNDSCHECK)
-"""Whether compiled code checks every index (slow; for tests)."""
+"""Whether compiled code checks every index, and takes a negative one for a mistake (slow; for tests and `check_game`)."""
 
 # No reference counting: an allocation in compiled code becomes a compile error, and array arguments cost nothing.
 # With index checks on, numba needs the runtime for its exceptions.
@@ -61,3 +61,19 @@ def _is_as_expected() -> bool:
 
 PLAIN = not DISABLED and (bool(os.environ.get("LEAFWISE_PLAIN_NUMBA")) or not _is_as_expected())
 """Whether numba's own means alone are used."""
+
+
+def _refuse_negative_indices() -> None:
+    """Lets numba leave negative indices as they are, which the check of bounds then refuses: no row is counted from the end."""
+    from numba.np import arrayobj
+
+    cast = arrayobj.fix_integer_index.__globals__["types"].intp
+
+    def as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
+        return context.cast(builder, index, kind, cast)
+
+    arrayobj.fix_integer_index = as_it_is
+
+
+if BOUNDSCHECK and not DISABLED:
+    _refuse_negative_indices()

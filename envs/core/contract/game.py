@@ -216,12 +216,14 @@ class Game:
         return self.scores[name](self.options)
 
     def action(self, name: str | int) -> int:
-        """Returns the id of an action given by name or id; raises ValueError if there is no such action."""
+        """Returns the id of an action given by name, in any of its spellings, or id; raises ValueError if there is none such."""
         if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
             if 0 <= name < len(self.actions):
                 return int(name)
         elif name in self.actions:
             return self.actions.index(name)
+        elif isinstance(name, str) and (meant := self.text.action(name)) in self.actions:
+            return self.actions.index(meant)
         some = ", ".join(self.actions[:12]) + (", ..." if len(self.actions) > 12 else "")
         raise ValueError(f"{self.name}: expected an action among {some}, got {name!r}")
 
@@ -254,9 +256,9 @@ class Game:
     @property
     def room(self) -> Path:
         """The folder (or file) of the game's sources."""
-        source = importlib.import_module(self.module).__file__
-        if source is None:
-            raise ValueError(f"game {self.name!r}: module {self.module!r} has no file")
+        source = getattr(importlib.import_module(self.module), "__file__", None)
+        if source is None:  # typed at a prompt or in a notebook: nothing is kept on disk
+            return Path(f"<{self.module}>")
         path = Path(source)
         return path.parent if path.name == "__init__.py" else path
 

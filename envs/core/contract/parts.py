@@ -34,6 +34,27 @@ class Sizes:
 
 
 @dataclass(frozen=True)
+class StepInfo:
+    """What `info` of a game's environments tells besides the mask."""
+
+    always: Callable[[NDArray[Any], Any], Mapping[str, NDArray[Any]]]
+    """(rows [n, width], T) -> arrays [n] by key; asked at every step, so it has to be fast."""
+    at_end: Callable[[Row, Any], Mapping[str, Any]]
+    """(row, T) -> what is told besides where an episode ends: plain values or dicts of them."""
+    keys: Mapping[str, str]
+    """All keys, and what they are."""
+
+
+class Labels(NamedTuple):
+    """What consecutive entries of an observation are, along its first axis; over further axes lie the cells of a board."""
+
+    names: tuple[str, ...]
+    """One for each entry, unique in the observation."""
+    meaning: str
+    """What their numbers say."""
+
+
+@dataclass(frozen=True)
 class Observation:
     """What learners see."""
 
@@ -41,6 +62,10 @@ class Observation:
     """A Box, or a Dict of boxes; or a function of the options that returns a new one."""
     layout: type[Any] | None = None
     """The NamedTuple of arrays that `rules.observe` writes to, its fields the keys of a Dict; None for a Box."""
+    labels: Callable[[Any], Mapping[str, tuple[Labels, ...]]] | None = None
+    """options -> what every entry is, by key of a Dict, "" for a Box; None: nothing is told."""
+    info: StepInfo | None = None
+    """What environments tell in `info` besides the mask."""
 
 
 class Tables(NamedTuple):
@@ -68,6 +93,21 @@ def parse_words(text: str, T: Any) -> Row:
 
 
 @dataclass(frozen=True)
+class About:
+    """What people are told of a game's environments; all of it may be left out."""
+
+    actions: str = ""
+    ends: str = ""
+    """When an episode ends."""
+    rewards: Mapping[str, str] = field(default_factory=dict)
+    """By name, the difference of returns first."""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+ABOUT_NOTHING = About()
+
+
+@dataclass(frozen=True)
 class Text:
     """How positions are written and read; if nothing is said, as the words of the row."""
 
@@ -79,8 +119,12 @@ class Text:
     """(row before, row after one chance stage, T) -> what chance did, unique among the stage's outcomes."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
+    action: Callable[[str], str] = str
+    """What a person may type for an action -> its name: other spellings, `5-0` for `0-5`; asked of texts that are no names."""
     words: Mapping[str, str] = field(default_factory=dict)
     """Words of a position that the command line takes as options too: name -> what it is, `--next 1` for `next=1`."""
+    about: About = ABOUT_NOTHING
+    """Actions, rewards, ends and options in words."""
 
 
 WORDS = Text()

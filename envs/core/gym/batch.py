@@ -63,6 +63,8 @@ class Buffers(NamedTuple):
     """[n, A]: 1 for each legal action; all ones where the game is over."""
     final_mask: NDArray[np.int8]
     """[n, A]: the last masks of episodes that ended in this step (SAME_STEP only)."""
+    last: NDArray[Any]
+    """[n, width]: the last rows of episodes that ended in this step (SAME_STEP only)."""
     reward: NDArray[np.float64]
     """[n]"""
     flags: NDArray[np.uint8]
@@ -340,6 +342,8 @@ def _batch(
                     B.flags[OVER, e] = ENDED
                 if (over or cut) and B.options[AUTORESET] == SAME_STEP:
                     show(e, B.final, B.final_mask, B, T)
+                    for word in range(B.last.shape[1]):
+                        B.last[e, word] = B.S[e, word]
                     start = True
                 elif B.flags[ILLEGAL, e] and not over:
                     continue  # all is as it was

@@ -34,7 +34,8 @@ class GameEnv(gym.Env[Observation, int]):
     """One game as an environment; in a game for two, against a built-in opponent.
 
     Observations are what the game's room says; actions are ids, named by `game.actions`. `info["action_mask"]` is
-    int8 [A], 1 for each legal action and all ones at the end. An episode ends when the game does. It is truncated after
+    int8 [A], 1 for each legal action and all ones at the end; what else a game tells there says `game.observation.info`.
+    An episode ends when the game does. It is truncated after
     `max_episode_steps`, and after so many illegal actions in a row: 100, or as many as the game has actions if they are
     more. Whoever heeds the masks is never truncated unless `max_episode_steps` is given.
 
@@ -47,7 +48,7 @@ class GameEnv(gym.Env[Observation, int]):
         illegal: What an illegal action does: "lose" (the episode ends with the least return; default for two players),
             "noop" (nothing, reward 0, and a truncation after many in a row; default for one) or "raise" (ValueError).
             `info["illegal"]` says so in words.
-        opponent: None ("greedy", in a game without a score "random"), or the text of any player, as `leafwise.player` takes it:
+        opponent: None ("greedy"), or the text of any player, as `leafwise.player` takes it:
             "greedy:LEAF", "search:learned,depth=4", "solver:level=easy"; or a Player object, or a function of the `State`
             that returns an action. "random" and "greedy" with a leaf of compiled code, hand-made or learned, are compiled
             into the step; with all others every step, of a batch too, is Python around the compiled rules. One that draws takes
@@ -88,7 +89,7 @@ class GameEnv(gym.Env[Observation, int]):
             max_episode_steps=max_episode_steps,
         )
         self.reward_name = self._stepper.reward
-        self._keyed = False
+        self._keyed, self._tells = False, self.game.observation.info is not None
         self._window = Window(self.game, FPS) if render_mode == "human" else None
         self.observation_space = self.game.observation_space()  # type: ignore[assignment]
         self.action_space = gym.spaces.Discrete(len(self.game.actions))  # type: ignore[assignment]
@@ -114,7 +115,15 @@ class GameEnv(gym.Env[Observation, int]):
         self._keyed = True
         if self._window is not None:
             self._window.show(self.state.rgb())
-        return self._see(), {"action_mask": self._mask.copy()}
+        return self._see(), {"action_mask": self._mask.copy(), **self._told(ended=False)}
+
+    def _told(self, *, ended: bool) -> dict[str, Any]:
+        """Returns what the game itself tells in info."""
+        if not self._tells:
+            return {}
+        if ended:
+            return self._stepper.told_of_end(self._stepper.buffers.S[0])
+        return {name: array[0] for name, array in self._stepper.told().items()}
 
     def step(self, action: int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Takes an action id; returns observation, reward, terminated, truncated and info.
@@ -135,6 +144,8 @@ class GameEnv(gym.Env[Observation, int]):
         if self._window is not None:
             self._window.show(self.state.rgb())
         terminated, truncated = summary & SOME_TERMINATED != 0, summary & SOME_TRUNCATED != 0
+        if self._tells:
+            info |= self._told(ended=terminated or truncated)
         return self._see(), self._reward.item(), terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:

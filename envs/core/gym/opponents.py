@@ -41,11 +41,6 @@ class Seated(NamedTuple):
     """Whether `act` is a Python function."""
 
 
-def default_opponent(game: Game) -> str:
-    """Returns the opponent where none is named."""
-    return "greedy" if game.scores or game.players == 1 else "random"
-
-
 def seated(game: Game, opponent: Opponent, seat: str) -> Seated:
     """Returns an opponent as the step calls it; raises ValueError, listing what there is, for what is none."""
     if game.players == 1:
@@ -98,7 +93,7 @@ def _named(game: Game, text: str) -> Seated:
 def _expected(game: Game, got: object) -> str:
     """Returns the line that lists what there is."""
     scores = [f"greedy:{name}" for name in game.scores]
-    known = ", ".join(["random", "greedy", *scores, *game.ais, *registry.MORE_PLAYERS])
+    known = ", ".join(["random", "greedy", *scores, *game.ais, *registry.MORE_PLAYERS, "level:easy"])
     return f"{game.name}: expected opponent among {known}, a Player or a function of the state, got {got!r}"
 
 

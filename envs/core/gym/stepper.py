@@ -13,7 +13,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym import batch
 from leafwise.envs.core.gym.observation import new_observations
-from leafwise.envs.core.gym.opponents import Opponent, check_picklable, default_opponent, seated
+from leafwise.envs.core.gym.opponents import Opponent, check_picklable, seated
 from leafwise.envs.core.play.greedy import rows_needed
 
 ILLEGAL = {"lose": batch.LOSE, "noop": batch.NOOP, "raise": batch.RAISE}
@@ -120,7 +120,7 @@ class Stepper:
         default = "noop" if game.players == 1 else "lose"
         self.illegal = one_of("illegal", default if illegal is None else illegal, ILLEGAL, game)
         self.seat = one_of("seat", seat, SEATS, game)
-        self.opponent: Opponent = default_opponent(game) if opponent is None else opponent
+        self.opponent: Opponent = "greedy" if opponent is None else opponent
         self.autoreset = autoreset
         play, evaluator, asked = seated(game, self.opponent, seat)
         other = game.rewards.get(self.reward)
@@ -136,6 +136,7 @@ class Stepper:
             final=new_observations(game, n),
             mask=np.ones((n, len(game.actions)), dtype=np.int8),
             final_mask=np.ones((n, len(game.actions)), dtype=np.int8),
+            last=game.rows(n),
             reward=np.zeros(n),
             flags=np.zeros((5, n), dtype=np.uint8),
             counts=np.zeros((2, n), dtype=np.int64),
@@ -179,6 +180,19 @@ class Stepper:
         """Returns what is said of the illegal action that environment e has just taken."""
         truncated = bool(self.buffers.flags[batch.TRUNCATED, e])
         return said_of_illegal(self.game, int(self.buffers.action[e]), self.illegal, truncated=truncated)
+
+    def told(self) -> dict[str, NDArray[Any]]:
+        """Returns what the game tells of every environment at every step, arrays [n] by key."""
+        tell = self.game.observation.info
+        return dict(tell.always(self.buffers.S[: self.n], self.tables)) if tell is not None else {}
+
+    def told_of_end(self, row: NDArray[Any]) -> dict[str, Any]:
+        """Returns what the game tells of the row in which an episode has ended."""
+        tell = self.game.observation.info
+        if tell is None:
+            return {}
+        always = tell.always(row[None], self.tables)
+        return {name: array[0] for name, array in always.items()} | dict(tell.at_end(row, self.tables))
 
     def state(self, e: int) -> State:
         """Returns the position of environment e."""

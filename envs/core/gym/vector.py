@@ -111,8 +111,11 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
                 keys[e] = new_key(self.np_random)
         self._stepper.start(keys, where)
         self._keyed |= where
-        mask = self._stepper.buffers.mask * where[:, None]
-        return reader(self._stepper.buffers.obs)(), {"action_mask": mask, "_action_mask": where}
+        info = {"action_mask": self._stepper.buffers.mask * where[:, None], "_action_mask": where}
+        for name, array in self._stepper.told().items():
+            array[~where] = None if array.dtype == object else 0
+            info[name], info[f"_{name}"] = array, where.copy()
+        return reader(self._stepper.buffers.obs)(), info
 
     def _reset_mask(self, options: dict[str, Any]) -> NDArray[np.bool_]:
         """Returns where episodes are to start, all True if nothing is said; raises ValueError for what is no such mask."""
@@ -127,7 +130,10 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         return given.copy()
 
     def _info(self) -> dict[str, Any]:
-        return {"action_mask": self._stepper.buffers.mask.copy(), "_action_mask": self._everywhere.copy()}
+        info = {"action_mask": self._stepper.buffers.mask.copy(), "_action_mask": self._everywhere.copy()}
+        for name, array in self._stepper.told().items():
+            info[name], info[f"_{name}"] = array, self._everywhere.copy()
+        return info
 
     def step(
         self, actions: ArrayLike
@@ -162,6 +168,12 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
             mask = self._stepper.buffers.final_mask * ended[:, None]
             info["final_obs"], info["_final_obs"] = final_obs, ended.copy()
             info["final_info"], info["_final_info"] = {"action_mask": mask, "_action_mask": ended.copy()}, ended.copy()
+        if summary & batch.SOME_ENDED and self.game.observation.info is not None:
+            here, rows = (
+                (info["final_info"], self._stepper.buffers.last) if apart.any() else (info, self._stepper.buffers.S)
+            )
+            for e in ended.nonzero()[0].tolist():
+                self._add_info(here, self._stepper.told_of_end(rows[e]), e)
         if summary & batch.SOME_ILLEGAL:
             illegal = self._stepper.buffers.flags[batch.ILLEGAL].astype(np.bool_)
             for here, which in ((info, illegal & ~apart), (info.get("final_info", {}), illegal & apart)):

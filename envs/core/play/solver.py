@@ -93,15 +93,15 @@ def exact_solver(game: Game, table_mb: float = 64) -> Solver:
     return solver
 
 
-LEVELS = {"easy": 0.4, "medium": 0.15, "hard": 0.0}
-"""Share of its moves that an easier solver draws at random."""
+LEVELS = {"easy": 0.4, "medium": 0.15, "hard": 0.05, "best": 0.0}
+"""Share of its moves that an easier player draws at random, the weakest first."""
 
 
 class SolverPlayer:
     """Plays a best action, the first of them on the solver's line, or with a certain share any legal one."""
 
     def __init__(
-        self, game: Game, level: str = "hard", seed: int = 0, table_mb: float = 64, name: str = "solver"
+        self, game: Game, level: str = "best", seed: int = 0, table_mb: float = 64, name: str = "solver"
     ) -> None:
         if level not in LEVELS:
             raise ValueError(f"solver: expected level among {', '.join(LEVELS)}, got {level!r}")
@@ -122,7 +122,7 @@ def solver_player(game: Game, name: str, words: list[str]) -> SolverPlayer:
     options = dict(word.partition("=")[::2] for word in words)
     if set(options) - {"level"} or len(words) > 1:
         raise ValueError(f"expected at most level={'|'.join(LEVELS)}, got {','.join(words)!r}")
-    return SolverPlayer(game, options.get("level", "hard"), name=name)
+    return SolverPlayer(game, options.get("level", "best"), name=name)
 
 
 class FunctionPlayer:

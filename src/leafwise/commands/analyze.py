@@ -1,44 +1,52 @@
-"""Searches positions: the value of each action, the principal line, nodes and time."""
+"""Searches positions, or every move of a game: the value of each action, the principal line, nodes and time."""
 
 from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import tyro
 
 from leafwise.cli import (
     fail,
-    make_search,
+    game_file,
     numbered_lines,
     one_line_errors,
     parse_with_game,
     patiently,
     positions_of,
     print_json,
+    records_of,
     say,
-    value_lines,
 )
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.state import State
-from leafwise.search import Result, Search
+
+if TYPE_CHECKING:
+    from leafwise.analysis import Analyst
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.play.gamefile import GameRecord
 
 
 @dataclass(frozen=True)
 class Config:
     """Searches a position and prints the value of each action, for the player to move.
 
-    Many positions, one a line, come from --file or standard input, and give one JSON object a line each.
+    A position is the game's own text, or --moves from the start, or both; without either it is the start. Many positions, one a
+    line, come from --file or standard input, and give one JSON object a line each. `leafwise analyze --game FILE` reads games
+    that were written with --save and tells what each move gave away.
     """
 
     game: tyro.conf.Positional[str]
     """Name of the game."""
     position: tyro.conf.Positional[str] = ""
     """Position in the game's own text; for Threes "1 2 0 3/3 3 6 6/0 0 3 0/6 3 1 2", with more words as options."""
+    moves: str = ""
+    """Moves from there, `4453` or "0-1 2-3"; where chance acts in between, what it did by name: "SE 1,1 1,2"."""
     leaf: str = ""
-    """Leaf: a hand-made score, `learned`, rollout:n=20, a run folder or a model file (default: the game's score)."""
+    """Leaf: a hand-made score, `learned`, rollout:n=20, a run folder or a model file (default: the shipped network, else the
+    game's score)."""
     depth: int = 0
     """Decisions looked ahead (0: the game's own, or with --seconds as many as there is time for)."""
     seconds: float = 0.0
@@ -51,65 +59,67 @@ class Config:
     """Print one JSON object."""
 
 
-def read_position(game: Game, text: str) -> State:
-    """Returns a position to search; raises ValueError for text that is none and for a finished game."""
-    state = game.parse(text)
-    if state.is_terminal:
-        raise ValueError(f"{game.name}: expected a position to play, got a finished game: {text!r}")
-    return state
-
-
-def described(text: str, result: Result) -> dict[str, Any]:
-    """Returns what `--json` prints."""
-    best = [name for name, value in result.action_values.items() if value == result.value]
-    return {
-        "position": text,
-        "value": result.value,
-        "score": None,
-        "best_actions": best,
-        "action_values": result.action_values,
-        "line": result.line,
-        "nodes": result.nodes,
-        "leaves": result.leaves,
-        "depth": result.depth,
-        "seconds": result.seconds,
-    }
-
-
-def show(state: State, result: Result, search: Search) -> None:
-    """Prints a result for people."""
-    say(state.board())
-    say()
-    if state.is_chance:
-        say(f"  chance acts next ({state.stage}); value {result.value:,.4f} for player 0")
-    for line in value_lines(result):
-        say(line)
-    say()
-    if result.line:
-        say(f"  line   {' '.join(result.line)}")
-    say(f"  leaf   {search.evaluator.name}, depth {result.depth}")
-    say(f"  work   {result.nodes:,} decisions, {result.leaves:,} leaves, {result.seconds:.4f} s")
-
-
 def main(arguments: list[str]) -> int:
     """Runs the command."""
+    file, arguments = game_file(arguments)
     config, game = parse_with_game(Config, arguments, "leafwise analyze")
-    if config.position and config.file:
-        fail("expected a position or --file, got both")
-    if not config.position and not config.file and sys.stdin.isatty():
-        fail("expected a position, --file, or lines on standard input, got none")
-    if config.position:
+    given = bool(config.position or config.moves)
+    if given + bool(config.file) + bool(file) > 1:
+        fail("expected one of a position (or --moves), --file and --game, got several")
+    if file:
+        return analyze_games(records_of(file, game), config)
+    from leafwise.analysis import described, read_position
+
+    one = given or (not config.file and sys.stdin.isatty())
+    many = iter(()) if one else numbered_lines(config.file)
+    first = next(many, None)
+    if one or (first is None and not config.file):  # nothing at standard input: the start, as at a terminal
+        return analyze_position(game, config)
+    if first is None:
+        fail(f"expected positions in {config.file!r}, got none")
+    analyst = analyst_of(game, config)
+    for text, state in positions_of(chain([first], many), partial(read_position, game)):
+        found = patiently(lambda state=state, text=text: described(text, analyst(state), analyst), analyst.search.stop)  # type: ignore[misc]
+        print_json(found)
+    return 0
+
+
+def analyst_of(game: Game, config: Config) -> Analyst:
+    """Returns the search that a command asks for."""
+    from leafwise.analysis import Analyst
+
+    return Analyst(game, config.leaf, config.depth, config.seconds, config.options)
+
+
+def analyze_position(game: Game, config: Config) -> int:
+    """Searches one position and prints what is found."""
+    from leafwise.analysis import described, read_position, show
+
+    with one_line_errors():
+        state = read_position(game, config.position, config.moves)
+    if not config.position and not config.json and game.start().is_chance:
+        say("no position given: the start of the game of seed 0\n")
+    analyst = analyst_of(game, config)
+    result = analyst(state)
+    if config.json:
+        text = config.position if not config.moves else str(state)
+        print_json(patiently(lambda: described(text or str(state), result, analyst), analyst.search.stop))
+    else:
+        patiently(lambda: show(state, result, analyst), analyst.search.stop)
+    return 0
+
+
+def analyze_games(records: list[GameRecord], config: Config) -> int:
+    """Searches every move of games and prints what each gave away."""
+    from leafwise.analysis import judged, judged_json, show_game
+
+    analysts: dict[Game, Analyst] = {}
+    for number, record in enumerate(records, start=1):
+        analyst = analysts.setdefault(record.game, analysts.get(record.game) or analyst_of(record.game, config))
         with one_line_errors():
-            state = read_position(game, config.position)
-        search = make_search(game, config.leaf, config.depth, config.seconds, config.options)
-        result = patiently(lambda: search(state), search.stop)
-        if config.json:
-            print_json(described(config.position, result))
-        else:
-            patiently(lambda: show(state, result, search), search.stop)
-        return 0
-    lines = numbered_lines(config.file)
-    search = make_search(game, config.leaf, config.depth, config.seconds, config.options)
-    for text, state in positions_of(lines, partial(read_position, game)):
-        print_json(patiently(lambda state=state, text=text: described(text, search(state)), search.stop))  # type: ignore[misc]
+            if config.json:
+                for one in judged(record, analyst):
+                    print_json(judged_json(one, analyst.units, number))
+            else:
+                show_game(record, analyst)
     return 0

@@ -6,14 +6,16 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import INTERRUPTED, one_line_errors, parse_with_game, print_json, say
+from leafwise.cli import INTERRUPTED, check_writable, one_line_errors, parse_with_game, print_json, say
 from leafwise.commands.eval import progress_bar
-from leafwise.training.evaluation.arena import FINAL_SEED, ready, run
-from leafwise.training.evaluation.tournament import Played, Tournament
+from leafwise.training.runs.seeds import FINAL_SEED
+
+if TYPE_CHECKING:
+    from leafwise.training.evaluation.tournament import Played, Tournament
 
 REPORT = 60.0
 """Seconds between lines of progress where standard error is no terminal."""
@@ -48,6 +50,9 @@ class Config:
     """File for all results, written as games end; - prints the figures as one JSON object."""
     resume: bool = False
     """Go on with what the file of --json holds; more games and players may be asked for than before."""
+    save: str = ""
+    """File for the games: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`; with
+    --resume those played now are added."""
 
 
 class Progress:
@@ -106,9 +111,21 @@ def result(tournament: Tournament, figures: dict[str, Any]) -> dict[str, Any]:
     return {**tournament.settings(), **counts, **figures}
 
 
+def kept(config: Config) -> str:
+    """Returns the games that the file of --save holds and that are gone on with; "" if there are none."""
+    with one_line_errors():
+        if config.save:
+            check_writable(config.save, "--save")
+            if config.resume and Path(config.save).exists():
+                return Path(config.save).read_text(encoding="utf-8")
+    return ""
+
+
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     config, game = parse_with_game(Config, arguments, "leafwise arena")
+    from leafwise.training.evaluation.arena import ready, run
+
     file = Path(config.json) if config.json not in ("", "-") else None
     with one_line_errors():
         if config.resume and file is None:
@@ -125,12 +142,26 @@ def main(arguments: list[str]) -> int:
             file=file,
             resume=config.resume,
         )
+    records = [old] if (old := kept(config)) else []
     interrupted = False
     with progress_bar(f"{game.name}, {len(tournament.players)} players", tournament.total) as update:
         try:
-            run(tournament, makers, config.seconds, config.processes, file, Progress(update))
+            run(
+                tournament,
+                makers,
+                config.seconds,
+                config.processes,
+                file,
+                Progress(update),
+                records.append if config.save else None,
+            )
         except KeyboardInterrupt:
             interrupted = True
+    if config.save:
+        from leafwise.models.tensors import write_atomically
+
+        with one_line_errors():
+            write_atomically(Path(config.save), "\n".join(records).encode())
     figures = tournament.figures()
     if config.json == "-":
         print_json(result(tournament, figures))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import tyro
 
-from leafwise.cli import fail, one_line_errors, parse_with_game, patiently, print_json, say
+from leafwise.cli import fail, one_line_errors, parse, parse_with_game, patiently, print_json, say
 
+START = "start"
 PARTS = {
-    "start": "leafwise.startup",
+    START: "leafwise.startup",
     "envs": "leafwise.envs.core.gym.bench",
     "search": "leafwise.search.bench",
     "training": "leafwise.training.bench",
@@ -24,7 +25,7 @@ class Config:
     """Measures rates per second, each the best of repeats, on one core, after compilation."""
 
     game: tyro.conf.Positional[str]
-    """Name of the game."""
+    """Name of the game; `start` alone: how long leafwise takes to start, as multiples of what it is compared with."""
     part: tyro.conf.Positional[str] = ""
     """What to measure: start, envs, search or training (default: all)."""
     seconds: float = 0.5
@@ -43,8 +44,29 @@ def benches(part: str) -> Iterator[tuple[str, Bench]]:
             yield name, getattr(importlib.import_module(module), f"bench_{name}")
 
 
+def show(rates: Mapping[str, float]) -> None:
+    """Prints rates by name."""
+    for name, rate in rates.items():
+        say(f"{rate:16,.2f}  {name}" if rate < 100 else f"{rate:16,.0f}  {name}")
+
+
+def starts(config: Config) -> int:
+    """Measures starts, which are those of no game."""
+    from leafwise.startup import start_ratios
+
+    with one_line_errors():
+        rates = {f"start/{name}": ratio for name, ratio in start_ratios().items()}
+    if config.json:
+        print_json(rates)
+    else:
+        show(rates)
+    return 0
+
+
 def main(arguments: list[str]) -> int:
     """Runs the command."""
+    if arguments[:1] == [START]:
+        return starts(parse(Config, arguments, "leafwise bench"))
     config, game = parse_with_game(Config, arguments, "leafwise bench")
     if config.part not in ("", *PARTS):
         fail(f"expected a part among {', '.join(PARTS)}, got {config.part!r}")
@@ -54,10 +76,10 @@ def main(arguments: list[str]) -> int:
     rates: dict[str, float] = {}
     for part, bench in benches(config.part):
         found = patiently(lambda bench=bench: bench(game, config.seconds))  # type: ignore[misc]
-        for name, rate in found.items():
-            rates[f"{part}/{name}"] = rate
-            if not config.json:
-                say(f"{rate:16,.2f}  {part}/{name}" if rate < 100 else f"{rate:16,.0f}  {part}/{name}")
+        named = {f"{part}/{name}": rate for name, rate in found.items()}
+        rates |= named
+        if not config.json:
+            show(named)
     if config.json:
         print_json(rates)
     return 0

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
 from leafwise.cli import one_line_errors, parse_with_game, patiently, print_json, say
 from leafwise.commands.eval import progress_bar
-from leafwise.training.dataset import Dataset, collect, write_dataset
-from leafwise.training.dataset.files import check_file
-from leafwise.training.dataset.games import check, default_exploration
+
+if TYPE_CHECKING:
+    from leafwise.training.dataset import Dataset
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,10 @@ class Config:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     config, game = parse_with_game(Config, arguments, "leafwise dataset")
+    from leafwise.training.dataset import collect, write_dataset
+    from leafwise.training.dataset.files import check_file
+    from leafwise.training.dataset.games import check, default_exploration
+
     out = Path(config.out)
     share = default_exploration(game) if config.exploration is None else config.exploration
     with one_line_errors():

@@ -6,16 +6,17 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import tyro
-from rich.console import Console
 
-from leafwise.cli import one_line_errors, parse_with_game, patiently, print_json, say
-from leafwise.envs.core.contract.game import Game
-from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, check, evaluate
-from leafwise.training.runs.progress import run_progress
+from leafwise.cli import check_writable, one_line_errors, parse_with_game, patiently, print_json, say
+from leafwise.training.runs.seeds import FINAL_SEED
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.training.evaluation.arena import Evaluation
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,8 @@ class Config:
     """Player on the other side, in games for two."""
     processes: int = 1
     """Processes that play at the same time."""
+    save: str = ""
+    """File for the games: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`."""
     json: bool = False
     """Print one JSON object."""
 
@@ -46,6 +49,10 @@ class Config:
 @contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal."""
+    from rich.console import Console
+
+    from leafwise.training.runs.progress import run_progress
+
     with run_progress(Console(stderr=True), shown=sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task(what, total=total, told="")
 
@@ -57,6 +64,8 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
 def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
     """Returns an evaluation's figures by the names that `--json` prints."""
+    import numpy as np
+
     scores = evaluation.scores
     low, high = evaluation.interval() if len(evaluation.by_seed) > 1 else (None, None)
     result: dict[str, Any] = {
@@ -119,9 +128,13 @@ def show(result: dict[str, Any]) -> None:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     config, game = parse_with_game(Config, arguments, "leafwise eval")
+    from leafwise.training.evaluation.arena import check, evaluate
+
     opponent = config.opponent if game.players == 2 else None
     with one_line_errors():
-        check(game, config.player, config.games, config.seed, opponent, config.processes)
+        check(game, config.player, config.games, config.seed, opponent, config.processes, keep=bool(config.save))
+        if config.save:
+            check_writable(config.save, "--save")
     with progress_bar(f"{game.name}, {config.player}", config.games) as progress:
 
         def work() -> Evaluation:
@@ -133,9 +146,15 @@ def main(arguments: list[str]) -> int:
                 opponent=opponent,
                 processes=config.processes,
                 progress=progress,
+                keep=bool(config.save),
             )
 
         evaluation = patiently(work) if config.processes == 1 else work()
+    if config.save:
+        from leafwise.models.tensors import write_atomically
+
+        with one_line_errors():
+            write_atomically(Path(config.save), "\n".join(evaluation.records).encode())
     result = figures(game, evaluation)
     if config.json:
         print_json(result)

@@ -1,16 +1,23 @@
-"""Lists the games: their ids, options, actions and hand-made scores."""
+"""Lists the games: their ids, options, actions and hand-made scores; and tells all of one game's environments."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import json
+import warnings
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import fail, parse, print_json, say
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.registry import NAMESPACE, games
+from leafwise.cli import fail, one_line_errors, parse, print_json, say
+from leafwise.envs.plugins import PluginWarning
+from leafwise.envs.reference import Reference, reference
+from leafwise.envs.registry import NAMESPACE, games, ids_of, listing
 from leafwise.envs.registry import game as find_game
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
 
 
 @dataclass(frozen=True)
@@ -18,9 +25,21 @@ class Config:
     """Lists the games."""
 
     game: tyro.conf.Positional[str] = ""
-    """One game only (default: all)."""
+    """One game, or one id (Threes-v0), with all that its environments do (default: all games in short)."""
     json: bool = False
     """Print one JSON object per game."""
+    listing: bool = False
+    """Print what the data file of a plug-in says of the game."""
+    pages: str = ""
+    """Write the page of every environment to this folder."""
+
+
+def known(env_id: str) -> tuple[Reference, ...]:
+    """Returns the reference returns of an id; none for one that was not measured."""
+    try:
+        return reference(env_id)
+    except ValueError:
+        return ()
 
 
 def described(game: Game) -> dict[str, Any]:
@@ -35,15 +54,30 @@ def described(game: Game) -> dict[str, Any]:
         "scores": list(game.scores),
         "default_score": game.default_score,
         "rewards": list(game.reward_names),
+        "reference": {f"{short}-v0": [asdict(one) for one in known(f"{short}-v0")] for short in game.ids},
     }
 
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     config = parse(Config, arguments, "leafwise games")
-    if config.game and config.game not in games():
-        fail(f"expected a game among {', '.join(games())}, got {config.game!r}")
-    for name in [config.game] if config.game else games():
+    short = config.game.removeprefix(f"{NAMESPACE}/").removesuffix("-v0")
+    names = [name for name in games() if config.game in ("", name) or short in ids_of(name)]
+    if not names:
+        fail(f"expected a game among {', '.join(games())}, or an id of one, got {config.game!r}")
+    names = importable(names)
+    if config.listing:
+        with one_line_errors():
+            say(json.dumps({name: listing(find_game(name)) for name in names}, indent=2))
+        return 0
+    if config.pages:
+        with one_line_errors():
+            write_pages(names, Path(config.pages))
+        return 0
+    for name in names:
+        if short in ids_of(name) and not config.json:
+            say("\n".join(environment_page(find_game(name), short)))
+            continue
         about = described(find_game(name))
         if config.json:
             print_json(about)
@@ -61,4 +95,38 @@ def main(arguments: list[str]) -> int:
             ("rewards", ", ".join(about["rewards"])),
         ):
             say(f"  {what:<8} {text}")
+        if config.game:
+            for one in ids_of(name):
+                say("\n" + "\n".join(environment_page(find_game(name), one)))
     return 0
+
+
+def importable(names: list[str]) -> list[str]:
+    """Returns those of several games that can be imported, with a warning for each other; one alone is refused."""
+    found = []
+    for name in names:
+        try:
+            find_game(name)
+            found.append(name)
+        except ValueError as problem:
+            if len(names) == 1:
+                fail(problem)
+            warnings.warn(str(problem), PluginWarning, stacklevel=2)
+    return found
+
+
+def environment_page(game: Game, short: str) -> list[str]:
+    """Returns the lines of an environment's page."""
+    from leafwise.envs.core.gym.page import page  # brings Gymnasium along, which a list needs not
+
+    return page(game, short)
+
+
+def write_pages(names: list[str], folder: Path) -> None:
+    """Writes the page of every id of some games; raises OSError where that cannot be."""
+    from leafwise.models.files import write_atomically
+
+    for name in names:
+        for short in ids_of(name):
+            text = "\n".join(environment_page(find_game(name), short)) + "\n"
+            write_atomically(folder / f"{short}-v0.md", text.encode())

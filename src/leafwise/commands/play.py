@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
 import tyro
-from numpy.typing import NDArray
 
-from leafwise.cli import fail, make_search, one_line_errors, parse_with_game, patiently, say
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.play.forfeit import Forfeit
-from leafwise.envs.core.play.solver import SolverPlayer
+from leafwise.cli import (
+    check_writable,
+    fail,
+    make_search,
+    one_line_errors,
+    parse_with_game,
+    patiently,
+    say,
+    units_of_leaf,
+)
 from leafwise.envs.registry import game as find_game
-from leafwise.envs.registry import games
-from leafwise.hints import Hints
-from leafwise.models.players import player
-from leafwise.search.players import Player, SearchPlayer
+from leafwise.envs.registry import games, option_defaults
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.contract.state import State
+    from leafwise.hints import Hints
+    from leafwise.search.players import Player
 
 HUMAN = "human"
 ARROWS = {"\x1b[A": "up", "\x1b[B": "down", "\x1b[D": "left", "\x1b[C": "right"}
@@ -41,50 +53,76 @@ class Config:
     seed: int = 0
     """Seed of the game's chance."""
     opponent: str = ""
-    """In games for two: the other player, or `human` for two people (default: greedy, or with --level the solver)."""
-    level: str = ""
-    """Of the solver as your opponent: easy, medium or hard; 40 %, 15 % or none of its moves are random."""
+    """In games for two: the other player, or `human` for two people (default: best, the search with the shipped network)."""
+    strength: str = ""
+    """In games for two: easy, medium, hard or best as your opponent; --level is short for it where that is no option of the
+    game."""
     seat: str = "first"
     """In games for two: your seat, first or second."""
     assist: bool = False
     """Follow a game played elsewhere, as Threes on a phone: you type what appears there and get the best action."""
+    save: str = ""
+    """File for the game: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`."""
     leaf: str = ""
-    """Leaf of the search that hints: a hand-made score, `learned`, a run folder or a model file."""
+    """Leaf of the search that hints: a hand-made score, `learned`, a run folder or a model file (default: the shipped
+    network, else the game's score)."""
     depth: int = 0
     """Depth of that search, in decisions (0: the game's own, or with --seconds as many as there is time for)."""
     seconds: float = 0.0
     """Seconds of that search per position (0: no limit)."""
 
+    @staticmethod
+    def more_help(name: str) -> list[str]:
+        """Returns what `--help` says besides of a game that is named: its levels."""
+        game = find_game(name)
+        if game.players != 2:
+            return []
+        from leafwise.search.levels import level_lines
+
+        return [f"Levels of {name}:", *level_lines(game)]
+
 
 class Session:
     """A game between people and players, with everything before it kept for taking back."""
 
-    def __init__(self, state: State, stream: NDArray[np.uint64], seats: dict[int, Player | None]) -> None:
-        """`seats` names who sits where; None is a person."""
-        self.state, self.stream, self.seats = state, stream, seats
-        self.before: list[tuple[State, NDArray[np.uint64]]] = []
+    def __init__(
+        self, state: State, stream: NDArray[np.uint64], seats: dict[int, Player | None], seed: int | None = None
+    ) -> None:
+        """`seats` names who sits where; None is a person. Chance at the beginning is drawn from `stream` here."""
+        from leafwise.envs.core.play.gamefile import Recorder
+
+        names = [HUMAN if (who := seats[seat]) is None else who.name for seat in range(state.game.players)]
+        self.recorder = Recorder(state, names, seed)
+        self.recorder.settle(stream)
+        self.stream, self.seats = stream, seats
+        self.before: list[tuple[int, NDArray[np.uint64]]] = []
+        """Of every decision: how many steps came before it, and the stream."""
         self.odds = ""
         """What chance could do after the last action, in games where it is little."""
+        self.forfeit: tuple[str, float] | None = None
+        """How a player gave the game away, and the first player's return."""
+
+    @property
+    def state(self) -> State:
+        """The position."""
+        return self.recorder.state
 
     def play(self, action: str | int) -> list[str]:
         """Plays an action and all chance after it; returns what chance did. Raises ValueError if it is not legal."""
-        after = self.state.play(action)
-        self.before.append((self.state, self.stream.copy()))
-        happened = []
-        self.odds = ""
-        while after.is_chance:
-            self.odds = self.odds or odds(after)
-            earlier, after = after, after.sample(self.stream)
-            happened.append(earlier.outcome_name(after))
-        self.state = after
-        return [name for name in happened if name]
+        steps = len(self.recorder.steps)
+        after = self.recorder.play(action)
+        self.before.append((steps, self.stream.copy()))
+        self.odds = odds(after) if after.is_chance else ""
+        self.recorder.settle(self.stream)
+        return [step.name for step in self.recorder.steps[steps + 1 :]]
 
     def undo(self) -> bool:
         """Goes back to the last decision of a person; returns whether there was one. Chance repeats itself."""
         for k in range(len(self.before) - 1, -1, -1):
-            if self.seats[self.before[k][0].current_player] is None:
-                self.state, self.stream = self.before[k][0], self.before[k][1].copy()
-                del self.before[k:]
+            steps, stream = self.before[k]
+            if self.seats[self.recorder.steps[steps].before.current_player] is None:
+                del self.recorder.steps[steps:], self.before[k:]
+                self.stream = stream.copy()
                 return True
         return False
 
@@ -118,6 +156,9 @@ def ask(prompt: str) -> str | None:
 
 def choose(chooser: Player, state: State) -> int:
     """Returns a player's choice; Ctrl-C is heard meanwhile."""
+    from leafwise.envs.core.play.solver import SolverPlayer
+    from leafwise.search.players import SearchPlayer
+
     if isinstance(chooser, SearchPlayer):
         return patiently(lambda: chooser.choose(state), chooser.search.stop)
     if isinstance(chooser, SolverPlayer):
@@ -128,7 +169,7 @@ def choose(chooser: Player, state: State) -> int:
 def turn_of_person(session: Session, hints: Hints) -> bool:
     """Lets the person type until an action is played or taken back; returns False to quit."""
     state = session.state
-    who = f"player {state.current_player + 1}, " if state.game.players == 2 else ""
+    who = f"player {state.current_player + 1} to move: " if state.game.players == 2 else ""
     while True:
         word = ask(f"{who}{legal_text(state)}> ")
         if word is None or word == "q":
@@ -163,10 +204,13 @@ def ending(game: Game, state: State) -> str:
     return f"game over, player {1 if state.returns > 0 else 2} wins"
 
 
-def play(session: Session, hints: Hints) -> int:
+def play(config: Config, session: Session, hints: Hints) -> int:
     """Runs the game to its end, or until the person quits."""
+    from leafwise.envs.core.play.forfeit import Forfeit
+
     game = session.state.game
     say(f"{game.title}\n{HELP}")
+    introduce(config, session, hints)
     while not session.state.is_terminal:
         chooser = session.seats[session.state.current_player]
         if chooser is None:
@@ -178,7 +222,9 @@ def play(session: Session, hints: Hints) -> int:
         try:
             action = choose(chooser, session.state)
         except Forfeit as reason:
-            say(f"player {session.state.current_player + 1} forfeits: {reason}")
+            loser = session.state.current_player
+            session.forfeit = f"player {loser + 1}: forfeit: {reason}", game.return_range[loser]
+            say(f"player {loser + 1} forfeits: {reason}")
             return 0
         happened = session.play(action)
         if session.odds:
@@ -191,9 +237,11 @@ def play(session: Session, hints: Hints) -> int:
 
 def seats(config: Config, game: Game) -> dict[int, Player | None]:
     """Returns who sits where; raises ValueError for an unknown seat or player."""
+    from leafwise.models.players import player
+
     if game.players == 1:
-        if config.opponent or config.level:
-            raise ValueError(f"expected no --opponent and --level in {game.name}, a game for one player")
+        if config.opponent or config.strength:
+            raise ValueError(f"expected no --opponent and no --strength in {game.name}, a game for one player")
         return {0: None}
     if config.seat not in ("first", "second"):
         raise ValueError(f"expected --seat first or second, got {config.seat!r}")
@@ -203,37 +251,83 @@ def seats(config: Config, game: Game) -> dict[int, Player | None]:
 
 
 def opponent_name(config: Config) -> str:
-    """Returns the text that names the opponent; raises ValueError for a level that does not go with it."""
-    if not config.level:
-        return config.opponent or "greedy"
-    if config.opponent not in ("", "solver"):
-        raise ValueError(f"expected --level with the opponent solver, got {config.opponent!r}")
-    return f"solver:level={config.level}"
+    """Returns the text that names the opponent; raises ValueError for an opponent and a strength at once."""
+    if not config.strength:
+        return config.opponent or "best"
+    if config.opponent:
+        raise ValueError(f"expected --strength or --opponent, got {config.strength!r} and {config.opponent!r}")
+    return f"level:{config.strength}"
+
+
+def with_strength(arguments: Sequence[str]) -> list[str]:
+    """Returns a command line with `--level` spelt `--strength`, unless it names a game with an option `level` of its own."""
+    name = next((word for word in arguments if word in games()), "")
+    if name and "level" in option_defaults(name):
+        return list(arguments)
+    return [f"--strength{word[7:]}" if re.match(r"--level(=|$)", word) else word for word in arguments]
 
 
 def make_hints(config: Config, game: Game, sitting: dict[int, Player | None]) -> Hints:
     """Returns who answers `h`: the exact solver, at best the one that plays, unless options ask for a search."""
+    from leafwise.envs.core.play.solver import SolverPlayer
+    from leafwise.hints import Hints
+
     search = make_search(game, config.leaf, config.depth, config.seconds)
     at_hand = next((p.solver for p in sitting.values() if isinstance(p, SolverPlayer)), None)
-    return Hints(game, search, exact=not (config.leaf or config.depth or config.seconds), solver=at_hand)
+    exact = not (config.leaf or config.depth or config.seconds)
+    return Hints(game, search, exact=exact, solver=at_hand, units=units_of_leaf(game, config.leaf))
+
+
+def introduce(config: Config, session: Session, hints: Hints) -> None:
+    """Says who plays, and who answers for hints."""
+    from leafwise.envs.core.play.solver import SolverPlayer
+    from leafwise.search.levels import level_lines
+    from leafwise.search.players import SearchPlayer
+
+    for who in session.seats.values():
+        if who is not None:
+            strong = getattr(who, "strong", who)
+            by = f", leaf {strong.search.evaluator.name}" if isinstance(strong, SearchPlayer) else ""
+            by = ", the exact solver" if isinstance(strong, SolverPlayer) else by
+            say(f"against {who.name}{by}")
+    if config.strength:
+        say(next(line for line in level_lines(session.state.game) if line.startswith(config.strength)))
+    say(f"hints: {'the exact solver, else ' if hints.exact else ''}search, leaf {hints.search.evaluator.name}")
+
+
+def save(config: Config, session: Session) -> None:
+    """Writes the game to the file of --save, if there is one."""
+    if config.save:
+        from leafwise.models.tensors import write_atomically
+
+        record = session.recorder.record(*(session.forfeit or ()))
+        with one_line_errors():
+            write_atomically(Path(config.save), str(record).encode())
+        say(f"saved to {config.save}")
 
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
-    config, game = parse_with_game(Config, arguments, "leafwise play")
+    config, game = parse_with_game(Config, with_strength(arguments), "leafwise play")
     if config.assist:
         from leafwise.assist import assist
 
         if game.companion is None:
             followed = " or ".join(name for name in games() if find_game(name).companion)
             fail(f"expected {followed} with --assist, got {game.name!r}")
-        return assist(
-            game, game.companion, config.position, make_search(game, config.leaf, config.depth, config.seconds)
-        )
+        search = make_search(game, config.leaf, config.depth, config.seconds)
+        return assist(game, game.companion, config.position, search, units_of_leaf(game, config.leaf))
+    from leafwise.envs.core.contract.stream import new_stream
+
     with one_line_errors():
         if not 0 <= config.seed < 2**63:
             raise ValueError(f"expected --seed of 0 to 2**63 - 1, got {config.seed!r}")
-        stream = new_stream(config.seed)
-        state = (game.parse(config.position) if config.position else game.start()).settle(stream)
-        sitting = seats(config, game)
-    return play(Session(state, stream, sitting), make_hints(config, game, sitting))
+        if config.save:
+            check_writable(config.save, "--save")
+        state = game.parse(config.position) if config.position else game.start()
+        session = Session(state, new_stream(config.seed), seats(config, game), config.seed)
+    hints = make_hints(config, game, session.seats)
+    try:
+        return play(config, session, hints)
+    finally:
+        save(config, session)

@@ -1,33 +1,55 @@
-"""Records a game as a GIF."""
+"""Records a game as a GIF: one that is played now, or one from a file."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
-from leafwise.cli import one_line_errors, parse_with_game, patiently, say
-from leafwise.envs.core.pictures.animation import gif, recorded
-from leafwise.models.files import write_atomically
-from leafwise.models.players import player
+from leafwise.cli import (
+    check_writable,
+    fail,
+    game_file,
+    one_line_errors,
+    parse_with_game,
+    patiently,
+    records_of,
+    say,
+    units_of_leaf,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.contract.state import State
+    from leafwise.envs.core.play.gamefile import GameRecord
 
 
 @dataclass(frozen=True)
 class Config:
-    """Plays a game and writes it as a GIF, one frame per decision, and where asked for one before each act of chance."""
+    """Plays a game and writes it as a GIF, one frame per decision, and where asked for one before each act of chance.
+
+    `leafwise record --game FILE` draws a game that was written with --save instead of playing one.
+    """
 
     game: tyro.conf.Positional[str]
     """Name of the game."""
-    player: str = "greedy"
-    """Player; in games for two, of the first seat."""
-    opponent: str = "greedy"
-    """In games for two, the player of the second seat."""
+    player: str = ""
+    """Player; in games for two, of the first seat (default: best, the search with the shipped network; in games for one as
+    best:depth=1)."""
+    opponent: str = ""
+    """In games for two, the player of the second seat (default: best)."""
     seed: int = 0
     """Seed of the game's chance."""
     out: str = "game.gif"
     """File to write."""
+    save: str = ""
+    """File for the game as text: every move and act of chance."""
+    number: int = 1
+    """Which game of the file of --game."""
     width: int = 240
     """Width of the picture, in pixels."""
     milliseconds: int = 150
@@ -36,26 +58,90 @@ class Config:
     """Decisions to play (0: to the end)."""
     chance: bool = False
     """Show what chance may do, before it does."""
+    values: bool = False
+    """Write below each picture what the best leaf expects, searched one decision deep."""
+
+
+LIMITS = (
+    ("seed", 0, 2**63 - 1),
+    ("width", 32, 2000),
+    ("milliseconds", 20, 60_000),
+    ("moves", 0, 10**6),
+    ("number", 1, 10**9),
+)
+
+
+def check(config: Config) -> None:
+    """Raises ValueError for numbers out of range and files that cannot be written."""
+    for name, low, high in LIMITS:
+        if not low <= getattr(config, name) <= high:
+            raise ValueError(f"expected --{name} of {low} to {high}, got {getattr(config, name)}")
+    if not config.out.endswith(".gif"):
+        raise ValueError(f"expected a file name that ends with .gif for --out, got {config.out!r}")
+    check_writable(config.out, "--out")
+    if config.save:
+        check_writable(config.save, "--save")
+
+
+def played(config: Config, game: Game) -> GameRecord:
+    """Plays the game and says who did; a player who forfeits is one line and status 2."""
+    from leafwise.envs.core.play.gamefile import play_game
+    from leafwise.models.players import player
+    from leafwise.search.players import SearchPlayer
+
+    usual = "best" if game.players == 2 else "best:depth=1"
+    with one_line_errors():
+        if config.opponent and game.players == 1:
+            raise ValueError(f"expected no --opponent in {game.name}, a game for one player")
+        names = [name or usual for name in (config.player, config.opponent)][: game.players]
+        players = [player(name, game, config.seed + seat) for seat, name in enumerate(names)]
+        record = patiently(lambda: play_game(game, players, config.seed, config.moves).record())
+    for who in dict.fromkeys(players):
+        by = f", leaf {who.search.evaluator.name}" if isinstance(who, SearchPlayer) else ""
+        say(f"{who.name}{by} played")
+    return record
+
+
+def captions(game: Game, states: Sequence[State]) -> list[str]:
+    """Returns a line for each position: what the best leaf expects, in people's units where they are known."""
+    from leafwise.models.files import leaf
+    from leafwise.models.units import PLAIN, written
+    from leafwise.search import Search
+    from leafwise.search.players import BEST
+
+    search, units = Search(game, leaf(game, BEST), 1), units_of_leaf(game, BEST)
+    unit = (units.name if units else PLAIN).partition(",")[0]
+    lines = []
+    for state in states:
+        who = f"player {max(state.current_player, 0) + 1}, " if game.players == 2 else ""
+        lines.append("" if state.is_terminal else f"{who}{unit} {written(search(state).value, units)}")
+    return lines
 
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
+    file, arguments = game_file(arguments)
     config, game = parse_with_game(Config, arguments, "leafwise record")
-    out = Path(config.out)
+    from leafwise.envs.core.pictures.animation import gif, pictured
+    from leafwise.models.tensors import write_atomically
+
     with one_line_errors():
-        limits = (("seed", 0, 2**63 - 1), ("width", 32, 2000), ("milliseconds", 20, 60_000), ("moves", 0, 10**6))
-        for name, low, high in limits:
-            if not low <= getattr(config, name) <= high:
-                raise ValueError(f"expected --{name} of {low} to {high}, got {getattr(config, name)}")
-        if out.suffix != ".gif":
-            raise ValueError(f"expected a file name that ends with .gif for --out, got {config.out!r}")
-        if out.is_dir() or not os.access(out.parent, os.W_OK):
-            raise ValueError(f"expected a file in a folder that can be written to for --out, got {config.out!r}")
-        names = [config.player, config.opponent][: game.players]
-        choosers = [player(name, game, config.seed + seat).choose for seat, name in enumerate(names)]
-        states = patiently(lambda: recorded(game, choosers, config.seed, config.moves, config.chance))
-    data = patiently(lambda: gif(states, config.width, config.milliseconds))
+        check(config)
+    if file:
+        if config.player or config.opponent or config.seed or config.moves:
+            fail("expected a player, opponent, seed and moves, or --game, got both")
+        records = records_of(file, game)
+        if config.number > len(records):
+            fail(f"expected --number of 1 to {len(records)}, got {config.number}")
+        record = records[config.number - 1]
+    else:
+        record = played(config, game)
+    states = pictured(record, config.chance)
+    lines = patiently(lambda: captions(record.game, states)) if config.values else []
+    data = patiently(lambda: gif(states, config.width, config.milliseconds, lines))
     with one_line_errors():
-        write_atomically(out, data)
-    say(f"{out}: {len(states)} frames, {len(data) / 1000:,.0f} kB; ends at {states[-1]}")
+        write_atomically(Path(config.out), data)
+        if config.save:
+            write_atomically(Path(config.save), str(record).encode())
+    say(f"{config.out}: {len(states)} frames, {len(data) / 1000:,.0f} kB; ends at {states[-1]}")
     return 0

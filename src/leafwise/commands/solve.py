@@ -8,10 +8,9 @@ import time
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import tyro
-from rich.console import Console
 
 from leafwise.cli import (
     INTERRUPTED,
@@ -23,9 +22,11 @@ from leafwise.cli import (
     print_json,
     say,
 )
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.play.solver import Solution, Solver, exact_solver
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.contract.state import State
+    from leafwise.envs.core.play.solver import Solution, Solver
 
 WORDS: dict[float, str] = {1: "win", 0: "draw", -1: "loss"}
 PATIENCE = 1.0
@@ -62,38 +63,13 @@ def read_position(game: Game, text: str) -> State:
 
     What chance did stands among the moves, by name; a position in which chance acts next is refused.
     """
-    state = game.parse(text) if "/" in text else after_moves(game, text)
+    from leafwise.envs.core.play.by_name import after_moves, move_names, outcomes_told
+
+    moves = () if "/" in text else move_names(game, text)
+    state = game.parse(text) if "/" in text else after_moves(game.start(), moves, text.strip())
     if state.is_chance:
         raise ValueError(f"{game.name}: expected what chance does next, {outcomes_told(state)}, got {text.strip()!r}")
     return state
-
-
-def outcomes_told(state: State) -> str:
-    """Returns the stage of a chance position and some of its outcomes, in words."""
-    names = list(state.outcomes_by_name())
-    return f"{state.stage} ({', '.join(names[:8])}{', ...' if len(names) > 8 else ''})"
-
-
-def after_moves(game: Game, text: str) -> State:
-    """Returns the position after moves, and what chance did between them; raises ValueError that says which one cannot be."""
-    names = text.split()
-    if all(len(name) == 1 for name in game.actions):
-        names = list("".join(names))
-    state = game.start()
-    for number, name in enumerate(names, start=1):
-        try:
-            state = after_chance(state, name) if state.is_chance else state.play(name)
-        except ValueError as problem:
-            raise ValueError(f"{problem} as move {number} of {text.strip()!r}") from None
-    return state
-
-
-def after_chance(state: State, name: str) -> State:
-    """Returns the position after an outcome of a chance stage; raises ValueError for one that it has not."""
-    outcomes = state.outcomes_by_name()
-    if name not in outcomes:
-        raise ValueError(f"{state.game.name}: expected what chance did, {outcomes_told(state)}, got {name!r}")
-    return outcomes[name]
 
 
 def solve(solver: Solver, state: State, actions: str) -> tuple[Solution, bool]:
@@ -130,6 +106,8 @@ def solve(solver: Solver, state: State, actions: str) -> tuple[Solution, bool]:
 
 def watch(solver: Solver, done: threading.Event) -> None:
     """Tells what the solver knows until it is done: a live line on a terminal, else now and then a line."""
+    from rich.console import Console
+
     console = Console(stderr=True)
     started = time.perf_counter()
     if console.is_terminal:
@@ -199,6 +177,8 @@ def main(arguments: list[str]) -> int:
     config, game = parse_with_game(Config, arguments, "leafwise solve")
     if config.moves is not None and config.file:
         fail("expected --moves or --file, got both")
+    from leafwise.envs.core.play.solver import exact_solver
+
     with one_line_errors():
         solver = exact_solver(game, config.table_mb)
     one = config.moves is not None or (not config.file and sys.stdin.isatty())

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 
-from leafwise.cli import fail, one_line_errors, say
-from leafwise.envs.registry import game, games
+from leafwise.cli import fail, flag_of, one_line_errors, say
+from leafwise.envs.core.contract.options import options_from_text
+from leafwise.envs.registry import check_name, game, games, option_types
 from leafwise.training.runs.options import take_option
-from leafwise.training.runs.recipes import METHODS, modules, recipes, with_recipe
+from leafwise.training.runs.recipes import METHODS, default_method, modules, with_recipe
 
 USAGE = """usage: leafwise train GAME [--method METHOD] [OPTIONS]
 
@@ -17,13 +18,22 @@ Trains a model and saves it in a run folder. Ctrl-C saves and ends; --resume goe
 
 
 def with_variant(name: str, arguments: list[str]) -> list[str]:
-    """Returns the arguments with the game's own options, `--board 7x6 --k 4`, gathered as `--variant board=7x6,k=4`."""
-    given: list[str] = []
-    for option in game(name).defaults:
-        value, arguments = take_option(arguments, f"--{option.replace('_', '-')}")
-        if value:
-            given.append(f"{option}={value}")
-    return [*arguments, "--variant", ",".join(given)] if given else arguments
+    """Returns the arguments with the game's own options, `--board 7x6 --k 4`, gathered as `--variant board=7x6,k=4`.
+
+    Raises ValueError, in the words of these options, for values that the game does not have.
+    """
+    variant, rest = take_option(arguments, "--variant")
+    given: dict[str, str] = {}
+    for option in option_types(name):
+        value, rest = take_option(rest, flag_of(option))
+        if value is not None:
+            given[option] = value
+    game(name, **options_from_text(option_types(name), given, flag_of))
+    for option in given:
+        if any(word.partition("=")[0] == option for word in (variant or "").split(",")):
+            raise ValueError(f"expected {flag_of(option)} or {option} in --variant, got both")
+    words = [*([variant] if variant else []), *(f"{option}={text}" for option, text in given.items())]
+    return [*rest, "--variant", ",".join(words)] if words else rest
 
 
 def main(arguments: list[str]) -> int:
@@ -31,14 +41,15 @@ def main(arguments: list[str]) -> int:
     with one_line_errors():
         method, rest = take_option(arguments, "--method")
         if rest in (["-h"], ["--help"]) and method is None:
-            say(f"{USAGE}\nmethods: {', '.join(METHODS)} (default: td, or the game's own)\ngames: {', '.join(games())}")
+            say(
+                f"{USAGE}\nmethods: {', '.join(METHODS)} (default: the one that fits the game)\ngames: {', '.join(games())}"
+            )
             return 0
         if set(rest) & {"-h", "--help"} and rest[0].startswith("-") and method in METHODS:
             return importlib.import_module(METHODS[method]).main(rest)
-        if not rest or rest[0] not in games():
-            fail(f"expected a game among {', '.join(games())}, got {rest[0] if rest else 'nothing'!r}")
+        check_name(rest[0] if rest else "nothing")
         named, rest = rest[0], rest[1:]
-        found, method = modules(named), method or recipes(named).get("method", "td")
+        found, method = modules(named), method or default_method(named)
         if method not in found:
             fail(f"expected --method among {', '.join(found)}, got {method!r}")
         if {"-h", "--help"} & set(rest):

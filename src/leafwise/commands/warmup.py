@@ -5,23 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tyro
 
 from leafwise.cli import fail, parse, patiently, print_json, say
-from leafwise.envs.core.compile.cache import cache_root
-from leafwise.envs.core.compile.jit import DISABLED
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.gym.env import GameEnv
-from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
-from leafwise.hints import solver_of
-from leafwise.models.ntuple import NTupleNetwork
-from leafwise.models.sparse import SparseNetwork
-from leafwise.search import Search
-from leafwise.search.players import hand_made
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
 
 Item = tuple[str, Callable[[], object]]
 
@@ -42,6 +35,8 @@ class Config:
 
 def step_batch(game: Game) -> None:
     """Steps a batch of two environments."""
+    from leafwise.envs.core.gym.vector import GameVectorEnv
+
     batch = GameVectorEnv(2, game, autoreset_mode="SameStep")
     _, info = batch.reset(seed=0)
     batch.step(info["action_mask"].argmax(axis=1))
@@ -49,6 +44,8 @@ def step_batch(game: Game) -> None:
 
 def step_single(game: Game) -> None:
     """Steps one environment."""
+    from leafwise.envs.core.gym.env import GameEnv
+
     env = GameEnv(game)
     _, info = env.reset(seed=0)
     env.step(int(info["action_mask"].argmax()))
@@ -56,6 +53,8 @@ def step_single(game: Game) -> None:
 
 def learn(game: Game) -> None:
     """Trains a small n-tuple network for a few moves, and searches with it."""
+    from leafwise.models.ntuple import NTupleNetwork
+    from leafwise.search import Search
     from leafwise.training.kernels.ntuple_games import play_games
     from leafwise.training.kernels.td import kernels, new_trainer
     from leafwise.training.methods.td import Config as TdConfig
@@ -73,6 +72,9 @@ def learn(game: Game) -> None:
 
 def infer(game: Game) -> None:
     """Searches with a small network with a sparse first layer, inline and in batches."""
+    from leafwise.models.sparse import SparseNetwork
+    from leafwise.search import Search
+
     evaluator = SparseNetwork.create(game, (8,)).evaluator("warmup")
     for batched in (False, True):
         Search(game, evaluator, 1, batched=batched)(game.new(0))
@@ -80,6 +82,9 @@ def infer(game: Game) -> None:
 
 def items(game: Game) -> Iterator[Item]:
     """Yields what is to compile for a game, by name."""
+    from leafwise.hints import solver_of
+    from leafwise.search import Search
+    from leafwise.search.players import hand_made
 
     def search(leaf: str, **options: Any) -> Callable[[], object]:
         return lambda: Search(game, hand_made(game, leaf), 1, **options)(game.new(0))
@@ -107,6 +112,9 @@ def main(arguments: list[str]) -> int:
     config = parse(Config, arguments, "leafwise warmup")
     if config.game and config.game not in games():
         fail(f"expected a game among {', '.join(games())}, got {config.game!r}")
+    from leafwise.envs.core.compile.cache import cache_root
+    from leafwise.envs.core.compile.jit import DISABLED
+
     if DISABLED:
         fail("expected compilation to be on, got NUMBA_DISABLE_JIT=1: nothing is compiled")
     spent: dict[str, float] = {}

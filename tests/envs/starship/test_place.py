@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
 import pytest
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import leafwise
+from contract.same import assert_same
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.starship import GAME, Generator, dump
+from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.features import CHANNELS
 from leafwise.envs.starship.hand import HandBuilder
+from leafwise.envs.starship.quality import TERM_WEIGHTS, TERMS
 from leafwise.envs.starship.report import reported
 from twins.starship import Twin
 
 SCOUT, CLASSIC = GAME, GAME.variant(preset="classic")
+LETTER = {part.name: part.letter for part in PARTS}
 
 
 def ship_bytes(game: leafwise.Game, row: np.ndarray[Any, Any], seed: int) -> str:
@@ -129,6 +135,45 @@ def test_a_batch_is_many_single_environments() -> None:
                 ended += 1
             alone[k] = seen, told
     assert ended > 2
+
+
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
+def test_a_batch_tells_what_single_environments_tell(mode: str) -> None:
+    """The request at every step; quality, terms and reasons where an episode ends."""
+    batch = GameVectorEnv(3, SCOUT, autoreset_mode=mode)
+    singles = SyncVectorEnv([partial(GameEnv, SCOUT)] * 3, autoreset_mode=AutoresetMode(mode))
+    (_, mine), (_, theirs) = batch.reset(seed=2), singles.reset(seed=2)
+    assert_same(mine, theirs)
+    rng, ends = np.random.default_rng(0), 0
+    while ends < 4:
+        actions = (rng.random(mine["action_mask"].shape) * mine["action_mask"]).argmax(axis=1)
+        *_, over, _, mine = batch.step(actions)
+        assert_same(mine, singles.step(actions)[4])
+        ends += int(over.sum())
+
+
+def test_the_end_tells_how_the_ship_has_turned_out() -> None:
+    env, ends = GameEnv(SCOUT), {True: 0, False: 0}
+    for seed in range(12):
+        _, info = env.reset(seed=seed)
+        builder, over, total = HandBuilder(seed), False, 0.0
+        while not over:
+            assert set(info) == {"action_mask", "request"}
+            part, _, facing = info["request"].partition(" ")
+            letters = str(env.state).split("next=")[1].split(",")[0].split()[0]
+            assert letters == LETTER[part] + (facing[:1].upper() if facing else "")
+            _, reward, over, _, info = env.step(builder.choose(env.state))
+            total += reward
+        assert info["request"] == ""
+        assert info["quality"] == pytest.approx(total, abs=1e-6)
+        ship = Generator("scout").attempt(seed, 0)
+        assert info["reasons"] == ship.reasons
+        assert info["terms"] == pytest.approx({name: ship.stats[name] for name in TERMS})
+        if not info["reasons"]:
+            weighted = sum(w * x for w, x in zip(TERM_WEIGHTS, info["terms"].values(), strict=True))
+            assert info["quality"] == pytest.approx(weighted, abs=1e-5)
+        ends[not info["reasons"]] += 1
+    assert ends[True]
 
 
 def test_keywords() -> None:

@@ -146,7 +146,7 @@ def learned() -> PlayerAI:
 @pytest.mark.parametrize("board", [Bare, Shown])
 @pytest.mark.parametrize("number", [1, 2])
 def test_the_learned_player_answers_any_board(learned: PlayerAI, board: type, number: int) -> None:
-    assert learned.player.name == "search:learned,candidates=near+traps,rare=0.25,seconds=0.01"
+    assert learned.player.name == "search:best,candidates=near+traps,rare=0.25,seconds=0.01"
     learned.setPlayerNum(np.int64(number))  # type: ignore[arg-type]
     rng = Random(number)
     for traps in (0, 5, 20, 35):
@@ -164,6 +164,16 @@ def test_the_learned_player_answers_any_board(learned: PlayerAI, board: type, nu
         assert target not in {own, other}
         assert 0 <= min(target) <= max(target) < 7
         assert [type(k) for k in (*move, *target)] == [int] * 4
+
+
+@pytest.mark.parametrize("size", [3, 4, 5, 6, 8, 9])
+def test_it_plays_with_the_best_leaf_on_every_board(size: int) -> None:
+    player = PlayerAI(seconds=0.02, size=size)
+    assert player.search.evaluator.name == GAME.default_score
+    player.setPlayerNum(1)
+    cells = ["1" + "." * (size - 1), *["." * size] * (size - 2), "." * (size - 1) + "2"]
+    assert player.getMove(Bare(cells)) in {(0, 1), (1, 0), (1, 1)}
+    assert player.getTrap(Bare(cells)) not in {(0, 0), (size - 1, size - 1)}
 
 
 def test_the_learned_player_throws_when_all_is_won(learned: PlayerAI) -> None:

@@ -12,8 +12,8 @@ from leafwise.envs.trap.baselines.course.grid import Cell, map_of
 from leafwise.envs.trap.options import MAX_SIZE, MIN_SIZE, MOST_TURNS
 from leafwise.envs.trap.tables import DIRECTIONS
 
-PLAYER = "search:learned,candidates=near+traps,rare=0.25"
-"""The search that plays by default, but for its time."""
+PLAYER = "search:best,candidates=near+traps,rare=0.25"
+"""The search that plays by default, but for its time: with the network where one ships for the board, else the default score."""
 LEAST_SHARE, MOST_SECONDS = 0.1, 86_400
 """Of its time that a turn's throw has at least, where a busy machine has kept the move waiting."""
 MARKS = {0: ".", -1: "#", 1: "1", 2: "2"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
@@ -12,7 +11,7 @@ import numpy as np
 import pytest
 
 import leafwise
-from games import dice
+from games import nim
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.opponents import seated
@@ -106,8 +105,8 @@ def test_a_copy_goes_on_alike_and_draws_alike() -> None:
             "search:lines,depth=0",
             "^trilobite: opponent 'search:lines,depth=0': .*expected a depth of 1 to 64",
         ),
-        ("trilobite", "greedy:nonsense", "expected a leaf among lines, .*, got 'nonsense'$"),
-        ("cassis", "solver:level=hardest", "expected level among easy, medium, hard, got 'hardest'"),
+        ("trilobite", "greedy:nonsense", "expected a leaf among best, lines, .*, got 'nonsense'$"),
+        ("cassis", "solver:level=hardest", "expected level among easy, medium, hard, best, got 'hardest'"),
         ("cassis", "dfs:nonsense", "expected key among board, degree, colours, canonical, got 'nonsense'"),
         ("threes", "nneonneo", "expected no opponent in a game for one player, got 'nneonneo'"),
     ],
@@ -152,9 +151,19 @@ def test_players_of_any_kind_play_alike_alone_and_in_batches(opponent: Any) -> N
             assert np.array_equal(env.reset()[0] if done else obs, seen[e])
 
 
-def test_a_game_without_a_score_is_played_against_random_moves() -> None:
-    assert GameEnv(dice.GAME)._stepper.opponent == "greedy"
-    assert GameEnv(replace(dice.GAME, scores={}))._stepper.opponent == "random"
+def test_a_game_without_a_score_has_a_greedy_opponent_that_takes_what_wins_at_once() -> None:
+    env = GameEnv(nim.GAME)
+    assert env._stepper.opponent == "greedy"
+    env.reset(seed=0)
+    env.step(2)  # four stones are left: it takes one to three of them
+    left = int(env.state.row[0])
+    assert left in (1, 2, 3)
+    _, reward, over, _, _ = env.step(left - 1)
+    assert (reward, over) == (1.0, True)
+    env.reset(seed=0)
+    env.set_state({**env.get_state(), "rows": np.array([[4, 0]])})
+    _, reward, over, _, _ = env.step(0)  # three are left
+    assert (reward, over) == (-1.0, True)
 
 
 def test_a_player_with_a_stream_draws_from_the_environment() -> None:

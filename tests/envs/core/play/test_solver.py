@@ -18,7 +18,7 @@ def test_the_solver_s_player_holds_the_value() -> None:
     assert state.returns == -1
 
 
-@pytest.mark.parametrize(("level", "share"), [("easy", 0.4), ("medium", 0.15), ("hard", 0.0)])
+@pytest.mark.parametrize(("level", "share"), [("easy", 0.4), ("medium", 0.15), ("hard", 0.05), ("best", 0.0)])
 def test_levels_draw_a_share_of_the_moves(level: str, share: float) -> None:
     assert LEVELS[level] == share
     state = leafwise.game("trilobite").start().play("1")  # one best move of three
@@ -28,7 +28,7 @@ def test_levels_draw_a_share_of_the_moves(level: str, share: float) -> None:
 
 
 def test_wrong_input() -> None:
-    with pytest.raises(ValueError, match=r"^solver: expected level among easy, medium, hard, got 'x'$"):
+    with pytest.raises(ValueError, match=r"^solver: expected level among easy, medium, hard, best, got 'x'$"):
         SolverPlayer(leafwise.game("trilobite"), "x")
     with pytest.raises(ValueError, match=r"^expected a game with an exact solver, got 'threes'$"):
         exact_solver(leafwise.game("threes"))

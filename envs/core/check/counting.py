@@ -1,0 +1,63 @@
+"""Sampling against enumeration: counts of draws, their chi-square statistic, and a second look before it is called a fault."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+
+from leafwise.envs.core.check.acting import draw, outcomes
+from leafwise.envs.core.check.door import Door, Row
+from leafwise.envs.core.check.fault import Fault
+
+SUSPICIOUS, CERTAIN = 3.5, 6.0
+"""Standard deviations above the mean: of the first draws, and of eight times as many new ones.
+
+A sound game is looked at twice at one stage in 4,000, and called faulty less than once in 10 ** 9.
+"""
+AGAIN = 8
+
+
+def chi_square_score(counts: Sequence[int], expected: Sequence[float]) -> float:
+    """Returns how many standard deviations a chi-square statistic lies above its mean (Wilson and Hilferty 1931)."""
+    bins: list[list[float]] = []
+    for count, mean in sorted(zip(counts, expected, strict=True), key=lambda pair: pair[1]):
+        if bins and bins[-1][1] < 5:  # too rare alone: counted together
+            bins[-1][0] += count
+            bins[-1][1] += mean
+        else:
+            bins.append([count, mean])
+    freedom = len(bins) - 1
+    if freedom == 0:
+        return 0.0
+    statistic = sum((count - mean) ** 2 / mean for count, mean in bins)
+    return ((statistic / freedom) ** (1 / 3) - (1 - 2 / (9 * freedom))) / math.sqrt(2 / (9 * freedom))
+
+
+def check(door: Door, row: Row, draws: int, key: int) -> None:
+    """Compares `draws` draws at a chance stage with its probabilities; `key` is what the keys of their streams are drawn from."""
+    law = [(p, successor.tobytes()) for p, successor in outcomes(door, row)]
+    if len(law) == 1:
+        return
+    if _score(door, row, law, draws, key) < SUSPICIOUS:
+        return
+    score = _score(door, row, law, AGAIN * draws, key + 1)
+    if score > CERTAIN:
+        counts = _counts(door, row, AGAIN * draws, key + 1)
+        worst = max(range(len(law)), key=lambda k: abs(counts[law[k][1]] / (AGAIN * draws) - law[k][0]))
+        share = counts[law[worst][1]] / (AGAIN * draws)
+        told = f"outcome {worst} with the probability that chance_outcomes gives it, {law[worst][0]:.4g}"
+        raise Fault("sample_outcome", f"expected {told}, got it in {share:.4g} of {AGAIN * draws} draws")
+
+
+def _counts(door: Door, row: Row, draws: int, key: int) -> Counter[bytes]:
+    keys = Random(key)
+    return Counter(draw(door, row, keys.getrandbits(64), door.used).tobytes() for _ in range(draws))
+
+
+def _score(door: Door, row: Row, law: Sequence[tuple[float, bytes]], draws: int, key: int) -> float:
+    counts = _counts(door, row, draws, key)
+    if not set(counts) <= {successor for _, successor in law}:
+        raise Fault("sample_outcome", "expected one of the outcomes that chance_outcomes gives, got another row")
+    return chi_square_score([counts[successor] for _, successor in law], [draws * p for p, _ in law])

@@ -1,0 +1,121 @@
+"""Where a game comes from, so that another process can make it: a module and a name in it, or a piece of a script or notebook."""
+
+from __future__ import annotations
+
+import importlib
+import linecache
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.check import slicing
+from leafwise.envs.core.check.fault import ContractError
+from leafwise.envs.core.check.subject import python_function
+from leafwise.envs.core.contract.game import Game
+
+SHIPPED = "leafwise_checked_main"
+"""The module that a script's or notebook's game becomes in the process that checks it."""
+
+
+def origin(game: Game, folder: Path) -> dict[str, Any]:
+    """Returns how to make a game in another process; raises ContractError in one line where it has no source.
+
+    What a script or a notebook made is written to a file in `folder`, with the statements that the game needs and no others.
+    """
+    module = sys.modules.get(game.module) or importlib.import_module(game.module)
+    found = next(_places(module, game), None)
+    if found is None:
+        told = f"expected a game that its module {game.module!r} holds under a name, got one that it does not hold"
+        raise ContractError(f"{game.name}: {told}")
+    attribute, keys, options = found
+    file = getattr(module, "__file__", None)
+    named = {"attribute": attribute, "keys": keys, "options": options}
+    if game.module != "__main__":
+        if file is None or not Path(file).exists():
+            raise ContractError(f"{game.name}: expected a game with source, got module {game.module!r} without a file")
+        return {"module": game.module, "file": str(Path(file).resolve()), **named}
+    cells = [Path(file).read_text(encoding="utf-8")] if file and Path(file).exists() else list(_cells(module))
+    if not any(slicing.binds([cell], attribute) for cell in cells if _parses(cell)):
+        raise ContractError(f"{game.name}: expected a game whose source can be read (a file, a notebook), got none")
+    path = folder / f"{SHIPPED}.py"
+    path.write_text(slicing.needed(cells, attribute), encoding="utf-8")
+    return {"module": SHIPPED, "file": str(path.resolve()), **named}
+
+
+def _parses(cell: str) -> bool:
+    try:
+        compile(cell, "cell", "exec")
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def _cells(main: ModuleType) -> Iterator[str]:
+    """Yields what was typed so far: a notebook's cells (IPython keeps them as `In`), or the lines of Python's own prompt."""
+    typed = getattr(main, "In", None)
+    if isinstance(typed, list) and all(isinstance(cell, str) for cell in typed):
+        yield from typed
+        return
+    for name in [name for name in linecache.cache if name.startswith("<python-input-")]:
+        yield "".join(linecache.getlines(name))
+
+
+def _places(module: ModuleType, game: Game) -> Iterator[tuple[str, list[Any], dict[str, Any]]]:
+    """Yields where a module holds a game: a name, keys below it, and the options that make its variant; itself first."""
+    held = list(_held(module))
+    for name, keys, other in held:
+        if other is game:
+            yield name, keys, {}
+    for name, keys, other in held:
+        if other.name == game.name and set(other.defaults) == set(game.defaults):
+            options = {**{name: other.defaults[name] for name in other.given_options}, **game.given_options}
+            if alike(other.variant(**options), game):
+                yield name, keys, options
+
+
+def _held(module: ModuleType) -> Iterator[tuple[str, list[Any], Game]]:
+    for name, thing in list(vars(module).items()):
+        if name.startswith("_"):
+            continue
+        if isinstance(thing, Game):
+            yield name, [], thing
+        elif isinstance(thing, dict):
+            yield from (
+                (name, [key], part) for key, part in thing.items() if isinstance(part, Game) and isinstance(key, str)
+            )
+        elif isinstance(thing, (list, tuple)):
+            yield from ((name, [k], part) for k, part in enumerate(thing) if isinstance(part, Game))
+
+
+def alike(first: Any, second: Any) -> bool:
+    """Whether two parts of games are the same thing, made twice."""
+    if first is second:
+        return True
+    if hasattr(first, "py_func") or (
+        callable(first) and not isinstance(first, (type, partial)) and not is_dataclass(first)
+    ):
+        return callable(second) and _code(first) == _code(second)
+    if type(first) is not type(second):
+        return False
+    if is_dataclass(first) and not isinstance(first, type):
+        return all(alike(getattr(first, f.name), getattr(second, f.name)) for f in fields(first))
+    if isinstance(first, Mapping):
+        return first.keys() == second.keys() and all(alike(first[k], second[k]) for k in first)
+    if isinstance(first, (list, tuple)):
+        return len(first) == len(second) and all(map(alike, first, second))
+    if isinstance(first, np.ndarray):
+        return first.dtype == second.dtype and np.array_equal(first, second)
+    return bool(first == second)
+
+
+def _code(function: Any) -> Any:
+    code = getattr(python_function(function), "__code__", None)
+    if code is None:
+        return function
+    return code.co_filename, code.co_firstlineno, code.co_code, repr(code.co_consts)[:500].split(" at 0x")[0]

@@ -1,0 +1,163 @@
+"""The page of an environment, made of what the code says: observation, actions, rewards, ends, options, reference returns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import gymnasium as gym
+import numpy as np
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.options import values_of
+from leafwise.envs.core.contract.parts import Labels
+from leafwise.envs.core.gym.stepper import patience
+from leafwise.envs.reference import reference
+from leafwise.envs.registry import NAMESPACE
+
+MOST_NAMES = 24
+"""Actions that are listed by name; of more the first and last."""
+HISTORY = (
+    "v0, not released yet. What has changed since it was first written, with what was before in brackets:", "",
+    '- Under `illegal="noop"` many illegal actions in a row truncate an episode (it went on for ever).',
+    "- `reset(seed=s)` starts the game `game.new(s)` (a key was drawn from the seed).",
+    "- Batches start anew in the next step (in the same one).",
+    "- Unknown keywords are TypeErrors (ValueErrors).",
+)  # fmt: skip
+
+
+def page(game: Game, short: str) -> list[str]:
+    """Returns the lines of an id's page in Markdown; `short` is the id without namespace and version, such as "Threes"."""
+    variant = game.variant(**game.ids[short])
+    env_id, given = f"{short}-v0", "".join(f", {name}={value!r}" for name, value in game.ids[short].items())
+    return [
+        f"# {env_id}", "",
+        f"{game.title}.", "",
+        f'`gym.make("{NAMESPACE}/{env_id}")` is `leafwise.game("{game.name}"{given})` as an environment.', "",
+        "## Observation", "", *observation(variant),
+        "## Actions", "", *actions(variant),
+        "## Rewards", "", *rewards(variant),
+        "## Ends", "", *ends(variant),
+        "## Info", "", *info(variant),
+        "## Options", "", *options(variant),
+        "## Reference returns", "", *returns(env_id, game),
+        "## Versions", "", *HISTORY,
+    ]  # fmt: skip
+
+
+def observation(game: Game) -> Iterator[str]:
+    """Yields what every number of the observation is."""
+    space = game.observation_space()
+    boxes = dict(space.items()) if isinstance(space, gym.spaces.Dict) else {"": space}
+    labels = game.observation.labels(game.options) if game.observation.labels is not None else {}
+    for key, box in boxes.items():
+        assert isinstance(box, gym.spaces.Box)
+        over = (
+            ""
+            if len(box.shape) == 1
+            else f", over {' x '.join(map(str, box.shape[1:]))} cells, row by row from the top"
+        )
+        name = f"`{key}`: " if key else ""
+        yield f"{name}Box {box.dtype} {list(box.shape)}{over}."
+        yield ""
+        if key in labels:
+            yield from table(["entries", "least", "most", "what they say"], entries(labels[key], box))
+            yield ""
+
+
+def entries(labels: Sequence[Labels], box: gym.spaces.Box) -> Iterator[list[str]]:
+    """Yields a row of the table for each group of entries."""
+    first = 0
+    for names, meaning in labels:
+        here = slice(first, first + len(names))
+        named = "; ".join(f"`{first + k}` {name}" for k, name in enumerate(names))
+        least, most = (sorted(set(np.unique(bound[here]).tolist())) for bound in (box.low, box.high))
+        yield [named, *(", ".join(f"{x:g}" for x in bound) for bound in (least, most)), meaning]
+        first += len(names)
+
+
+def actions(game: Game) -> Iterator[str]:
+    """Yields what the actions are and what they are called."""
+    names, n = game.actions, len(game.actions)
+    shown = [f"{a} `{name}`" for a, name in enumerate(names)]
+    some = shown if n <= MOST_NAMES else [*shown[: MOST_NAMES - 4], "...", shown[-1]]
+    yield f"Discrete({n}). {game.text.about.actions}".rstrip()
+    yield ""
+    yield ", ".join(some) + "."
+    yield ""
+
+
+def rewards(game: Game) -> Iterator[str]:
+    """Yields the rewards, the default first."""
+    default, told = game.reward_names[0], game.text.about.rewards
+    rows = [[f"`{name}`" + " (default)" * (name == default), told.get(name, "")] for name in game.reward_names]
+    yield from table(["`reward=`", "what it is"], rows)
+    low, high = game.return_range
+    yield ""
+    yield f"The return, of the first, lies within {low:g} and {high:g}."
+    yield ""
+
+
+def info(game: Game) -> Iterator[str]:
+    """Yields what `info` tells."""
+    told = {
+        "action_mask": "int8, 1 for each legal action; all ones where the game is over",
+        "illegal": "what was illegal, in words; after an illegal action",
+    }
+    if game.observation.info is not None:
+        told |= game.observation.info.keys
+    yield from table(["key", "what it is"], [[f"`{key}`", what] for key, what in told.items()])
+    yield ""
+
+
+def ends(game: Game) -> Iterator[str]:
+    """Yields when an episode ends."""
+    default = ", the default," if game.players == 1 else ""
+    yield game.text.about.ends or "When the game does."
+    yield f'It is truncated after `max_episode_steps`, if that is given, and under `illegal="noop"`{default}'
+    yield f"after {patience(game)} illegal actions in a row; with masks it never is."
+    yield ""
+
+
+def options(game: Game) -> Iterator[str]:
+    """Yields the options with what they are here."""
+    rows = [
+        [f"`{name}`", f"`{value!r}`", game.text.about.options.get(name, "")]
+        for name, value in values_of(game.options).items()
+    ]
+    yield from table(["option", "here", "what it says"], rows) if rows else ["None."]
+    yield ""
+
+
+def returns(env_id: str, game: Game) -> Iterator[str]:
+    """Yields what known players get."""
+    try:
+        known = reference(env_id)
+    except ValueError:
+        yield "None were measured."
+        yield ""
+        return
+    rows = [
+        [
+            f"`{one.player}`", one.role, "" if one.training_steps is None else f"{one.training_steps:,}",
+            f"{one.mean:,.4g}" if abs(one.mean) < 1000 else f"{one.mean:,.0f}",
+            " to ".join(f"{x:,.4g}" if abs(x) < 1000 else f"{x:,.0f}" for x in (one.ci_low, one.ci_high)),
+            str(one.games), f"`{one.source[:8]}`" if "/" not in one.source else one.source,
+        ]
+        for one in known
+    ]  # fmt: skip
+    yield from table(["player", "role", "trained steps", "mean return", "95 % interval", "games", "measured at"], rows)
+    yield ""
+    if any(one.ci_low == one.ci_high for one in known):
+        yield "Where an interval has no width, all episodes had the same return."
+        yield ""
+    if game.players == 2:
+        yield 'The opponent is `greedy`, the player goes first (`seat="first"`). Perfect play need not be what gets most from it.'
+        yield ""
+
+
+def table(head: Sequence[str], rows: Iterator[list[str]] | Sequence[list[str]]) -> Iterator[str]:
+    """Yields the lines of a table."""
+    yield f"| {' | '.join(head)} |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield f"| {' | '.join(row)} |"

@@ -1,0 +1,389 @@
+"""A whole game as text: what was played, every move and every act of chance by name, and how it ended.
+
+    [Game "trap"]
+    [Options {"size": 5}]
+    [Seed 7]
+    [Players ["human", "search:best,depth=2"]]
+    [Result 1.0]
+    ; words about the start
+    1. SE > 1,2
+    2. NW
+    3. 0,4 > unchanged ; words about this move
+
+A file holds games one after another; blank lines mean nothing. A game is its tags, then its lines of moves:
+
+    game    = tag+ line*
+    tag     = "[" NAME value "]"               value: JSON; the first tag is Game
+    line    = [number "." move] outcome* [";" comment] | ";" comment
+    outcome = ">" name                         chance, one stage after another; before the first move in a line of their own
+    name    = characters but blanks ; " > [ ]  | a JSON string
+
+`Options` are those that differ from the game's defaults, `Start` is the position where the game begins (without it: the very
+start), `Seed` tells what chance was drawn from, and no more: chance is written, so a game replays without random numbers. Moves are
+numbered from 1 on. `Result` is the return of the first player, `"*"` of a game that did not end; where it ended other than on
+the board, `Termination` says how. An outcome for which the game has no name is `#k`, the k-th that the stage lists, from 0 on.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.play.by_name import outcome
+
+TAGS: dict[str, type | tuple[type, ...]] = {
+    "Game": str,
+    "Options": dict,
+    "Seed": int,
+    "Start": str,
+    "Players": list,
+    "Result": (int, float, str),
+    "Termination": str,
+}
+UNFINISHED = "*"
+"""The result of a game that did not end."""
+BARE = re.compile(r'[^\s;">\[\]]+')
+TOKEN = re.compile(r'\s*("(?:[^"\\]|\\.)*"|;.*|>|[^\s;">\[\]]+)')
+NUMBER = re.compile(r"([0-9]+)\.")
+INDEX = re.compile(r"#([0-9]{1,6})")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A move, or one act of chance."""
+
+    before: State
+    after: State
+    action: int | None
+    """Id of the action; None where chance acted."""
+    comment: str = ""
+
+    @property
+    def name(self) -> str:
+        """The action, or what chance did, in the game's words."""
+        game = self.before.game
+        if self.action is not None:
+            return game.actions[self.action]
+        name = self.before.outcome_name(self.after)
+        return name or f"#{[after for _, after in self.before.outcomes()].index(self.after)}"
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """A game that was played: `str(record)` is its text, `read_games` reads it back."""
+
+    start: State
+    steps: tuple[Step, ...] = ()
+    players: tuple[str, ...] = ()
+    """Who played, by seat; () if that is not told."""
+    seed: int | None = None
+    """What chance was drawn from, where it is told."""
+    termination: str = ""
+    """How the game ended, if it did so other than on the board."""
+    forfeited: float | None = None
+    """The return of the first player in such a game."""
+    comment: str = ""
+    """About the start."""
+
+    @property
+    def game(self) -> Game:
+        """The game, in its variant."""
+        return self.start.game
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """Every position, chance stages too, from the start to the last."""
+        return (self.start, *(step.after for step in self.steps))
+
+    @property
+    def moves(self) -> tuple[Step, ...]:
+        """The steps at which a player decided."""
+        return tuple(step for step in self.steps if step.action is not None)
+
+    @property
+    def result(self) -> float | None:
+        """Return of the first player; None of a game that did not end."""
+        last = self.states[-1]
+        return last.returns if last.is_terminal else self.forfeited
+
+    def __str__(self) -> str:
+        return "\n".join([*self._tags(), *self._lines(), ""])
+
+    def _tags(self) -> Iterator[str]:
+        told: dict[str, Any] = {"Game": self.game.name, "Options": dict(self.game.given_options)}
+        told |= {"Seed": self.seed, "Start": None if self.start == self.game.start() else str(self.start)}
+        told |= {"Players": list(self.players), "Result": UNFINISHED if self.result is None else self.result}
+        told |= {"Termination": self.termination}
+        for name, value in told.items():
+            if value not in (None, "", [], {}):
+                yield f"[{name} {json.dumps(value, ensure_ascii=False)}]"
+
+    def _lines(self) -> Iterator[str]:
+        yield from (f"; {line}" for line in self.comment.splitlines())
+        words: list[str] = []
+        number = 0
+        for step in self.steps:
+            if step.action is not None:
+                if words:
+                    yield " ".join(words)
+                number += 1
+                words = [f"{number}.", written(step.name)]
+            else:
+                words += [">", written(step.name)]
+            if step.comment:
+                first, *more = step.comment.splitlines()
+                yield " ".join([*words, ";", first])
+                yield from (f"; {line}" for line in more)
+                words = []
+        if words:
+            yield " ".join(words)
+
+
+def written(name: str) -> str:
+    """Returns a name as it stands in a line."""
+    return name if BARE.fullmatch(name) else json.dumps(name, ensure_ascii=False)
+
+
+class Recorder:
+    """Keeps a game as it is played."""
+
+    def __init__(self, start: State, players: Sequence[str] = (), seed: int | None = None, comment: str = "") -> None:
+        self.start, self.players, self.seed, self.comment = start, tuple(players), seed, comment
+        self.steps: list[Step] = []
+
+    @property
+    def state(self) -> State:
+        """The latest position."""
+        return self.steps[-1].after if self.steps else self.start
+
+    def play(self, action: str | int, comment: str = "") -> State:
+        """Plays an action, by name or id; raises ValueError if it is not legal."""
+        before = self.state
+        self.steps.append(Step(before, before.play(action), before.game.action(action), comment))
+        return self.state
+
+    def settle(self, stream: NDArray[np.uint64]) -> State:
+        """Draws every chance stage up to the next decision (or end), as `State.settle` does."""
+        while self.state.is_chance:
+            before = self.state
+            self.steps.append(Step(before, before.sample(stream), None))
+        return self.state
+
+    def record(self, termination: str = "", forfeited: float | None = None) -> GameRecord:
+        """Returns the game so far; `termination` says how it ended other than on the board, `forfeited` with what return."""
+        return GameRecord(self.start, tuple(self.steps), self.players, self.seed, termination, forfeited, self.comment)
+
+
+def play_game(game: Game, players: Sequence[Any], seed: int, moves: int = 0) -> Recorder:
+    """Plays a game, its chance drawn from `seed`, to its end or for so many decisions (0: to the end); one player a seat.
+
+    A player has `name` and `choose(state)`.
+    """
+    stream = new_stream(seed)
+    recorder = Recorder(game.start(), [who.name for who in players], seed)
+    state, played = recorder.settle(stream), 0
+    while not state.is_terminal and (moves == 0 or played < moves):
+        recorder.play(players[state.current_player].choose(state))
+        state, played = recorder.settle(stream), played + 1
+    return recorder
+
+
+def load_game(path: str | Path, number: int = 1) -> GameRecord:
+    """Returns the game of a file, the `number`-th if it holds several.
+
+    Raises ValueError that names the line of whatever cannot be, or if there is no such game; OSError as `open` does.
+    """
+    text = Path(path).read_text(encoding="utf-8")
+    count = 0
+    for count, record in enumerate(read_games(text, str(path)), start=1):
+        if count == number:
+            return record
+    raise ValueError(f"{str(path)!r}: expected a game number in 1..{count}, got {number!r}")
+
+
+def read_games(text: str, source: str = "game") -> Iterator[GameRecord]:
+    """Yields the games of a text; raises ValueError that names `source` and the line of whatever cannot be."""
+    reader: Reader | None = None
+    for number, line in enumerate(map(str.strip, text.split("\n")), start=1):
+        try:
+            if line.startswith("[Game ") or (line and reader is None):
+                if reader is not None:
+                    yield reader.record()
+                reader = Reader(number)
+            if line and reader is not None:
+                reader.read(line, number)
+        except ValueError as problem:
+            at = getattr(problem, "line", number)
+            raise ValueError(f"{source}, line {at}: {problem}") from None
+    if reader is None:
+        raise ValueError(f"{source}, line 1: expected a game that begins with [Game ...], got none")
+    try:
+        last = reader.record()
+    except ValueError as problem:
+        raise ValueError(f"{source}, line {getattr(problem, 'line', reader.first)}: {problem}") from None
+    yield last
+
+
+class Reader:
+    """Reads one game, line by line."""
+
+    def __init__(self, first: int) -> None:
+        self.first = first
+        self.tags: dict[str, Any] = {}
+        self.lines: dict[str, int] = {}
+        """Tag -> the number of its line."""
+        self.comments: list[str] = []
+        self.recorder: Recorder | None = None
+        self.moves = 0
+
+    def read(self, line: str, number: int) -> None:
+        """Reads a line; raises ValueError if it cannot be."""
+        if line.startswith("["):
+            self.read_tag(line, number)
+        elif not self.tags:
+            raise ValueError(f'expected a game that begins with [Game "NAME"], got {line[:40]!r}')
+        elif line.startswith(";"):
+            self.read_comment(line[1:].strip())
+        else:
+            self.read_steps(line)
+
+    def read_tag(self, line: str, number: int) -> None:
+        """Reads `[Name value]`."""
+        name, _, rest = line[1:].partition(" ")
+        if not self.tags and name != "Game":
+            raise ValueError(f'expected a game that begins with [Game "NAME"], got {line[:40]!r}')
+        if name not in TAGS or name in self.tags or self.recorder is not None:
+            where = " before the moves" if self.recorder is not None else ""
+            raise ValueError(f"expected tags among {', '.join(TAGS)}, each once{where}, got {line[:40]!r}")
+        try:
+            value = json.loads(rest.removesuffix("]")) if rest.endswith("]") else None
+        except (ValueError, RecursionError):
+            value = None
+        if value is None or not isinstance(value, TAGS[name]) or isinstance(value, bool):
+            raise ValueError(f"expected [{name} VALUE] with a JSON value of its type, got {line[:80]!r}")
+        self.tags[name], self.lines[name] = value, number
+
+    def begin(self) -> Recorder:
+        """Returns the game at its start; raises ValueError, with the `line` of the tag, for tags that make none."""
+        from leafwise.envs.registry import game as find_game
+
+        if self.recorder is None:
+            tags = self.tags
+            with self.blamed("Options" if "Options" in tags else "Game"):
+                game = find_game(tags["Game"], **tags.get("Options", {}))
+            with self.blamed("Start"):
+                start = game.parse(tags["Start"]) if "Start" in tags else game.start()
+            players = tags.get("Players", [])
+            with self.blamed("Players"):
+                if not all(isinstance(name, str) for name in players) or len(players) not in (0, game.players):
+                    raise ValueError(f"expected the names of {game.players} players, got {players!r}")
+            self.recorder = Recorder(start, players, tags.get("Seed"), "\n".join(self.comments))
+        return self.recorder
+
+    def blamed(self, tag: str) -> Blamed:
+        """Says of a ValueError in its block that the line of `tag` is to blame."""
+        return Blamed(self.lines.get(tag, self.first))
+
+    def read_comment(self, comment: str) -> None:
+        """Adds a line of words to the last step, or to the start."""
+        if self.recorder is None:
+            self.comments.append(comment)
+        else:
+            self.add_comment(self.recorder, comment)
+
+    @staticmethod
+    def add_comment(recorder: Recorder, comment: str) -> None:
+        """Adds a line of words to the last step; before the first one, to the start."""
+        if recorder.steps:
+            step = recorder.steps[-1]
+            joined = f"{step.comment}\n{comment}" if step.comment else comment
+            recorder.steps[-1] = Step(step.before, step.after, step.action, joined)
+        else:
+            recorder.comment = f"{recorder.comment}\n{comment}" if recorder.comment else comment
+
+    def read_steps(self, line: str) -> None:
+        """Reads `12. move > outcome > outcome ; words`."""
+        recorder = self.begin()
+        words = list(tokens(line))
+        numbered = NUMBER.fullmatch(words[0])
+        if numbered:
+            if int(numbered[1]) != self.moves + 1 or len(words) < 2:
+                raise ValueError(f"expected '{self.moves + 1}. MOVE', got {line[:40]!r}")
+            recorder.play(name_of(words[1]))
+            self.moves += 1
+            del words[:2]
+        while words and not words[0].startswith(";"):
+            if words[0] != ">" or len(words) < 2:
+                raise ValueError(f"expected '{self.moves + 1}. MOVE', '> OUTCOME' or '; WORDS', got {words[0]!r}")
+            before = recorder.state
+            if not before.is_chance:
+                raise ValueError(f"expected no outcome where chance does not act, got {words[1]!r}")
+            recorder.steps.append(Step(before, outcome(before, name_of(words[1])), None))
+            del words[:2]
+        if words:
+            self.add_comment(recorder, words[0][1:].strip())
+
+    def record(self) -> GameRecord:
+        """Returns the game; raises ValueError, with the `line` of a tag, if its end is not the one that was told."""
+        recorder = self.begin()
+        told, termination = self.tags.get("Result", UNFINISHED), self.tags.get("Termination", "")
+        last = recorder.state
+        with self.blamed("Result"):
+            if last.is_terminal:
+                expected = f"the result {last.returns!r} of the moves"
+                if told != last.returns and "Result" in self.tags:
+                    raise ValueError(f"expected {expected}, got {told!r}")
+            elif told != UNFINISHED if not termination else isinstance(told, str) or not math.isfinite(told):
+                expected = "a number, with Termination" if termination else f'"{UNFINISHED}", the game is not over'
+                raise ValueError(f"expected the result {expected}, got {told!r}")
+        with self.blamed("Termination"):
+            if last.is_terminal and termination:
+                raise ValueError(f"expected no Termination of a game that ended on the board, got {termination!r}")
+        return recorder.record(termination, None if isinstance(told, str) or not termination else float(told))
+
+
+class Blamed:
+    """A context that marks a ValueError with the number of the line that is to blame for it."""
+
+    def __init__(self, line: int) -> None:
+        self.line = line
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
+        if isinstance(problem, ValueError):
+            problem.line = self.line  # type: ignore[attr-defined]
+
+
+def tokens(line: str) -> Iterator[str]:
+    """Yields the words of a line of moves: numbers, names, `>`, and a comment with its semicolon."""
+    at = 0
+    while at < len(line):
+        found = TOKEN.match(line, at)
+        if found is None:
+            raise ValueError(f"expected a name, '>' or ';', got {line[at : at + 40].strip()!r}")
+        yield found[1]
+        at = found.end()
+
+
+def name_of(word: str) -> str:
+    """Returns a name as the game says it; raises ValueError for a sign in its place or a broken string."""
+    if word.startswith('"'):
+        try:
+            return str(json.loads(word))
+        except ValueError:
+            raise ValueError(f"expected a name as a JSON string, got {word[:40]}") from None
+    if BARE.fullmatch(word) is None:
+        raise ValueError(f"expected a name, got {word[:40]!r}")
+    return word

@@ -1,0 +1,210 @@
+"""Games from outside the package: those that installed distributions announce, and those in a file that a person names.
+
+A distribution announces its games by an entry point of the group `leafwise.games`. The entry point names the module with the
+`GAME`, and the data file beside it that says what the package would import the game for, in the form of `games.json`:
+
+    [project.entry-points."leafwise.games"]
+    pig = "leafwise_pig:games.json"
+
+So nothing of a game is imported before it is asked for. A file with several games says the `module` of each.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
+
+GROUP = "leafwise.games"
+FIELDS = {"title": str, "options": dict, "option_types": dict, "position_words": dict, "ids": dict}
+"""What a data file says of each game, and of what types."""
+NAME, ID = r"[a-z][a-z0-9_]*", r"[A-Za-z][A-Za-z0-9]*"
+
+
+class PluginWarning(UserWarning):
+    """A game from outside cannot be used, or is not what its data file says; the others can."""
+
+
+class EntryPoint(NamedTuple):
+    """What a distribution says in the group `leafwise.games`."""
+
+    name: str
+    value: str
+    distribution: str
+
+    def __str__(self) -> str:
+        return f"the plug-in {self.name!r} of {self.distribution}"
+
+
+class Listed(NamedTuple):
+    """What is known of a game without importing it."""
+
+    module: str
+    """The module whose attribute GAME it is."""
+    told: dict[str, Any]
+    """title, options (defaults), their types, words of a position, ids."""
+    plugin: str = ""
+    """What brings it, in words; "" for a game of the package."""
+    source: str = ""
+    """The file, folder or module that a person named for it."""
+
+
+def entry_points() -> Iterator[EntryPoint]:
+    """Yields the entry points of all distributions on `sys.path`, of two of one name those of the first.
+
+    Read here, since `importlib.metadata` takes as long to import as a third of a command line's start.
+    """
+    seen = set()
+    for folder in dict.fromkeys(sys.path):
+        try:
+            found = sorted(
+                entry.path for entry in os.scandir(folder or ".") if entry.name.endswith((".dist-info", ".egg-info"))
+            )
+        except OSError:  # no folder: an archive, or nothing
+            continue
+        for path in found:
+            distribution = os.path.basename(path).rpartition(".")[0]
+            project = re.sub("[-_.]+", "-", distribution.partition("-")[0]).lower()
+            if project not in seen:
+                seen.add(project)
+                yield from _told(path, distribution)
+
+
+def _told(path: str, distribution: str) -> Iterator[EntryPoint]:
+    """Yields the entry points of one distribution."""
+    try:
+        with open(os.path.join(path, "entry_points.txt"), encoding="utf-8", errors="replace") as file:
+            text = file.read()
+    except OSError:
+        return
+    inside = False
+    for line in map(str.strip, text.splitlines()) if GROUP in text else ():
+        if line.startswith("["):
+            inside = line == f"[{GROUP}]"
+        elif inside and line and line[0] not in "#;":
+            name, _, value = line.partition("=")
+            yield EntryPoint(name.strip(), value.strip(), distribution)
+
+
+def announced(point: EntryPoint) -> dict[str, Listed]:
+    """Returns the games that an entry point announces, by name; raises ValueError that says what is wrong with it."""
+    module, _, file = point.value.partition(":")
+    if not file:
+        raise ValueError(f"expected a module and its data file like 'pig:games.json', got {point.value!r}")
+    return read_listing(_folder(module) / file, module, str(point))
+
+
+def _folder(module: str) -> Path:
+    """Returns the folder of a module's sources, without importing it; raises ValueError if it is not installed."""
+    top, *inner = module.split(".")
+    try:
+        spec = importlib.util.find_spec(top)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None or (not spec.submodule_search_locations and spec.origin is None):
+        raise ValueError(f"expected an installed module, got {module!r}")
+    if not spec.submodule_search_locations:
+        return Path(str(spec.origin)).parent
+    folder = Path(next(iter(spec.submodule_search_locations)))
+    for part in inner:
+        folder = folder / part if (folder / part).is_dir() else folder
+    return folder
+
+
+def read_listing(path: Path, module: str, plugin: str = "") -> dict[str, Listed]:
+    """Returns what a data file says of games, by name, whose `module` is this one unless it says another.
+
+    Raises ValueError for a file that is missing, or does not say what it should.
+    """
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise ValueError(f"expected a data file, got {str(path)!r}: {problem.strerror}") from None
+    except ValueError as problem:
+        raise ValueError(f"expected JSON in {str(path)!r}, got {problem}") from None
+    if not isinstance(table, dict) or not table:
+        raise ValueError(f"expected games by name in {str(path)!r}, got {table!r:.80}")
+    found = {}
+    for name, entry in table.items():
+        told = dict(entry) if isinstance(entry, dict) else {}
+        own = told.pop("module", module)
+        _check(name, told, f"{str(path)!r}, {name!r}")
+        found[name] = Listed(own, told, plugin)
+    return found
+
+
+def _check(name: str, told: Mapping[str, Any], where: str) -> None:
+    """Raises ValueError if something is missing from what a data file says of a game, or is of another type."""
+    if not re.fullmatch(NAME, name):
+        raise ValueError(f"{where}: expected a name of small letters, digits and _, got {name!r}")
+    if set(told) != set(FIELDS):
+        raise ValueError(f"{where}: expected {', '.join(FIELDS)}, got {', '.join(told) or 'nothing'}")
+    for field, kind in FIELDS.items():
+        if not isinstance(told[field], kind):
+            raise ValueError(f"{where}: expected {field} of type {kind.__name__}, got {told[field]!r:.80}")
+    for short, options in told["ids"].items():
+        if not re.fullmatch(ID, short) or not isinstance(options, dict) or not set(options) <= set(told["options"]):
+            raise ValueError(
+                f"{where}: expected ids of letters and digits with options of the game, got {short!r}: {options!r}"
+            )
+
+
+def module_name(source: str) -> str:
+    """Returns the name by which a file, a package (its folder) or a module can be imported, and makes it importable.
+
+    The folder that it lies in comes last on `sys.path`, so that nothing in there hides what is installed. Raises ValueError for
+    what is no such thing, or has the name of another module.
+    """
+    path = Path(source)
+    if not path.exists() and re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*", source) and not source.endswith(".py"):
+        return source
+    if path.name == "__init__.py":
+        path = path.parent
+    file = path / "__init__.py" if path.is_dir() else path
+    if not file.is_file() or file.suffix != ".py" or not path.stem.isidentifier():
+        raise ValueError(f"expected a Python file, a folder with __init__.py or a module's name, got {source!r}")
+    name, folder = path.stem, str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
+        importlib.invalidate_caches()
+    try:
+        spec = importlib.util.find_spec(name)
+    except ValueError:  # a module that has no spec, like __main__
+        spec = None
+    if spec is None or spec.origin is None or not Path(spec.origin).exists() or not os.path.samefile(spec.origin, file):
+        other = f": {name!r} is {spec.origin}" if spec is not None else ""
+        raise ValueError(f"expected a file whose name no other module has, got {source!r}{other}")
+    return name
+
+
+def imported(module: str) -> Game:
+    """Imports a module and returns its GAME; raises ValueError that says where that failed."""
+    try:
+        found = importlib.import_module(module)
+    except (Exception, SystemExit) as problem:
+        raise ValueError(f"cannot import {module!r}: {type(problem).__name__}{_place(problem)}: {problem}") from problem
+    from leafwise.envs.core.contract.game import Game
+
+    game = getattr(found, "GAME", None)
+    if not isinstance(game, Game):
+        raise ValueError(f"expected a Game called GAME in the module {module!r}, got {game!r:.80}")
+    return game
+
+
+def _place(problem: BaseException) -> str:
+    """Returns the file and line that an exception comes from."""
+    if isinstance(problem, SyntaxError):  # says so itself
+        return ""
+    trace = problem.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    own = trace is not None and trace.tb_frame.f_code.co_filename
+    return f" at {os.path.basename(own)}:{trace.tb_lineno}" if own and trace is not None and own[0] != "<" else ""

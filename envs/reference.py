@@ -1,0 +1,55 @@
+"""What is to be expected of an environment: mean returns of known players and learners, from a file that a study writes.
+
+`python -m leafwise.experiments.reference` measures them; `leafwise.reference("Threes-v0")` returns them. Imports nothing heavy.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from leafwise.envs.registry import NAMESPACE
+
+FILE = Path(__file__).with_name("reference.json")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The mean undiscounted return of one player over episodes of an id as it is registered, with its 95 % interval."""
+
+    player: str
+    """The player's text, as `leafwise.player` takes it; or a learner of Stable-Baselines3 or sb3-contrib."""
+    role: str
+    """"random", "hand-made", "learner", "shipped" or "best known" ("perfect" where it solves the game)."""
+    mean: float
+    ci_low: float
+    ci_high: float
+    games: int
+    first_seed: int | None
+    """Seed of the first episode, the others follow; None where `source` says."""
+    training_steps: int | None
+    """Steps of the environment that a learner was trained for, with its own defaults; None for who does not learn."""
+    source: str
+    """The page the figures are from, or the commit they were measured at."""
+
+
+@cache
+def _measured() -> dict[str, Any]:
+    told: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    return told
+
+
+def reference(env_id: str) -> tuple[Reference, ...]:
+    """Returns what was measured for an id, `Threes-v0` or `leafwise/Threes-v0`, weakest kind of player first.
+
+    In a game for two the opponent is the id's own ("greedy"), and the player goes first. Raises ValueError for an id of which
+    nothing is known.
+    """
+    known = _measured()
+    short = env_id.removeprefix(f"{NAMESPACE}/") if isinstance(env_id, str) else env_id
+    if short not in known:
+        raise ValueError(f"expected an id among {', '.join(sorted(known)) or 'none'}, got {env_id!r}")
+    return tuple(Reference(**one) for one in known[short].values())

@@ -1,0 +1,128 @@
+"""What each level of play takes from the next one, in every variant of a game for two that has an id with Gymnasium.
+
+`python -m leafwise.experiments.levels` plays them and writes `levels.md` and, for the command line's help, `search/levels.toml`;
+what stands there is not played again. Seeds from 2,100,000 on, each from both seats.
+"""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.play.solver import LEVELS
+from leafwise.envs.registry import game as find_game
+from leafwise.envs.registry import games
+from leafwise.experiments.study import Study, command, share, signed, table, write_page
+from leafwise.models.files import write_atomically
+from leafwise.models.players import player
+from leafwise.search import levels
+from leafwise.training.evaluation.arena import play_game
+from leafwise.training.evaluation.elo import bootstrap_interval
+
+FIRST_SEED = 2_100_000
+LEAST = 10
+"""Seeds of two levels that are played however long it takes."""
+
+
+@dataclass(frozen=True)
+class Config(Study):
+    """Plays every level against the next and writes levels.md and levels.toml."""
+
+    games: int = 400
+    """Games of two levels, half of them from each seat."""
+    few: int = 60
+    """Games of two levels where chance plays a part: there a search plays, which takes longer."""
+    seconds: float = 60.0
+    """Processor time of two levels in a variant, after which no further game is begun; 20 games are played in any case."""
+
+
+def variants() -> Iterator[tuple[str, Game]]:
+    """Yields the ids of the games for two, and the games."""
+    for name in games():
+        game = find_game(name)
+        if game.players == 2:
+            yield from ((short, game.variant(**{**game.defaults, **options})) for short, options in game.ids.items())
+
+
+def played(game: Game, level: str, stronger: str, count: int, seconds: float) -> dict[str, float]:
+    """Returns the share of the points that a level takes from the next, with its 95 % interval."""
+    started = time.process_time()
+    one, other = (player(f"level:{name}", game) for name in (level, stronger))
+    shares = []
+    for seed in range(FIRST_SEED, FIRST_SEED + count // 2):
+        for k, who in enumerate((one, other)):
+            who.stream = new_stream(2 * seed + k)  # type: ignore[attr-defined]
+        returns = [play_game(game, seats, seed, seat)[0] for seat, seats in enumerate(((one, other), (other, one)))]
+        shares.append((1 + np.sign(returns).mean()) / 2)
+        if len(shares) >= LEAST and time.process_time() - started > seconds:
+            break
+    low, high = bootstrap_interval(np.array(shares))
+    return {"share": float(np.mean(shares)), "ci_low": low, "ci_high": high, "games": 2 * len(shares)}
+
+
+def written(told: dict[str, dict[str, dict[str, float]]]) -> bytes:
+    """Returns the figures as TOML."""
+    lines = ["# What each level takes from the next; written by python -m leafwise.experiments.levels"]
+    for short, by_level in told.items():
+        lines.append(f"\n[{short}]")
+        for level, found in by_level.items():
+            figures = ", ".join(f"{name} = {value:.4g}" for name, value in found.items())
+            lines.append(f"{level} = {{ {figures} }}")
+    return ("\n".join(lines) + "\n").encode()
+
+
+def study(config: Config) -> None:
+    """Plays what has not been played, and writes the figures and the page."""
+    target: Path = config.out / levels.FILE.name if config.out else levels.FILE
+    told: dict[str, Any] = tomllib.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
+    for short, game in variants():
+        own = told.setdefault(short, {})
+        count = config.few if game.max_stages else config.games
+        for level, stronger in pairwise(LEVELS):
+            if level not in own:
+                started = time.process_time()
+                own[level] = played(game, level, stronger, count, config.seconds)
+                spent = time.process_time() - started
+                print(f"{short}: {level} takes {share(own[level], 'share')} from {stronger}, {spent:.0f} s", flush=True)
+                write_atomically(target, written(told))
+    write_page(config, "levels.md", page(config, told))
+
+
+def page(config: Config, told: dict[str, Any]) -> list[str]:
+    """Returns the page."""
+    head = " | ".join(["variant", *(f"{level} from {stronger}:" for level, stronger in pairwise(LEVELS)), "games:"])
+    rows = [
+        [
+            f"`{short}`",
+            *(share(found, "share") for found in by_level.values()),
+            str(next(iter(by_level.values()))["games"]),
+        ]
+        for short, by_level in told.items()
+    ]
+    what = ", ".join(f"`{level}` {blunders:.0%}" for level, blunders in LEVELS.items())
+    return [
+        "# Levels of play",
+        "",
+        '`leafwise play GAME --level easy`, `opponent="level:easy"` of an environment, the player `level:easy`: in every',
+        "game for two the strongest player there is, the exact solver or else the search `best`, some of whose moves are random:",
+        f"{what}. Share of the points that each level takes from the next one, with 95 % intervals:",
+        "",
+        *table(head, rows),
+        "",
+        *signed(config, []),
+    ]
+
+
+main = command(Config, study)
+
+if __name__ == "__main__":
+    raise SystemExit(main())

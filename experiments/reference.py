@@ -1,0 +1,191 @@
+"""Mean returns to hold one's own learner against, for every id as it is registered.
+
+`python -m leafwise.experiments.reference` lets random play, the hand-made leaf, learners of Stable-Baselines3 and sb3-contrib, the
+shipped network and the best player there is play episodes of each id, and writes `envs/reference.json`, which
+`leafwise.reference` reads. What stands there with the same numbers of games and steps is not measured again; stopped, the same
+command goes on. Learners have their own default hyper-parameters and seed 0, and are asked for their most probable action.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+import leafwise
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.reference import Reference
+from leafwise.envs.registry import NAMESPACE, ids_of
+from leafwise.envs.registry import games as names_of_games
+from leafwise.experiments.study import Study, command, write_json
+from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.runs.folder import commit
+
+FIRST_SEED = 2_800_000
+LEARNERS = ("PPO", "DQN", "MaskablePPO")
+SHIPPED = {"starship": "build:learned,depth=1"}
+BEST = {
+    "Trilobite-v0": "solver",
+    "Trilobite5x5-v0": "solver",
+    "Trilobite7x6-v0": "solver",
+    "Cassis-v0": "solver",
+    "Cassis7-v0": "solver",
+    "Cassis8-v0": "search:learned,depth=6",
+    "Trap-v0": "search:learned,depth=2",
+    "StarshipPlace-v0": "build:learned",
+}
+"""The best player that is measured here; a solver is perfect."""
+QUOTED = {
+    "Threes-v0": ("search:learned,depth=4,cutoff=0.003", 626_957.0, 452_277.0, 807_972.0, 21, "threes"),
+    "Friday-v0": ("search:learned,seconds=0.01", 0.950, 0.835, 0.986, 40, "friday"),
+    "FridayLevel2-v0": ("search:learned,seconds=0.01", 0.925, 0.801, 0.974, 40, "friday"),
+    "FridayLevel3-v0": ("search:learned,seconds=0.01", 0.925, 0.801, 0.974, 40, "friday"),
+    "FridayLevel4-v0": ("search:learned,seconds=0.01", 0.875, 0.739, 0.945, 40, "friday"),
+}
+"""The best players that other studies have measured: player, mean, interval, games, study."""
+SHARES = {"threes": {"shipped": 0.1}, "friday": {"shipped": 0.25}, "trap": {"shipped": 0.5, "best known": 0.25}}
+"""Roles that take long, and the share of the games that they play."""
+
+
+@dataclass(frozen=True)
+class Config(Study):
+    """Measures reference returns."""
+
+    ids: tuple[str, ...] = ()
+    """Ids without namespace, Threes-v0 (default: all of the package)."""
+    games: int = 200
+    """Episodes of a player; the slowest play a part of them."""
+    learner_games: int = 50
+    """Episodes of a learner."""
+    steps: int = 8192
+    """Steps that learners are trained for; 0: no learners."""
+
+    @property
+    def home(self) -> Path | None:
+        """The folder of the file, which ships: that of the games."""
+        study = super().home
+        return study and study.parent / "envs"
+
+
+Choice = Callable[[Any, gym.Env[Any, Any]], int]
+"""(observation, environment) -> action."""
+
+
+def play(env: gym.Env[Any, Any], choose: Choice, games: int) -> list[float]:
+    """Returns the undiscounted returns of episodes from FIRST_SEED on."""
+    returns = []
+    for seed in range(FIRST_SEED, FIRST_SEED + games):
+        obs, _ = env.reset(seed=seed)
+        total, over = 0.0, False
+        while not over:
+            obs, reward, terminated, truncated, _ = env.step(choose(obs, env))
+            total, over = total + float(reward), terminated or truncated
+        returns.append(total)
+    return returns
+
+
+def by_player(text: str, game: Game) -> Choice:
+    """Returns the choices of a player that a text names."""
+    player = leafwise.player(text, game, seed=0)
+    return lambda obs, env: int(player.choose(env.unwrapped.state))  # type: ignore[attr-defined]
+
+
+def by_learner(name: str, env_id: str, steps: int) -> Choice:
+    """Trains a learner on an id; returns its choices."""
+    import sb3_contrib
+    import stable_baselines3
+    import torch
+
+    torch.set_num_threads(1)
+    env = gym.make(f"{NAMESPACE}/{env_id}")
+    policy = "MultiInputPolicy" if isinstance(env.observation_space, gym.spaces.Dict) else "MlpPolicy"
+    masked = name == "MaskablePPO"
+    make = getattr(sb3_contrib if masked else stable_baselines3, name)
+    memory = {"buffer_size": 10_000} if name == "DQN" else {}  # the default, a million, would not fit Starship's maps
+    model = make(policy, env, seed=0, **memory).learn(steps)
+
+    def choose(obs: Any, env: gym.Env[Any, Any]) -> int:
+        masks = {"action_masks": env.unwrapped.action_masks()} if masked else {}  # type: ignore[attr-defined]
+        return int(model.predict(obs, deterministic=True, **masks)[0])
+
+    return choose
+
+
+def players(
+    env_id: str, game: Game, config: Config
+) -> Iterator[tuple[str, str, Callable[[], Choice], int, int | None]]:
+    """Yields role, player, what makes its choices, episodes and training steps of all that are measured for an id."""
+    shares = SHARES.get(game.name, {})
+    texts = [("random", "random"), ("hand-made", "greedy")]
+    try:
+        game_leaf = leafwise.player(SHIPPED.get(game.name, "search:learned,depth=1"), game)
+        texts.append(("shipped", game_leaf.name))
+    except ValueError:
+        print(f"{env_id}: no network ships", flush=True)
+    if best := BEST.get(env_id):
+        texts.append(("perfect" if best == "solver" else "best known", best))
+    for role, text in texts:
+        games = max(10, int(config.games * shares.get(role, 1.0)))
+        yield role, text, partial(by_player, text, game), games, None
+    for name in LEARNERS if config.steps else ():
+        yield "learner", name, partial(by_learner, name, env_id, config.steps), config.learner_games, config.steps
+
+
+ROLES = ("random", "hand-made", "learner", "shipped", "best known", "perfect")
+
+
+def measure(config: Config) -> None:
+    """Measures what is missing, and writes the file after each figure."""
+    known = {f"{short}-v0": (name, options) for name in names_of_games() for short, options in ids_of(name).items()}
+    for env_id in config.ids or sorted(known):
+        if env_id not in known:
+            raise ValueError(f"expected ids among {', '.join(sorted(known))}, got {env_id!r}")
+        name, options = known[env_id]
+        game = leafwise.game(name, **options)
+        if quoted := QUOTED.get(env_id):
+            player, mean, low, high, games, study = quoted
+            source = f"experiments/{study}/learned.md"
+            keep(config, env_id, Reference(player, "best known", mean, low, high, games, None, None, source))
+        for role, player, make, games, steps in players(env_id, game, config):
+            old = stored(config).get(env_id, {}).get(player)
+            if old and (old["games"], old["training_steps"]) == (games, steps):
+                continue
+            start = time.process_time()
+            returns = np.array(play(gym.make(f"{NAMESPACE}/{env_id}"), make(), games))
+            low, high = bootstrap_interval(returns)
+            found = Reference(player, role, float(returns.mean()), low, high, games, FIRST_SEED, steps, commit())
+            keep(config, env_id, found)
+            print(
+                f"{env_id} {player}: {found.mean:.4g} ({low:.4g} to {high:.4g}), {games} games, "
+                f"{time.process_time() - start:.0f} s",
+                flush=True,
+            )
+
+
+def stored(config: Config) -> dict[str, Any]:
+    """Returns what the file holds."""
+    path = config.target("reference.json")
+    told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return told
+
+
+def keep(config: Config, env_id: str, found: Reference) -> None:
+    """Writes a figure to the file, players ordered by role."""
+    everything = stored(config)
+    of_id = everything.setdefault(env_id, {})
+    of_id[found.player] = {k: round(v, 6) if isinstance(v, float) else v for k, v in asdict(found).items()}
+    everything[env_id] = dict(sorted(of_id.items(), key=lambda item: ROLES.index(item[1]["role"])))
+    write_json(config, "reference.json", dict(sorted(everything.items())))
+
+
+main = command(Config, measure)
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,55 @@
+"""Which model ships for a game, and so which leaf is the best there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.models.tensors import WEIGHTS, load_metadata
+
+LEARNED = "learned"
+"""The leaf that the shipped model is."""
+
+
+def shipped_name(game: Game) -> str:
+    """Returns the name of the model that ships for a game: its Gymnasium id in lower case (else the game's name).
+
+    Options that no model is tied to (`Game.rule_options`) count as their defaults.
+    """
+    free = {name: game.defaults[name] for name in game.rule_options}
+    for short, options in game.ids.items():
+        if game.variant(**{**game.defaults, **options, **free}) == game.variant(**free):
+            return short.lower()
+    return game.name
+
+
+def shipped_model(game: Game) -> Path | None:
+    """Returns the file of the model that ships for a game in this variant; None if there is none."""
+    path = WEIGHTS / f"{shipped_name(game)}.safetensors"
+    if not path.exists():
+        return None
+    options = load_metadata(path)["options"]
+    seen, expected = (
+        {name: value for name, value in given.items() if name not in game.rule_options}
+        for given in (options, game.given_options)
+    )
+    return path if seen == expected else None
+
+
+def need_shipped(game: Game) -> str:
+    """Returns the name of the model that ships for a game in this variant; raises ValueError that names those it ships for."""
+    if shipped_model(game) is not None:
+        return shipped_name(game)
+    variants = [game.variant(**{**game.defaults, **options}) for options in game.ids.values()]
+    known = (
+        ", ".join(repr(variant) for variant in variants if shipped_model(variant) is not None) or "none of this game"
+    )
+    raise ValueError(
+        f"{game.name}: expected a variant that a model ships for ({known}), got {game!r}; hand-made leaves are "
+        f"{', '.join(game.scores)}"
+    )
+
+
+def best_leaf(game: Game) -> str:
+    """Returns the name of the best leaf there is: `learned` where a model ships for the variant, else the default score."""
+    return game.default_score if shipped_model(game) is None else LEARNED

@@ -1,0 +1,136 @@
+"""What a leaf's numbers mean to people: the chance to win, the score to expect, by a map fitted on games.
+
+A network says what it was trained to say: in Threes a potential, in games for two a number from -1 to 1. `Units` turns the value of
+a search with that leaf into what then happened on average in games of selection seeds. A model file holds its map in its
+metadata; those of the models that shipped before stand in `weights/units.json`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.models.files import model_path
+from leafwise.models.shipped import LEARNED, best_leaf, shipped_name
+from leafwise.models.tensors import WEIGHTS, load_metadata, write_atomically
+from leafwise.search.players import BEST
+from leafwise.search.rollout import is_rollout
+
+UNITS = "units"
+"""The entry of a model file's metadata."""
+FILE = WEIGHTS / "units.json"
+CHANCE, CHANCE_WITH_DRAWS = "chance to win", "chance to win, a draw counting half"
+SCORE = "expected final score"
+PLAIN = "score of the leaf"
+"""What values are called where nothing is known of their meaning."""
+
+
+@dataclass(frozen=True)
+class Units:
+    """A monotone map from values, for the player to move, to what people count."""
+
+    name: str
+    """What the numbers are: "chance to win"."""
+    values: tuple[float, ...]
+    """Values of a search, ascending."""
+    meanings: tuple[float, ...]
+    """What each of `values` means, never falling; linear in between, constant beyond."""
+    error: float
+    """Greatest distance, over ten groups of positions as many each, between the mean told and the mean that came of them, in
+    games that the map was not fitted to; a share of that mean where the numbers are scores."""
+    fitted: Mapping[str, Any] = field(default_factory=dict)
+    """How: `games`, `first_seed`, `depth`, `plies` (random moves that a game begins with, at most)."""
+
+    def __post_init__(self) -> None:
+        numbers = [*self.values, *self.meanings, self.error]
+        if not all(isinstance(x, (int, float)) and math.isfinite(x) for x in numbers) or not self.values:
+            raise ValueError(f"units: expected finite numbers, got {numbers[:6]!r}")
+        if (
+            len(self.values) != len(self.meanings)
+            or (np.diff(self.values) <= 0).any()
+            or (np.diff(self.meanings) < 0).any()
+        ):
+            raise ValueError("units: expected as many meanings as values, rising values, meanings that never fall")
+
+    def __call__(self, value: float) -> float:
+        """Returns what a value means."""
+        return float(np.interp(value, self.values, self.meanings))
+
+    @property
+    def is_chance(self) -> bool:
+        """Whether the numbers are shares of 1 that people read in percent."""
+        return self.name.startswith(CHANCE)
+
+    def written(self, value: float) -> str:
+        """Returns what a value means, as people read it: `63.2 %`, `118,431`, `0.714`."""
+        meaning = self(value)
+        if self.is_chance:
+            return f"{100 * meaning:.1f} %"
+        return f"{meaning:,.0f}" if self.meanings[-1] > 100 else f"{meaning:.3f}"
+
+    def as_json(self) -> dict[str, Any]:
+        """Returns what a file holds."""
+        return {**asdict(self), "values": list(self.values), "meanings": list(self.meanings)}
+
+    @staticmethod
+    def of_json(told: Any, source: str) -> Units:
+        """Returns the map that a file holds; raises ValueError that names the source if it is none."""
+        try:
+            return Units(**{**told, "values": tuple(told["values"]), "meanings": tuple(told["meanings"])})
+        except (TypeError, KeyError, ValueError) as problem:
+            raise ValueError(f"{source}: expected units of values, got {str(told)[:80]!r}: {problem}") from None
+
+
+def written(value: float, units: Units | None) -> str:
+    """Returns a value as people read it: by its units, else as it is."""
+    return f"{value:,.4f}" if units is None else units.written(value)
+
+
+def units_of(game: Game, name: str) -> Units | None:
+    """Returns the units of a leaf's values, the leaf named as players name it; None if nothing is known.
+
+    Raises ValueError for a file with units that are none.
+    """
+    if name in ("", BEST):
+        name = best_leaf(game)
+    if name in game.scores or is_rollout(name):
+        return None
+    path = model_path(shipped_name(game) if name == LEARNED else name)
+    return units_of_file(path) if path.suffix == ".safetensors" and path.exists() else None
+
+
+def units_of_file(path: Path) -> Units | None:
+    """Returns the units of a model file's values, None if nothing is known; raises ValueError for units that are none."""
+    if path.parent.resolve() == WEIGHTS.resolve() and path.name in shipped_units():
+        return Units.of_json(shipped_units()[path.name], str(FILE))
+    return _in_file(path, path.stat().st_mtime_ns)
+
+
+@functools.lru_cache(maxsize=8)
+def _in_file(path: Path, written: int) -> Units | None:
+    told = load_metadata(path)
+    return Units.of_json(told[UNITS], str(path)) if told.get(UNITS) else None
+
+
+@functools.cache
+def shipped_units() -> dict[str, Any]:
+    """Returns the units of models that shipped without: file name -> what a file would hold."""
+    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    return found
+
+
+def save_shipped_units(name: str | os.PathLike[str], units: Units) -> None:
+    """Keeps the units of a shipped model, by the name of its file."""
+    told = {**shipped_units(), str(name): units.as_json()}
+    lines = (f"{json.dumps(key)}: {json.dumps(told[key])}" for key in sorted(told))
+    write_atomically(FILE, ("{\n" + ",\n".join(lines) + "\n}\n").encode())
+    shipped_units.cache_clear()

@@ -1,0 +1,104 @@
+"""Levels of play in games for two: `level:easy`, `level:medium`, `level:hard`, `level:best`, the same in every game.
+
+A level is the strongest player there is, a share of whose moves is drawn at random: the exact solver in the variants that have an
+id with Gymnasium and a solver, elsewhere the search `best`. What a level takes from the next one is measured by
+`python -m leafwise.experiments.levels` and stands in `levels.toml`.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import below, new_stream, uniform
+from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
+
+FILE = Path(__file__).with_name("levels.toml")
+
+
+class Chooser(Protocol):
+    """Chooses actions."""
+
+    name: str
+
+    def choose(self, state: State) -> int:
+        """Returns the id of a legal action at a decision."""
+
+
+class Weakened:
+    """Plays as another player does, but for a share of its moves, which are drawn at random."""
+
+    def __init__(self, strong: Chooser, blunders: float, seed: int, name: str) -> None:
+        self.strong, self.blunders, self.name = strong, blunders, name
+        self.stream = new_stream(seed)
+
+    def choose(self, state: State) -> int:
+        """Returns the id of a legal action at a decision."""
+        if uniform(self.stream) < self.blunders:
+            return state.legal_actions[int(below(self.stream, len(state.legal_actions)))]
+        return self.strong.choose(state)
+
+
+def check_level(game: Game, level: str) -> None:
+    """Raises ValueError for a level that there is not, or a game for one player."""
+    if game.players != 2:
+        raise ValueError(f"expected a level in a game for two players, got {game.name!r}")
+    if level not in LEVELS:
+        raise ValueError(f"expected level among {', '.join(LEVELS)}, got {level!r}")
+
+
+def level_player(game: Game, level: str, seed: int, name: str, best: Callable[[], Chooser]) -> Chooser:
+    """Returns the player of a level; `best` makes the search. Raises ValueError as `check_level` does."""
+    check_level(game, level)
+    if solver := solver_player(game, level, seed, name):
+        return solver
+    return Weakened(best(), LEVELS[level], seed, name)
+
+
+def solver_player(game: Game, level: str, seed: int, name: str) -> SolverPlayer | None:
+    """Returns the exact solver as a player of a level; None where there is none, or none that is known to be in time."""
+    if variant_id(game) is None or not (game.room / "solver.py").exists():
+        return None
+    try:
+        return SolverPlayer(game, level, seed, name=name)
+    except ValueError:  # the solver is for smaller variants
+        return None
+
+
+def variant_id(game: Game) -> str | None:
+    """Returns the Gymnasium id of a variant, without namespace and version; None if it has none."""
+    ids = (short for short, options in game.ids.items() if game.variant(**{**game.defaults, **options}) == game)
+    return next(ids, None)
+
+
+@cache
+def _measured() -> Mapping[str, Any]:
+    return tomllib.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+
+
+def measured(game: Game) -> dict[str, dict[str, float]]:
+    """Returns what each level but the last takes from the next in a variant: `share` of the points, `ci_low`, `ci_high`, `games`.
+
+    {} where nothing was measured.
+    """
+    found: dict[str, dict[str, float]] = _measured().get(variant_id(game) or "", {})
+    return found
+
+
+def level_lines(game: Game) -> list[str]:
+    """Returns a line per level: what it is, and what it takes from the next one."""
+    shares, names = measured(game), list(LEVELS)
+    lines = []
+    for level, stronger in zip(names, [*names[1:], ""], strict=True):
+        blunders = f"{LEVELS[level]:.0%} of its moves at random" if LEVELS[level] else "no move at random"
+        points = ""
+        if level in shares:
+            told = shares[level]
+            points = f"; takes {told['share']:.1%} of the points from {stronger} ({told['ci_low']:.1%} to {told['ci_high']:.1%})"
+        lines.append(f"{level}: {blunders}{points}")
+    return lines

@@ -1,0 +1,372 @@
+"""Monte Carlo tree search over any game: `Mcts` and its `MctsResult`."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile import clock as clocks
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import TERMINAL
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.statement import EVALUATE, RETURNS, statement
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.search.alpha_beta import bounds
+from leafwise.search.background import LISTENING_SECONDS, Alarm
+from leafwise.search.frontier import values_of
+from leafwise.search.mcts import tree as M
+from leafwise.search.mcts.gumbel import halve
+from leafwise.search.mcts.simulate import STUCK, compiled_mcts, make_add_node, make_descend
+from leafwise.search.mcts.tree import NONE, ROW, Options, back_up, clear, find_node, give_back, new_tree
+from leafwise.search.result import Result
+from leafwise.search.settings import Settings, make_buffers
+
+Policy = Callable[[Any, Any], Any]
+"""(rows [n, width], T) -> float [n, game.max_actions]: how good each action is thought to be, at least 0."""
+
+SIMULATIONS = 1000
+"""Simulations if nothing is said."""
+MOST_SIMULATIONS = 1 << 40
+PRIORS = ("uniform", "values")
+CLOCKS = ("wall", "cpu")
+MEMORY_MB = 64.0
+MOST_NODES = 1 << 20
+EDGE_BYTES, NODE_BYTES = 48, 64
+ROUND = 1 << 12
+"""Simulations between two looks at Ctrl-C."""
+AT_ONCE = 64
+"""Most leaves that a batch holds."""
+
+
+@dataclass(frozen=True)
+class MctsResult(Result):
+    """What a Monte Carlo tree search found. The value of an action is the mean of its simulations, for the player to move."""
+
+    visits: dict[int, int] = field(default_factory=dict)
+    """Simulations by action id, those of earlier searches included where the tree goes on."""
+    simulations: int = 0
+    """Simulations of this search."""
+    way: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> int:
+        """Id of the action; a tree search is asked for decisions alone."""
+        assert self.action is not None
+        return self.action
+
+    @property
+    def line(self) -> tuple[str, ...]:
+        """The principal line: actions taken most often, and what chance does most probably in between."""
+        return self.way
+
+
+class Mcts:
+    """Searches by simulations, until their number or the time is up.
+
+    One instance searches one position at a time, calls from other threads wait for their turn; its tree goes on from search to
+    search. Memory is fixed: where it is full, rows without a node are valued where they stand.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        evaluator: Evaluator,
+        *,
+        simulations: int | None = None,
+        seconds: float | None = None,
+        exploration: float = 1.25,
+        prior: str | Policy = "values",
+        temperature: float = 0.2,
+        gumbel: int = 0,
+        reuse: bool = True,
+        memory_mb: float = MEMORY_MB,
+        at_once: int = AT_ONCE,
+        candidates: str | None = None,
+        clock: str = "wall",
+        seed: int = 0,
+    ) -> None:
+        """Compiles the search, or finds it in the cache.
+
+        Args:
+            simulations: simulations a search (default: 1,000 without `seconds`, no limit with them).
+            seconds: time a search.
+            exploration: the constant of PUCT, on values scaled to 0 to 1.
+            prior: "values": a new node's actions are valued one ply deep, chance averaged, and better ones are tried first, which
+                costs a leaf or more for each; "uniform": one leaf a simulation, no action is preferred (what leaves without
+                a compiled value and roll-outs get); or a policy: (rows [n, width], T) -> float [n, game.max_actions], at least 0.
+            temperature: divides those one-ply values, scaled to 0 to 1 at each node; small ones trust the leaf more.
+            gumbel: chooses at the root among so many actions by sequential halving with Gumbel noise (Danihelka et al., "Policy
+                improvement by planning with Gumbel", 2022); needs `simulations`. 0: by PUCT like everywhere.
+            reuse: the tree of the search before goes on where the position is in it.
+            memory_mb: size of the tree.
+            at_once: leaves valued in one batch, where they have no compiled value or the prior is a policy.
+            candidates: the actions considered, one of `game.search.candidates` (default: all legal ones).
+            clock: what `seconds` are, "wall" or "cpu" time.
+            seed: of the random numbers; the same seed and simulations give the same tree.
+
+        Raises ValueError for options out of range, or an evaluator of another game.
+        """
+        if simulations is None and seconds is None:
+            simulations = SIMULATIONS
+        batched = evaluator.value is None or callable(prior)
+        if prior == "values" and (evaluator.value is None or evaluator.slow):
+            prior = "uniform"
+        _check(simulations, seconds, exploration, prior, temperature, gumbel, memory_mb, at_once, clock)
+        self.game, self.evaluator, self.seconds, self.simulations = game, evaluator, seconds, simulations
+        self.prior, self.gumbel, self.reuse, self.clock = prior, gumbel, reuse, clock
+        self._options = Options(float(exploration), float(temperature), prior == "values")
+        self._T = game.tables(evaluator, candidates)
+        self._bare = self._T._replace(leaf=())
+        edges = min(game.max_actions, M.EDGES_A_NODE)
+        per_node = game.rows(1).nbytes + NODE_BYTES + EDGE_BYTES * edges
+        nodes = max(2, min(MOST_NODES, int(memory_mb * 1e6) // per_node))
+        self.tree = new_tree(game, nodes, at_once if batched else 1, new_stream(seed))
+        self._stated = statement(evaluator, game.stages)
+        options = Settings(depth=1).options(game, *bounds(game, evaluator))
+        self._S, self._B = make_buffers(game, 2, 1, False, options, evaluator.expensive)
+        self._add_node = make_add_node(game.rules, game.name, game.room)
+        self._compiled = None if evaluator.value is None else compiled_mcts(game, evaluator)
+        self._descend = make_descend(game.rules, self._stated.stage, game.name, game.room) if batched else None
+        self._batch_rows = game.rows(at_once)
+        self._values = values_of(evaluator, game.room) if batched else None
+        self._turn = threading.Lock()
+        self._reads_clock = clocks.READABLE and not batched and not evaluator.slow
+
+    def draw_from(self, stream: NDArray[np.uint64]) -> None:
+        """Takes random numbers from another stream [2] from now on, and forgets the tree."""
+        clear(self.tree)
+        self.tree = self.tree._replace(stream=stream)
+
+    def stop(self) -> None:
+        """Ends the running search soon; it answers with what it knows. Callable from any thread."""
+        self._T.stop[0] = 1
+
+    def __call__(self, state: State) -> MctsResult:
+        """Searches a decision; raises ValueError for a position of another game, a finished one or a stage of chance."""
+        if state.game != self.game:
+            raise ValueError(f"mcts: expected a position of {self.game!r}, got one of {state.game!r}")
+        if state.is_terminal or state.is_chance:
+            what = "a finished game" if state.is_terminal else f"chance acting ({state.stage})"
+            raise ValueError(f"mcts: expected a decision, got {what}: {state}")
+        with self._turn:
+            return self._search(state)
+
+    def _search(self, state: State) -> MctsResult:
+        """Searches a decision, alone with the tree."""
+        start, begun = time.perf_counter(), time.thread_time()
+        tree = self.tree
+        self._T.stop[0] = 0
+        tree.counts[[M.SIMULATIONS, M.LEAVES, M.FAILED]] = 0
+        root = self._root(state)
+        alarm = None
+        if self.seconds is not None:
+            spent = time.perf_counter() - start if self.clock == "wall" else time.thread_time() - begun
+            left = max(self.seconds - spent, 0.0)
+            alarm = None if self._reads_clock else Alarm(left, self.stop, self.clock)
+            self._B.deadline[:] = clocks.after(left, self.clock) if alarm is None else (0, 0)
+        forced: int | None = None
+        try:
+            if self.gumbel and self.simulations is not None:
+                forced = halve(tree, root, self.gumbel, self.simulations, self._run)
+            else:
+                self._run(root, NONE, MOST_SIMULATIONS if self.simulations is None else self.simulations)
+        except KeyboardInterrupt:
+            if self.seconds is None or self.seconds < LISTENING_SECONDS:
+                raise
+        finally:
+            self._B.deadline[:] = 0
+            if alarm:
+                alarm.cancel()
+        return self._result(state, root, forced, start)
+
+    def _root(self, state: State) -> int:
+        """Returns the node of a position; the tree is begun anew where it is not in it, or memory is half full."""
+        tree = self.tree
+        self._S[ROW] = state.row
+        root = int(find_node(tree, self._S, ROW))
+        crowded = 2 * tree.counts[M.NODES] > len(tree.rows) or 2 * tree.counts[M.EDGES] > len(tree.action)
+        if root != NONE and self.reuse and not crowded:
+            return root
+        clear(tree)
+        root = int(self._add_node(self._S, ROW, state.current_player, self._B.A[0], tree, self._bare))
+        if root == NONE:
+            raise ValueError(
+                f"mcts: expected memory for {len(state.legal_actions)} actions, got {len(tree.action)} edges"
+            )
+        self._S[ROW] = state.row
+        if self._options.one_ply and self._compiled is not None:
+            self._compiled.one_ply(self._S, self._B, root, tree, self._options.temperature, self._T)
+        elif callable(self.prior):
+            self._ask_policy(np.array([root]))
+        return root
+
+    def _run(self, root: int, root_edge: int, simulations: int) -> None:
+        """Makes so many simulations, or fewer where the search is stopped or late; at least one of a search."""
+        tree, done = self.tree, 0
+        while done < simulations and not tree.counts[M.FAILED]:
+            most = min(simulations - done, 1 if self.evaluator.slow else ROUND)
+            if self._compiled is not None and self._descend is None:
+                done += self._compiled.simulate(self._S, self._B, tree, root, root_edge, most, self._options, self._T)
+            else:
+                done += self._batch(root, root_edge, min(most, len(self._batch_rows)))
+            if self._T.stop[0]:
+                tree.counts[M.FAILED] = 1
+
+    def _batch(self, root: int, root_edge: int, most: int) -> int:
+        """Makes simulations whose leaves are valued together; returns how many."""
+        assert self._descend is not None
+        tree, S, A, rules = self.tree, self._S, self._B.A[0], self.game.rules
+        signs, offsets = np.zeros(most), np.zeros(most)
+        asked: list[int] = []
+        added: list[int] = []
+        done = 0
+        try:
+            for b in range(most):
+                how, node = self._descend(S, A, tree, b, root, root_edge, self._options, self._bare)
+                done += 1
+                if node != NONE:
+                    added.append(node)
+                if how == STUCK:  # its leaf is not to be asked here: this simulation has no value
+                    give_back(tree, b)
+                    tree.lengths[b] = 0
+                    continue
+                player = int(rules.current_player(S, ROW, self._bare))
+                outcome = float(rules.returns(S, ROW, self._bare))
+                if player == TERMINAL and self._stated.rule != EVALUATE:
+                    offsets[b] = self._finished(outcome)
+                    continue
+                signs[b] = -1.0 if player == 1 else 1.0
+                offsets[b] = outcome if self._stated.to_go else 0.0
+                self._batch_rows[len(asked)] = S[ROW]
+                asked.append(b)
+            values = self._ask(len(asked))
+        except BaseException:
+            for b in range(done):
+                give_back(tree, b)
+            raise
+        if callable(self.prior) and added:
+            self._ask_policy(np.array(added))
+        offsets[asked] += signs[asked] * values
+        for b in range(done):
+            if tree.lengths[b]:
+                back_up(tree, b, offsets[b])
+        return done
+
+    def _finished(self, outcome: float) -> float:
+        """Returns what a finished game is worth to the leaf."""
+        if self._stated.rule == RETURNS:
+            return outcome
+        return self._stated.win if outcome > 0 else self._stated.loss if outcome < 0 else self._stated.draw
+
+    def _ask(self, n: int) -> NDArray[np.float64]:
+        """Returns the evaluator's numbers for the first n rows of the batch."""
+        values = np.zeros(n)
+        if n and self._values is not None:
+            self._values(self._batch_rows[:n], values, self._T)
+            self.tree.counts[M.LEAVES] += n
+        return values
+
+    def _ask_policy(self, nodes: NDArray[np.int64]) -> None:
+        """Gives nodes the priors of the policy."""
+        assert callable(self.prior)
+        tree = self.tree
+        found = np.asarray(self.prior(tree.rows[nodes], self._T), dtype=np.float64)
+        expected = (len(nodes), self.game.max_actions)
+        if found.shape != expected or not np.isfinite(found).all() or (found < 0).any():
+            raise ValueError(f"mcts: expected of a policy {expected} numbers of at least 0, got shape {found.shape}")
+        for node, weights in zip(nodes, found, strict=True):
+            edges = slice(int(tree.first[node]), int(tree.end[node]))
+            legal = weights[tree.action[edges]]
+            total = legal.sum()
+            tree.prior[edges] = legal / total if total > 0 else 1.0 / len(legal)
+
+    def _result(self, state: State, root: int, forced: int | None, start: float) -> MctsResult:
+        tree = self.tree
+        sign = -1.0 if state.current_player == 1 else 1.0
+        edges = range(int(tree.first[root]), int(tree.end[root]))
+        mean = tree.total[root] / tree.visits[root] if tree.visits[root] else 0.0
+
+        def value(e: int) -> float:
+            if tree.n[e]:
+                return float(sign * tree.w[e] / tree.n[e])
+            return float(sign * (mean if np.isnan(tree.known[e]) else tree.known[e]))
+
+        best = max(edges, key=lambda e: (tree.n[e], value(e), -e)) if forced is None else forced
+        names, depth = self._way(state, best)
+        return MctsResult(
+            action=int(tree.action[best]),
+            value=value(best),
+            values={int(tree.action[e]): value(e) for e in edges},
+            nodes=int(tree.counts[M.NODES]),
+            leaves=int(tree.counts[M.LEAVES]),
+            depth=depth,
+            seconds=time.perf_counter() - start,
+            bounds=frozenset(int(tree.action[e]) for e in edges if not tree.n[e]),
+            state=state,
+            _follow=_nowhere,
+            visits={int(tree.action[e]): int(tree.n[e]) for e in edges},
+            simulations=int(tree.counts[M.SIMULATIONS]),
+            way=names,
+        )
+
+    def _way(self, state: State, e: int) -> tuple[tuple[str, ...], int]:
+        """Returns the names along the actions taken most often, from edge e on, and how many actions there are."""
+        tree, names, depth = self.tree, [], 0
+        while True:
+            names.append(state.game.actions[int(tree.action[e])])
+            state, depth = state.play(int(tree.action[e])), depth + 1
+            while state.is_chance:
+                before, (_, state) = state, max(state.outcomes(), key=lambda outcome: outcome[0])
+                names.append(before.outcome_name(state))
+            if state.is_terminal or depth == M.LONGEST:
+                break
+            self._S[ROW] = state.row
+            node = int(find_node(tree, self._S, ROW))
+            if node == NONE or not tree.visits[node]:
+                break
+            e = max(range(int(tree.first[node]), int(tree.end[node])), key=lambda k: tree.n[k])
+        return tuple(names), depth
+
+
+def _nowhere(state: State, depth: int) -> Result:
+    """Stands in for what follows a result; its line is known."""
+    raise ValueError("mcts: expected to be asked for the line alone")
+
+
+def _check(
+    simulations: int | None,
+    seconds: float | None,
+    exploration: float,
+    prior: str | Policy,
+    temperature: float,
+    gumbel: int,
+    memory_mb: float,
+    at_once: int,
+    clock: str,
+) -> None:
+    """Raises ValueError for options out of range."""
+    if simulations is not None and (isinstance(simulations, bool) or not 1 <= simulations <= MOST_SIMULATIONS):
+        raise ValueError(f"mcts: expected simulations of 1 to {MOST_SIMULATIONS}, got {simulations!r}")
+    if seconds is not None and not 0 < seconds < float("inf"):
+        raise ValueError(f"mcts: expected seconds above 0, got {seconds!r}")
+    if not 0 <= exploration < float("inf"):
+        raise ValueError(f"mcts: expected an exploration of at least 0, got {exploration!r}")
+    if not callable(prior) and prior not in PRIORS:
+        raise ValueError(f"mcts: expected a prior among {', '.join(PRIORS)} or a policy, got {prior!r}")
+    if not 0 < temperature < float("inf"):
+        raise ValueError(f"mcts: expected a temperature above 0, got {temperature!r}")
+    if isinstance(gumbel, bool) or not isinstance(gumbel, int) or gumbel < 0 or (gumbel and simulations is None):
+        raise ValueError(f"mcts: expected gumbel of at least 0, with simulations, got {gumbel!r}")
+    if not 1 <= memory_mb <= 65536:
+        raise ValueError(f"mcts: expected memory_mb of 1 to 65536, got {memory_mb!r}")
+    if isinstance(at_once, bool) or not 1 <= at_once <= 1 << 16:
+        raise ValueError(f"mcts: expected at_once of 1 to 65536, got {at_once!r}")
+    if clock not in CLOCKS:
+        raise ValueError(f"mcts: expected a clock among {', '.join(CLOCKS)}, got {clock!r}")

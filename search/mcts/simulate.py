@@ -1,0 +1,178 @@
+"""The compiled parts of a Monte Carlo tree search: the way down, new nodes, and simulations one after another."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from leafwise.envs.core.compile.clock import is_late
+from leafwise.envs.core.compile.fingerprint import label
+from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
+from leafwise.envs.core.contract.statement import statement
+from leafwise.search.compiled import compiled_search
+from leafwise.search.mcts import tree as M
+from leafwise.search.mcts.tree import ABOVE, NONE, ROOT_ROW, ROW, back_up, select, slot_of, widen
+
+ASK, KNOWN, STUCK = 0, 1, 2
+"""How a way down ends: row ROW of S is to be valued by the leaf, or its value is known, or one ply is to be searched from it."""
+POLL = 15
+
+
+@cache
+def make_add_node(rules: Rules, game: str, room: Path) -> Compiled:
+    """Compiles `add_node` for a game, over the actions that a search considers."""
+    legal_actions = rules.candidates or rules.legal_actions
+    name = f"{game}_{label(*rules.functions().values())}"
+
+    @bind(name, room)
+    def add_node(S, i, player, A, tree, T):
+        """Adds the decision of row i of S with equal priors; returns its node, NONE where there is no room. A is scratch."""
+        n = legal_actions(S, i, A, T)
+        node, first = tree.counts[M.NODES], tree.counts[M.EDGES]
+        if node >= tree.rows.shape[0] or first + n > tree.action.shape[0]:
+            tree.counts[M.FULL] += 1
+            return NONE
+        tree.slots[slot_of(tree, S, i)] = node + 1
+        for w in range(S.shape[1]):
+            tree.rows[node, w] = S[i, w]
+        tree.player[node], tree.first[node], tree.end[node] = player, first, first + n
+        tree.visits[node], tree.total[node] = 0, 0.0
+        for k in range(n):
+            e = first + k
+            tree.action[e], tree.prior[e], tree.known[e] = A[k], 1.0 / n, np.nan
+            tree.n[e], tree.w[e], tree.waiting[e] = 0, 0.0, 0
+        tree.counts[M.NODES] += 1
+        tree.counts[M.EDGES] += n
+        return node
+
+    return add_node
+
+
+@cache
+def make_descend(rules: Rules, leaf_stage: int, game: str, room: Path) -> Compiled:
+    """Compiles `descend` for a game and the stage at which its leaf is asked."""
+    current_player, stage = rules.current_player, rules.stage
+    apply_action, sample_outcome = rules.apply_action, rules.sample_outcome
+    add_node = make_add_node(rules, game, room)
+    name = f"{game}_{leaf_stage}_{label(*rules.functions().values())}"
+
+    @bind(name, room, inline=True)
+    def settle(S, tree, fresh, T):
+        """Draws what chance does at row ROW; returns who acts there then, CHANCE where the leaf is asked."""
+        player = current_player(S, ROW, T)
+        while player == CHANCE:
+            if fresh and leaf_stage != 0 and stage(S, ROW, T) == leaf_stage:
+                return player
+            sample_outcome(S, ROW, tree.stream, T)
+            player = current_player(S, ROW, T)
+        return player
+
+    @bind(name, room)
+    def descend(S, A, tree, b, root, root_edge, options, T):
+        """Goes down from node `root`, by `root_edge` first unless it is NONE, and writes the way of simulation b.
+
+        Returns how the way ends (ASK: row ROW of S is to be valued; STUCK: so is it, by one ply, for there is no room for
+        its node) and the node that was added there, NONE where there is none. With one-ply values the node added is to be valued.
+        """
+        node, length = root, 0
+        while True:
+            e = root_edge if root_edge != NONE and length == 0 else select(tree, node, options.exploration)
+            tree.path_nodes[b, length], tree.path_edges[b, length] = node, e
+            length += 1
+            tree.lengths[b] = length
+            fresh = tree.n[e] + tree.waiting[e] == 0
+            tree.waiting[e] += 1
+            for w in range(S.shape[1]):
+                S[ROOT_ROW, w] = tree.rows[node, w]
+            apply_action(S, ROOT_ROW, tree.action[e], ROW, T)
+            player = settle(S, tree, fresh and not options.one_ply, T)
+            if player < 0:  # chance acts or the game is over
+                return ASK, NONE
+            node = tree.slots[slot_of(tree, S, ROW)] - 1
+            if node == NONE:
+                node = add_node(S, ROW, player, A, tree, T)
+                if node == NONE:
+                    return (ASK if leaf_stage == 0 else STUCK), NONE
+                if leaf_stage == 0 or options.one_ply:
+                    return ASK, node
+            if length == tree.path_nodes.shape[1]:
+                return (ASK if leaf_stage == 0 else STUCK), NONE
+
+    return descend
+
+
+class MctsFunctions(NamedTuple):
+    """Compiled functions of a game and a leaf; S [rows, width] is scratch, B are `frames.Buffers`."""
+
+    one_ply: Compiled
+    """`(S, B, node, tree, temperature, T)` -> the best value of a node's actions, which become its prior."""
+    simulate: Compiled
+    """`(S, B, tree, root, root_edge, most, options, T)` -> how many simulations were made."""
+
+
+def compiled_mcts(game: Game, evaluator: Evaluator) -> MctsFunctions:
+    """Returns what a tree search of a game with a compiled leaf calls."""
+    stated, room = statement(evaluator, game.stages), evaluator.room or game.room
+    found = compiled_search(game, evaluator)
+    name = f"{game.name}_{getattr(evaluator.compiled, '__qualname__', '')}"
+    return _compiled(game.rules, found.depth_first, found.leaf_value, stated.stage, name, room)
+
+
+@cache
+def _compiled(
+    rules: Rules, depth_first: Compiled, leaf_value: Compiled, leaf_stage: int, game: str, room: Path
+) -> MctsFunctions:
+    apply_action = rules.apply_action
+    descend = make_descend(rules, leaf_stage, game, room)
+    name = f"{game}_{label(*rules.functions().values(), depth_first, leaf_value, leaf_stage)}"
+
+    @bind(name, room)
+    def one_ply(S, B, node, tree, temperature, T):
+        """Values the actions of a node by what follows each, chance averaged; returns the best, player 0's value."""
+        player, least, most = tree.player[node], np.inf, -np.inf
+        for e in range(tree.first[node], tree.end[node]):
+            for w in range(S.shape[1]):
+                S[ROOT_ROW, w] = tree.rows[node, w]
+            apply_action(S, ROOT_ROW, tree.action[e], ROW, T)
+            value = depth_first(S, B, ROW, ABOVE, 0, T)
+            tree.known[e] = value
+            widen(tree, value)
+            least, most = min(least, value), max(most, value)
+        total, span = 0.0, most - least if most > least else 1.0
+        for e in range(tree.first[node], tree.end[node]):
+            x = (tree.known[e] - least) / span
+            tree.prior[e] = np.exp((-x if player == 1 else x) / temperature)
+            total += tree.prior[e]
+        for e in range(tree.first[node], tree.end[node]):
+            tree.prior[e] /= total
+        tree.counts[M.LEAVES] += tree.end[node] - tree.first[node]
+        return least if player == 1 else most
+
+    @bind(name, room, inline=True)
+    def value_of(S, B, how, node, tree, options, T):
+        """Returns player 0's value of where a way ended."""
+        if node != NONE and options.one_ply:
+            return one_ply(S, B, node, tree, options.temperature, T)
+        if how == STUCK or options.one_ply:
+            return depth_first(S, B, ROW, ABOVE, 1, T)
+        tree.counts[M.LEAVES] += 1
+        return leaf_value(S, ROW, T)
+
+    @bind(name, room)
+    def simulate(S, B, tree, root, root_edge, most, options, T):
+        """Makes at most so many simulations, until the search is stopped or late; returns how many were made."""
+        for k in range(most):
+            if k & POLL == 0 and (T.stop[0] or is_late(B.deadline)):
+                tree.counts[M.FAILED] = 1
+                return k
+            how, node = descend(S, B.A[0], tree, 0, root, root_edge, options, T)
+            back_up(tree, 0, value_of(S, B, how, node, tree, options, T))
+        return most
+
+    return MctsFunctions(one_ply, simulate)

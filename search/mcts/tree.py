@@ -1,0 +1,199 @@
+"""The memory of a Monte Carlo tree search: nodes found by their rows, edges, and the ways of the simulations under way."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import row_hash
+
+NODES, EDGES, SIMULATIONS, LEAVES, FULL, FAILED = 0, 1, 2, 3, 4, 5
+"""What `Tree.counts` counts: nodes and edges in use, simulations, leaves valued, rows that found no room; and whether the search
+was stopped."""
+COUNTS = 6
+NONE = -1
+LONGEST = 512
+"""Most edges on the way of one simulation; a longer one is valued where it stands."""
+ROOT_ROW, ROW, ABOVE = np.uint64(0), np.uint64(1), np.uint64(2)
+"""Rows of the scratch S: the node, what follows an action, and the first that a one-ply search may use."""
+EDGES_A_NODE = 8
+"""Edges that there is memory for, per node, where a game has more actions than that."""
+
+hash_of = jit(inline=True)(row_hash)
+
+
+class Tree(NamedTuple):
+    """N nodes and E edges; the edges of a node follow each other."""
+
+    rows: NDArray[Any]
+    """[N, width]."""
+    slots: NDArray[np.int64]
+    """Hash table of node + 1, [a power of two, at least 2 N]; rows are compared whole."""
+    player: NDArray[np.int64]
+    first: NDArray[np.int64]
+    end: NDArray[np.int64]
+    visits: NDArray[np.int64]
+    """Simulations that went through a node, [N]."""
+    total: NDArray[np.float64]
+    """Sum of their values, [N]."""
+    action: NDArray[np.int64]
+    prior: NDArray[np.float64]
+    """Probability with which an edge is thought the best, [E]; they add up to 1 at a node."""
+    known: NDArray[np.float64]
+    """What an edge was worth by one ply, [E]; nan: not asked."""
+    n: NDArray[np.int64]
+    """Simulations that took an edge, [E]."""
+    w: NDArray[np.float64]
+    """Sum of their values, [E]."""
+    waiting: NDArray[np.int64]
+    """Simulations that took an edge and have no value yet, [E]."""
+    path_nodes: NDArray[np.int64]
+    """[simulations at once, LONGEST]."""
+    path_edges: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    span: NDArray[np.float64]
+    """The least and the greatest value seen, [2]."""
+    counts: NDArray[np.int64]
+    stream: NDArray[np.uint64]
+
+
+class Options(NamedTuple):
+    """What may change from search to search without compiling again."""
+
+    exploration: float
+    """PUCT's constant."""
+    temperature: float
+    """Divides one-ply values, scaled to 0 to 1 by the node's own, where they become a prior."""
+    one_ply: bool
+    """Whether a new node's actions are valued at once."""
+
+
+def new_tree(game: Game, nodes: int, at_once: int, stream: NDArray[np.uint64]) -> Tree:
+    """Returns an empty tree with room for so many nodes."""
+    edges = nodes * min(game.max_actions, EDGES_A_NODE) + game.max_actions
+    return Tree(
+        rows=game.rows(nodes),
+        slots=np.zeros(1 << (2 * nodes).bit_length(), dtype=np.int64),
+        player=np.zeros(nodes, dtype=np.int64),
+        first=np.zeros(nodes, dtype=np.int64),
+        end=np.zeros(nodes, dtype=np.int64),
+        visits=np.zeros(nodes, dtype=np.int64),
+        total=np.zeros(nodes),
+        action=np.zeros(edges, dtype=np.int64),
+        prior=np.zeros(edges),
+        known=np.zeros(edges),
+        n=np.zeros(edges, dtype=np.int64),
+        w=np.zeros(edges),
+        waiting=np.zeros(edges, dtype=np.int64),
+        path_nodes=np.zeros((at_once, LONGEST), dtype=np.int64),
+        path_edges=np.zeros((at_once, LONGEST), dtype=np.int64),
+        lengths=np.zeros(at_once, dtype=np.int64),
+        span=np.array([np.inf, -np.inf]),
+        counts=np.zeros(COUNTS, dtype=np.int64),
+        stream=stream,
+    )
+
+
+def clear(tree: Tree) -> None:
+    """Forgets all nodes."""
+    tree.slots[:] = 0
+    tree.span[:] = np.inf, -np.inf
+    tree.counts[[NODES, EDGES, FULL]] = 0
+
+
+@jit(inline=True)
+def slot_of(tree, S, i):
+    """Returns the slot of the node whose row is row i of S, or the empty one where it would stand."""
+    mask = np.uint64(tree.slots.shape[0] - 1)
+    at = hash_of(S, i, tree) & mask
+    while tree.slots[at] != 0:
+        node = tree.slots[at] - 1
+        same = True
+        for w in range(S.shape[1]):
+            if tree.rows[node, w] != S[i, w]:
+                same = False
+                break
+        if same:
+            break
+        at = (at + np.uint64(1)) & mask
+    return at
+
+
+@jit
+def find_node(tree, S, i):
+    """Returns the node whose row is row i of S, NONE where the tree has none."""
+    return tree.slots[slot_of(tree, S, i)] - 1
+
+
+@jit(inline=True)
+def scaled(tree, value, player):
+    """Returns a value as the acting player sees it, 0 to 1 between the least and the greatest seen; 1/2 while they are one."""
+    least, most = tree.span[0], tree.span[1]
+    x = 0.5
+    if most > least:
+        x = (value - least) / (most - least)
+    return 1.0 - x if player == 1 else x
+
+
+@jit(inline=True)
+def widen(tree, value):
+    """Takes a value into the span of those seen."""
+    if value < tree.span[0]:
+        tree.span[0] = value
+    if value > tree.span[1]:
+        tree.span[1] = value
+
+
+@jit
+def select(tree, node, exploration):
+    """Returns the edge of a node with the greatest PUCT score, the first of equals.
+
+    An edge without a value of its own counts as its one-ply value, or as the node's mean; simulations under way count as lost.
+    """
+    player = tree.player[node]
+    here = 0.5
+    if tree.visits[node] > 0:
+        here = scaled(tree, tree.total[node] / tree.visits[node], player)
+    taken = 1
+    for e in range(tree.first[node], tree.end[node]):
+        taken += tree.n[e] + tree.waiting[e]
+    root = exploration * np.sqrt(np.float64(taken))
+    best, choice = -np.inf, tree.first[node]
+    for e in range(tree.first[node], tree.end[node]):
+        n, waiting = tree.n[e], tree.waiting[e]
+        q = here
+        if n > 0:
+            q = scaled(tree, tree.w[e] / n, player)
+        elif not np.isnan(tree.known[e]):
+            q = scaled(tree, tree.known[e], player)
+        if waiting > 0:
+            q *= n / (n + waiting)
+        score = q + root * tree.prior[e] / (1 + n + waiting)
+        if score > best:
+            best, choice = score, e
+    return choice
+
+
+@jit
+def back_up(tree, b, value):
+    """Adds player 0's value to the edges and nodes on the way of simulation b."""
+    widen(tree, value)
+    for k in range(tree.lengths[b]):
+        node, e = tree.path_nodes[b, k], tree.path_edges[b, k]
+        tree.visits[node] += 1
+        tree.total[node] += value
+        tree.n[e] += 1
+        tree.w[e] += value
+        tree.waiting[e] -= 1
+    tree.counts[SIMULATIONS] += 1
+
+
+@jit
+def give_back(tree, b):
+    """Takes back the way of simulation b, which will have no value."""
+    for k in range(tree.lengths[b]):
+        tree.waiting[tree.path_edges[b, k]] -= 1

@@ -1,0 +1,51 @@
+"""Every game keeps its contract: `check_game`'s inspection of each, and the naive twin's answers.
+
+Here the rules run as they are played. `make test-long` runs the whole of `check_game`, with its builds that check every index.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+import leafwise
+from contract.cases import CASES, positions, twin
+from contract.comparing import compare
+from leafwise.envs.core.check.inspection import Task, inspect_game
+from leafwise.envs.core.contract.game import Game
+
+SECONDS = 0.7
+"""Of processor time for each game's positions."""
+UNUSUAL = 30
+"""Positions that play seldom leads to."""
+
+
+def unusual(game: Game) -> list[str]:
+    """Returns some texts of positions that random play seldom meets."""
+    texts = list(twin(game).unusual(Random(7)))
+    return Random(3).sample(texts, min(UNUSUAL, len(texts)))
+
+
+@pytest.mark.parametrize("game", CASES, ids=repr)
+def test_the_game_keeps_its_contract(game: Game) -> None:
+    assert inspect_game(game, Task(SECONDS, texts=unusual(game))).positions > 4
+
+
+@pytest.mark.parametrize("game", CASES, ids=repr)
+def test_the_twin_says_the_same(game: Game) -> None:
+    for state in positions(game):
+        compare(state)
+
+
+@pytest.mark.parametrize("game", CASES, ids=repr)
+def test_the_positions_cover_every_stage_and_finished_games(game: Game) -> None:
+    assert {s.stage for s in positions(game) if not s.is_terminal} == set(game.stages)
+    assert any(s.is_terminal for s in positions(game))
+    assert {s.current_player for s in positions(game)} >= set(range(game.players))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("game", CASES, ids=repr)
+def test_the_game_keeps_its_contract_in_every_build(game: Game) -> None:
+    leafwise.check_game(game, seconds=6, twin=twin(game), positions=unusual(game))

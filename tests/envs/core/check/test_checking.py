@@ -1,0 +1,84 @@
+"""The whole of `check_game`: three builds, a twin, and one clear line for what cannot be checked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import leafwise
+from games import coins, miscompiled, misplayed, solitaire
+from leafwise.envs.core.check.checking import Checked, check_game
+from leafwise.envs.core.check.process import INSIDE
+from twins.solitaire import Twin
+
+
+def test_a_sound_game_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
+    found = leafwise.check_game(coins.GAME, seconds=1, twin=coins.GAME, positions=["1 2 2 0"])
+    assert found.positions > 30
+    assert capsys.readouterr().out == f"{found}\n" == f"ok, {found.positions:,} positions\n"
+
+
+@pytest.mark.parametrize(
+    ("game", "said"),
+    [
+        (
+            miscompiled.UNALIKE,
+            r"^coins: returns: expected what plain Python answers, 0.0, got 1.0 in compiled code .*, at '0 0 0 \d'$",
+        ),
+        (
+            miscompiled.ALLOCATING,
+            r"^coins: returns: allocates, miscompiled.py line \d+, .* does not compile:\nexpected no new arrays",
+        ),
+    ],
+    ids=["unalike", "allocating"],
+)
+def test_what_one_build_alone_shows(game: Any, said: str) -> None:
+    with pytest.raises(leafwise.ContractError, match=said):
+        check_game(game, seconds=0.5)
+
+
+class WrongTwin(Twin):
+    """A solitaire in which nothing may be discarded."""
+
+    def legal(self, p: Any) -> list[str]:
+        return [name for name in super().legal(p) if name != "discard"]
+
+
+def test_a_twin_that_says_otherwise() -> None:
+    said = r"^solitaire: legal_actions: expected \[.*\] as the twin says, got \['discard', .*\], at 'deck="
+    with pytest.raises(leafwise.ContractError, match=said):
+        check_game(solitaire.GAME, seconds=1, twin=WrongTwin(solitaire.GAME.options))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"seconds": 0}, "check_game: expected seconds of 0.1 or more, got 0"),
+        ({"seconds": float("nan")}, "check_game: expected seconds of 0.1 or more, got nan"),
+        ({"gigabytes": 0.1}, "check_game: expected gigabytes of 0.5 or more, got 0.1"),
+        ({"call_seconds": "1"}, "check_game: expected call_seconds of 0.1 or more, got '1'"),
+        ({"twin": 3}, "check_game: expected a twin, a Game or an object with read, got int"),
+        (
+            {"positions": ["none"]},
+            "coins: parse: expected a position, got 'none': coins: expected four numbers, got 'none'",
+        ),
+    ],
+)
+def test_wrong_arguments_get_one_line(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match="^" + said.replace("(", r"\(")):
+        check_game(coins.GAME, **wrong)
+    with pytest.raises(ValueError, match=r"^check_game: expected a Game, got str"):
+        check_game("coins")  # type: ignore[arg-type]
+
+
+def test_a_process_that_checks_starts_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(INSIDE, "1")
+    assert check_game(misplayed.PLANTED["descending"]) == Checked(0)
+
+
+def test_a_contract_error_is_a_value_error() -> None:
+    assert issubclass(leafwise.ContractError, ValueError)
+    with pytest.raises(ValueError, match="holds under a name"):
+        check_game(replace(coins.GAME, title="another"))

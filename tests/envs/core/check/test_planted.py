@@ -1,0 +1,65 @@
+"""Every planted mistake gets one clear line, whatever it does, and the sound game none."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from games import coins, miscompiled, misplayed, mistold
+from leafwise.envs.core.check import process, source
+from leafwise.envs.core.check.checking import settled
+from leafwise.envs.core.check.fault import ContractError
+from leafwise.envs.core.contract.game import Game
+
+SOUND = "sound"
+PLANTED = {**misplayed.PLANTED, **mistold.PLANTED}
+SAID = {**misplayed.MISTAKES.said, **mistold.MISTAKES.said}
+
+
+@cache
+def results(build: str) -> dict[str, dict[str, Any]]:
+    """Returns what the processes of one build find of all games, by name: several share a process as long as it lives."""
+    games = {SOUND: coins.GAME, **(PLANTED if build == "plain" else miscompiled.COMPILED)}
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        jobs = [job(game, folder) for game in games.values()]
+        return dict(zip(games, process.run(jobs, build, folder, process.Limits(call_s=4.0)), strict=True))
+
+
+def job(game: Game, folder: Path) -> dict[str, Any]:
+    return {"origin": source.origin(game, folder), "task": {"seconds": 0.5}}
+
+
+def line(result: dict[str, Any]) -> str:
+    with pytest.raises(ContractError) as caught:
+        settled("coins", result)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_mistake_gets_one_line(name: str) -> None:
+    said = line(results("plain")[name])
+    assert re.match(f"coins: {SAID[name]}", said), said
+    assert "\n" not in said
+    assert len(said) < 400
+
+
+def test_there_are_enough() -> None:
+    assert len(PLANTED) >= 50
+
+
+@pytest.mark.parametrize("build", ["plain", "checked"])
+def test_the_sound_game_has_no_fault(build: str) -> None:
+    assert settled("coins", results(build)[SOUND])["positions"] > 30
+
+
+@pytest.mark.parametrize("name", miscompiled.COMPILED)
+def test_a_mistake_that_compiled_code_alone_shows(name: str) -> None:
+    said = line(results("checked")[name])
+    assert re.match(f"coins: {miscompiled.SAID[name]}", said), said
+    assert said.count("\n") <= 1

@@ -1,0 +1,48 @@
+"""The study of reference returns: it measures what is missing, and nothing twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import gymnasium as gym
+import pytest
+
+import leafwise
+from leafwise.experiments.reference import FIRST_SEED, by_player, main, play
+
+
+def test_a_player_is_measured_by_the_environments_own_returns() -> None:
+    game = leafwise.game("trilobite")
+    env = gym.make("leafwise/Trilobite-v0")
+    returns = play(env, by_player("random", game), 30)
+    assert set(returns) <= {-1.0, 0.0, 1.0}
+    assert returns == play(env, by_player("random", game), 30)
+    env.reset(seed=FIRST_SEED)
+    assert env.unwrapped.state == game.new(FIRST_SEED)  # type: ignore[attr-defined]
+
+
+def test_what_is_known_is_not_measured_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--out", str(tmp_path), "--ids", "Trilobite-v0", "--steps", "0", "--games"]
+    assert main([*words, "10"]) == 0
+    found = json.loads((tmp_path / "reference.json").read_text())
+    assert [one["role"] for one in found["Trilobite-v0"].values()] == ["random", "hand-made", "shipped", "perfect"]
+    assert "random" in capsys.readouterr().out
+    assert main([*words, "10"]) == 0
+    assert "random" not in capsys.readouterr().out
+    assert main([*words, "12"]) == 0
+    again = json.loads((tmp_path / "reference.json").read_text())
+    assert {one["games"] for one in again["Trilobite-v0"].values()} == {12}
+
+
+@pytest.mark.long
+def test_learners_are_trained_and_measured(tmp_path: Path) -> None:
+    words = ["--out", str(tmp_path), "--ids", "Cassis-v0", "--steps", "64", "--games", "10", "--learner-games", "2"]
+    assert main(words) == 0
+    found = json.loads((tmp_path / "reference.json").read_text())["Cassis-v0"]
+    assert {name for name, one in found.items() if one["training_steps"] == 64} == {"PPO", "DQN", "MaskablePPO"}
+
+
+def test_an_unknown_id_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--out", str(tmp_path), "--ids", "Chess-v0"]) == 2
+    assert capsys.readouterr().err.startswith("error: expected ids among Cassis-v0, ")

@@ -1,0 +1,89 @@
+"""Pages of environments: made of the code, up to date, printed by `leafwise games`; and the reference returns."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from front.console import Shell
+
+import leafwise
+from leafwise.envs.core.gym.page import page
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = ROOT / "docs/environments"
+IDS = [(name, short) for name in leafwise.games() for short in leafwise.game(name).ids]
+EVERY = [short for _, short in IDS]
+
+
+def test_the_pages_of_the_documentation_are_up_to_date(tmp_path: Path, shell: Shell) -> None:
+    """`leafwise games --pages docs/environments` writes them."""
+    assert shell("games", "--pages", str(tmp_path / "made")).status == 0
+    for made in sorted((tmp_path / "made").iterdir()):
+        assert (PAGES / made.name).read_text(encoding="utf-8") == made.read_text(encoding="utf-8"), made.name
+    assert {path.name for path in PAGES.iterdir()} == {path.name for path in (tmp_path / "made").iterdir()}
+    assert {f"{short}-v0.md" for short in EVERY} <= {path.name for path in PAGES.iterdir()}
+    listed = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert all(f"environments/{short}-v0.md" in listed for short in EVERY)
+
+
+@pytest.mark.parametrize("given", ["Friday-v0", "leafwise/Friday-v0", "Friday"])
+def test_an_id_prints_its_page(shell: Shell, given: str) -> None:
+    assert shell("games", given).out == "\n".join(page(leafwise.game("friday"), "Friday")) + "\n"
+
+
+def test_a_game_prints_the_pages_of_its_ids(shell: Shell) -> None:
+    said = shell("games", "cassis").out
+    assert said.startswith("cassis: Cassis, ")
+    assert [line for line in said.splitlines() if line.startswith("# ")] == [
+        "# Cassis-v0",
+        "# Cassis7-v0",
+        "# Cassis8-v0",
+    ]
+    assert "`27` edge 6-7" in said
+    assert "`27`" not in shell("games", "Cassis-v0").out
+
+
+@pytest.mark.parametrize(("name", "short"), IDS, ids=EVERY)
+def test_a_page_tells_everything_in_words(name: str, short: str) -> None:
+    game = leafwise.game(name)
+    assert set(game.text.about.rewards) == set(game.reward_names)
+    assert set(game.text.about.options) == set(game.defaults)
+    assert game.text.about.actions
+    assert game.text.about.ends
+    text = "\n".join(page(game, short))
+    for what in ("Observation", "Actions", "Rewards", "Ends", "Info", "Options", "Reference returns", "Versions"):
+        assert f"\n## {what}\n" in text
+
+
+@pytest.mark.parametrize("short", EVERY)
+def test_reference_returns(short: str) -> None:
+    known = leafwise.reference(f"{short}-v0")
+    assert known == leafwise.reference(f"leafwise/{short}-v0")
+    assert {"random", "hand-made"} <= {one.role for one in known}
+    for one in known:
+        assert one.ci_low <= one.mean <= one.ci_high
+        assert one.games > 0
+        assert (one.training_steps is not None) == (one.role == "learner")
+        assert (one.first_seed is None) == ((ROOT / one.source).is_file())
+        if one.role != "learner":
+            leafwise.player(
+                one.player, leafwise.game(*[name for name, s in IDS if s == short]).variant(**_options(short))
+            )
+
+
+def _options(short: str) -> dict[str, object]:
+    return next(dict(leafwise.game(name).ids[short]) for name, s in IDS if s == short)
+
+
+def test_an_id_of_which_nothing_is_known_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^expected an id among Cassis-v0, .*, got 'Chess-v0'$"):
+        leafwise.reference("Chess-v0")
+
+
+def test_json_has_the_reference_returns(shell: Shell) -> None:
+    told = json.loads(shell("games", "threes", "--json").out)
+    assert [one["player"] for one in told["reference"]["Threes-v0"]] == [
+        one.player for one in leafwise.reference("Threes-v0")
+    ]

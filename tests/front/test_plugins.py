@@ -1,0 +1,266 @@
+"""Games from outside: installed packages and files named by --module, known before they are imported, in every command."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from front.console import Shell
+from front.plugin import EXAMPLES, announce, drive, install
+
+import leafwise
+from leafwise.envs import plugins, registry
+
+TELL = "import leafwise, sys; print(leafwise.games(), [m for m in sys.modules if m in ('numba', 'leafwise_pig')])"
+
+
+def told_of(name: str) -> dict[str, object]:
+    """Returns what a data file says of a game."""
+    return {"title": name, "options": {}, "option_types": {}, "position_words": {}, "ids": {name.capitalize(): {}}}
+
+
+def forget_listed() -> None:
+    """Lets the games be looked up anew."""
+    registry.listed.cache_clear()
+    registry._listed_game.cache_clear()
+
+
+def statuses(said: str) -> list[int]:
+    """Returns the statuses that `drive` told."""
+    return [int(status) for status in re.findall(r"^\[.*: (\d+)\]$", said, re.M)]
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of installed packages that this process sees, and forgets after the test."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(registry, "_added", dict(registry._added))
+    monkeypatch.setenv(registry.INHERITED, "{}")
+    forget_listed()
+    yield folder
+    forget_listed()
+    for name in ("own", "threes_again", "leafwise_pig"):
+        sys.modules.pop(name, None)
+
+
+def put(site: Path, module: str, source: str = "", data: str | None = None) -> None:
+    """Installs a package of one module and its data file."""
+    (site / module).mkdir()
+    (site / module / "__init__.py").write_text(source)
+    if data is not None:
+        (site / module / "games.json").write_text(data)
+    announce(site, module, {module: f"{module}:games.json"})
+
+
+def test_an_installed_game_is_known_without_importing_it(tmp_path: Path) -> None:
+    site = install("pig", tmp_path / "site")
+    done = subprocess.run(
+        [sys.executable, "-c", TELL], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(site)}
+    )
+    assert "'pig'" in done.stdout
+    assert done.stdout.strip().endswith("[]")
+    assert done.stderr == ""
+
+
+def test_every_command_works_for_an_installed_game(tmp_path: Path) -> None:
+    lines = [
+        "games pig",
+        "eval pig greedy --games 10 --processes 2",
+        "record pig --moves 2",
+        "play pig",
+        "train pig --method td",
+        "arena pig greedy random",
+        "solve pig",
+    ]
+    words = [line.split() for line in lines]
+    words.insert(1, ["analyze", "pig", "12 after 3 rolls, deciding", "--depth", "2", "--leaf", "sum"])
+    done = drive(words, tmp_path, [install("pig", tmp_path / "site")], typed="h\nroll\nu\nstop\n")
+    assert statuses(done.stdout) == [0] * 5 + [2] * 3, done
+    assert done.stderr.splitlines() == [
+        "error: selfplay: expected a game for two players, or one that is won or lost, got 'pig'",
+        "error: arena: expected a game for two players, got 'pig'",
+        "error: expected a game with an exact solver, got 'pig'",
+    ]
+    assert (tmp_path / "game.gif").read_bytes().startswith(b"GIF8")
+
+
+@pytest.mark.long
+def test_an_installed_game_is_measured_trained_and_published(tmp_path: Path) -> None:
+    size = "--total-steps 2000 --envs 64 --train-every 256 --learning-starts 256 --scale 10"
+    lines = [
+        "warmup pig",
+        "bench pig --seconds 0.01",
+        f"train pig --run run {size}",
+        "train pig --method ppo --run ppo --total-steps 256 --envs 8 --rollout 16 --batch-size 64 --scale 10",
+        "eval pig search:run,depth=1 --games 20",
+    ]
+    site = install("pig", tmp_path / "site")
+    environment = {**os.environ, "PYTHONPATH": str(site)}
+    for line in [
+        *(f"-m leafwise {line}" for line in lines),
+        "-m leafwise.training.publish --run run --out out --games 40",
+    ]:
+        subprocess.run([sys.executable, *line.split()], cwd=tmp_path, env=environment, check=True, capture_output=True)
+    card = (tmp_path / "out" / "pig.md").read_text()
+    assert "| search depth | games | learned | hand-made (`sum`) |" in card
+    assert "`leafwise.load('out/pig.safetensors')` loads it." in card
+
+
+def test_every_command_works_for_a_package_named_by_module(tmp_path: Path) -> None:
+    training = "--positions 100 --buffer-size 200 --learning-starts 100 --match-pairs 100"
+    lines = [
+        "new stones",
+        "games stones",
+        "eval stones greedy --opponent search:few,depth=2 --games 20 --processes 2",
+        "arena stones search:few,depth=2 random --games 4 --plies 0",
+        "play stones --opponent random",
+        "record stones --opponent random",
+        f"train stones --run run --total-steps 1 --hidden 4 4 {training}",
+        "eval stones search:run,depth=1 --games 2",
+    ]
+    module = ["--module", "stones/leafwise_stones"]
+    words = [line.split() + (module if k else []) for k, line in enumerate(lines)]
+    done = drive(words, tmp_path, typed="1\n" * 9 + "q\n")
+    assert statuses(done.stdout) == [0] * len(lines), done
+    assert "stones, greedy against search:few,depth=2: 20 games" in done.stdout
+    command = json.loads((tmp_path / "run" / "results.json").read_text())["command"]
+    assert command.startswith("python -m leafwise.training.methods.td --module ")
+    again = [sys.executable, *command.split()[1:], "--run", "again", "--total-steps", "x"]
+    answer = subprocess.run(again, cwd=tmp_path, capture_output=True, text=True)
+    assert answer.stderr.startswith("error: expected INT for --total-steps, got 'x'")
+
+
+BROKEN = {
+    "missing": (None, "expected a data file, got"),
+    "text": ("{", "expected JSON in"),
+    "list": ("[1]", "expected games by name in"),
+    "unknown": (
+        json.dumps({"unknown": {"title": "x"}}),
+        "expected title, options, option_types, position_words, ids, got title",
+    ),
+    "typed": (json.dumps({"typed": {**told_of("typed"), "ids": 3}}), "expected ids of type dict, got 3"),
+    "named": (json.dumps({"No": told_of("no")}), "expected a name of small letters, digits and _, got 'No'"),
+    "built_in": (json.dumps({"threes": told_of("own")}), "expected a name of its own, 'threes' is taken by leafwise"),
+    "same_id": (
+        json.dumps({"same_id": told_of("threes")}),
+        "expected an id of its own, 'Threes' is taken by the game 'threes'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_plugin_is_one_warning_and_stops_nothing(name: str, site: Path) -> None:
+    data, problem = BROKEN[name]
+    put(site, name, data=data)
+    put(site, "zz_whole", data=json.dumps({"zz_whole": told_of("whole")}))
+    with pytest.warns(plugins.PluginWarning) as said:
+        assert {"threes", "zz_whole"} <= set(leafwise.games())
+    (message,) = [str(warning.message) for warning in said]
+    assert message.startswith(f"the plug-in {name!r} of {name}-0.1.0 is left out: ")
+    assert problem in message
+
+
+def test_two_plugins_of_one_name_and_an_entry_without_a_file_are_warnings(site: Path) -> None:
+    for module in ("one", "two"):
+        put(site, module, data=json.dumps({"same": told_of("same")}))
+    announce(site, "zz", {"zz": "zz"})
+    announce(site, "zzz", {"zzz": "zzz:games.json"})
+    with pytest.warns(plugins.PluginWarning) as said:
+        assert "same" in leafwise.games()
+    assert [str(w.message).partition(" is left out: ")[2] for w in said] == [
+        "expected a name of its own, 'same' is taken by the plug-in 'one' of one-0.1.0",
+        "expected a module and its data file like 'pig:games.json', got 'zz'",
+        "expected an installed module, got 'zzz'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        (
+            "import nothing_such",
+            "cannot import 'own': ModuleNotFoundError at __init__.py:1: No module named 'nothing_such'",
+        ),
+        ("x = (", "cannot import 'own': SyntaxError: "),
+        ("\n\n1 / 0", "cannot import 'own': ZeroDivisionError at __init__.py:3: division by zero"),
+        ("import sys; sys.exit(1)", "cannot import 'own': SystemExit at __init__.py:1: 1"),
+        ("GAME = 3", "expected a Game called GAME in the module 'own', got 3"),
+        ("from leafwise.envs.cassis import GAME", "expected the game 'own' in 'own', got 'cassis'"),
+    ],
+)
+def test_a_game_that_cannot_be_imported_is_refused_when_it_is_named(site: Path, source: str, problem: str) -> None:
+    put(site, "own", source, json.dumps({"own": told_of("own")}))
+    assert "own" in leafwise.games()
+    with pytest.raises(ValueError, match=r"^the plug-in 'own' of own-0\.1\.0: ") as refused:
+        leafwise.game("own")
+    assert problem in str(refused.value)
+
+
+def test_the_list_of_games_goes_on_without_one_that_cannot_be_imported(site: Path, shell: Shell) -> None:
+    put(site, "own", "import nothing_such", json.dumps({"own": told_of("own")}))
+    with pytest.warns(plugins.PluginWarning, match="No module named 'nothing_such'"):
+        assert "cassis: Cassis" in shell("games").out
+    assert "the plug-in 'own' of own-0.1.0: cannot import 'own'" in shell("games", "own").refusal
+
+
+def test_a_data_file_that_differs_from_its_game_is_a_warning(site: Path) -> None:
+    install("pig", site)
+    data = site / "leafwise_pig" / "games.json"
+    data.write_text(data.read_text().replace("Pig, one", "Pig, two"))
+    with pytest.warns(plugins.PluginWarning, match="its data file and the game 'pig' differ in title"):
+        assert leafwise.game("pig").name == "pig"
+
+
+@pytest.mark.parametrize(
+    ("source", "problem"),
+    [
+        ("nothing.py", "expected a Python file, a folder with __init__.py or a module's name, got 'nothing.py'"),
+        (str(EXAMPLES), "expected a Python file, a folder with __init__.py or a module's name, got"),
+        ("no_such_module", "cannot import 'no_such_module': ModuleNotFoundError"),
+        ("json.py", "expected a file whose name no other module has, got 'json.py': 'json' is"),
+        ("two-words.py", "expected a Python file"),
+        ("threes_again.py", "expected a new name for a game, 'threes' is taken"),
+    ],
+)
+def test_a_module_that_cannot_be_used_is_refused(
+    site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, problem: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("json.py", "two-words.py"):
+        (tmp_path / name).write_text("")
+    text = (EXAMPLES / "pig" / "leafwise_pig" / "__init__.py").read_text(encoding="utf-8")
+    (tmp_path / "threes_again.py").write_text(text.replace('name="pig"', 'name="threes"'))
+    with pytest.raises(ValueError, match=re.escape(problem)):
+        registry.take_modules(["games", "--module", source])
+
+
+def test_module_needs_a_value_and_is_taken_out_of_a_command_line(site: Path) -> None:
+    with pytest.raises(ValueError, match="expected a file, package or module after --module, got nothing"):
+        registry.take_modules(["games", "--module"])
+    pig = str(EXAMPLES / "pig" / "leafwise_pig")
+    words = ["eval", f"--module={pig}", "pig", "--", "--module"]
+    assert registry.take_modules(words) == ["eval", "pig", "--", "--module"]
+    assert registry.source_of("pig") == pig
+    assert registry.source_of("threes") is None
+
+
+@pytest.mark.long
+def test_pip_installs_the_examples(tmp_path: Path) -> None:
+    for example in sorted(path.parent for path in EXAMPLES.glob("*/pyproject.toml")):
+        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+        subprocess.run([*pip, "--target", str(tmp_path / example.name), str(example)], check=True)
+        (data,) = example.glob("leafwise_*/games.json")
+        listed = json.loads(data.read_text(encoding="utf-8"))
+        told = subprocess.run(
+            [sys.executable, "-m", "leafwise", "games", *listed, "--listing"],
+            capture_output=True, text=True, check=True, env={"PYTHONPATH": str(tmp_path / example.name)},
+        )  # fmt: skip
+        assert json.loads(told.stdout) == listed

@@ -1,0 +1,68 @@
+"""Players of a level, and the best one: the same names in every game."""
+
+from __future__ import annotations
+
+import pytest
+
+import leafwise
+from games import dice
+from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
+from leafwise.models.files import best_leaf, leaf
+from leafwise.search.levels import Weakened, level_lines, measured
+from leafwise.search.players import SearchPlayer, player
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_every_game_for_two_has_every_level(level: str) -> None:
+    for game in (leafwise.game("cassis"), dice.GAME):
+        own = player(f"level:{level}", game, leaf=leaf)
+        assert own.name == f"level:{level}"
+        assert own.choose(game.new(3)) in game.new(3).legal_actions
+    assert isinstance(player(f"level:{level}", leafwise.game("cassis")), SolverPlayer)
+    assert isinstance(own, Weakened)
+    assert own.blunders == LEVELS[level]
+
+
+def test_levels_draw_a_share_of_the_moves() -> None:
+    state = dice.GAME.new(0)
+    best = player("best", dice.GAME).choose(state)
+    easy = player("level:easy", dice.GAME, seed=5)
+    others = sum(easy.choose(state) != best for _ in range(300)) / 300
+    assert others == pytest.approx(0.4 * (1 - 1 / len(state.legal_actions)), abs=0.08)
+
+
+def test_the_best_player_is_the_shipped_network_or_the_default_score() -> None:
+    seven = leafwise.game("trilobite", board="7x6", k=4)
+    small = seven.variant(board="4x4")
+    for game, name, depth in ((seven, "trilobite7x6", 2), (small, "lines", 3), (dice.GAME, "lead", 1)):
+        own = player(f"best:depth={depth}", game, leaf=leaf)
+        assert isinstance(own, SearchPlayer)
+        assert own.search.depth == depth
+        assert own.search.evaluator.name == name
+        assert best_leaf(game) == ("learned" if game is seven else name)
+    assert isinstance(player("best", dice.GAME), SearchPlayer)
+
+
+def test_wrong_levels() -> None:
+    with pytest.raises(
+        ValueError, match=r"^player 'level:silly': expected level among easy, medium, hard, best, got 'silly'$"
+    ):
+        player("level:silly", leafwise.game("cassis"))
+    with pytest.raises(
+        ValueError, match=r"^player 'level:easy': expected a level in a game for two players, got 'threes'$"
+    ):
+        player("level:easy", leafwise.game("threes"))
+    with pytest.raises(ValueError, match="expected a player like random, "):
+        player("silly", leafwise.game("cassis"))
+
+
+def test_each_level_takes_fewer_points_than_the_next() -> None:
+    for name in ("trilobite", "cassis", "trap"):
+        for options in leafwise.game(name).ids.values():
+            game = leafwise.game(name, **options)
+            shares = [measured(game)[level] for level in list(LEVELS)[:-1]]
+            assert all(0 < told["ci_high"] < 0.5 for told in shares), (name, options)
+            lines = level_lines(game)
+            assert lines[0].startswith("easy: 40% of its moves at random; takes ")
+            assert lines[-1] == "best: no move at random"
+    assert measured(dice.GAME) == {}

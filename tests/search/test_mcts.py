@@ -1,0 +1,257 @@
+"""Monte Carlo tree search: its means, its random numbers, its memory, and what it chooses where the truth is known."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import leafwise
+from games import dice
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.search.mcts import Mcts
+from leafwise.search.mcts import engine as mcts_engine
+from leafwise.search.mcts import tree as M
+from leafwise.search.players import MctsPlayer
+from leafwise.search.rollout import rollout
+
+TRILOBITE = leafwise.game("trilobite")
+THREES = leafwise.game("threes")
+DICE = dice.GAME.variant(length=3, turns=3)
+GAMES = ["trilobite", "dice", pytest.param("threes", marks=pytest.mark.long)]
+BY_NAME = {"trilobite": TRILOBITE, "threes": THREES, "dice": DICE}
+
+
+def positions(game, n, plies, seed=1):
+    """Returns decisions reached by random play."""
+    found: list[State] = []
+    stream = new_stream(seed)
+    while len(found) < n:
+        state = game.start().settle(stream)
+        for _ in range(int(below(stream, plies))):
+            if state.is_terminal:
+                break
+            state = state.play(state.legal_actions[int(below(stream, len(state.legal_actions)))]).settle(stream)
+        if not state.is_terminal:
+            found.append(state)
+    return found
+
+
+def in_batches(leaf):
+    """Returns the same leaf without a compiled value, for a search that values its leaves together."""
+    loop = mcts_engine.values_of(leaf, TRILOBITE.room)
+
+    def batch(rows, T):
+        values = np.zeros(len(rows))
+        loop(np.ascontiguousarray(rows), values, T)
+        return values
+
+    return Evaluator(
+        leaf.name, None, leaf.weights, leaf.stage, leaf.to_go, leaf.terminal, leaf.low, leaf.high, leaf.scratch, batch
+    )
+
+
+def used(tree):
+    """Returns the parts of a tree that are in use."""
+    nodes, edges = int(tree.counts[M.NODES]), int(tree.counts[M.EDGES])
+    by_node = [tree.rows, tree.player, tree.first, tree.end, tree.visits, tree.total]
+    return [x[:nodes] for x in by_node] + [x[:edges] for x in (tree.action, tree.n, tree.w)]
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_values_are_the_means_of_the_simulations_that_came_by(name, monkeypatch):
+    game = BY_NAME[name]
+    log, back_up = [], mcts_engine.back_up
+
+    def logged(tree, b, value):
+        n = tree.lengths[b]
+        log.append((tree.path_nodes[b, :n].copy(), tree.path_edges[b, :n].copy(), value))
+        back_up(tree, b, value)
+
+    monkeypatch.setattr(mcts_engine, "back_up", logged)
+    search = Mcts(game, in_batches(game.score()), simulations=300, at_once=7, seed=3)
+    for state in positions(game, 2, 3):
+        search(state)
+    tree = search.tree
+    nodes, edges = int(tree.counts[M.NODES]), int(tree.counts[M.EDGES])
+    visits, total, n, w = np.zeros(nodes), np.zeros(nodes), np.zeros(edges), np.zeros(edges)
+    begun = max(k for k, (way, _, _) in enumerate(log) if way[0] == 0)
+    assert begun >= 299
+    for way, taken, value in log[-int(tree.counts[M.SIMULATIONS]) :]:
+        visits[way], n[taken] = visits[way] + 1, n[taken] + 1
+        total[way], w[taken] = total[way] + value, w[taken] + value
+    assert np.array_equal(visits, tree.visits[:nodes])
+    assert np.array_equal(n, tree.n[:edges])
+    assert np.allclose(total, tree.total[:nodes])
+    assert np.allclose(w, tree.w[:edges])
+    assert not tree.waiting.any()
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_leaves_one_by_one_and_batches_of_one_grow_the_same_tree(name):
+    game = BY_NAME[name]
+    compiled = Mcts(game, game.score(), simulations=200, prior="uniform", seed=5)
+    batched = Mcts(game, in_batches(game.score()), simulations=200, at_once=1, seed=5)
+    for state in positions(game, 2, 4):
+        one, other = compiled(state), batched(state)
+        assert one.visits == other.visits
+        assert one.action == other.action
+        assert one.line == other.line
+        assert all(np.allclose(a, b) for a, b in zip(used(compiled.tree), used(batched.tree), strict=True))
+
+
+@pytest.mark.parametrize("prior", ["uniform", "values"])
+def test_the_same_seed_gives_the_same_tree_and_another_does_not(prior):
+    state = positions(DICE, 1, 2)[0]
+    trees = []
+    for seed in (1, 1, 2):
+        search = Mcts(DICE, DICE.score(), simulations=300, prior=prior, seed=seed)
+        search(state)
+        trees.append(used(search.tree))
+    assert all(np.array_equal(a, b) for a, b in zip(trees[0], trees[1], strict=True))
+    assert any(a.shape != b.shape or not np.array_equal(a, b) for a, b in zip(trees[0], trees[2], strict=True))
+
+
+@pytest.mark.parametrize("prior", ["uniform", "values"])
+def test_its_choice_tends_to_the_optimum(prior):
+    """The mean regret falls with the simulations, on decisions of the dice race whose exact values are known."""
+    exact = leafwise.Search(DICE, DICE.score(), depth=30, table_mb=4)
+    asked = [s for s in positions(DICE, 40, 6) if len(s.legal_actions) > 1][:25]
+    truth = [exact(s) for s in asked]
+    regrets = []
+    for simulations in (100, 60_000):
+        search = Mcts(DICE, DICE.score(), simulations=simulations, prior=prior, reuse=False)
+        regrets.append(np.mean([t.value - t.values[search(s).chosen] for s, t in zip(asked, truth, strict=True)]))
+    assert regrets[1] < regrets[0]
+    assert regrets[1] < 0.008, regrets
+
+
+def test_it_finds_wins_and_avoids_losses_in_three_in_a_row():
+    exact = leafwise.Search(TRILOBITE, TRILOBITE.score(), depth=9)
+    search = Mcts(TRILOBITE, TRILOBITE.score(), simulations=2000)
+    for state in positions(TRILOBITE, 20, 5, seed=2):
+        found, true = search(state), exact(state)
+        assert np.sign(true.values[found.chosen]) == np.sign(true.value), state
+
+
+def test_a_search_goes_on_with_the_tree_of_the_one_before():
+    search = Mcts(TRILOBITE, TRILOBITE.score(), simulations=400)
+    first = search(TRILOBITE.new(1))
+    reply = search(TRILOBITE.new(1).play(first.chosen))
+    assert sum(list(reply.visits.values())) == first.visits[first.chosen] - 1 + 400
+    assert reply.simulations == 400
+    alone = Mcts(TRILOBITE, TRILOBITE.score(), simulations=400, reuse=False)
+    alone(TRILOBITE.new(1))
+    assert sum(list(alone(TRILOBITE.new(1).play(first.chosen)).visits.values())) == 400
+
+
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("prior", ["uniform", "values"])
+def test_where_memory_is_full_it_goes_on(name, prior, monkeypatch):
+    game = BY_NAME[name]
+    monkeypatch.setattr(mcts_engine, "MOST_NODES", 20)
+    search = Mcts(game, game.score(), simulations=500, prior=prior)
+    found = search(positions(game, 1, 1)[0])
+    assert found.simulations == sum(found.visits.values()) == 500
+    assert found.nodes <= 20
+    assert search.tree.counts[M.FULL] > 0
+
+
+def test_gumbel_halves_what_it_considers():
+    search = Mcts(leafwise.game("cassis"), leafwise.score("cassis"), simulations=160, gumbel=4)
+    found = search(leafwise.game("cassis").new(1))
+    tried = sorted(n for n in found.visits.values() if n)
+    assert len(tried) == 4
+    assert sum(tried) == 160
+    assert tried[-1] > tried[0]
+    assert found.visits[found.chosen] == tried[-1]
+
+
+def test_a_policy_says_what_is_tried_first():
+    def only(rows, T):
+        weights = np.zeros((len(rows), TRILOBITE.max_actions))
+        weights[:, 2] = 1.0
+        return weights
+
+    found = Mcts(TRILOBITE, TRILOBITE.score(), simulations=50, prior=only, at_once=5)(TRILOBITE.new(1))
+    assert found.visits[2] == 50
+    with pytest.raises(ValueError, match="expected of a policy"):
+        Mcts(TRILOBITE, TRILOBITE.score(), prior=lambda rows, T: np.zeros(len(rows)))(TRILOBITE.new(1))
+
+
+def test_a_leaf_that_fails_leaves_no_trace():
+    calls = []
+
+    def batch(rows, T):
+        calls.append(len(rows))
+        if len(calls) == 2:
+            raise RuntimeError("once")
+        return np.zeros(len(rows))
+
+    search = Mcts(TRILOBITE, Evaluator("fails", None, batch=batch), simulations=40, at_once=8)
+    with pytest.raises(RuntimeError, match="once"):
+        search(TRILOBITE.new(1))
+    assert not search.tree.waiting.any()
+    assert search(TRILOBITE.new(1)).simulations == 40
+
+
+def test_time_ends_a_search_and_so_does_stop():
+    search = Mcts(THREES, THREES.score(), seconds=0.05)
+    search(THREES.new(1))
+    start = time.perf_counter()
+    assert search(THREES.new(2)).simulations > 0
+    assert time.perf_counter() - start < 2
+    endless = Mcts(THREES, THREES.score(), simulations=10**12, memory_mb=1)
+    threading.Timer(0.3, endless.stop).start()
+    assert 0 < endless(THREES.new(1)).simulations < 10**12
+
+
+def test_rollouts_are_leaves_too():
+    leaf = rollout(TRILOBITE, n=1)
+    state = TRILOBITE.new(1).play("1").play("3").play("1").play("3")
+    assert Mcts(TRILOBITE, leaf, simulations=600)(state).name == "1"
+
+
+def test_players_are_named_by_a_text():
+    state = TRILOBITE.new(1).play("1").play("3").play("1").play("3")
+    player = leafwise.player("mcts:simulations=500,prior=uniform", TRILOBITE, seed=4)
+    assert isinstance(player, MctsPlayer)
+    assert TRILOBITE.actions[player.choose(state)] == "1"
+    player.stream = new_stream(5)
+    assert TRILOBITE.actions[player.choose(state)] == "1"
+    rolled = leafwise.player("mcts:rollout:n=1,simulations=50", TRILOBITE)
+    assert isinstance(rolled, MctsPlayer)
+    assert rolled.search.evaluator.slow
+    with pytest.raises(ValueError, match=r"expected options among simulations, .*, got 'depth=3'"):
+        leafwise.player("mcts:depth=3", TRILOBITE)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"simulations": 0}, "simulations"),
+        ({"seconds": float("inf")}, "seconds"),
+        ({"exploration": -1.0}, "exploration"),
+        ({"prior": "best"}, "uniform, values or a policy"),
+        ({"temperature": 0.0}, "temperature"),
+        ({"gumbel": 4, "seconds": 1.0}, "gumbel"),
+        ({"memory_mb": 0}, "memory_mb"),
+        ({"at_once": 0}, "at_once"),
+        ({"clock": "sun"}, "wall, cpu"),
+    ],
+)
+def test_what_no_search_can_do_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        Mcts(TRILOBITE, TRILOBITE.score(), **options)
+
+
+def test_positions_that_cannot_be_searched_are_refused():
+    search = Mcts(THREES, THREES.score(), simulations=10)
+    with pytest.raises(ValueError, match="expected a position of"):
+        search(TRILOBITE.new(1))
+    with pytest.raises(ValueError, match="chance acting"):
+        search(THREES.start())

@@ -1,0 +1,141 @@
+"""Fits what a model's values mean to people, on games of selection seeds, and keeps it with the model.
+
+python -m leafwise.training.publish.units --model threes
+
+The model plays with itself, searching as deep as is said; half of the games fit a function that never falls from the search's value
+to what came of the game (the score, or 1 for a win, 1/2 for a draw, 0 for a loss), the others tell how far off it is. A model that
+ships with the package keeps it in `models/weights/units.json`, another in its file. A room's recipe may say how
+(`[units]` with options and `name`, what the numbers are called), and bring games of its own (`valued_games` in its `publish`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.models.files import game_of, load_evaluator, load_tensors, model_path
+from leafwise.models.tensors import WEIGHTS, save_tensors
+from leafwise.models.units import CHANCE, CHANCE_WITH_DRAWS, SCORE, UNITS, Units, save_shipped_units
+from leafwise.training.evaluation.monotone import monotone, tenths
+from leafwise.training.kernels.valued_games import ValuedGames, play_valued
+from leafwise.training.runs.loop import find_variant
+from leafwise.training.runs.recipes import PUBLISH, recipe, recipes
+from leafwise.training.runs.seeds import CALIBRATION_SEED
+
+LARGEST_ERROR = 0.03
+"""A greater error than this is said to be one."""
+DIGITS = 5
+
+
+@dataclass(frozen=True)
+class Config:
+    """Options of the fit."""
+
+    model: str
+    """Name of a shipped model, run folder or model file."""
+    games: int = 0
+    """Games, in each variant; half of them fit, half tell the error (0: as the room's recipe says, else 8000)."""
+    depth: int = 1
+    """Decisions that both players look ahead."""
+    plies: int = 8
+    """Games for two: most random moves that a game begins with."""
+    nodes: int = 0
+    """Most decisions that a search looks at below each action (0: as the recipe says, else no limit)."""
+    every: int = 0
+    """One decision in so many counts (0: as the recipe says, else each)."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line; wrong input is one line and status 2."""
+    config = parse(
+        Config, sys.argv[1:] if arguments is None else arguments, "python -m leafwise.training.publish.units"
+    )
+    try:
+        path = model_path(config.model)
+        units = fitted(game_of(path), load_evaluator(game_of(path), path), config)
+    except ValueError as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 2
+    if path.parent.resolve() == WEIGHTS.resolve():
+        save_shipped_units(path.name, units)
+    else:
+        tensors, told = load_tensors(path)
+        save_tensors(path, tensors, {**told, UNITS: units.as_json()})
+    print(f"{path}: {units.name}, {len(units.values)} knots, off by at most {units.error:.3f} in a tenth")
+    if units.error > LARGEST_ERROR:
+        print(f"that is more than {LARGEST_ERROR}: more games may help", file=sys.stderr)
+    return 0
+
+
+def fitted(game: Game, leaf: Evaluator, config: Config) -> Units:
+    """Returns what a leaf's values mean; raises ValueError for numbers that make no games."""
+    said = recipes(game.name).get(UNITS, {})
+    usual = {"games": 8000, "nodes": 0, "every": 1} | {name: n for name, n in said.items() if name != "name"}
+    config = replace(config, **{name: getattr(config, name) or n for name, n in usual.items()})
+    for name, low, high in (("games", 2, 40_000), ("depth", 1, 30), ("plies", 0, 1000), ("every", 1, 10**6)):
+        if not low <= getattr(config, name) <= high:
+            raise ValueError(f"expected --{name} of {low} to {high:,}, got {getattr(config, name)}")
+    own = recipes(game.name).get("modules", {}).get(PUBLISH)
+    play = getattr(importlib.import_module(own), "valued_games", valued_games) if own else valued_games
+    played: ValuedGames = play(game, leaf, config)
+    name = said.get("name") or usual_name(game, played)
+    fit, check = played.share(odd=False), played.share(odd=True)
+    outcomes = [points(game, half) for half in (fit, check)]
+    values, meanings = (rounded(numbers) for numbers in monotone(fit.values, outcomes[0]))
+    kept = np.append(np.diff(values) > 0, True)
+    first_seed = CALIBRATION_SEED
+    how = {"games": config.games, "first_seed": first_seed, "depth": config.depth}
+    how |= {"plies": config.plies} if game.players == 2 else {}
+    how |= {"nodes": config.nodes} if config.nodes else {}
+    units = Units(name, tuple(values[kept].tolist()), tuple(meanings[kept].tolist()), 0.0, how)
+    told, happened = tenths(np.interp(check.values, units.values, units.meanings), outcomes[1])
+    off = np.abs(told - happened) / (happened if name == SCORE else 1.0)
+    for mean, came, error in zip(told, happened, off, strict=True):
+        print(f"told {mean:,.4g}, came {came:,.4g}, off by {error:.3f}", flush=True)
+    return Units(name, units.values, units.meanings, round(float(off.max()), 4), how)
+
+
+def valued_games(game: Game, leaf: Evaluator, config: Config) -> ValuedGames:
+    """Plays the games of a leaf with a compiled value, those of every variant of a recipe's mix one after another."""
+    variants = [find_variant(game.name, text) for text in recipe(game.name, "selfplay", None).get("mix") or ()] or [
+        game
+    ]
+    plies = config.plies if game.players == 2 else 0
+    parts = [
+        play_valued(
+            variant, leaf, CALIBRATION_SEED, config.games, depth=config.depth, plies=plies, nodes=config.nodes,
+            every=config.every,
+        )
+        for variant in variants
+    ]  # fmt: skip
+    return ValuedGames(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "outcomes", "games"))
+    )
+
+
+def usual_name(game: Game, played: ValuedGames) -> str:
+    """Returns what the numbers are called: a chance in games that are won or lost, else a score."""
+    if game.players == 2:
+        return CHANCE_WITH_DRAWS if (played.outcomes == 0).any() else CHANCE
+    return CHANCE if np.isin(played.outcomes, (0.0, 1.0)).all() else SCORE
+
+
+def points(game: Game, played: ValuedGames) -> Any:
+    """Returns what came of each decision: 1, 1/2 or 0 points in a game for two, else the return."""
+    return (1 + np.sign(played.outcomes)) / 2 if game.players == 2 else played.outcomes
+
+
+def rounded(numbers: Any) -> Any:
+    """Returns numbers with a few digits, as a file holds them."""
+    return np.array([float(f"{x:.{DIGITS}g}") for x in numbers])
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

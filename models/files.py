@@ -10,28 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.tables import check_tables
 from leafwise.envs.registry import game as find_game
-from leafwise.models.grid import GridNetwork
-from leafwise.models.grid import features_of as grid_features
-from leafwise.models.ntuple import NTupleNetwork, Shape, features
-from leafwise.models.packing import merged, pack, unpack
+from leafwise.models.network import Network, network_kind
 from leafwise.models.shipped import LEARNED, best_leaf, need_shipped
 from leafwise.models.shipped import shipped_name as shipped_name
-from leafwise.models.sparse import SparseNetwork, features_of
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors
 from leafwise.models.tensors import write_atomically as write_atomically
 from leafwise.search.players import BEST
 from leafwise.search.rollout import is_rollout, parse_rollout
 
 FORMAT = 1
-PLAIN, PACKED, SPARSE, GRID = "ntuple", "ntuple-packed", "sparse", "grid"
-"""Kinds of models: n-tuples as one tensor of float32 or as tables of int16 that `packing` writes, sparse networks, and
-convolutional ones."""
-Network = NTupleNetwork | SparseNetwork | GridNetwork
 REQUIRED: dict[str, type | tuple[type, ...]] = {
     "format": int,
     "kind": str,
@@ -42,63 +34,24 @@ REQUIRED: dict[str, type | tuple[type, ...]] = {
     "command": str,
     "commit": str,
 }
-OF_KIND: dict[str, dict[str, type | tuple[type, ...]]] = {
-    PLAIN: {"tuples": list, "power": (int, float)},
-    PACKED: {"tuples": list, "power": (int, float)},
-    SPARSE: {"hidden": list, "head": str, "sees": str, "scale": (int, float)},
-    GRID: {"hidden": list},
-}
-"""What the metadata of each kind of model holds besides."""
 
 
 def save_network(path: Path, network: Network, metadata: Mapping[str, Any]) -> None:
-    """Writes a network, an n-tuple one packed if its tables are of int16.
-
-    `metadata` holds at least steps, command and commit.
-    """
-    tensors: Mapping[str, NDArray[Any]]
-    if isinstance(network, SparseNetwork | GridNetwork):
-        tensors = network.tensors
-    else:
-        tensors = pack(network) if network.packed else {"table": network.weights.table}
-    save_tensors(path, tensors, {**described(network), **metadata})
+    """Writes a network of any kind; `metadata` holds at least steps, command and commit."""
+    save_tensors(path, network.tensors, {**described(network), **metadata})
 
 
 def described(network: Network) -> dict[str, Any]:
-    """Returns what a file says of a network's shape."""
-    game = network.game
-    own: dict[str, Any]
-    if isinstance(network, NTupleNetwork):
-        shape = network.shape
-        own = {"kind": PACKED if network.packed else PLAIN, "feature_version": features(game).version}
-        own |= {"tuples": [list(t) for t in shape.tuples], "power": shape.power, "stage": shape.stage}
-        own |= {"small": list(shape.small or ()), "splits": list(shape.splits), "base": shape.base}
-    elif isinstance(network, GridNetwork):
-        own = {"kind": GRID, "feature_version": grid_features(game).version, "hidden": list(network.hidden)}
-    else:
-        version = features_of(game, network.sees).version
-        own = {"kind": SPARSE, "feature_version": version, "hidden": list(network.hidden), "sees": network.sees}
-        own |= {"head": network.head, "scale": network.weights.scale}
-    return {"format": FORMAT, "game": game.name, "options": game.given_options, **own}
+    """Returns what a file says of a network: game and variant, kind, shape, and the tables of features that it knows."""
+    game, kind, own = network.game, network.kind, network.metadata
+    tables = kind.used(network) if kind.used else kind.tables(game, own)
+    told = {"format": FORMAT, "game": game.name, "options": game.given_options, "kind": kind.name}
+    told |= {"feature_version": kind.version(game, own), **own}
+    return told | {"tables": {name: table.told() for name, table in tables.items()}}
 
 
-def load_network(path: Path, game: Game) -> NTupleNetwork:
-    """Reads an n-tuple network for a game; raises ValueError that names what does not fit."""
-    return _load(path, game, (PLAIN, PACKED))
-
-
-def load_sparse(path: Path, game: Game) -> SparseNetwork:
-    """Reads a sparse network for a game; raises ValueError that names what does not fit."""
-    return _load(path, game, (SPARSE,))
-
-
-def load_grid(path: Path, game: Game) -> GridNetwork:
-    """Reads a convolutional network for a game; raises ValueError that names what does not fit."""
-    return _load(path, game, (GRID,))
-
-
-def _load(path: Path, game: Game, kinds: tuple[str, ...] = (PLAIN, PACKED, SPARSE, GRID)) -> Any:
-    """Reads a network of one of these kinds for a game; raises ValueError that names what does not fit."""
+def load_network(path: Path, game: Game, kinds: tuple[str, ...] = ()) -> Any:
+    """Reads a network for a game, of one of these kinds (default: any); raises ValueError that names what does not fit."""
     tensors, metadata = load_tensors(path)
 
     def refuse(what: str, expected: object, got: object) -> ValueError:
@@ -112,13 +65,16 @@ def _load(path: Path, game: Game, kinds: tuple[str, ...] = (PLAIN, PACKED, SPARS
     check_types(REQUIRED)
     if metadata["format"] != FORMAT:
         raise refuse("format", FORMAT, metadata["format"])
-    kind = metadata["kind"]
-    if kind not in kinds:
-        raise refuse("kind", " or ".join(kinds), kind)
-    check_types(OF_KIND[kind])
-    for name in ("scale", "power"):  # a power of 0: moves survived
-        if not math.isfinite(number := metadata.get(name, 1.0)) or number < 0 or (name == "scale" and number == 0):
-            raise refuse(f"metadata {name!r}", "a finite number above 0", number)
+    if kinds and metadata["kind"] not in kinds:
+        raise refuse("kind", " or ".join(kinds), metadata["kind"])
+    try:
+        kind = network_kind(metadata["kind"])
+    except ValueError as problem:
+        raise ValueError(f"model {str(path)!r}: {problem}") from None
+    check_types(kind.needs)
+    for name in kind.needs:
+        if isinstance(metadata[name], float) and not math.isfinite(metadata[name]):
+            raise refuse(f"metadata {name!r}", "a finite number", metadata[name])
     if metadata["steps"] < 0:
         raise refuse("metadata 'steps'", "0 or more", metadata["steps"])
     if metadata["game"] != game.name:
@@ -129,26 +85,16 @@ def _load(path: Path, game: Game, kinds: tuple[str, ...] = (PLAIN, PACKED, SPARS
     )
     if seen != expected:
         raise refuse("a model of variant", game.given_options, metadata["options"])
-    if kind == SPARSE:
-        version = features_of(game, metadata["sees"]).version
-    else:
-        version = grid_features(game).version if kind == GRID else features(game).version
-    if metadata["feature_version"] != version:
-        raise refuse("feature version", version, metadata["feature_version"])
-    if kind == PLAIN and set(tensors) != {"table"}:
-        raise refuse("tensors", ["table"], sorted(tensors))
     if not all(np.isfinite(tensor).all() for tensor in tensors.values()):
         raise refuse("weights", "finite", "nan or infinity")
     try:
-        if kind == SPARSE:
-            return SparseNetwork.create(game, **{name: metadata[name] for name in OF_KIND[kind]}, tensors=tensors)
-        if kind == GRID:
-            return GridNetwork.create(game, metadata["hidden"], tensors=tensors)
-        optional = {name: metadata[name] for name in ("stage", "small", "splits", "base") if name in metadata}
-        shape = Shape(metadata["tuples"], metadata["power"], **optional)
-        if kind == PLAIN:
-            return NTupleNetwork.create(game, shape, tensors["table"])
-        return unpack(game, shape, tensors)
+        version = kind.version(game, metadata)
+        if metadata["feature_version"] != version:
+            raise ValueError(f"expected feature version {version!r}, got {metadata['feature_version']!r}")
+        told, now = metadata.get("tables"), kind.tables(game, metadata)
+        if told is None:
+            told = {name: table.told() for name, table in kind.shipped(game, metadata).items()}
+        return kind.create(game, metadata, tensors, check_tables(now, told))
     except (ValueError, TypeError) as problem:
         raise ValueError(f"model {str(path)!r}: {problem}") from None
 
@@ -179,8 +125,8 @@ def load_evaluator(game: Game, source: str | os.PathLike[str]) -> Evaluator:
 @functools.lru_cache(maxsize=2)
 def _load_to_play(path: Path, written: int, game: Game) -> Any:
     """Reads a network, or remembers it: a large one takes a second or two, and every batch of games asks for it."""
-    network = _load(path, game)
-    return merged(network) if isinstance(network, NTupleNetwork) else network
+    network = load_network(path, game)
+    return network.kind.to_play(network)
 
 
 def game_of(source: str | os.PathLike[str]) -> Game:

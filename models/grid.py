@@ -11,8 +11,9 @@ Values come in two forms that agree to rounding: compiled (`Evaluator.value`) an
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +27,9 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.grid import GridFeatures
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.core.contract.tables import FeatureTable
+from leafwise.models.files import load_network
+from leafwise.models.network import NetworkKind, Tensors, Told
 
 TAPS = 9
 """Cells of the convolution: rows above, here, below; columns left, here, right."""
@@ -146,8 +150,8 @@ class GridFunctions(NamedTuple):
 
 
 @functools.cache
-def _compiled(game: Game) -> GridFunctions:
-    current_player, returns, see = game.rules.current_player, game.rules.returns, features_of(game).see
+def _compiled(game: Game, see: Compiled) -> GridFunctions:
+    current_player, returns = game.rules.current_player, game.rules.returns
     name, room = f"{game.name}_{label(current_player, returns, see)}", game.room
 
     @bind(name, room)
@@ -192,7 +196,7 @@ def _compiled(game: Game) -> GridFunctions:
 
 def compiled(game: Game) -> GridFunctions:
     """Returns the compiled `value` and `describe` of networks for a game (the same for all its variants)."""
-    return _compiled(game.variant(**game.defaults))
+    return _compiled(game.variant(**game.defaults), features_of(game).see)
 
 
 @dataclass(frozen=True)
@@ -258,6 +262,16 @@ class GridNetwork:
         )
 
     @property
+    def kind(self) -> NetworkKind:
+        """Its kind."""
+        return KIND
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What a file says of its shape."""
+        return {"hidden": list(self.hidden)}
+
+    @property
     def tensors(self) -> dict[str, NDArray[np.float32]]:
         """What a model file holds."""
         return {name: getattr(self.weights, name) for name in TENSORS}
@@ -283,3 +297,61 @@ class GridNetwork:
         """Returns the network as a leaf evaluator."""
         stage = features_of(self.game).stage
         return Evaluator(name, compiled(self.game).value, self.weights, stage, scratch=SCRATCH, slow=True)
+
+
+def load_grid(path: Path, game: Game) -> GridNetwork:
+    """Reads a convolutional network for a game; raises ValueError that names what does not fit."""
+    network: GridNetwork = load_network(path, game, (KIND.name,))
+    return network
+
+
+def create(
+    game: Game, told: Told, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
+) -> GridNetwork:
+    """Returns a network as `NetworkKind.create` does; features that its file does not know say nothing."""
+    if tensors is None or tables is None:
+        return GridNetwork.create(game, told["hidden"], tensors=None if tensors is None else dict(tensors))
+    return GridNetwork.create(game, told["hidden"], tensors=widened(dict(tensors), tables, features_of(game)))
+
+
+def widened(
+    tensors: dict[str, NDArray[Any]], tables: Mapping[str, FeatureTable], now: GridFeatures
+) -> dict[str, NDArray[Any]]:
+    """Returns a file's tensors with weights of zero for codes, maps and numbers that the room has added since."""
+    more = {name: table.size - tables[name].size for name, table in now.tables.items() if name in tables}
+    if not any(more.values()) or set(tensors) != set(TENSORS):
+        return tensors
+    codes, embedding = tables["codes"].size, tensors["embedding"]
+    if len(embedding) == TAPS * codes:
+        by_tap = embedding.reshape(TAPS, codes, -1)
+        tensors["embedding"] = np.pad(by_tap, ((0, 0), (0, more["codes"]), (0, 0))).reshape(TAPS * now.codes, -1)
+    tensors["maps"] = np.pad(tensors["maps"], ((0, more["maps"]), (0, 0)))
+    tensors["hidden"] = np.pad(tensors["hidden"], ((0, more["numbers"]), (0, 0)))
+    return tensors
+
+
+def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
+    """Returns the tables of features that a room has now."""
+    return features_of(game).tables
+
+
+def shipped_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
+    """Returns those of files that list none."""
+    shipped = features_of(game).shipped
+    return {name: FeatureTable(shipped.get(name, table.size)) for name, table in room_tables(game, told).items()}
+
+
+def version_of(game: Game, told: Told) -> int:
+    """Returns the version of what a network sees."""
+    return features_of(game).version
+
+
+KIND = NetworkKind(
+    "grid",
+    create,
+    needs={"hidden": list},
+    tables=room_tables,
+    shipped=shipped_tables,
+    version=version_of,
+    module="leafwise.training.networks.grid:GridModule",
+)

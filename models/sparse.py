@@ -33,6 +33,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled, Rules
 from leafwise.envs.core.contract.sparse import SparseFeatures
 from leafwise.envs.core.contract.stream import u64
+from leafwise.models.network import NetworkKind, network_kind
 
 BOUND = 0.9999
 """A value of a game for two is less than this, so that a game won is worth more than any that is not over."""
@@ -130,10 +131,10 @@ class SparseFunctions(NamedTuple):
 
 
 @functools.cache
-def _compiled(game: Game, head: str, sees: str) -> SparseFunctions:
-    found, rules, room = features_of(game, sees), game.rules, game.room
-    active, current_player, legal_actions = found.active, rules.current_player, rules.legal_actions
-    alone, first_view = game.players == 1, found.view == "first"
+def _compiled(game: Game, active: Compiled, first_view: bool, head: str, sees: str) -> SparseFunctions:
+    rules, room = game.rules, game.room
+    current_player, legal_actions = rules.current_player, rules.legal_actions
+    alone = game.players == 1
     head_max, head_chance = head == "max", head == "chance"
     told = label(active, current_player, legal_actions, alone, first_view)
     name = f"{game.name}_{head}_{sees}_{told}"
@@ -195,7 +196,8 @@ def _compiled(game: Game, head: str, sees: str) -> SparseFunctions:
 
 def compiled(game: Game, head: str, sees: str) -> SparseFunctions:
     """Returns the compiled `value` and `describe_rows` of networks for a game (the same for all its variants)."""
-    return _compiled(game.variant(**game.defaults), head, sees)
+    found = features_of(game, sees)
+    return _compiled(game.variant(**game.defaults), found.active, found.view == "first", head, sees)
 
 
 @dataclass(frozen=True)
@@ -224,6 +226,8 @@ class SparseNetwork:
         for what, given, known in (("head", head, HEADS), ("sees", sees, SEES)):
             if given not in known:
                 raise ValueError(f"sparse networks: expected {what} among {', '.join(known)}, got {given!r}")
+        if not (math.isfinite(scale) and scale > 0):
+            raise ValueError(f"sparse networks: expected a scale above 0, got {scale!r}")
         if head == "chance" and (game.players, game.return_range) != (1, (0.0, 1.0)):
             raise ValueError(
                 f"sparse networks: expected the head chance for a game that one wins or loses, got {game.name!r}"
@@ -273,6 +277,16 @@ class SparseNetwork:
         return SparseNetwork.create(
             self.game, self.hidden, head=self.head, sees=self.sees, scale=self.weights.scale, tensors=tensors
         )
+
+    @property
+    def kind(self) -> NetworkKind:
+        """Its kind."""
+        return network_kind("sparse")
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What a file says of its shape."""
+        return {"hidden": list(self.hidden), "head": self.head, "sees": self.sees, "scale": self.weights.scale}
 
     @property
     def tensors(self) -> dict[str, NDArray[np.float32]]:

@@ -7,7 +7,8 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
-from leafwise.envs.core.contract.cells import CellFeatures
+from leafwise.envs.core.contract.cells import CellFeatures, SmallTable, square_views
+from leafwise.envs.core.contract.nibbles import symmetric_boards
 from leafwise.envs.core.contract.parts import Labels
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
@@ -101,16 +102,6 @@ def transform_action(a, k, T):
 
 
 @jit(inline=True)
-def symmetric_boards(S, i, T):
-    """Returns the board of row i under its eight symmetries, itself first."""
-    b = S[i, 0]
-    m = r.mirror(b)
-    f = r.flip(b)
-    fm = r.flip(m)
-    return b, m, f, fm, transpose(b), transpose(m), transpose(f), transpose(fm)
-
-
-@jit(inline=True)
 def capped(n, most):
     return n if n < most else most
 
@@ -134,8 +125,8 @@ def merge_pairs(b):
 
 
 @jit(inline=True)
-def extra_index(S, i, k, T):
-    """Index of small table k, in the order of `EXTRA_SIZES`."""
+def table_index(S, i, k, T):
+    """Index into small table k, in the order of `TABLES`."""
     b, word = S[i, 0], S[i, 1]
     empties = count_bits(r.occupied(b) ^ r.NIBBLES) % SIXTEEN
     if k == 1:
@@ -152,24 +143,25 @@ def extra_index(S, i, k, T):
     return (first << SIX) | (ones << THREE) | twos
 
 
-EXTRA_SIZES = {
-    "deck": 125 * 64,  # deck x 1s x 2s on the board
-    "deck_empties": 125 * 16,  # deck x empty cells
-    "large": 4**5,  # counts of 384 to 6144
-    "hint": 8 * 64,  # tile shown x 1s x 2s
-    "blank_merge": 16 * 16,  # empty cells x neighbours that can merge
+TABLES = {
+    "deck": SmallTable(125 * 64),  # deck x 1s x 2s on the board
+    "deck_empties": SmallTable(125 * 16),  # deck x empty cells
+    "large": SmallTable(4**5),  # counts of 384 to 6144
+    "hint": SmallTable(8 * 64, usual=False, stage="enter"),  # tile shown x 1s x 2s; once it has entered none is known
+    "blank_merge": SmallTable(16 * 16, usual=False),  # empty cells x neighbours that can merge
 }
+SHIPPED = {"deck": 1, "deck_empties": 1, "large": 1, "hint": 1, "blank_merge": 1}
+"""The tables of the day on which `threes` and `threes-small` shipped; never to be changed."""
 
 CELLS = CellFeatures(
+    views=square_views(4),
     boards=symmetric_boards,
-    symmetries=8,
     highest=highest_rank,
-    extra=extra_index,
-    extra_sizes=EXTRA_SIZES,
-    extra_defaults=("deck", "deck_empties", "large"),
+    tables=TABLES,
+    index=table_index,
+    shipped=SHIPPED,
     points=tuple(float(p) for p in tile_points(np.arange(16))),
     names=tuple(str(tile_value(rank)) for rank in range(16)),
     stages=("draw", "enter"),
     stage_words=("entered", "afterstate"),  # the tile that was shown is on the board, or not yet
-    extra_stages={"hint": "enter"},  # once it has entered no tile is known
 )

@@ -13,6 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.nibbles import LINE, NIBBLES, occupied, sum_of_rows, transpose
+from leafwise.envs.core.contract.nibbles import flip as flip
+from leafwise.envs.core.contract.nibbles import highest_rank as highest_rank
+from leafwise.envs.core.contract.nibbles import looked_up as looked_up
+from leafwise.envs.core.contract.nibbles import mirror as mirror
 from leafwise.envs.core.contract.stream import u64
 
 DECISION, ENTER, DRAW, SETUP = u64(0), u64(1), u64(2), u64(3)
@@ -38,8 +43,6 @@ MOVED_LANE, ANY_EMPTY_EDGE = 0, 1
 
 ZERO, ONE, TWO, THREE, FOUR, SEVEN, FIFTEEN = u64(0), u64(1), u64(2), u64(3), u64(4), u64(7), u64(15)
 S16, S32, S48, S12, S24, S20, S8 = u64(16), u64(32), u64(48), u64(12), u64(24), u64(20), u64(8)
-LINE = u64(0xFFFF)
-NIBBLES = u64(0x1111111111111111)
 
 
 class Tables(NamedTuple):
@@ -64,49 +67,6 @@ class Tables(NamedTuple):
 
 
 @jit(inline=True)
-def transpose(b):
-    """Swaps rows and columns of a board."""
-    a = (b & u64(0xF0F00F0FF0F00F0F)) | ((b & u64(0x0000F0F00000F0F0)) << S12) | ((b & u64(0x0F0F00000F0F0000)) >> S12)
-    return (
-        (a & u64(0xFF00FF0000FF00FF)) | ((a & u64(0x00FF00FF00000000)) >> S24) | ((a & u64(0x00000000FF00FF00)) << S24)
-    )
-
-
-@jit(inline=True)
-def mirror(b):
-    """Reverses every row of a board."""
-    b = ((b & u64(0x00FF00FF00FF00FF)) << S8) | ((b >> S8) & u64(0x00FF00FF00FF00FF))
-    return ((b & u64(0x0F0F0F0F0F0F0F0F)) << FOUR) | ((b >> FOUR) & u64(0x0F0F0F0F0F0F0F0F))
-
-
-@jit(inline=True)
-def flip(b):
-    """Reverses the order of the rows of a board."""
-    b = (b << S32) | (b >> S32)
-    return ((b & u64(0x0000FFFF0000FFFF)) << S16) | ((b >> S16) & u64(0x0000FFFF0000FFFF))
-
-
-@jit(inline=True)
-def occupied(b):
-    """Returns one bit (the lowest of its nibble) per tile."""
-    b = b | (b >> TWO)
-    return (b | (b >> ONE)) & NIBBLES
-
-
-@jit(inline=True)
-def highest_rank(b):
-    """Returns the highest rank on a board."""
-    cells = NIBBLES
-    rank = ZERO
-    for bit in (THREE, TWO, ONE, ZERO):
-        having = (b >> bit) & cells
-        if having:
-            cells = having
-            rank |= ONE << bit
-    return rank
-
-
-@jit(inline=True)
 def has_12288(b):
     return (b & (b >> ONE) & (b >> TWO) & (b >> THREE) & NIBBLES) != ZERO
 
@@ -121,23 +81,6 @@ def ways_of(b, T):
 def is_dead(b, T):
     """Whether no slide is legal; a board with an empty cell never is."""
     return occupied(b) == NIBBLES and ways_of(b, T) == 0 and ways_of(transpose(b), T) == 0
-
-
-@jit(inline=True)
-def looked_up(b, lines):
-    """Returns the board that a table [65536] makes of the rows of another."""
-    return (
-        u64(lines[b & LINE])
-        | (u64(lines[(b >> S16) & LINE]) << S16)
-        | (u64(lines[(b >> S32) & LINE]) << S32)
-        | (u64(lines[b >> S48]) << S48)
-    )
-
-
-@jit(inline=True)
-def sum_of_rows(b, table):
-    """Adds up what a table [65536] says of the rows of a board."""
-    return table[b & LINE] + table[(b >> S16) & LINE] + table[(b >> S32) & LINE] + table[b >> S48]
 
 
 @jit(inline=True)

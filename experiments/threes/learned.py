@@ -26,7 +26,8 @@ from leafwise.envs.registry import game
 from leafwise.experiments.study import Results, Study, command, missing_seeds, trained
 from leafwise.experiments.threes.baselines import figures
 from leafwise.experiments.threes.learned_report import report
-from leafwise.models.files import SPARSE, leaf, load_network, load_tensors, model_path
+from leafwise.models.files import leaf, load_tensors, model_path
+from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.packing import merged
 from leafwise.search.players import Player, player
 from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, evaluate
@@ -154,7 +155,7 @@ class Parts:
         """Returns what plays games of an n-tuple network, compiled."""
 
         def play(seed: int, games: int) -> Evaluation:
-            network = merged(load_network(model_path(model), THREES))
+            network = merged(load_ntuples(model_path(model), THREES))
             found = play_games(network, depth, seed, games, cutoff=cutoff, threads=self.config.processes)
             return Evaluation(model, seed, found.scores, found.ranks, found.moves, found.seconds / max(found.moves, 1))
 
@@ -201,7 +202,7 @@ class Parts:
         def work() -> dict[str, Any]:
             run = train()
             model = run / "model.safetensors"
-            sparse = model.exists() and load_tensors(model)[1]["kind"] == SPARSE
+            sparse = model.exists() and load_tensors(model)[1]["kind"] == "sparse"
             play = self.evaluated(f'search:"{run}",depth={depth}') if sparse else self.played(str(run), depth)
             found = figures(None, play(FINAL_SEED, games))
             told = json.loads((run / "results.json").read_text(encoding="utf-8"))

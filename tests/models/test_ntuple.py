@@ -122,7 +122,7 @@ def test_symmetric_boards_are_worth_the_same():
 
 
 def test_wrong_tuples_are_refused():
-    for text in ("0123 xyz", "0 1 g"):
+    for text in ("0123 x!z", "0,1,g"):
         with pytest.raises(ValueError, match="tuples as words of cells"):
             parse_tuples(text)
     for tuples in ([(0, 0)], [()], [(16,)], [tuple(range(8))], []):

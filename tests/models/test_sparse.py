@@ -273,7 +273,7 @@ def test_it_serves_a_search(pruning: bool) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("kind", "tree", "expected kind 'ntuple or ntuple-packed or sparse or grid', got 'tree'"),
+        ("kind", "tree", "expected a kind of network among ntuple, ntuple-packed, sparse, grid, got 'tree'"),
         ("options", {"n": 7}, "expected a model of variant"),
         ("feature_version", 0, "expected feature version 1, got 0"),
         ("hidden", [16], "expected finite float32"),
@@ -297,7 +297,7 @@ def test_a_model_is_of_one_kind(tmp_path) -> None:
     path = tmp_path / "model.safetensors"
     save_network(path, random_network(CASSIS[1]), SAID)
     with pytest.raises(ValueError, match="expected kind 'ntuple or ntuple-packed', got 'sparse'"):
-        leafwise.models.load_network(path, CASSIS[1])
+        leafwise.models.load_ntuples(path, CASSIS[1])
     with pytest.raises(ValueError, match="expected a game with sparse features"):
         SparseNetwork.create(dice.GAME, (4,))
 

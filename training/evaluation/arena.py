@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.cells import cell_values
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -132,11 +133,9 @@ def play_batch(game: Game, text: str, opponent: str | None, keep: bool, seeds: S
 
 
 def highest_cell(state: State) -> int:
-    """Returns the highest rank on a board of cells, 0 in a game without."""
-    if "ntuple" not in state.game.features:
-        return 0
-    board = int(state.row[0])
-    return max(board >> (4 * k) & 15 for k in range(16))
+    """Returns the highest value of a cell on a board of cells, 0 in a game without."""
+    cells = state.game.features.get("ntuple")
+    return max(cell_values(cells, state.row, state.game.tables())) if cells is not None else 0
 
 
 def check(

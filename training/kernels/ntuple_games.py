@@ -27,7 +27,7 @@ class Games:
 
     scores: NDArray[np.float64]
     ranks: NDArray[np.int64]
-    """Highest rank on each final board."""
+    """Highest value of a cell on each final board."""
     moves: int
     seconds: float
     """Time spent, added over the threads."""

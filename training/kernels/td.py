@@ -13,12 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind, jit
+from leafwise.envs.core.contract.cells import CellFeatures
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, copy_row
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.models.ntuple import Kind, NTupleNetwork, features
-from leafwise.models.ntuple import compiled as ntuple_functions
+from leafwise.models.ntuple import NTupleNetwork
+from leafwise.models.ntuple_functions import Layout, features, no_index, small_bits
+from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
 from leafwise.search.frames import Buffers
 from leafwise.search.settings import Settings, make_buffers
@@ -99,28 +101,37 @@ def kernels(network: NTupleNetwork, depth: int = 1, *, searched: bool = False, c
     Actions are chosen by a search of `depth` decisions. `searched`: its values are the targets, not the next state's.
     `coherent`: every weight has a rate of its own.
     """
-    return compiled(network.game, network.kind, network.shape.stage, depth, searched, coherent)
+    cells = features(network.game)
+    return compiled(network.game, cells, network.layout, network.shape.stage, depth, searched, coherent)
 
 
 @functools.cache
-def compiled(game: Game, kind: Kind, stage: str, depth: int, searched: bool, coherent: bool) -> Kernels:
-    """Returns what `kernels` does for networks of a kind whose values are asked at a stage."""
-    network, valued = ntuple_functions(game, kind), game.stages.index(stage)
+def compiled(
+    game: Game, cells: CellFeatures, layout: Layout, stage: str, depth: int, searched: bool, coherent: bool
+) -> Kernels:
+    """Returns what `kernels` does for networks of a layout whose values are asked at a stage."""
+    network, valued = ntuple_functions(game, layout), game.stages.index(stage)
     step_weight = coherent_step if coherent else plain_step
     kind_name = "_".join(str(part) for part in (network.name, name_of(game), stage, depth))
     name = f"{kind_name}_{searched}_{coherent}"
-    if depth > 1:
+    if depth > 1 or not near(game, valued):
         leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", fetch=network.fetch)
         look_ahead = make_deep(game, compiled_search(game, leaf).depth_first, depth, kind_name)
     else:
         look_ahead = make_shallow(game, network, valued, kind_name)
     best_action = make_best_action(game, look_ahead, kind_name)
-    move_weights = make_move_weights(game, kind, network, step_weight, name)
+    move_weights = make_move_weights(game, layout, network, step_weight, name)
     learn = make_learn(game, network, move_weights, searched, name)
     trajectory = make_play_trajectory(game, network, best_action, valued, kind_name)
     return Kernels(
-        make_td_games(game, trajectory, learn, name), make_greedy_games(game, best_action, valued, kind_name)
+        make_td_games(game, trajectory, learn, name),
+        make_greedy_games(game, best_action, network.board.highest, valued, kind_name),
     )
+
+
+def near(game: Game, valued: int) -> bool:
+    """Returns whether after an action at most one stage of chance comes before the stage that is valued."""
+    return game.max_stages <= 1 or (game.max_stages == 2 and valued > 0)
 
 
 def make_shallow(game: Game, network: Any, valued: int, name: str) -> Compiled:
@@ -202,26 +213,31 @@ def coherent_step(trainer, index, learning_rate, error, W):
     sizes[index] += np.float32(abs(error))
 
 
-def make_move_weights(game: Game, kind: Kind, network: Any, step_weight: Compiled, name: str) -> Compiled:
+def make_move_weights(game: Game, layout: Layout, network: Any, step_weight: Compiled, name: str) -> Compiled:
     """Returns `move_weights(trainer, i, learning_rate, error, T)`: moves every weight that row i of the trajectory uses."""
-    cells = features(game)
-    boards, extra, extras = cells.boards, cells.extra, len(cells.extra_sizes)
-    stage_start, tuple_index = network.stage_start, network.tuple_index
-    small = sum(1 << k for k, own in enumerate(cells.extra_sizes) if own in kind.small)
+    cells, boards, tuple_index, stage_start = (
+        features(game),
+        network.board.seen,
+        network.board.tuple_index,
+        network.stage_start,
+    )
+    small, tables, index_of = small_bits(cells, layout.small), len(cells.tables), cells.index or no_index
 
     @bind(name, game.room, inline=True)
     def move_weights(trainer, i, learning_rate, error, T):
         S, W = trainer.trajectory, T.leaf
-        tuples = W.pieces.shape[0]
-        start = stage_start(S[i, 0], W)
+        tuples = W.tuples
+        start = stage_start(S, i, T)
         seen = boards(S, i, T)
         for t in range(tuples):
             for b in seen:
-                step_weight(trainer, start + tuple_index(b, t, W), learning_rate, error, W)
-        for k in range(extras):
+                step_weight(trainer, start + tuple_index(S, i, b, t, T), learning_rate, error, W)
+        place = tuples
+        for k in range(tables):
             if small >> k & 1:
-                index = start + W.offsets[tuples + k] + extra(S, i, k, T)
+                index = start + W.offsets[place] + index_of(S, i, k, T)
                 step_weight(trainer, index, learning_rate, error, W)
+                place += 1
 
     return move_weights
 
@@ -231,7 +247,7 @@ def make_learn(game: Game, network: Any, move_weights: Compiled, searched: bool,
 
     It updates the weights backward along the first `length` rows of the trajectory; the rate is per active weight.
     """
-    current_player, potential, to_come = game.rules.current_player, network.potential, network.to_come
+    current_player, potential, to_come = game.rules.current_player, network.board.potential, network.to_come
 
     @bind(name, game.room)
     def learn(trainer, length, learning_rate, trace_decay, T):
@@ -260,7 +276,7 @@ def make_play_trajectory(game: Game, network: Any, best_action: Compiled, valued
 
     It returns the number of actions, and that of the rows of the trajectory.
     """
-    current_player, potential = game.rules.current_player, network.potential
+    current_player, potential = game.rules.current_player, network.board.potential
     act, settle = make_act(game, valued), make_settle(game)
 
     @bind(name, game.room)
@@ -318,14 +334,14 @@ def make_td_games(game: Game, play_trajectory: Compiled, learn: Compiled, name: 
     return td_games
 
 
-def make_greedy_games(game: Game, best_action: Compiled, valued: int, name: str) -> Compiled:
+def make_greedy_games(game: Game, best_action: Compiled, highest: Compiled, valued: int, name: str) -> Compiled:
     """Returns `greedy_games(trainer, keys, scores, ranks, T)`.
 
     It plays one game per key of `keys` [games] without learning, writes the returns to `scores` [games] and the highest
-    ranks to `ranks` [games], and counts the moves.
+    values of a cell to `ranks` [games], and counts the moves.
     """
     current_player, initial_state, returns = game.rules.current_player, game.rules.initial_state, game.rules.returns
-    act, settle, highest = make_act(game, valued), make_settle(game), features(game).highest
+    act, settle = make_act(game, valued), make_settle(game)
 
     @bind(name, game.room)
     def greedy_games(trainer, keys, scores, ranks, T):
@@ -340,6 +356,6 @@ def make_greedy_games(game: Game, best_action: Compiled, valued: int, name: str)
                 trainer.counts[MOVES] += 1
                 settle(S, R, T)
             scores[g] = returns(S, HERE, T)
-            ranks[g] = np.int64(highest(S[HERE, 0]))
+            ranks[g] = np.int64(highest(S, HERE, T))
 
     return greedy_games

@@ -32,8 +32,9 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import uniform
-from leafwise.models.files import load_sparse, model_path
+from leafwise.models.files import model_path
 from leafwise.models.sparse import BOUND, SparseNetwork
+from leafwise.models.sparse_files import load_sparse
 from leafwise.search.engine import Search
 from leafwise.search.players import SearchPlayer
 from leafwise.training.evaluation.reference_players import ReferencePlayers

@@ -37,8 +37,10 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
-from leafwise.models.files import load_network, model_path, save_network
-from leafwise.models.ntuple import NTupleNetwork, Shape, features, parse_tuples
+from leafwise.models.files import model_path, save_network
+from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+from leafwise.models.ntuple_files import load_ntuples
+from leafwise.models.ntuple_functions import features
 from leafwise.models.packing import restored
 from leafwise.training.kernels.ntuple_games import play_games
 from leafwise.training.kernels.td import DEEPEST, FRESH_GAMES, GAMES, HERE, MOVES, Trainer, kernels, new_trainer
@@ -63,7 +65,7 @@ class Config(RunOptions):
     total_steps: int = 40_000_000
     """Length of the run, in moves."""
     tuples: str = "0123 4567 0145 1256 569a"
-    """Tuples of cells, row by row in hexadecimal, separated by blanks."""
+    """Tuples of cells 0-9, a-z in the order of the room's cells, separated by blanks; with commas beyond 35: 0,1,40."""
     valued: str | None = None
     """What is valued, by the room's word: a decision's state, or one where chance has still to act (None: the usual one)."""
     small: str | None = None
@@ -84,8 +86,9 @@ class Config(RunOptions):
     """Temporal coherence: every weight has a rate of its own, at most the rate."""
     td_lambda: float = 0.5
     """Lambda of TD(lambda)."""
-    target: Literal["power", "score", "survival"] = "power"
-    """What is learned: a potential to come, the score to come, or how many moves are to come."""
+    target: Literal["power", "score", "survival"] | None = None
+    """What is learned: a potential to come, the score to come, or how many moves are to come (None: power, or score where that
+    is not a sum over cells)."""
     power: float = 0.7
     """Exponent of a cell's points in the potential that is learned (with the target power)."""
     target_depth: int = 0
@@ -132,15 +135,17 @@ def shape_of(config: Config, game: Game) -> Shape:
         raise ValueError(f"expected --splits among {', '.join(cells.names)}, got {unknown[0]!r}")
     shape = Shape(
         tuples=parse_tuples(config.tuples),
-        power={"power": config.power, "score": 1.0, "survival": 0.0}[config.target],
+        power={"power": config.power, "score": 1.0, "survival": 0.0}[
+            config.target or ("power" if cells.points else "score")
+        ],
         stage=named[config.valued] if config.valued is not None else "",
         small=None if config.small is None else tuple(config.small.split()),
         splits=tuple(cells.names.index(cell) for cell in config.splits.split()),
         base=config.optimism,
     ).check(game)
-    for name, stage in cells.extra_stages.items():
-        if name in (shape.small or ()) and shape.stage != stage:
-            word = next(word for word, own in named.items() if own == stage)
+    for name, table in shape.tables(game).items():
+        if table.stage and shape.stage != table.stage:
+            word = next(word for word, own in named.items() if own == table.stage)
             raise ValueError(f"expected --small without {name}, or --valued {word}: elsewhere it is not known")
     return shape
 
@@ -150,7 +155,7 @@ def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
     network = NTupleNetwork.create(game, shape)
     if not source:
         return network
-    given = restored(load_network(model_path(source), game))
+    given = restored(load_ntuples(model_path(source), game))
     old, new = given.shape, network.shape
     alike = replace(old, tuples=new.tuples, splits=new.splits) == new and old.copies in (1, new.copies)
     if not alike or not set(old.tuples) <= set(new.tuples):

@@ -21,8 +21,6 @@ from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.registry import listed, take_modules
 from leafwise.models.files import (
-    PACKED,
-    PLAIN,
     game_of,
     load_tensors,
     model_path,
@@ -38,6 +36,8 @@ from leafwise.training.runs.options import accepts, flag_of, todays_words
 from leafwise.training.runs.recipes import PUBLISH, recipes
 
 MODULE = "leafwise.training.publish"
+NTUPLES = ("ntuple", "ntuple-packed")
+"""Kinds of networks that are packed and measured by games."""
 COMMON = ("run", "out", "name", "largest_mb", "unit_games")
 """Options of every kind."""
 
@@ -88,7 +88,7 @@ def kind_of(game: Game, told: dict[str, Any]) -> Any:
     own = recipes(game.name).get("modules", {}).get(PUBLISH)
     studied = game.name in listed() and not listed()[game.name].plugin  # its study measures what no solver judges
     kind = "chances" if told.get("head") == "chance" else "positions" if studied or has_solver(game) else "games"
-    return importlib.import_module(own or f"{MODULE}.{'ntuples' if told['kind'] in (PLAIN, PACKED) else kind}")
+    return importlib.import_module(own or f"{MODULE}.{'ntuples' if told['kind'] in NTUPLES else kind}")
 
 
 def publish(config: Config) -> Path:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.models.files import load_sparse, load_tensors
+from leafwise.models.files import load_tensors
 from leafwise.models.sparse import SparseNetwork
+from leafwise.models.sparse_files import load_sparse
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
 from leafwise.training.evaluation.elo import share_interval
 from leafwise.training.kernels.solo_games import play_solo

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.models.files import load_network, load_tensors
-from leafwise.models.ntuple import NTupleNetwork, features
+from leafwise.models.files import load_tensors
+from leafwise.models.ntuple import NTupleNetwork
+from leafwise.models.ntuple_files import load_ntuples
+from leafwise.models.ntuple_functions import features
 from leafwise.models.packing import merged, quantised
 from leafwise.training.kernels.ntuple_games import play_games
 from leafwise.training.kernels.td import kernels, new_trainer
 from leafwise.training.runs.seeds import FINAL_SEED, PACKING_SEED, SELECTION_SEED
 
-WHAT, UNIT, load = "value network", "moves", load_network
+WHAT, UNIT, load = "value network", "moves", load_ntuples
 OPTIONS = ("games", "step", "loss_games", "processes")
 REACHED = "reached_"
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from leafwise.models.files import load_sparse
 from leafwise.models.sparse import SparseNetwork
+from leafwise.models.sparse_files import load_sparse
 from leafwise.training.evaluation.agreement import critical_positions, has_solver
 from leafwise.training.evaluation.elo import bootstrap_interval
 from leafwise.training.publish.card import interval

@@ -16,8 +16,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.starship.builder import TRIED_FIRST, LookAhead
 from leafwise.envs.starship.hand import HandBuilder
-from leafwise.models.files import load_grid
-from leafwise.models.grid import GridNetwork
+from leafwise.models.grid import GridNetwork, load_grid
 from leafwise.search.frontier import bound_values
 from leafwise.training.evaluation.elo import bootstrap_interval
 from leafwise.training.kernels.valued_games import ValuedGames

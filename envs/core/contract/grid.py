@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from leafwise.envs.core.contract.tables import FeatureTable
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class GridFeatures:
     """A position as a grid with a margin of one cell, of which only cells with a code above 0 take part."""
 
@@ -29,3 +31,11 @@ class GridFeatures:
     """The stage at which a learned value is asked."""
     version: int = 1
     """Raised whenever a feature changes its meaning; model files name it."""
+    shipped: Mapping[str, int] = field(default_factory=dict)
+    """How many codes, maps and numbers there were on the day the first models shipped: those files list none ({}: as now)."""
+
+    @property
+    def tables(self) -> Mapping[str, FeatureTable]:
+        """The features by table; what is added comes last."""
+        sizes = {"codes": self.codes, "maps": self.maps, "numbers": self.numbers}
+        return {name: FeatureTable(size, grows=True) for name, size in sizes.items()}

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from leafwise.envs.threes import GAME
-from leafwise.models import load_network
+from leafwise.models import load_ntuples
 from leafwise.models.files import model_path
 from leafwise.training import publish
 from leafwise.training.evaluation.arena import FINAL_SEED, evaluate
@@ -41,7 +41,7 @@ def run(tmp_path_factory):
 
 
 def weights(path):
-    return load_network(path / "model.safetensors", GAME).weights.table, json.loads((path / "results.json").read_text())
+    return load_ntuples(path / "model.safetensors", GAME).weights.table, json.loads((path / "results.json").read_text())
 
 
 def test_it_learns_to_beat_the_hand_made_leaf(run):
@@ -51,7 +51,7 @@ def test_it_learns_to_beat_the_hand_made_leaf(run):
 
 
 def test_compiled_games_equal_the_players_games(run):
-    network = load_network(run / "model.safetensors", GAME)
+    network = load_ntuples(run / "model.safetensors", GAME)
     for depth, seed, cutoff in ((1, 20_000, 0.0), (2, 20_003, 0.0), (2, 20_003, 0.02)):
         played = play_games(network, depth, seed, 3, cutoff=cutoff, threads=2)
         evaluation = evaluate(GAME, f'search:"{run}",depth={depth},cutoff={cutoff}', 3, seed)
@@ -80,7 +80,7 @@ def test_the_run_folder(run):
 def test_a_run_is_published(run, tmp_path, capsys):
     words = ["--run", str(run), "--out", str(tmp_path), "--name", "x", "--games", "6", "--loss-games", "6"]
     assert publish.main(words) == 0
-    network = load_network(tmp_path / "x.safetensors", GAME)
+    network = load_ntuples(tmp_path / "x.safetensors", GAME)
     assert network.packed
     card = (tmp_path / "x.md").read_text()
     assert "`leafwise.load('x')` loads it." in card
@@ -125,7 +125,7 @@ def test_every_way_of_learning_learns(name, tmp_path):
     assert td.main([*words, "--evaluate-games", "50", *VARIANTS[name]]) == 0
     results = json.loads((path / "results.json").read_text())
     assert results["score"]["ci_low"] > 700, "random play makes some 150, unlearned play no more"
-    load_network(path / "model.safetensors", GAME)
+    load_ntuples(path / "model.safetensors", GAME)
 
 
 @pytest.mark.parametrize(("hold", "last"), [(1.0, 0.25), (0.5, 0.01), (0.0, 0.01)])
@@ -144,7 +144,7 @@ def test_a_deep_target_learns_on_from_a_model(run, tmp_path):
 
 
 def test_a_run_starts_from_a_packed_model_with_fewer_tuples_and_stages():
-    small = load_network(model_path("threes-small"), GAME)
+    small = load_ntuples(model_path("threes-small"), GAME)
     assert small.packed
     shape = replace(small.shape, tuples=(*reversed(small.shape.tuples), (0, 1)), splits=(9,))
     grown = td.started(GAME, shape, "threes-small")
@@ -187,7 +187,8 @@ def test_a_run_is_not_overwritten_or_changed(run):
         (["--learning-rate", "7"], "expected --learning-rate of 1e-09 to 1, got 7.0"),
         (["--game", "chess"], "expected a game among"),
         (["--seed", "950000"], "expected --seed of 0 to 899999, got 950000"),
-        (["--tuples", "012g"], "expected tuples as words of cells"),
+        (["--tuples", "012-"], "expected tuples as words of cells"),
+        (["--tuples", "012g"], "expected tuples of 1 to 7 different cells 0..15, got (0, 1, 2, 16)"),
         (["--splits", "1537"], "expected --splits among 0, 1, 2, 3, 6"),
         (["--splits", "3072 1536"], "expected ascending ranks"),
         (["--small", "decks"], "expected small tables among deck, deck_empties"),

@@ -16,8 +16,8 @@ from leafwise.envs.starship import GAME, check, read
 from leafwise.envs.starship.builder import TRIED_FIRST, WIDTH, Children
 from leafwise.envs.starship.tables import TURN
 from leafwise.envs.starship.turns import DECISION
-from leafwise.models.files import load_grid, load_tensors
-from leafwise.models.grid import GridNetwork
+from leafwise.models.files import load_tensors
+from leafwise.models.grid import GridNetwork, load_grid
 from leafwise.search.frontier import bound_values
 from leafwise.training.starship.builders import builder, record
 from leafwise.training.starship.samples import Yard, joined

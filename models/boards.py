@@ -1,0 +1,232 @@
+"""How compiled n-tuple networks read a board: where in the tables its cells point, its highest value, its points.
+
+A board is seen once for each symmetry. Where a room gives the board's word under each of them (`CellFeatures.boards`), a tuple is
+read off these words, in runs of neighbouring cells; else a symmetry is a number, and each has the tuples' cells where it sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.cells import CellFeatures
+from leafwise.envs.core.contract.rules import Compiled
+
+POINTS, RETURNS, NOTHING = "points", "returns", "nothing"
+"""What a network's values begin with: the points of the board, the return, or nothing."""
+
+
+class BoardFunctions(NamedTuple):
+    """Compiled functions on the board of row i of S [rows, width], to be inlined; `T.leaf` are the network's weights."""
+
+    seen: Compiled
+    """`(S, i, T)` -> what stands for the board under each symmetry, a tuple."""
+    tuple_index: Compiled
+    """`(S, i, b, t, T)` -> the index of tuple t in a stage's tables, for one `b` of `seen`."""
+    highest: Compiled
+    """`(S, i, T)` -> the highest value of a cell, uint64."""
+    potential: Compiled
+    """`(S, i, T)` -> what the board is worth so far, float64."""
+
+
+def make_board(cells: CellFeatures, runs: int, worth: str, returns: Compiled, name: str, room: Path) -> BoardFunctions:
+    """Compiles the functions for networks with tuples of at most `runs` runs; `worth` is POINTS, RETURNS or NOTHING."""
+    if cells.boards is not None:
+        seen, tuple_index = cells.boards, make_word_index(runs, name, room)
+    else:
+        numbers = tuple(range(len(cells.views)))
+
+        @bind(name, room, inline=True)
+        def seen(S, i, T):
+            return numbers
+
+        if cells.cell is not None:
+            tuple_index = make_cell_index(cells.cell, runs, name, room)
+        else:
+            tuple_index = make_view_index(runs, name, room)
+    return BoardFunctions(
+        seen, tuple_index, make_highest(cells, name, room), make_potential(cells, worth, returns, name, room)
+    )
+
+
+def make_word_index(runs: int, name: str, room: Path) -> Compiled:
+    """Returns `tuple_index` where b is the board's word under a symmetry."""
+
+    @bind(name, room, inline=True)
+    def tuple_index(S, i, b, t, T):
+        W = T.leaf
+        index = W.offsets[t]
+        for p in range(runs):
+            index += ((b >> W.pieces[t, p, 0]) & W.pieces[t, p, 1]) << W.pieces[t, p, 2]
+        return index
+
+    return tuple_index
+
+
+def make_view_index(runs: int, name: str, room: Path) -> Compiled:
+    """Returns `tuple_index` where b is the number of a symmetry and words of the row hold the cells."""
+
+    @bind(name, room, inline=True)
+    def tuple_index(S, i, b, t, T):
+        W = T.leaf
+        index, k = W.offsets[t], b * W.tuples + t
+        for p in range(runs):
+            word = np.uint64(S[i, W.pieces[k, p, 3]])
+            index += ((word >> W.pieces[k, p, 0]) & W.pieces[k, p, 1]) << W.pieces[k, p, 2]
+        return index
+
+    return tuple_index
+
+
+def make_cell_index(cell: Compiled, runs: int, name: str, room: Path) -> Compiled:
+    """Returns `tuple_index` where b is the number of a symmetry and cells are read one by one."""
+
+    @bind(name, room, inline=True)
+    def tuple_index(S, i, b, t, T):
+        W = T.leaf
+        index, k = W.offsets[t], b * W.tuples + t
+        for p in range(runs):
+            if W.pieces[k, p, 1]:
+                index += np.uint64(cell(S, i, W.pieces[k, p, 3], T)) << W.pieces[k, p, 2]
+        return index
+
+    return tuple_index
+
+
+def make_highest(cells: CellFeatures, name: str, room: Path) -> Compiled:
+    """Returns `highest`."""
+    own, cell, words, in_word = cells.highest, cells.cell, cells.words, cells.in_word
+    first, count, bits, mask = (*words, 0)[0], cells.cells, np.uint64(cells.bits), np.uint64(cells.values - 1)
+    if own is not None:
+
+        @bind(name, room, inline=True)
+        def highest(S, i, T):
+            return own(S[i, first])
+
+    elif cell is not None:
+
+        @bind(name, room, inline=True)
+        def highest(S, i, T):
+            found = np.uint64(0)
+            for k in range(count):
+                found = max(found, np.uint64(cell(S, i, k, T)))
+            return found
+
+    else:
+
+        @bind(name, room, inline=True)
+        def highest(S, i, T):
+            found = np.uint64(0)
+            for k in range(count):
+                word = np.uint64(S[i, words[k // in_word]])
+                found = max(found, (word >> (bits * np.uint64(k % in_word))) & mask)
+            return found
+
+    return highest
+
+
+def make_potential(cells: CellFeatures, worth: str, returns: Compiled, name: str, room: Path) -> Compiled:
+    """Returns `potential`, which adds up the table `T.leaf.potential` over cells, or over lines of cells."""
+    cell, words, count, in_word = cells.cell, cells.words, cells.cells, cells.in_word
+    in_line = line_length(cells)
+    first, line, lines = (*words, 0)[0], np.uint64(in_line * cells.bits), -(-in_word // in_line)
+    mask = np.uint64((1 << in_line * cells.bits) - 1)
+    full = np.uint64((1 << in_word * cells.bits) - 1)
+    more = -(-count // in_word)
+    last = np.uint64((1 << (count - (more - 1) * in_word) * cells.bits) - 1)
+    if worth == NOTHING:
+
+        @bind(name, room, inline=True)
+        def potential(S, i, T):
+            return 0.0
+
+    elif worth == RETURNS:
+
+        @bind(name, room, inline=True)
+        def potential(S, i, T):
+            return np.float64(returns(S, i, T))
+
+    elif cell is not None:
+
+        @bind(name, room, inline=True)
+        def potential(S, i, T):
+            total = 0.0
+            for k in range(count):
+                total += T.leaf.potential[np.uint64(cell(S, i, k, T))]
+            return total
+
+    else:
+
+        @bind(name, room, inline=True)
+        def potential(S, i, T):
+            total, word = 0.0, np.uint64(S[i, first]) & (last if more == 1 else full)
+            for k in range(lines):
+                total += T.leaf.potential[(word >> (line * np.uint64(k))) & mask]
+            for w in range(1, more):
+                word = np.uint64(S[i, words[w]]) & (last if w == more - 1 else full)
+                for k in range(lines):
+                    total += T.leaf.potential[(word >> (line * np.uint64(k))) & mask]
+            return total
+
+    return potential
+
+
+def line_length(cells: CellFeatures) -> int:
+    """Returns how many neighbouring cells `potential` looks up at a time."""
+    return 1 if cells.cell is not None else max(1, 16 // cells.bits)
+
+
+def points_table(cells: CellFeatures, power: float) -> NDArray[np.float32]:
+    """Returns the sum of (points)**power of each line of cells; shape [2**bits of a line]."""
+    if not power or not cells.points:
+        return np.zeros(1, dtype=np.float32)
+    points, in_line = np.array(cells.points) ** power, line_length(cells)
+    lines = np.arange(1 << in_line * cells.bits)
+    total = sum(points[(lines >> cells.bits * k) & cells.values - 1] for k in range(in_line))
+    return np.asarray(total, dtype=np.float32)
+
+
+def pieces_of(cells: CellFeatures, tuples: Sequence[Sequence[int]]) -> NDArray[np.uint64]:
+    """Returns where each tuple's index comes from: (shift right, mask, shift left, word) of each run of cells.
+
+    Shape [symmetries * tuples, runs, 4], with one symmetry where the room gives the boards; unused runs have mask 0. Where cells
+    are read one by one each is a run, and in place of the word stands its number.
+    """
+    views = cells.views[:1] if cells.boards is not None else cells.views
+    found = [runs(cells, [view[c] for c in t]) for view in views for t in tuples]
+    most = max(map(len, found))
+    padded = [pieces + [(0, 0, 0, pieces[0][3])] * (most - len(pieces)) for pieces in found]
+    return np.array(padded, dtype=np.uint64)
+
+
+def runs(cells: CellFeatures, places: Sequence[int]) -> list[tuple[int, int, int, int]]:
+    """Splits a tuple into runs of neighbouring cells in one word."""
+    bits, in_word = cells.bits, 1 if cells.cell is not None else cells.in_word
+    pieces: list[tuple[int, int, int, int]] = []
+    start = 0
+    for k in range(1, len(places) + 1):
+        if k == len(places) or places[k] != places[k - 1] + 1 or places[k] % in_word == 0:
+            word, place = divmod(places[start], in_word)
+            column = word if cells.cell is not None else cells.words[word]
+            pieces.append((bits * place, (1 << bits * (k - start)) - 1, bits * start, column))
+            start = k
+    return pieces
+
+
+def worth_of(cells: CellFeatures, power: float) -> str:
+    """Returns what values begin with, by the exponent of points in the potential (0: none)."""
+    if not power:
+        return NOTHING
+    return POINTS if cells.points else RETURNS
+
+
+def spread(table: NDArray[Any], cells: Sequence[int], wider: Sequence[int], values: int) -> NDArray[Any]:
+    """Returns a tuple's table with an axis for each cell of a wider tuple, last cell first, of length 1 for cells it lacks."""
+    axes = [len(cells) - 1 - cells.index(c) for c in reversed(wider) if c in cells]
+    shape = [values if c in cells else 1 for c in reversed(wider)]
+    return table.reshape((values,) * len(cells)).transpose(axes).reshape(shape)

@@ -1,0 +1,143 @@
+"""What a kind of network is: anything that can be written to a file, read again, put at the leaves of a search, and trained.
+
+A kind is one file with a class of networks and a `KIND`. Those of the package are listed in `BUILT_IN`; others are found by the
+entry-point group `leafwise.networks` (the kind's name -> `module:KIND`), or given to `register_network`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.tables import FeatureTable
+
+Tensors = Mapping[str, NDArray[Any]]
+Told = Mapping[str, Any]
+GROUP = "leafwise.networks"
+BUILT_IN = {
+    "ntuple": "leafwise.models.ntuple_files:PLAIN",
+    "ntuple-packed": "leafwise.models.ntuple_files:PACKED",
+    "sparse": "leafwise.models.sparse_files:KIND",
+    "grid": "leafwise.models.grid:KIND",
+}
+_registered: dict[str, NetworkKind] = {}
+
+
+class Network(Protocol):
+    """One network for one game."""
+
+    @property
+    def game(self) -> Game:
+        """The game, in the variant that the network is for."""
+
+    @property
+    def kind(self) -> NetworkKind:
+        """Its kind."""
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What a file says of it besides its tensors: JSON-able values by name, from which `kind.create` makes its like."""
+
+    @property
+    def tensors(self) -> Tensors:
+        """What a file holds: arrays by name."""
+
+    def evaluator(self, name: str) -> Evaluator:
+        """Returns the network as a leaf evaluator."""
+
+
+def no_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
+    """Says nothing of features."""
+    return {}
+
+
+def first_version(game: Game, told: Told) -> int:
+    """Returns the version of features that never change."""
+    return 1
+
+
+def as_it_is(network: Any) -> Any:
+    """Returns a network as it was read."""
+    return network
+
+
+@dataclass(frozen=True)
+class NetworkKind:
+    """How networks of one kind are made, read and trained."""
+
+    name: str
+    """What files call it."""
+    create: Callable[..., Network]
+    """(game, metadata, tensors, tables) -> a network; raises ValueError for what does not fit.
+
+    `tensors` None: a network that has learned nothing yet. `tables`: those that the tensors are of, by name, in the file's order;
+    None: all that the room has now.
+    """
+    needs: Mapping[str, type | tuple[type, ...]]
+    """Entries of the metadata that must be there, and their types."""
+    tables: Callable[[Game, Told], Mapping[str, FeatureTable]] = no_tables
+    """(game, metadata) -> all tables of features that the room has now for such networks."""
+    shipped: Callable[[Game, Told], Mapping[str, FeatureTable]] = no_tables
+    """(game, metadata) -> those that a file is of which lists none: one from before files did."""
+    used: Callable[[Any], Mapping[str, FeatureTable]] | None = None
+    """network -> the tables that it was trained with (None: all that the room has)."""
+    version: Callable[[Game, Told], int] = first_version
+    """(game, metadata) -> version of what the room shows beside tables."""
+    to_play: Callable[[Any], Any] = as_it_is
+    """network -> one of equal values that is faster to search with."""
+    module: str | Callable[[Any], Any] = ""
+    """network -> a torch module with its weights, whose `export()` is a network again; as text, `package.module:name`, so that
+    torch is imported only to train. "": not trained by torch."""
+
+    def torch_module(self, network: Network) -> Any:
+        """Returns a torch module with a network's weights; raises ValueError for a kind that torch does not train."""
+        if not self.module:
+            raise ValueError(f"expected a kind of network that torch trains, got {self.name!r}")
+        return (resolved(self.module) if isinstance(self.module, str) else self.module)(network)
+
+
+def resolved(text: str) -> Any:
+    """Returns what `package.module:name` names."""
+    module, _, name = text.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def register_network(kind: NetworkKind) -> None:
+    """Adds a kind of your own for this process; raises ValueError if its name is taken by another."""
+    taken = kind.name in BUILT_IN or kind.name in _installed() or _registered.get(kind.name, kind) != kind
+    if taken:
+        raise ValueError(f"expected a new name for a kind of network, {kind.name!r} is taken")
+    _registered[kind.name] = kind
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """Returns the kinds that other packages bring; imports none."""
+    return {point.name: point.value for point in entry_points(group=GROUP)}
+
+
+def network_kinds() -> tuple[str, ...]:
+    """Returns the names of all kinds."""
+    return tuple({**BUILT_IN, **_installed(), **_registered})
+
+
+def network_kind(name: str) -> NetworkKind:
+    """Returns the kind of a name; raises ValueError if there is none, or if the package that brings it cannot be imported."""
+    if name in _registered:
+        return _registered[name]
+    where = BUILT_IN.get(name) or _installed().get(name)
+    if where is None:
+        raise ValueError(f"expected a kind of network among {', '.join(network_kinds())}, got {name!r}")
+    try:
+        found: NetworkKind = resolved(where)
+    except (ImportError, AttributeError) as problem:
+        raise ValueError(f"expected a kind of network {name!r} in {where!r}, got {problem}") from None
+    return found

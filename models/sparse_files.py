@@ -1,0 +1,80 @@
+"""Networks with a sparse first layer in files, whose features a room may have more of by now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.tables import FeatureTable
+from leafwise.models.files import load_network
+from leafwise.models.network import NetworkKind, Tensors, Told
+from leafwise.models.sparse import SparseNetwork, cells_of, features_of
+
+
+def load_sparse(path: Path, game: Game) -> SparseNetwork:
+    """Reads a sparse network for a game; raises ValueError that names what does not fit."""
+    network: SparseNetwork = load_network(path, game, (KIND.name,))
+    return network
+
+
+def create(
+    game: Game, told: Told, tensors: Tensors | None = None, tables: Mapping[str, FeatureTable] | None = None
+) -> SparseNetwork:
+    """Returns a network as `NetworkKind.create` does; features that its file does not know say nothing."""
+    shape = {name: told[name] for name in ("head", "sees", "scale")}
+    if tensors is None:
+        return SparseNetwork.create(game, told["hidden"], **shape)
+    known, given = room_tables(game, told), dict(tensors)
+    if tables is not None and list(tables) != list(known) and "embedding" in given:
+        given["embedding"] = placed(given["embedding"], tables, known)
+    return SparseNetwork.create(game, told["hidden"], **shape, tensors=given)
+
+
+def placed(
+    embedding: NDArray[np.float32], tables: Mapping[str, FeatureTable], known: Mapping[str, FeatureTable]
+) -> NDArray[np.float32]:
+    """Returns the rows of a file's tables where the room has them now, zeros for tables that the file lacks."""
+    sizes = [table.size for table in tables.values()]
+    if embedding.ndim != 2 or len(embedding) != sum(sizes):
+        raise ValueError(f"expected embeddings of {sum(sizes)} features, got {list(embedding.shape)}")
+    own = dict(zip(tables, np.split(embedding, np.cumsum(sizes)[:-1]), strict=True))
+    blank = {name: np.zeros((table.size, embedding.shape[1]), embedding.dtype) for name, table in known.items()}
+    return np.concatenate([own.get(name, blank[name]) for name in known])
+
+
+def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
+    """Returns the tables of features that a room has now for such networks."""
+    if told["sees"] == "observation":
+        return {"observation": FeatureTable(cells_of(game)[1])}
+    return features_of(game).tables_of(game.options)
+
+
+def shipped_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
+    """Returns those of files that list none."""
+    now = room_tables(game, told)
+    if told["sees"] == "observation":
+        return now
+    return {
+        name: FeatureTable(now[name].size if name in now else 1, version)
+        for name, version in features_of(game).shipped.items()
+    }
+
+
+def version_of(game: Game, told: Told) -> int:
+    """Returns the version of what a network sees."""
+    return features_of(game, told["sees"]).version
+
+
+KIND = NetworkKind(
+    "sparse",
+    create,
+    needs={"hidden": list, "head": str, "sees": str, "scale": (int, float)},
+    tables=room_tables,
+    shipped=shipped_tables,
+    version=version_of,
+    module="leafwise.training.networks.sparse:SparseModule",
+)

@@ -1,0 +1,150 @@
+"""N-tuples on any board: cells in several words, of other sizes, or read one by one, against a plain twin."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from games import stacks
+from leafwise.envs.core.contract.cells import CellFeatures, SmallTable, cell_values, rectangle_views, square_views
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.threes import GAME as THREES
+from leafwise.models import NTupleNetwork, load_ntuples, save_network
+from leafwise.models.ntuple import Shape, parse_tuples
+from leafwise.models.packing import merged, quantised
+
+TUPLES = parse_tuples("01234 eg5 fgh jo 4")
+SAID = {"steps": 3, "command": "none", "commit": "none"}
+ZERO = np.uint64(0)
+
+
+def of(features: CellFeatures, game: Game = stacks.GAME) -> Game:
+    return replace(game, features={"ntuple": features})
+
+
+WORDS = of(stacks.FEATURES)
+ONE_BY_ONE = of(replace(stacks.FEATURES, words=(), cell=stacks.cell))
+BOARDS = {"two words": WORDS, "cell by cell": ONE_BY_ONE}
+
+
+def trained(game: Game, **options: Any) -> NTupleNetwork:
+    shape = Shape(TUPLES, **options)
+    blank = NTupleNetwork.create(game, shape)
+    table = np.random.default_rng(1).normal(size=blank.weights.table.shape).astype(np.float32)
+    return NTupleNetwork.create(game, shape, table)
+
+
+def afterstates(n: int) -> list[State]:
+    rng, stream, found = np.random.default_rng(2), new_stream(2), []
+    state = stacks.GAME.new(1)
+    while len(found) < n:
+        found.append(state.play(int(rng.choice(state.legal_actions))))
+        state = found[-1].settle(stream)
+        if state.is_terminal:
+            state = stacks.GAME.new(len(found))
+    return found
+
+
+def twin_value(network: NTupleNetwork, state: State) -> float:
+    """The value by the definition, from the position's text."""
+    board = np.array([int(c, 16) for c in str(state).split()[0].replace("/", "")]).reshape(5, 5)
+    shape, cells = network.shape, network.game.features["ntuple"]
+    total = shape.base + (state.returns if shape.power else 0.0)
+    tables = network.tables(sum(int(board.max()) >= split for split in shape.splits))
+    for seen in (board, board[::-1]):
+        for t in shape.tuples:
+            total += float(tables[t][sum(int(seen.reshape(-1)[c]) << 4 * k for k, c in enumerate(t))])
+    rows = state.row[None]
+    for name in shape.small or ():
+        total += float(tables[name][int(stacks.table_index(rows, ZERO, [*cells.tables].index(name), None))])
+    return total
+
+
+@pytest.mark.parametrize("options", [{}, {"splits": (3, 5), "base": 9.0, "small": ("pairs",), "power": 0.0}])
+@pytest.mark.parametrize("board", BOARDS)
+def test_values_equal_the_twin(board: str, options: dict[str, Any]) -> None:
+    network = trained(BOARDS[board], **options)
+    evaluator = network.evaluator("random")
+    for state in afterstates(60):
+        own = State(network.game, state.row)
+        assert own.value(evaluator) == pytest.approx(twin_value(network, state), rel=1e-5, abs=1e-3)
+        assert cell_values(network.game.features["ntuple"], state.row, None) == [
+            int(c, 16) for c in str(state).split()[0].replace("/", "")
+        ]
+
+
+def test_a_packed_network_is_saved_loaded_and_merged(tmp_path: Any) -> None:
+    network = quantised(trained(WORDS, small=("empty", "pairs")), 0.25)
+    save_network(tmp_path / "m.safetensors", network, SAID)
+    loaded = load_ntuples(tmp_path / "m.safetensors", WORDS)
+    assert np.array_equal(loaded.weights.table, network.weights.table)
+    fewer = merged(loaded)
+    assert len(fewer.shape.tuples) == len(TUPLES) - 1, "4 belongs to 01234"
+    for state in afterstates(20):
+        values = [State(WORDS, state.row).value(n.evaluator("x")) for n in (network, loaded, fewer)]
+        assert values[0] == values[1] == pytest.approx(values[2], rel=1e-6)
+
+
+def test_wide_cells_in_three_words() -> None:
+    """Cells of six bits, ten in a word: an index by hand, and points of all values."""
+    points = tuple(float(k * k) for k in range(64))
+    wide = CellFeatures(cells=25, bits=6, words=(2, 0, 1), views=square_views(5), points=points, stages=("tile",))
+    game = of(wide)
+    network = NTupleNetwork.create(game, Shape(((9, 10, 11, 20), (3,)), power=1.0))
+    table = np.random.default_rng(3).normal(size=network.weights.table.shape).astype(np.float32)
+    network = NTupleNetwork.create(game, network.shape, table)
+    values = np.random.default_rng(4).integers(0, 64, 25)
+    row = np.zeros(3, dtype=np.uint64)
+    for k, value in enumerate(values):
+        row[wide.words[k // 10]] |= np.uint64(int(value) << 6 * (k % 10))
+    assert cell_values(wide, row, None) == values.tolist()
+    T, own = game.tables(network.evaluator("wide")), network.functions
+    expected = sum(
+        float(network.tables(0)[t][sum(int(values[view[c]]) << 6 * k for k, c in enumerate(t))])
+        for view in wide.views
+        for t in network.shape.tuples
+    )
+    assert own.to_come(row[None], ZERO, T) == pytest.approx(expected, rel=1e-5)
+    assert own.board.potential(row[None], ZERO, T) == sum(int(v) ** 2 for v in values)
+    assert own.board.highest(row[None], ZERO, T) == values.max()
+
+
+def test_the_boards_of_a_room_are_those_of_its_views() -> None:
+    cells, T = THREES.features["ntuple"], THREES.tables()
+    for seed in range(5):
+        row = THREES.new(seed).row
+        given = [cell_values(cells, np.array([b], dtype=np.uint64), T) for b in cells.boards(row[None], ZERO, T)]
+        own = cell_values(cells, row, T)
+        assert given == [[own[c] for c in view] for view in cells.views]
+        assert int(cells.highest(row[0])) == max(own)
+    assert square_views(3)[4] == (0, 3, 6, 1, 4, 7, 2, 5, 8)
+    assert rectangle_views(2, 3) == ((0, 1, 2, 3, 4, 5), (2, 1, 0, 5, 4, 3), (3, 4, 5, 0, 1, 2), (5, 4, 3, 2, 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"bits": 0}, "expected cells of 1 to 16 bits, got 16 of 0"),
+        ({"cells": 25}, r"expected 2 words for 25 cells, got \(0,\)"),
+        ({"views": ((0, 1),)}, "expected views that reorder 16 cells, the board itself first"),
+        ({"points": (1.0,)}, "expected 16 points, 0 for value 0"),
+        ({"tables": {"x": SmallTable(3)}}, "expected an index into x, got none"),
+        ({"cells": 25, "words": (0, 1), "highest": max}, "only where one word holds all cells"),
+    ],
+)
+def test_impossible_features_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        CellFeatures(**given)
+
+
+def test_shapes_that_do_not_fit_are_refused() -> None:
+    for options, message in (
+        ({"tuples": ((0, 25),)}, r"expected tuples of 1 to 7 different cells 0..24, got \(0, 25\)"),
+        ({"power": 0.5}, "expected a power of 0 or 1 in a game whose score is not a sum over cells, got 0.5"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            NTupleNetwork.create(WORDS, Shape(**{"tuples": TUPLES, **options}))
+    assert parse_tuples("0z 1,40,2") == ((0, 35), (1, 40, 2))

@@ -1,0 +1,285 @@
+"""Kinds of networks and tables of features: a kind from outside, rooms that add features, and the shipped files."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import leafwise
+from games import solitaire
+from leafwise.envs.core.compile.jit import bind, jit
+from leafwise.envs.core.contract.cells import SmallTable
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.contract.tables import FeatureTable, check_tables
+from leafwise.envs.registry import game as find_game
+from leafwise.models import NetworkKind, NTupleNetwork, files, load_network, network, register_network, save_network
+from leafwise.models.files import load_evaluator, model_path
+from leafwise.models.network import network_kind
+from leafwise.models.ntuple import Shape
+from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors
+
+SAID = {"steps": 3, "command": "none", "commit": "none"}
+ZERO = np.uint64(0)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Weights for the words of a row: the whole of a kind of networks, as it would stand in a file of its own."""
+
+    game: Game
+    weights: Any
+
+    @property
+    def kind(self) -> NetworkKind:
+        return KIND
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        return {"scale": 10.0}
+
+    @property
+    def tensors(self) -> Mapping[str, Any]:
+        return {"weights": self.weights}
+
+    def evaluator(self, name: str) -> Evaluator:
+        return Evaluator(name, None, batch=self.values)
+
+    def values(self, rows: Any, T: Any) -> Any:
+        return 10.0 * (rows.astype(np.float32) @ self.weights[:-1] + self.weights[-1])
+
+
+def create(game: Game, told: Mapping[str, Any], tensors: Any = None, tables: Any = None) -> Linear:
+    weights = np.zeros(game.width + 1, dtype=np.float32) if tensors is None else tensors["weights"]
+    if weights.shape != (game.width + 1,):
+        raise ValueError(f"expected {game.width + 1} weights, got {weights.shape}")
+    return Linear(game, weights)
+
+
+def module(given: Linear) -> Any:
+    import torch
+
+    class Module(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weights = torch.nn.Parameter(torch.tensor(given.weights))
+
+        def forward(self, rows: Any) -> Any:
+            return rows @ self.weights[:-1] + self.weights[-1]
+
+        def export(self) -> Linear:
+            return Linear(given.game, self.weights.detach().numpy().copy())
+
+    return Module()
+
+
+KIND = NetworkKind("linear", create, needs={"scale": float}, module=module)
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(network, "_registered", {})
+    register_network(KIND)
+
+
+def game_of_random(seed: int) -> tuple[list[Any], float]:
+    """Rows of the decisions of a random game, and its return."""
+    rng, stream, rows = np.random.default_rng(seed), new_stream(seed), []
+    state = solitaire.GAME.new(seed)
+    while not state.is_terminal:
+        rows.append(state.row)
+        state = state.play(int(rng.choice(state.legal_actions))).settle(stream)
+    return rows, state.returns
+
+
+def test_a_kind_of_ones_own_is_trained_saved_loaded_and_searched(tmp_path: Path) -> None:
+    import torch
+
+    games = [game_of_random(seed) for seed in range(60)]
+    rows = torch.tensor(np.concatenate([r for r, _ in games]).astype(np.float32))
+    told = torch.tensor(np.repeat([x / 10 for _, x in games], [len(r) for r, _ in games]).astype(np.float32))
+    learner = network_kind("linear").torch_module(KIND.create(solitaire.GAME, {"scale": 10.0}))
+    optimizer = torch.optim.Adam(learner.parameters(), lr=0.02)
+    losses = []
+    for _ in range(200):
+        loss = torch.nn.functional.mse_loss(learner(rows), told)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < 0.5 * losses[0]
+    save_network(tmp_path / "m.safetensors", learner.export(), SAID)
+    loaded = load_network(tmp_path / "m.safetensors", solitaire.GAME)
+    assert isinstance(loaded, Linear)
+    assert np.array_equal(loaded.weights, learner.export().weights)
+    state = solitaire.GAME.new(3)
+    found = leafwise.Search(solitaire.GAME, load_evaluator(solitaire.GAME, tmp_path / "m.safetensors"), depth=2)(state)
+    expected = leafwise.Search(solitaire.GAME, learner.export().evaluator("x"), depth=2)(state)
+    assert found.values == expected.values
+    assert len(set(found.values.values())) > 1
+    tensors, metadata = load_tensors(tmp_path / "m.safetensors")
+    save_tensors(tmp_path / "m.safetensors", tensors, {**metadata, "scale": float("inf")})
+    with pytest.raises(ValueError, match="expected metadata 'scale' 'a finite number', got inf"):
+        load_network(tmp_path / "m.safetensors", solitaire.GAME)
+
+
+def test_names_of_kinds_are_ones_own() -> None:
+    register_network(KIND)  # the same once more
+    for name in ("linear", "sparse"):
+        with pytest.raises(ValueError, match=f"expected a new name for a kind of network, '{name}' is taken"):
+            register_network(replace(KIND, name=name, version=lambda game, told: 2))
+    with pytest.raises(ValueError, match="expected a kind of network that torch trains, got 'ntuple'"):
+        network_kind("ntuple").torch_module(KIND.create(solitaire.GAME, {}))
+
+
+def test_kinds_of_installed_packages_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        network, "_installed", lambda: {"own": "leafwise.models.sparse_files:KIND", "gone": "no.such:KIND"}
+    )
+    assert network_kind("own").name == "sparse"
+    assert network.network_kinds()[-3:] == ("own", "gone", "linear")
+    with pytest.raises(ValueError, match=r"expected a kind of network 'gone' in 'no.such:KIND', got No module"):
+        network_kind("gone")
+
+
+def test_the_loader_names_no_kind() -> None:
+    source = Path(files.__file__).read_text(encoding="utf-8")
+    assert not [name for name in network.BUILT_IN if f'"{name}' in source]
+
+
+def valued(game: Game, evaluator: Evaluator, seed: int, most: int) -> list[float]:
+    """Values of the positions of a random game at the evaluator's stage."""
+    rng, stream, found = np.random.default_rng(seed), new_stream(seed), []
+    state = game.new(seed)
+    while not state.is_terminal and len(found) < most:
+        state = state.play(int(rng.choice(state.legal_actions)))
+        while state.is_chance:
+            if state.stage == evaluator.stage:
+                found.append(State(game, state.row).value(evaluator))
+            state = state.sample(stream)
+        if evaluator.stage == "decision" and not state.is_terminal:
+            found.append(State(game, state.row).value(evaluator))
+    return found
+
+
+@jit(inline=True)
+def index_with_one_more(S, i, k, T):
+    """The room's tables with another between the first and the second."""
+    if k == 1:
+        return S[i, 0] & np.uint64(7)
+    return old_index(S, i, k - 1 if k > 1 else k, T)
+
+
+THREES = find_game("threes")
+CELLS = THREES.features["ntuple"]
+old_index = CELLS.index
+
+
+def grown_threes() -> Game:
+    """A copy of Threes with one feature more."""
+    names = [*CELLS.tables]
+    tables = {names[0]: CELLS.tables[names[0]], "corner": SmallTable(8), **{n: CELLS.tables[n] for n in names[1:]}}
+    return replace(THREES, features={"ntuple": replace(CELLS, tables=tables, index=index_with_one_more)})
+
+
+@pytest.mark.parametrize("name", ["threes-small", pytest.param("threes", marks=pytest.mark.long)])
+def test_a_feature_added_to_threes_leaves_its_models_as_they_are(name: str, tmp_path: Path) -> None:
+    grown = grown_threes()
+    old = load_network(model_path(name), grown)
+    for seed in range(3):
+        own = valued(grown, old.evaluator("grown"), seed, 40)
+        assert own == valued(THREES, load_network(model_path(name), THREES).evaluator("old"), seed, 40)
+        assert len(set(own)) > 10
+    save_network(tmp_path / "m.safetensors", old, SAID)
+    assert list(load_tensors(tmp_path / "m.safetensors")[1]["tables"]) == ["deck", "deck_empties", "large"]
+    assert np.array_equal(load_network(tmp_path / "m.safetensors", THREES).weights.table, old.weights.table)
+    fresh = NTupleNetwork.create(grown, Shape(((0, 1),)))
+    assert fresh.shape.small == ("deck", "corner", "deck_empties", "large")
+    save_network(tmp_path / "m.safetensors", fresh, SAID)
+    with pytest.raises(ValueError, match=r"expected tables among deck, deck_empties, .*, got 'corner'"):
+        load_network(tmp_path / "m.safetensors", THREES)
+
+
+def test_a_table_that_changed_refuses_old_models() -> None:
+    changed = {**CELLS.tables, "deck": replace(CELLS.tables["deck"], version=2)}
+    game = replace(THREES, features={"ntuple": replace(CELLS, tables=changed)})
+    with pytest.raises(
+        ValueError, match="expected table 'deck' of version 2 and size 8000, got version 1 and size 8000"
+    ):
+        load_network(model_path("threes-small"), game)
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_features_added_to_a_sparse_room_leave_its_models_as_they_are(first: bool) -> None:
+    cassis = find_game("cassis")
+    own = cassis.features["sparse"]
+    old_active, size, shift = own.active, own.size(cassis.options), 5 if first else 0
+
+    @bind(f"cassis_{shift}", Path(__file__), inline=True)
+    def active(S, i, F, T):
+        n = old_active(S, i, F, T)
+        for k in range(n):
+            F[k] += shift
+        F[n] = (0 if shift else size) + np.int64(S[i, 0] % np.uint64(5))
+        return n + 1
+
+    tables = {"features": FeatureTable(size), "more": FeatureTable(5)}
+    grown = replace(
+        own,
+        active=active,
+        size=lambda options: size + 5,
+        most=lambda options: own.most(options) + 1,
+        tables=lambda options: dict(sorted(tables.items(), reverse=first)),
+    )
+    game = replace(cassis, features={**cassis.features, "sparse": grown})
+    assert list(grown.tables_of(cassis.options)) == (["more", "features"] if first else ["features", "more"])
+    new, old = (load_network(model_path("cassis"), g).evaluator("x") for g in (game, cassis))
+    for seed in range(3):
+        assert valued(game, new, seed, 20) == valued(cassis, old, seed, 20)
+
+
+def test_numbers_added_to_a_grid_leave_its_models_as_they_are() -> None:
+    starship = find_game("starship")
+    own = starship.features["grid"]
+    grown = replace(own, codes=own.codes + 2, maps=own.maps + 4, numbers=own.numbers + 3)
+    wide, old = (
+        load_network(model_path("starshipplace"), g) for g in (replace(starship, features={"grid": grown}), starship)
+    )
+    for name, more in (("embedding", 18), ("maps", 4), ("hidden", 3)):
+        now, then = wide.tensors[name], old.tensors[name]
+        assert len(now) == len(then) + more
+        assert np.abs(now).sum() == pytest.approx(np.abs(then).sum())
+    second = wide.tensors["embedding"][own.codes + 2 :][: own.codes]
+    assert np.array_equal(second, old.tensors["embedding"][own.codes :][: own.codes])
+
+
+def test_every_shipped_file_lists_no_tables_and_loads() -> None:
+    """The files of before are not rewritten: the rooms know what they are of."""
+    for path in sorted(WEIGHTS.glob("*.safetensors")):
+        metadata = load_tensors(path)[1]
+        assert "tables" not in metadata
+        own = load_network(path, find_game(metadata["game"], **metadata["options"]))
+        assert files.described(own)["tables"]
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ([], r"expected tables by name, got \[\]"),
+        ({"a": 3}, "expected table 'a' with a size and a version, got 3"),
+        ({"a": {"size": True, "version": 1}}, "expected table 'a' with a size and a version"),
+        ({"b": {"size": 3, "version": 1}}, "expected tables among a, g, got 'b'"),
+        ({"a": {"size": 2, "version": 1}}, "expected table 'a' of version 1 and size 3, got version 1 and size 2"),
+        ({"g": {"size": 4, "version": 1}}, "expected table 'g' of version 1 and size 3, got version 1 and size 4"),
+    ],
+)
+def test_impossible_tables_are_refused(told: Any, message: str) -> None:
+    known = {"a": FeatureTable(3), "g": FeatureTable(3, grows=True)}
+    assert check_tables(known, {"g": {"size": 2, "version": 1}}) == {"g": FeatureTable(2)}
+    with pytest.raises(ValueError, match=message):
+        check_tables(known, told)

@@ -21,8 +21,8 @@ from leafwise.search.players import Player, SearchPlayer
 from leafwise.training.evaluation.arena import BATCH, ignore_interrupts
 from leafwise.training.runs.seeds import SELECTION_SEED
 
-OBSERVATIONS = "observations"
-"""The array of observations; where they are several by name, `observations.NAME`."""
+OBSERVATIONS, FINAL = "observations", "final_observations"
+"""The arrays of what is seen at each decision and at each end; where it is several arrays by name, `observations.NAME`."""
 MOST_GAMES = 1_000_000
 EXPLORATION = 0.1
 """Share of random moves where nothing is said and chance does not tell one game from another."""
@@ -34,6 +34,7 @@ FIELDS = {
     "values": "float64 [n]: the search's value for the player who acts, in the leaf's unit; nan for a player that tells none",
     "results": "float64 [n]: the return of the whole game for the player who acts",
     "terminations": "bool [n]: whether this is the player's last decision of the game",
+    FINAL: "[terminations]: what the environment shows at the end, one entry for each True of terminations, in their order",
     "players": "int8 [n]: who acts, 0 or 1",
     "games": "int64 [n]: the game, an index into seeds",
     "seeds": "int64 [games]: the seed of each game; `env.reset(seed=...)` starts the same",
@@ -157,9 +158,9 @@ def play_piece(
         seats: list[Player | None] = [own, own]
         if other is not None:
             seats[1 - number % 2] = None
-        decisions, result = play(game, seats, other, first_seed + number, exploration)
+        decisions, end = play(game, seats, other, first_seed + number, exploration)
         if decisions:  # the opponent may win before the player has a turn
-            parts.append(arrays_of(observer, decisions, result, number))
+            parts.append(arrays_of(observer, decisions, end, number))
     if not parts:
         raise ValueError(f"dataset: expected a game in which {text!r} has a turn, got none of seeds from {first_seed}")
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -167,8 +168,8 @@ def play_piece(
 
 def play(
     game: Game, seats: Sequence[Player | None], other: Player | None, seed: int, exploration: float
-) -> tuple[list[Decision], float]:
-    """Plays one game; returns the decisions of the players that sit in `seats`, and player 0's return.
+) -> tuple[list[Decision], State]:
+    """Plays one game; returns the decisions of the players that sit in `seats`, and how it ended.
 
     Its chance is that of `env.reset(seed=seed)`; `other` plays where nobody sits.
     """
@@ -186,7 +187,7 @@ def play(
                 action = state.legal_actions[int(below(moves, len(state.legal_actions)))]
             decisions.append(Decision(state, action, choice, value))
         state = state.play(action).settle(stream)
-    return decisions, state.returns
+    return decisions, state
 
 
 def decide(own: Player, state: State) -> tuple[int, float]:
@@ -198,10 +199,10 @@ def decide(own: Player, state: State) -> tuple[int, float]:
     return found.action, found.value
 
 
-def arrays_of(observer: Observer, decisions: Sequence[Decision], result: float, number: int) -> dict[str, NDArray[Any]]:
+def arrays_of(observer: Observer, decisions: Sequence[Decision], end: State, number: int) -> dict[str, NDArray[Any]]:
     """Returns the arrays of one game."""
-    seen = observer(np.array([decision.state.row for decision in decisions]))
-    players, n = seen.player, len(decisions)
+    seen = observer(np.array([*(decision.state.row for decision in decisions), end.row]))
+    players, n, result = seen.player[:-1], len(decisions), end.returns
     sign = np.where(players == 1, -1.0, 1.0)
     rewards, last = np.zeros(n), np.zeros(n, dtype=np.bool_)
     for seat in (0, 1):
@@ -209,13 +210,11 @@ def arrays_of(observer: Observer, decisions: Sequence[Decision], result: float, 
         if len(own):
             rewards[own] = sign[own] * np.diff(np.append(seen.returns[own], result))
             last[own[-1]] = True
-    if isinstance(seen.obs, dict):
-        observations = {f"{OBSERVATIONS}.{name}": array for name, array in seen.obs.items()}
-    else:
-        observations = {OBSERVATIONS: seen.obs}
+    named = {f".{name}": array for name, array in seen.obs.items()} if isinstance(seen.obs, dict) else {"": seen.obs}
     return {
-        **observations,
-        "masks": seen.mask,
+        **{f"{OBSERVATIONS}{name}": array[:-1] for name, array in named.items()},
+        **{f"{FINAL}{name}": np.repeat(array[-1:], last.sum(), axis=0) for name, array in named.items()},
+        "masks": seen.mask[:-1],
         "actions": np.array([decision.action for decision in decisions], dtype=np.int64),
         "choices": np.array([decision.choice for decision in decisions], dtype=np.int64),
         "rewards": rewards,

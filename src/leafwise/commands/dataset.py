@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 class Config:
     """Plays games and writes observations, masks, actions, rewards, search values and results, one row a decision.
 
-    A .npz file is read by numpy.load, a .parquet file (needs pyarrow) by any reader of Parquet; both hold `about`, which says
-    how the games were played and what each array holds. In a game for two the player plays both sides unless there is an
-    opponent.
+    A .npz file is read by numpy.load, a .parquet file by any reader of Parquet; both hold `about`, which says how the games
+    were played and what each array holds. minari:NAME-v0 writes to Minari's store, one episode for each player of a game.
+    Parquet and Minari need the extra `data`. In a game for two the player plays both sides unless there is an opponent.
     """
 
     game: tyro.conf.Positional[str]
     """Name of the game."""
     out: str = "dataset.npz"
-    """New file to write, .npz or .parquet."""
+    """New file to write, .npz or .parquet, or minari:NAME-v0 (minari.load_dataset finds it)."""
     player: str = "best"
     """Who plays: best, random, search:LEAF,depth=2, sb3:FILE.zip, ..."""
     opponent: str = ""
@@ -51,10 +51,9 @@ def main(arguments: list[str]) -> int:
     from leafwise.training.dataset.files import check_file
     from leafwise.training.dataset.games import check, default_exploration
 
-    out = Path(config.out)
     share = default_exploration(game) if config.exploration is None else config.exploration
     with one_line_errors():
-        check_file(out)
+        check_file(config.out)
         check(game, config.player, config.games, config.seed, config.opponent, share, config.processes)
     with progress_bar(f"{game.name}, {config.player}", config.games) as progress:
 
@@ -72,8 +71,8 @@ def main(arguments: list[str]) -> int:
 
         found = patiently(work) if config.processes == 1 else work()
     with one_line_errors():
-        write_dataset(out, found)
-    size = out.stat().st_size
+        out = write_dataset(config.out, found)
+    size = size_of(out)
     if config.json:
         print_json({"file": str(out), "games": config.games, "decisions": len(found), "bytes": size, **found.about})
     else:
@@ -82,3 +81,10 @@ def main(arguments: list[str]) -> int:
             f"  player {config.player}, seeds {config.seed} to {config.seed + config.games - 1}, {share:.0%} random moves"
         )
     return 0
+
+
+def size_of(path: Path) -> int:
+    """Returns the bytes of a file, or of all files of a folder."""
+    return (
+        sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) if path.is_dir() else path.stat().st_size
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import leafwise
 from games import dice
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.training.dataset import Dataset, collect, read_dataset, write_dataset
-from leafwise.training.dataset.games import FIELDS, OBSERVATIONS
+from leafwise.training.dataset.games import FIELDS, FINAL, OBSERVATIONS
 
 THREES, TRILOBITE = leafwise.game("threes"), leafwise.game("trilobite")
 
@@ -50,6 +51,7 @@ def replayed(env: GameEnv, found: Dataset, game: int) -> None:
         assert over == a["terminations"][row]
         gained += reward
     assert over
+    assert np.array_equal(obs, a[FINAL][int(a["terminations"][: rows[-1]].sum())])
     assert set(a["results"][rows]) == {gained}
 
 
@@ -99,7 +101,8 @@ def test_files_give_back_what_was_written(tmp_path: Path) -> None:
     assert [file.name for file in (tmp_path / "new").iterdir()] == ["d.npz"]
     with pytest.raises(ValueError, match=r"^expected a new file, got '.*d.npz', which is there$"):
         write_dataset(tmp_path / "new" / "d.npz", found)
-    with pytest.raises(ValueError, match=r"^expected a file name that ends with .npz or .parquet, got 'd.csv'$"):
+    named = "^expected a file name that ends with .npz or .parquet, or minari:NAME-v0, got 'd.csv'$"
+    with pytest.raises(ValueError, match=named):
         write_dataset("d.csv", found)
     (tmp_path / "bad.npz").write_bytes(b"nonsense")
     np.savez(tmp_path / "other.npz", a=np.zeros(2))
@@ -108,9 +111,9 @@ def test_files_give_back_what_was_written(tmp_path: Path) -> None:
             read_dataset(tmp_path / name)
 
 
-def test_parquet_where_pyarrow_is(tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow")
-    for game in (THREES, leafwise.game("starship")):
+@pytest.mark.skipif(find_spec("pyarrow") is None, reason="without the extra `data`")
+def test_parquet_gives_back_what_was_written(tmp_path: Path) -> None:
+    for game in (THREES, TRILOBITE, leafwise.game("starship")):
         found = collect(game, "random", 2, 0)
         write_dataset(tmp_path / f"{game.name}.parquet", found)
         assert equal(read_dataset(tmp_path / f"{game.name}.parquet"), found)
@@ -119,12 +122,15 @@ def test_parquet_where_pyarrow_is(tmp_path: Path) -> None:
         read_dataset(tmp_path / "bad.parquet")
 
 
-def test_parquet_without_pyarrow_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("name", "package"), [("d.parquet", "pyarrow"), ("minari:d-v0", "minari")])
+def test_without_the_extra_it_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, package: str
+) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(
-        ValueError, match=r"^expected pyarrow for '.*', pip install pyarrow; without it, a name .* .npz$"
-    ):
-        write_dataset(tmp_path / "d.parquet", Dataset({}))
+    monkeypatch.chdir(tmp_path)
+    how = r"pip install 'leafwise\[data\]'; without it, a name that ends with .npz"
+    with pytest.raises(ValueError, match=rf"^expected {package} for '{name}', {how}$"):
+        write_dataset(name, Dataset({}))
 
 
 def test_a_network_of_ones_own_learns_from_a_file(tmp_path: Path) -> None:
@@ -161,7 +167,10 @@ def test_the_command_writes_a_file_and_says_so(shell: Shell, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["trilobite", "--out", "x.csv"], "expected a file name that ends with .npz or .parquet, got 'x.csv'"),
+        (
+            ["trilobite", "--out", "x.csv"],
+            "expected a file name that ends with .npz or .parquet, or minari:NAME-v0, got 'x.csv'",
+        ),
         (["trilobite", "--games", "0"], "dataset: expected 1 to 1,000,000 games and at least 1 process, got 0 and 1"),
         (["trilobite", "--seed", "900000"], "dataset: expected seeds for training, 0 to 899,999, got 900000 to 900099"),
         (

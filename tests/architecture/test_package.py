@@ -76,7 +76,8 @@ def blocks(pages):
 
 def run_block(code, folder):
     # away from the checkout, as a reader would run it
-    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, cwd=folder)
+    environment = {**os.environ, "MINARI_DATASETS_PATH": str(folder / "minari")}
+    subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, cwd=folder, env=environment)
 
 
 @pytest.mark.parametrize("code", list(blocks([ROOT / "README.md"])))

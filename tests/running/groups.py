@@ -14,7 +14,7 @@ COMPILED = {
     "threes": "models/test_files models/test_ntuple models/test_packing search/test_approximate search/test_bench "
     "search/test_interrupt search/test_threads front/test_play evaluation/test_arena methods/test_td runs/test_folder "
     "experiments/test_learned",
-    "trilobite": "dataset/test_dataset dataset/test_minari gym/test_opponents "
+    "trilobite": "dataset/test_dataset gym/test_opponents "
     "models/test_sparse front/test_solve front/test_arena_command evaluation/test_tournament "
     "methods/test_dqn_ppo methods/test_selfplay runs/test_events experiments/test_learned_leaves campaigns/test_kills",
     "starship": "front/test_ship",

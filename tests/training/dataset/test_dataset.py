@@ -113,7 +113,7 @@ def test_files_give_back_what_was_written(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(find_spec("pyarrow") is None, reason="without the extra `data`")
 def test_parquet_gives_back_what_was_written(tmp_path: Path) -> None:
-    for game in (THREES, TRILOBITE, leafwise.game("starship")):
+    for game in (THREES, TRILOBITE):
         found = collect(game, "random", 2, 0)
         write_dataset(tmp_path / f"{game.name}.parquet", found)
         assert equal(read_dataset(tmp_path / f"{game.name}.parquet"), found)

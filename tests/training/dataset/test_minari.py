@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def replayed(written: Any) -> int:
     return len(episodes)
 
 
-def test_episodes_of_one_player_replay(store: Path) -> None:
+def test_episodes_of_threes_replay(store: Path) -> None:
     found = collect(leafwise.game("threes"), "search:openness,depth=1", 3, 11, exploration=0.2)
     assert write_dataset("minari:threes/openness-v0", found) == store / "threes" / "openness-v0"
     assert set(minari.list_local_datasets()) == {"threes/openness-v0"}
@@ -73,7 +74,7 @@ def test_episodes_of_one_player_replay(store: Path) -> None:
     assert written.storage.metadata["algorithm_name"] == "search:openness,depth=1"
 
 
-def test_episodes_of_both_players_replay_against_the_player() -> None:
+def test_episodes_of_both_players_of_trilobite_replay() -> None:
     game = leafwise.game("trilobite", board="4x4", k=3)
     found = collect(game, "search:lines,depth=1", 2, 5, exploration=0.0)
     write_dataset("minari:both-v1", found)
@@ -83,7 +84,7 @@ def test_episodes_of_both_players_replay_against_the_player() -> None:
     assert [told["seat"] for told in written.storage.get_episode_metadata(range(4))] == ["first", "second"] * 2
 
 
-def test_episodes_against_an_opponent_replay() -> None:
+def test_episodes_of_trilobite_against_an_opponent_replay() -> None:
     found = collect(
         leafwise.game("trilobite"), "search:lines,depth=1", 4, 5, opponent="search:lines,depth=2", exploration=0.3
     )
@@ -92,12 +93,19 @@ def test_episodes_against_an_opponent_replay() -> None:
     assert (written.env_spec.id, replayed(written)) == ("leafwise/Trilobite-v0", 4)
 
 
-def test_observations_by_name() -> None:
-    write_dataset("minari:ships-v0", collect(leafwise.game("starship"), "random", 1, 0))
-    assert replayed(minari.load_dataset("ships-v0")) == 1
+@pytest.mark.skipif(find_spec("pyarrow") is None, reason="without the extra `data`")
+def test_observations_of_starship_by_name(tmp_path: Path) -> None:
+    found = collect(leafwise.game("starship"), "random", 2, 0)
+    write_dataset("minari:ships-v0", found)
+    assert replayed(minari.load_dataset("ships-v0")) == 2
+    write_dataset(tmp_path / "ships.parquet", found)
+    read = read_dataset(tmp_path / "ships.parquet")
+    assert set(read.arrays) == set(found.arrays)
+    assert all(np.array_equal(array, read.arrays[name], equal_nan=True) for name, array in found.arrays.items())
+    assert read.about == found.about
 
 
-def test_a_dataset_is_new_and_whole(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dataset_of_trilobite_is_new_and_whole(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = collect(leafwise.game("trilobite"), "random", 1, 0)
     with monkeypatch.context() as broken:
         broken.setattr("leafwise.training.dataset.minari_store.told", lambda dataset, rows: 1 / 0)
@@ -122,7 +130,9 @@ def test_a_wrong_name_is_one_line(store: Path, name: str) -> None:
     assert not store.exists()
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, store: Path) -> None:
+def test_the_command_writes_trilobite(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, store: Path
+) -> None:
     shell: Shell = make_shell(capsys, monkeypatch)
     answer = shell("dataset", "trilobite", "--player", "random", "--games", "2", "--out", "minari:t-v0")
     assert (answer.status, answer.error) == (0, "")

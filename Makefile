@@ -65,7 +65,7 @@ types: $(VENV)/.installed
 # The documentation as a site in build/site; any warning is an error. `make docs DOCS=serve` shows it while you write.
 DOCS ?= build
 docs: $(VENV)/.installed
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(DOCS) --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(DOCS) --strict
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info src/*.egg-info

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import subprocess
 from pathlib import Path
@@ -25,8 +26,8 @@ def tracked() -> list[str]:
     return [name for name in listed.splitlines() if (ROOT / name).exists()]
 
 
-def on_pre_build(config: Any) -> None:
-    """Links the rooms under one name, since the API reference is read from sources and not from an installed package."""
+def on_startup(**given: Any) -> None:
+    """Links the rooms under one name, before plugins look for them: the API reference is read from sources."""
     LAYOUT.mkdir(parents=True, exist_ok=True)
     places = {path.name: path for path in (ROOT / "src/leafwise").iterdir()} | {room: ROOT / room for room in ROOMS}
     for name, place in places.items():
@@ -46,29 +47,18 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Turns links to what the site leaves out (sources, data) into plain names."""
-    folder = Path(page.file.src_uri).parent
+    """Points links between pages to where these stand on the site, and turns those to what it leaves out into plain names."""
+    place = page.file.src_uri
+    origin = Path(place).parent if PAGES.match(place) else Path("docs", place).parent
 
     def kept(link: re.Match[str]) -> str:
-        target = link[3]
+        image, words, target, anchor = link[1], link[2], link[3], link[4] or ""
         if "://" in target or target.startswith("mailto:"):
             return link[0]
-        place = Path(*_resolved(folder / target))
-        if files.get_file_from_path(place.as_posix()) is not None:
-            return link[0]
-        if (ROOT / place).exists() or (ROOT / "docs" / place).exists():
-            return link[2]
-        return link[0]  # MkDocs says what is wrong with it
+        found = posixpath.normpath((origin / target).as_posix())
+        on_site = found.removeprefix("docs/")
+        if files.get_file_from_path(on_site) is not None:
+            return f"{image}[{words}]({posixpath.relpath(on_site, Path(place).parent)}{anchor})"
+        return words if (ROOT / found).exists() else link[0]  # MkDocs says what is wrong with it
 
     return LINK.sub(kept, markdown)
-
-
-def _resolved(path: Path) -> list[str]:
-    """Returns the parts of a relative path without `..`."""
-    parts: list[str] = []
-    for part in path.parts:
-        if part == ".." and parts:
-            parts.pop()
-        elif part not in (".", ".."):
-            parts.append(part)
-    return parts or ["."]

@@ -61,7 +61,7 @@ def test_each_level_takes_fewer_points_than_the_next() -> None:
         for options in leafwise.game(name).ids.values():
             game = leafwise.game(name, **options)
             shares = [measured(game)[level] for level in list(LEVELS)[:-1]]
-            assert all(0 < told["ci_high"] < 0.5 for told in shares), (name, options)
+            assert all(0 < told["share"] < 0.5 for told in shares), (name, options)
             lines = level_lines(game)
             assert lines[0].startswith("easy: 40% of its moves at random; takes ")
             assert lines[-1] == "best: no move at random"

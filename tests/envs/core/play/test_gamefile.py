@@ -163,5 +163,5 @@ def test_moves_and_outcomes_by_name_lead_on() -> None:
     start = registry.game("trap", size=3).start()
     landed = after_moves(start, ["SW", "0,2", "0,2"], "SW 0,2 0,2")
     assert landed == stepped(stepped(stepped(start, "SW"), "0,2"), "0,2")
-    with pytest.raises(ValueError, match=r"expected what chance did .*, got '9,9' as move 3 of 'SW 0,2 9,9'$"):
+    with pytest.raises(ValueError, match=r"expected what chance did, .*, got '9,9' as move 3 of 'SW 0,2 9,9'$"):
         after_moves(start, ["SW", "0,2", "9,9"], "SW 0,2 9,9")

@@ -12,7 +12,7 @@ import pytest
 from leafwise.commands.new import main
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-CHEAP = ("pig", "race")
+EXAMPLE_NAMES = ("2048", "pig", "race")
 
 
 def run_tests(project: Path) -> None:
@@ -23,7 +23,7 @@ def run_tests(project: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", CHEAP)
+@pytest.mark.parametrize("name", EXAMPLE_NAMES)
 def test_an_examples_tests_pass(name: str) -> None:
     run_tests(EXAMPLES / name)
 

@@ -46,7 +46,7 @@ def test_json_goes_to_standard_output_on_request(shell: Shell) -> None:
         (("trilobite", "random", "greedy", "--games", "x"), "expected INT for --games"),
         (("trilobite", "random", "greedy", "--resume"), "expected --resume with the file of --json, got none"),
         (("trilobite", "random", "greedy", "--seconds", "0"), "seconds above 0"),
-        (("trilobite", "random", "search:nowhere"), "expected a leaf among lines, learned, "),
+        (("trilobite", "random", "search:nowhere"), "expected a leaf among best, lines, learned, "),
     ],
 )
 def test_wrong_input_is_one_line(shell: Shell, words: tuple[str, ...], problem: str) -> None:

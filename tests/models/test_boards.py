@@ -38,7 +38,8 @@ def trained(game: Game, **options: Any) -> NTupleNetwork:
 
 
 def afterstates(n: int) -> list[State]:
-    rng, stream, found = np.random.default_rng(2), new_stream(2), []
+    found: list[State] = []
+    rng, stream = np.random.default_rng(2), new_stream(2)
     state = stacks.GAME.new(1)
     while len(found) < n:
         found.append(state.play(int(rng.choice(state.legal_actions))))
@@ -141,10 +142,11 @@ def test_impossible_features_are_refused(given: dict[str, Any], message: str) ->
 
 
 def test_shapes_that_do_not_fit_are_refused() -> None:
-    for options, message in (
+    refused: tuple[tuple[dict[str, Any], str], ...] = (
         ({"tuples": ((0, 25),)}, r"expected tuples of 1 to 7 different cells 0..24, got \(0, 25\)"),
         ({"power": 0.5}, "expected a power of 0 or 1 in a game whose score is not a sum over cells, got 0.5"),
-    ):
+    )
+    for options, message in refused:
         with pytest.raises(ValueError, match=message):
             NTupleNetwork.create(WORDS, Shape(**{"tuples": TUPLES, **options}))
     assert parse_tuples("0z 1,40,2") == ((0, 35), (1, 40, 2))

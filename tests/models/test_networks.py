@@ -154,7 +154,8 @@ def test_the_loader_names_no_kind() -> None:
 
 def valued(game: Game, evaluator: Evaluator, seed: int, most: int) -> list[float]:
     """Values of the positions of a random game at the evaluator's stage."""
-    rng, stream, found = np.random.default_rng(seed), new_stream(seed), []
+    found: list[float] = []
+    rng, stream = np.random.default_rng(seed), new_stream(seed)
     state = game.new(seed)
     while not state.is_terminal and len(found) < most:
         state = state.play(int(rng.choice(state.legal_actions)))

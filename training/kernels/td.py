@@ -215,13 +215,10 @@ def coherent_step(trainer, index, learning_rate, error, W):
 
 def make_move_weights(game: Game, layout: Layout, network: Any, step_weight: Compiled, name: str) -> Compiled:
     """Returns `move_weights(trainer, i, learning_rate, error, T)`: moves every weight that row i of the trajectory uses."""
-    cells, boards, tuple_index, stage_start = (
-        features(game),
-        network.board.seen,
-        network.board.tuple_index,
-        network.stage_start,
-    )
-    small, tables, index_of = small_bits(cells, layout.small), len(cells.tables), cells.index or no_index
+    cells, board, stage_start = features(game), network.board, network.stage_start
+    boards, tuple_index = board.seen, board.tuple_index
+    small, tables = small_bits(cells, layout.small), len(cells.tables)
+    index_of = cells.index or bind(name, game.room, inline=True)(no_index)
 
     @bind(name, game.room, inline=True)
     def move_weights(trainer, i, learning_rate, error, T):

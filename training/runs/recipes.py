@@ -76,5 +76,8 @@ def with_recipe(name: str, method: str, words: Sequence[str]) -> list[str]:
         given |= {flag_of(old_names(config_class).get(option, option)) for option in read_table(file)}
     for option, value in recipe(name, method, take_option(added, "--variant")[0]).items():
         if flag_of(option) not in given and value != []:
-            added += [flag_of(option), *(map(str, value) if isinstance(value, list) else [str(value)])]
+            if isinstance(value, bool):
+                added.append(flag_of(option) if value else flag_of(option).replace("--", "--no-", 1))
+            else:
+                added += [flag_of(option), *(map(str, value) if isinstance(value, list) else [str(value)])]
     return added

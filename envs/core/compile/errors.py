@@ -22,6 +22,8 @@ OWN = str(Path(numba.__file__).parent)
 CALLEE = re.compile(r"During: resolving callee type: type\((?:Function|CPUDispatcher)\(<function ([\w.<>]+) at ")
 TYPED_AT = re.compile(r"^ *During: .* at (.+) \((\d+)\)$", re.MULTILINE)
 SHOWN_AT = re.compile(r"^ *File \"(.+)\", line (\d+):\n(?: *def (\w+)\()?", re.MULTILINE)
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+"""What numba puts between its words where colorama is installed."""
 NOISE = re.compile(r"^(Failed in \w+ mode pipeline|- Resolution failure|During: |File |$)")
 
 
@@ -52,7 +54,7 @@ class Place(NamedTuple):
 
 def explained(problem: BaseException, function: Any, arguments: Iterable[Any]) -> CompileError:
     """Returns in two lines why `function`, called with `arguments`, does not compile, and writes all that numba said to a log."""
-    said = str(problem)
+    said = COLOURS.sub("", str(problem))
     place = _place(said, function)
     log = _write_log(place.function, said)
     reason = _reason(said, list(_tuples(arguments)))

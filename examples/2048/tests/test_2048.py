@@ -12,7 +12,7 @@ from leafwise_2048 import GAME
 import leafwise
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.registry import listing
+from leafwise.envs.registry import listing, register_game
 from leafwise.training.evaluation.arena import evaluate
 from leafwise.training.methods import td
 
@@ -107,6 +107,7 @@ def test_impossible_positions_are_refused(text: str) -> None:
 
 @pytest.mark.long
 def test_a_minute_of_learning_beats_a_greedy_player_by_a_factor(tmp_path: Path) -> None:
+    register_game(GAME)  # also where the package is not installed
     words = [
         "--game",
         "game2048",

@@ -180,7 +180,7 @@ def test_ours_says_what_it_cannot_play() -> None:
         ai.getMove(Grid(5).move((0, 3), 1).move((4, 3), 2))
     with pytest.raises(ValueError, match=r"^trap: expected a square map, got shape \(2, 3\)$"):
         ai.getMove(type("Board", (), {"map": np.zeros((2, 3))})())
-    with pytest.raises(ValueError, match=r"^trap: expected seconds above 0, got 0$"):
+    with pytest.raises(ValueError, match=r"^trap: expected seconds above 0 and at most 86,400, got 0$"):
         PlayerAI("course:easy", seconds=0)
 
 

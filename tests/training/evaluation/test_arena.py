@@ -45,8 +45,8 @@ def test_progress_counts_games() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "expected"),
     [
-        ("random", {"games": 0}, "at least 1 game"),
-        ("random", {"processes": 0}, "1 process"),
+        ("random", {"games": 0}, "expected 1 to 10,000,000 games"),
+        ("random", {"processes": 0}, "expected 1 to 1,024 processes"),
         ("random", {"first_seed": -1}, "first seed of 0"),
         ("random", {"opponent": "random"}, "no opponent"),
         ("nobody", {}, "expected a player"),

@@ -217,9 +217,9 @@ def test_ctrl_c_keeps_the_games(tmp_path: Path) -> None:
         (["random", "greedy"], {"games": 3}, "an even number of games"),
         (["random", "greedy"], {"openings": 4}, "expected 1 to 3 openings for 6 games, got 4"),
         (["random", "greedy"], {"plies": -2}, "openings of 0 to 1000 plies"),
-        (["random", "greedy"], {"seed": -1}, "a seed of 0"),
+        (["random", "greedy"], {"seed": -1}, "a first seed of 0"),
         (["random", "greedy"], {"seconds": 0.0}, "seconds above 0"),
-        (["random", "greedy"], {"processes": 0}, "1 process or more"),
+        (["random", "greedy"], {"processes": 0}, "expected 1 to 1,024 processes"),
     ],
 )
 def test_wrong_arguments_are_refused(players: list[str], options: dict[str, object], problem: str) -> None:

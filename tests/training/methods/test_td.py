@@ -83,7 +83,7 @@ def test_a_run_is_published(run, tmp_path, capsys):
     network = load_ntuples(tmp_path / "x.safetensors", GAME)
     assert network.packed
     card = (tmp_path / "x.md").read_text()
-    assert "`leafwise.load('x')` loads it." in card
+    assert f"`leafwise.load({(tmp_path / 'x.safetensors').as_posix()!r})` loads it." in card
     scores = play_games(network, 1, FINAL_SEED, 6).scores
     assert f"| 1 | 6 | {scores.mean():,.0f} |" in card, "the file that was written is what was measured"
     assert publish.main([*words, "--largest-mb", "0.01"]) == 2

@@ -108,7 +108,8 @@ def test_an_evaluation_of_a_policy_without_masks_ends() -> None:
     callback = EvalCallback(Monitor(gym.make("leafwise/Threes-v0")), n_eval_episodes=3, eval_freq=32, verbose=0)
     learner.learn(64, callback=callback)
     assert callback.last_mean_reward > 0
-    _, lengths = evaluate_policy(AlwaysUp(), Monitor(gym.make("leafwise/Threes-v0")), 4, return_episode_rewards=True)
+    policy: Any = AlwaysUp()
+    lengths: Any = evaluate_policy(policy, Monitor(gym.make("leafwise/Threes-v0")), 4, return_episode_rewards=True)[1]
     assert len(lengths) == 4
     assert all(
         100 < length < 200 for length in lengths

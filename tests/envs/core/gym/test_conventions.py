@@ -36,7 +36,7 @@ def test_unknown_keywords_are_type_errors(make: Callable[..., Any], known: str) 
 
 def test_a_wrapper_that_tries_a_keyword_out_gets_its_environment() -> None:
     """As TorchRL's GymEnv does: it goes on without `frameskip` if a TypeError says that this is the unknown one."""
-    keywords = {"frameskip": 4, "hint": "exact"}
+    keywords: dict[str, Any] = {"frameskip": 4, "hint": "exact"}
     with pytest.raises(TypeError) as refusal:
         gym.make("leafwise/Threes-v0", **keywords)
     tried = [name for name in keywords if f"unexpected keyword argument {name!r}" in str(refusal.value)]

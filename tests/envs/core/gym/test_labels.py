@@ -147,7 +147,7 @@ def test_starship() -> None:
         assert vec["unused"] == 0
         after = [name.removeprefix("next ") for name in called[15:26] if vec[name]]
         obs, _, over, _, info = env.step(int(np.argmax(info["action_mask"])))
-        if after and info["request"] and vec["stage"] == pytest.approx(float(obs["vec"][37])):  # type: ignore[call-overload]
+        if after and info["request"] and vec["stage"] == pytest.approx(float(obs["vec"][37])):
             assert info["request"].partition(" ")[0] in (
                 *after,
                 *(n.removeprefix("after next ") for n in called[26:37] if vec[n]),

@@ -137,8 +137,8 @@ def test_disabled_waits_for_a_reset() -> None:
     for _ in range(3):
         actions = batch.action_masks().argmax(axis=1)
         assert_same(batch.step(actions), singles.step(actions))
-    again = [env.reset(seed=[4, 5, None], options={"reset_mask": first.copy()}) for env in (batch, singles)]
-    assert_same(*again)
+    again: list[Any] = [env.reset(seed=[4, 5, None], options={"reset_mask": first.copy()}) for env in (batch, singles)]
+    assert_same(again[0], again[1])
     for _ in range(2):
         told = batch.step(batch.action_masks().argmax(axis=1))
     assert told[3].tolist() == [False, True, False]

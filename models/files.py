@@ -15,6 +15,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.tables import check_tables
 from leafwise.envs.registry import game as find_game
+from leafwise.models.hub import fetched, on_hub
 from leafwise.models.network import Network, network_kind
 from leafwise.models.shipped import LEARNED, best_leaf, need_shipped
 from leafwise.models.shipped import shipped_name as shipped_name
@@ -100,7 +101,12 @@ def load_network(path: Path, game: Game, kinds: tuple[str, ...] = ()) -> Any:
 
 
 def model_path(source: str | os.PathLike[str]) -> Path:
-    """Returns the file that a shipped model's name (`threes`, `cassis8`), a run folder or a path stands for."""
+    """Returns the file that a shipped model's name (`threes`, `cassis8`), a run folder, a path or `hf://OWNER/NAME` stands for.
+
+    Raises ValueError for a file of the Hub that cannot be had (`leafwise.models.hub`).
+    """
+    if on_hub(source):
+        return fetched(str(source))
     path = Path(source)
     if path.is_dir():
         return path / "model.safetensors"
@@ -113,8 +119,8 @@ def model_path(source: str | os.PathLike[str]) -> Path:
 def load_evaluator(game: Game, source: str | os.PathLike[str]) -> Evaluator:
     """Returns a trained model as a leaf evaluator.
 
-    `source` is a shipped model's name, a run folder or a model file. Raises ValueError if there is no such
-    file or it does not fit the game.
+    `source` is a shipped model's name, a run folder, a model file or one of the Hub, `hf://OWNER/NAME`. Raises ValueError if
+    there is no such file or it does not fit the game.
     """
     path = model_path(source)
     written = path.stat().st_mtime_ns if path.exists() else 0
@@ -143,7 +149,7 @@ def leaf(game: Game, name: str) -> Evaluator:
     """Returns the leaf that a text names.
 
     `best` (the shipped model where there is one, else the default score), a hand-made score, `learned` (the shipped model),
-    `rollout:n=20`, `sb3:FILE.zip`, or a path.
+    `rollout:n=20`, `sb3:FILE.zip`, a path, or `hf://OWNER/NAME`.
     """
     if name == BEST:
         name = best_leaf(game)
@@ -162,7 +168,7 @@ def leaf(game: Game, name: str) -> Evaluator:
     if not model_path(name).exists():
         scores = ", ".join(game.scores)
         raise ValueError(
-            f"{game.name}: expected a leaf among best, {scores}, learned, rollout:n=20, sb3:FILE.zip, or a model's path, "
-            f"got {name!r}"
+            f"{game.name}: expected a leaf among best, {scores}, learned, rollout:n=20, sb3:FILE.zip, hf://OWNER/NAME, "
+            f"or a model's path, got {name!r}"
         )
     return load_evaluator(game, name)

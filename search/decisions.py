@@ -16,13 +16,13 @@ def prepare(B, f, n, left, move, probing):
     B.frames[f, F.ALL], B.frames[f, F.MOVE], B.frames[f, F.PROBED] = n, MOVE_MASK, np.uint64(probing)
     B.frames[f, F.PHASE] = SEARCHING
     first = ZERO
+    limited = left > 1 and np.uint64(B.options.width) < n
     for k in range(n):
-        if B.A[f, k] == move:
+        if B.A[f, k] == move and not limited:  # which actions a width keeps is for their one-ply values alone to say
             B.A[f, k] = B.A[f, 0]
             B.A[f, 0] = move
             B.scores[f, 0] = np.inf
             first = ONE
-    limited = left > 1 and np.uint64(B.options.width) < n
     if limited:
         B.frames[f, F.END] = np.uint64(B.options.width)
     by_value = limited or (left >= B.options.values_from and n > ONE)

@@ -88,9 +88,9 @@ def score(game_name: str, score_name: str | None = None, **options: object) -> E
 def load(source: str | os.PathLike[str], game: str | Game = "") -> Evaluator:
     """Returns a trained model as a leaf evaluator.
 
-    `source` is the name of a model that ships with leafwise (`threes`, `cassis8`), a run folder, or a `.safetensors` file. The
-    file says which game and variant it is for; `game` checks that it is yours. Raises ValueError in one line if it does
-    not fit.
+    `source` is the name of a model that ships with leafwise (`threes`, `cassis8`), a run folder, a `.safetensors` file, or one of
+    the Hugging Face Hub: `hf://OWNER/NAME`, with `@REVISION` and `/FILE.safetensors` at will (extra `hub`). The file says
+    which game and variant it is for; `game` checks that it is yours. Raises ValueError in one line if it does not fit.
     """
     from leafwise.models import files
 
@@ -102,8 +102,8 @@ def load(source: str | os.PathLike[str], game: str | Game = "") -> Evaluator:
 def player(text: str, game: str | Game, seed: int = 0) -> Player:
     """Returns the player that a text names: `random`, `greedy:LEAF`, `search:LEAF,depth=3,seconds=0.1`.
 
-    A leaf is a hand-made score, `learned` (the shipped model), a run folder or a model file, or `sb3:FILE.zip`. Raises
-    ValueError for a text that names no player.
+    A leaf is a hand-made score, `learned` (the shipped model), a run folder, a model file, `hf://OWNER/NAME`, or
+    `sb3:FILE.zip`. Raises ValueError for a text that names no player.
     """
     from leafwise.models.players import player as named
 

@@ -170,7 +170,11 @@ def test_texts_and_leaves_pass_through() -> None:
             "expected a function of observations, a torch module, a PPO, .* or its .zip, or the text of a leaf, got int 3$",
         ),
         (object, {}, "expected a function of observations, .*, got type"),
-        ("nonsense", {}, "expected a leaf among best, openness, .*, sb3:FILE.zip, or a model's path, got 'nonsense'$"),
+        (
+            "nonsense",
+            {},
+            "expected a leaf among best, openness, .*, hf://OWNER/NAME, or a model's path, got 'nonsense'$",
+        ),
         ("openness", {"scale": 2.0}, "expected no options for a leaf that says it all, got scale$"),
         (value, {"kind": "policy"}, "expected kind among value, q, got 'policy'$"),
         (value, {"speaks_for": "both"}, "expected speaks_for among to_act, player_0, got 'both'$"),

@@ -79,7 +79,7 @@ def test_a_search_says_what_it_expects():
     score = THREES.score("rows")
     with pytest.raises(ValueError, match=r"expected a width of at least 1, got 0"):
         Search(THREES, score, width=0)
-    with pytest.raises(ValueError, match=r"expected nodes of at least 0, got -1"):
+    with pytest.raises(ValueError, match=r"expected nodes of 0 to 1,000,000,000,000,000, got -1"):
         Search(THREES, score, nodes=-1)
     with pytest.raises(ValueError, match=r"expected a cutoff or nodes, got 0.1 and 5"):
         Search(THREES, score, cutoff=0.1, nodes=5)

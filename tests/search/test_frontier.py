@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ def assert_same(found, expected):
 @pytest.mark.parametrize(("g", "score", "depth"), CASES, ids=lambda v: getattr(v, "name", str(v)))
 def test_the_tree_is_that_of_depth_first(g, score, depth):
     evaluator = g.score(score)
-    plain, batched = Search(g, evaluator, depth, pruning=False), Search(g, evaluator, depth, batched=True)
+    plain, batched = Search(g, evaluator, depth, pruning=False, table_mb=0), Search(g, evaluator, depth, batched=True)
     for state in decisions_of(g)[::3]:
         assert_same(batched(state), plain(state))
         after = state.play(state.legal_actions[0])
@@ -78,8 +79,9 @@ def test_an_evaluator_for_batches_only_is_searched_in_batches(batch):
 @pytest.mark.parametrize("limit", [{"cutoff": 0.05}, {"nodes": 40}], ids=str)
 @pytest.mark.parametrize("g", [dice.GAME, solitaire.GAME], ids=lambda g: g.name)
 def test_a_limit_leaves_out_the_same_nodes(g, limit):
-    plain, batched = (Search(g, g.score(), 4, pruning=False, batched=flag, **limit) for flag in (False, True))
-    exact = Search(g, g.score(), 4, pruning=False)
+    bare: dict[str, Any] = {"pruning": False, "table_mb": 0}
+    plain, batched = (Search(g, g.score(), 4, batched=flag, **bare, **limit) for flag in (False, True))
+    exact = Search(g, g.score(), 4, **bare)
     fewer = 0
     for state in decisions_of(g):
         assert_same(batched(state), plain(state))

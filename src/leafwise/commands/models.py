@@ -1,0 +1,180 @@
+"""Lists the models that ship: game, kind of network, size, measured strength, what the values mean."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import tyro
+
+from leafwise.cli import fail, parse, print_json, say
+
+HEADER = (
+    "model",
+    "game",
+    "network",
+    "MB",
+    "depth",
+    "measured",
+    "95 % interval",
+    "of",
+    "by hand",
+    "values are",
+    "off by",
+)
+RIGHT = ("MB", "depth", "measured", "by hand", "off by")
+COUNTS = ("games", "positions", "seeds")
+"""Entries of a measurement that say of how many things it is the mean."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """Lists the models that ship, with the figures that their files hold.
+
+    Measured is a mean over games, ships or positions that nothing was learned from, by a search of that depth: the final score,
+    the share of games won, the quality of a ship, or the share of critical positions in which the move keeps what the
+    position is worth; "by hand" is a hand-made leaf in the same place. The last columns say what `analyze` and `play`
+    make of the network's values, and the greatest error of that in a tenth of the positions.
+    """
+
+    name: tyro.conf.Positional[str] = ""
+    """One model, or all of a game, with how they were trained (default: all in short)."""
+    json: bool = False
+    """Print one JSON object per model."""
+
+
+def weights() -> Path:
+    """Returns the folder of the models, found without importing what plays with them."""
+    spec = find_spec("leafwise.models")
+    assert spec is not None
+    assert spec.submodule_search_locations is not None
+    return Path(next(iter(spec.submodule_search_locations))) / "weights"
+
+
+def metadata(path: Path) -> dict[str, Any]:
+    """Returns what a model file says of itself, unchecked, without reading its tensors (`models.tensors` brings NumPy along)."""
+    with path.open("rb") as file:
+        (size,) = struct.unpack("<Q", file.read(8))
+        told: dict[str, Any] = json.loads(json.loads(file.read(size))["__metadata__"]["leafwise"])
+    return told
+
+
+def described(path: Path) -> dict[str, Any]:
+    """Returns what is known of a model, by name; a measurement's `mean`, `ci_low` and `ci_high` are in its `unit`."""
+    told = metadata(path)
+    kept = json.loads((path.parent / "units.json").read_text(encoding="utf-8"))
+    units = told.get("units") or kept.get(path.name)
+    score = told.get("score") or []
+    return {
+        "name": path.stem,
+        "game": told["game"],
+        "options": told["options"],
+        "kind": told["kind"],
+        "megabytes": path.stat().st_size / 1e6,
+        "score": [measured(one, units) for one in (score if isinstance(score, list) else [score])],
+        "unit": units and units["name"],
+        "unit_error": units and units["error"],
+        "command": told["command"],
+        "commit": told["commit"],
+        "steps": told["steps"],
+        "seconds": told.get("seconds"),
+        "hardware": told.get("hardware"),
+        "file": str(path),
+        "card": str(path.with_suffix(".md")),
+    }
+
+
+def measured(told: dict[str, Any], units: dict[str, Any] | None) -> dict[str, Any]:
+    """Returns one measurement in one form, whichever publisher wrote it."""
+    count = next(name for name in COUNTS if name in told)
+    unit = units and units["name"]
+    if count == "positions":
+        unit = "share of best moves"
+    elif told.get("players") == 2:
+        unit = "mean result, a win 1, a loss -1"
+    learned, by_hand = told.get("learned", told), told.get("hand_made") or told.get("hand")
+    return {
+        "variant": told.get("variant", ""),
+        "depth": told["depth"],
+        "count": told[count],
+        "of": count,
+        "unit": unit,
+        **{name: learned[name] for name in ("mean", "ci_low", "ci_high")},
+        "hand_made": by_hand and by_hand["mean"],
+    }
+
+
+def number(value: float | None, unit: str | None) -> str:
+    """Returns a figure as people read it: a share in percent, a score whole."""
+    if value is None:
+        return ""
+    if unit is not None and unit.startswith(("share", "chance")):
+        return f"{100 * value:.1f} %"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3f}"
+
+
+def off_by(about: dict[str, Any]) -> str:
+    """Returns the greatest error of what values are said to mean: of a final score a share, of a chance points of percent."""
+    unit, error = about["unit"], about["unit_error"]
+    if error is None:
+        return ""
+    return f"{100 * error:.1f} %" if unit.startswith("chance") or unit == "expected final score" else f"{error:.3f}"
+
+
+def rows(about: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """Yields the lines of the table that tell of a model, one a measurement; what the line above says is left out."""
+    variant = " ".join([about["game"], *(f"{name}={value}" for name, value in about["options"].items())])
+    head = {"model": about["name"], "network": about["kind"], "MB": f"{about['megabytes']:.2f}"}
+    head |= {"values are": about["unit"] or "", "off by": off_by(about)}
+    before = ""
+    for one in about["score"]:
+        game, unit = f"{about['game']} {one['variant']}" if one["variant"] else variant, one["unit"]
+        line = head | {"game": "" if game == before else game, "depth": str(one["depth"])}
+        line |= {"measured": number(one["mean"], unit), "by hand": number(one["hand_made"], unit)}
+        line |= {"95 % interval": f"{number(one['ci_low'], unit)} to {number(one['ci_high'], unit)}"}
+        yield line | {"of": f"{one['count']:,} {one['of']}"}
+        head, before = {}, game
+    if not about["score"]:
+        yield head | {"game": variant, "measured": "see its card"}
+
+
+def table(lines: list[dict[str, str]]) -> Iterator[str]:
+    """Yields a table's lines, columns as wide as they need."""
+    lines = [{name: name for name in HEADER}, *lines]
+    widths = {name: max(len(line.get(name, "")) for line in lines) for name in HEADER}
+    for line in lines:
+        cells = (
+            line.get(name, "").rjust(n) if name in RIGHT else line.get(name, "").ljust(n) for name, n in widths.items()
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    config = parse(Config, arguments, "leafwise models")
+    there = [described(path) for path in sorted(weights().glob("*.safetensors"), key=lambda path: path.stem)]
+    found = [about for about in there if config.name in ("", about["name"], about["game"])]
+    if not found:
+        fail(
+            f"expected a model among {', '.join(about['name'] for about in there)}, or a game of one, got {config.name!r}"
+        )
+    if config.json:
+        for about in found:
+            print_json(about)
+        return 0
+    for text in table([line for about in found for line in rows(about)]):
+        say(text)
+    for about in found if config.name else ():
+        say(
+            f"\n{about['name']}: leafwise.load({about['name']!r}), of {about['steps']:,} steps, commit {about['commit'][:8]}"
+        )
+        if about["seconds"] is not None:
+            say(f"  trained  {about['seconds']:,.0f} s on {about['hardware']}")
+        say(f"  by       {about['command']}")
+        say(f"  card     {about['card']}")
+    return 0

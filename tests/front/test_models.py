@@ -1,0 +1,110 @@
+"""`leafwise models`: what the files, cards and maps of the models that ship say, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from front.console import Shell
+
+import leafwise
+from leafwise.commands import models
+from leafwise.models.tensors import WEIGHTS, load_metadata
+from leafwise.models.units import shipped_units, units_of
+
+NAMES = sorted(path.stem for path in WEIGHTS.glob("*.safetensors"))
+BEFORE = {"options": {}, "steps": 1, "command": "none", "commit": "0" * 40}
+
+
+def test_every_model_is_told_as_its_file_says(shell: Shell) -> None:
+    told = [json.loads(line) for line in shell("models", "--json").out.splitlines()]
+    assert [about["name"] for about in told] == NAMES
+    for about in told:
+        path = WEIGHTS / f"{about['name']}.safetensors"
+        says = load_metadata(path)
+        game = leafwise.game(about["game"], **about["options"])
+        assert {name: about[name] for name in ("game", "options", "kind", "steps", "command", "commit")} == {
+            name: says[name] for name in ("game", "options", "kind", "steps", "command", "commit")
+        }
+        assert about["megabytes"] == path.stat().st_size / 1e6
+        units = units_of(game, about["name"])
+        assert units is not None
+        assert (about["unit"], about["unit_error"]) == (units.name, units.error)
+        scores = says["score"] if isinstance(says["score"], list) else [says["score"]]
+        assert len(about["score"]) == len(scores)
+        for one, said in zip(about["score"], scores, strict=True):
+            held = said.get("learned", said)
+            assert (one["mean"], one["ci_low"], one["ci_high"]) == (held["mean"], held["ci_low"], held["ci_high"])
+            assert one["count"] == said[one["of"]]
+            assert one["depth"] == said["depth"]
+
+
+def test_the_table_reads_as_the_cards_do(shell: Shell) -> None:
+    lines = shell("models").out.splitlines()
+    assert [line.split()[0] for line in lines[1:] if not line.startswith(" ")] == NAMES
+    table = " ".join(" ".join(lines).split())
+    for shown in (
+        "threes threes ntuple-packed 22.92 1 123,577 116,997 to 130,131 1,000 games expected final score 1.8 %",
+        "2 318,549 299,445 to 339,147 500 games",
+        "cassis8 cassis n=8 sparse 0.24 1 94.5 % 91.0 % to 97.5 % 200 positions 89.0 % chance to win 1.1 %",
+        "friday level=2 1 71.0 % 65.6 % to 75.8 % 300 games",
+        "starshipplace starship grid 0.04 1 0.704 0.698 to 0.710 1,000 seeds 0.576 expected quality 0.011",
+        "trap trap sparse 0.25 see its card",
+    ):
+        assert shown in table, shown
+
+
+def test_one_model_is_told_with_how_it_was_made(shell: Shell) -> None:
+    about = shell("models", "trap").out
+    assert "trap: leafwise.load('trap'), of 16 steps, commit d5a0ef93" in about
+    assert "trained  990 s on 1 of 2 cores" in about
+    assert str(WEIGHTS / "trap.md") in about
+    assert [line.split()[0] for line in shell("models", "cassis").out.splitlines() if "leafwise.load" in line] == [
+        "cassis:",
+        "cassis8:",
+    ]
+    assert shell("models", "chess").refusal == (
+        f"error: expected a model among {', '.join(NAMES)}, or a game of one, got 'chess'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("score", "shown"),
+    [
+        (
+            {"games": 90, "players": 2, "learned": {"mean": 0.25, "ci_low": 0.1, "ci_high": 0.4}},
+            "0.250 0.100 to 0.400 90 games",
+        ),
+        (
+            {
+                "games": 90,
+                "players": 1,
+                "learned": {"mean": 64, "ci_low": 63, "ci_high": 65.5},
+                "hand_made": {"mean": 12},
+            },
+            "64.000 63.000 to 65.500 90 games 12.000",
+        ),
+    ],
+)
+def test_games_of_other_packages_are_measured_otherwise(score: dict[str, object], shown: str) -> None:
+    one = models.measured({"depth": 1, **score}, shipped_units()["trap.safetensors"] if score["players"] == 2 else None)
+    about = {
+        "name": "x",
+        "game": "x",
+        "kind": "sparse",
+        "megabytes": 1,
+        "score": [one],
+        "unit": None,
+        "unit_error": None,
+    }
+    (row,) = models.rows(about | BEFORE)
+    assert " ".join(row[name] for name in ("measured", "95 % interval", "of", "by hand")).strip() == shown
+
+
+def test_nothing_heavy_is_imported_for_it() -> None:
+    heavy = "{'numpy', 'numba', 'torch', 'safetensors', 'gymnasium', 'rich', 'leafwise.models'}"
+    code = f"from leafwise.__main__ import run; import sys; run(['models', 'trap']); print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -267,7 +267,9 @@ class Game:
         return f"leafwise.game({self.name!r}{options})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Game) and self.module == other.module and self.options == other.options
+        return self is other or (
+            isinstance(other, Game) and self.module == other.module and self.options == other.options
+        )
 
     def __hash__(self) -> int:
         return hash((self.module, self.options))

@@ -102,6 +102,7 @@ class GameEnv(gym.Env[Observation, int]):
         self._see, self._mask = reader(at(buffers.obs, 0)), buffers.mask[0]
         self._arguments = self._stepper.arguments
         self._compiled_step = self._stepper.compiled.step
+        self._quiet = self._window is None and not self._tells
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -136,11 +137,12 @@ class GameEnv(gym.Env[Observation, int]):
             raise ValueError(f"{self.game.name}: expected an action id, got {action!r}") from None
         summary = self._compiled_step(*self._arguments)
         info: dict[str, Any] = {"action_mask": self._mask.copy()}
-        if summary:
-            if summary < 0:
-                self._stepper.refuse(0)
-            if summary & SOME_ILLEGAL:
-                info["illegal"] = self._stepper.sentence(0)
+        if not summary and self._quiet:
+            return self._see(), self._reward.item(), False, False, info
+        if summary < 0:
+            self._stepper.refuse(0)
+        if summary & SOME_ILLEGAL:
+            info["illegal"] = self._stepper.sentence(0)
         if self._window is not None:
             self._window.show(self.state.rgb())
         terminated, truncated = summary & SOME_TERMINATED != 0, summary & SOME_TRUNCATED != 0
@@ -180,7 +182,7 @@ class GameEnv(gym.Env[Observation, int]):
             self._window.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        bound = ("_action", "_reward", "_see", "_mask", "_arguments", "_compiled_step", "_window")
+        bound = ("_action", "_reward", "_see", "_mask", "_arguments", "_compiled_step", "_quiet", "_window")
         return {name: value for name, value in self.__dict__.items() if name not in bound}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -203,7 +203,8 @@ def test_the_front_door_passes_the_games_options_on(capsys, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     assert main(["trilobite", "--board", "4x4", "--k", "3", "--method", "selfplay", "--total-steps", "0"]) == 2
     assert "expected --total-steps of 1" in capsys.readouterr().err
-    assert main(["cassis", "--n", "9", "--method", "selfplay"]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main(["cassis", "--n", "9", "--method", "selfplay"])
     assert "expected n in 3..8, got 9" in capsys.readouterr().err
 
 

@@ -165,7 +165,7 @@ def test_a_rescaled_network_says_so(run) -> None:
 
 
 def test_a_publication_tells_what_it_measured(run, tmp_path) -> None:
-    config = publish.Config(run=str(run), out=str(tmp_path), variants=("level=1",), games=(20,), nodes=10)
+    config = publish.Config(run=str(run), out=str(tmp_path), variants=("level=1",), games=(20,), nodes=10, unit_games=0)
     path = publish.publish(config)
     told = load_tensors(path)[1]["score"][0]
     played = play_solo(GAME, leafwise.load(path), 1_000_000, 20, nodes=10)
@@ -195,6 +195,8 @@ def test_a_publication_may_set_the_scale_of_what_is_said(run, tmp_path) -> None:
         "5",
         "--calibrate",
         "15",
+        "--unit-games",
+        "0",
     ]
     assert publish.main(words) == 0
     done = load_tensors(tmp_path / "friday.safetensors")[1]["calibrated"]
@@ -204,7 +206,7 @@ def test_a_publication_may_set_the_scale_of_what_is_said(run, tmp_path) -> None:
     page = (tmp_path / "friday.md").read_text()
     assert f"multiplied by {done['slope']:.3f}" in page
     assert (
-        f"python -m leafwise.training.publish --out {tmp_path} --games 5 --variants level=4 --calibrate 15 --run RUN`"
+        f"python -m leafwise.training.publish --out {tmp_path} --unit-games 0 --games 5 --variants level=4 --calibrate 15 --run RUN`"
         in page
     )
 
@@ -214,7 +216,7 @@ def test_a_publication_may_play_the_best_and_the_newest_again(run, tmp_path) -> 
     blank = shipped.with_tensors({name: np.zeros_like(tensor) for name, tensor in shipped.tensors.items()})
     save_network(tmp_path / "model.safetensors", blank, told_of(run))
     config = publish.Config(
-        run=str(tmp_path), out=str(tmp_path), variants=("level=1",), games=(5,), nodes=10, rematch=8
+        run=str(tmp_path), out=str(tmp_path), variants=("level=1",), games=(5,), nodes=10, rematch=8, unit_games=0
     )
     with pytest.raises(ValueError, match=r"expected a model file, found nothing at .*state\.safetensors"):
         publish.publish(config)

@@ -129,7 +129,7 @@ def test_of_several_ships_the_best_is_kept(run: Path) -> None:
         quality = one(seed).returns
         assert best(seed).returns >= quality
         assert again(seed).returns == quality or quality == 0
-    with pytest.raises(ValueError, match="expected options among depth, .*, got '4:tug'"):
+    with pytest.raises(ValueError, match=r"expected options among depth, .*, got '4:tug'"):
         builder("best:4:tug", GAME)
 
 

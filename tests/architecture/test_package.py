@@ -80,7 +80,12 @@ def run_block(code, folder):
     subprocess.run([sys.executable, "-W", "ignore", "-c", code], check=True, cwd=folder, env=environment)
 
 
-@pytest.mark.parametrize("code", list(blocks([ROOT / "README.md"])))
+def quick_or_long(given):
+    """Other people's learners, which import torch and train, are run by `make test-long`."""
+    return pytest.param(*given.values, id=given.id, marks=pytest.mark.long) if "sb3" in given.values[0] else given
+
+
+@pytest.mark.parametrize("code", list(map(quick_or_long, blocks([ROOT / "README.md"]))))
 def test_readme_blocks_run(code, tmp_path):
     run_block(code, tmp_path)
 

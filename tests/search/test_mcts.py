@@ -21,6 +21,7 @@ from leafwise.search.rollout import rollout
 
 TRILOBITE = leafwise.game("trilobite")
 THREES = leafwise.game("threes")
+BOARD = leafwise.game("trilobite", board="5x5", k=4)
 DICE = dice.GAME.variant(length=3, turns=3)
 GAMES = ["trilobite", "dice", pytest.param("threes", marks=pytest.mark.long)]
 BY_NAME = {"trilobite": TRILOBITE, "threes": THREES, "dice": DICE}
@@ -162,8 +163,8 @@ def test_where_memory_is_full_it_goes_on(name, prior, monkeypatch):
 
 
 def test_gumbel_halves_what_it_considers():
-    search = Mcts(leafwise.game("cassis"), leafwise.score("cassis"), simulations=160, gumbel=4)
-    found = search(leafwise.game("cassis").new(1))
+    search = Mcts(BOARD, BOARD.score(), simulations=160, gumbel=4)
+    found = search(BOARD.new(1))
     tried = sorted(n for n in found.visits.values() if n)
     assert len(tried) == 4
     assert sum(tried) == 160

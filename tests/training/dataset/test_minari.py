@@ -59,6 +59,7 @@ def replayed(written: Any) -> int:
     return len(episodes)
 
 
+@pytest.mark.long
 def test_episodes_of_threes_replay(store: Path) -> None:
     found = collect(leafwise.game("threes"), "search:openness,depth=1", 3, 11, exploration=0.2)
     assert write_dataset("minari:threes/openness-v0", found) == store / "threes" / "openness-v0"
@@ -94,6 +95,7 @@ def test_episodes_of_trilobite_against_an_opponent_replay() -> None:
 
 
 @pytest.mark.skipif(find_spec("pyarrow") is None, reason="without the extra `data`")
+@pytest.mark.long
 def test_observations_of_starship_by_name(tmp_path: Path) -> None:
     found = collect(leafwise.game("starship"), "random", 2, 0)
     write_dataset("minari:ships-v0", found)

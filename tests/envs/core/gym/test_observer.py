@@ -24,7 +24,13 @@ def equal(a: Any, b: Any) -> bool:
     return bool(a.dtype == b.dtype and np.array_equal(a, b))
 
 
-@pytest.mark.parametrize("name", [*leafwise.games(), "dice"])
+QUICK = ("trilobite", "threes", "dice")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=() if n in QUICK else pytest.mark.long) for n in (*leafwise.games(), "dice")],
+)
 def test_rows_are_seen_as_step_shows_them(name: str) -> None:
     game: Game = dice.GAME if name == "dice" else leafwise.game(name)
     seat = "random" if game.players == 2 else "first"

@@ -15,7 +15,7 @@ from contract.comparing import compare
 from leafwise.envs.core.check.inspection import Task, inspect_game
 from leafwise.envs.core.contract.game import Game
 
-SECONDS = 0.7
+SECONDS = 0.3
 """Of processor time for each game's positions."""
 UNUSUAL = 30
 """Positions that play seldom leads to."""

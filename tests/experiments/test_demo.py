@@ -13,6 +13,8 @@ import pytest
 
 from leafwise.experiments import demo
 
+pytestmark = pytest.mark.long
+
 SMALL = ["--moves", "200000", "--games", "20", "--timed-games", "2", "--processes", "1"]
 
 

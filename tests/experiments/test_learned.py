@@ -10,6 +10,8 @@ from leafwise.experiments.threes import learned
 from leafwise.experiments.threes.learned import INGREDIENTS, METHODS, Config, Parts
 from leafwise.training.methods import td
 
+pytestmark = pytest.mark.long
+
 SMALL = [
     "--leaves",
     "learned",

@@ -92,7 +92,7 @@ def test_missing_files_and_names():
         leafwise.load("no/such/file")
     with pytest.raises(
         ValueError,
-        match=r"expected a leaf among best, openness, .*, learned, rollout:n=20, sb3:FILE.zip, or a model.s path, got .opennes.",
+        match=r"expected a leaf among best, openness, .*, learned, rollout:n=20, sb3:FILE.zip, .* or a model.s path, got .opennes.",
     ):
         leaf(GAME, "opennes")
 

@@ -52,7 +52,12 @@ def test_it_speaks_for_the_player_who_acts():
     assert all(s.value(leaf) > 0.5 for s in won)
 
 
-@pytest.mark.parametrize("g", GAMES, ids=lambda g: g.name)
+QUICK = ("trilobite", "dice", "solitaire")
+
+
+@pytest.mark.parametrize(
+    "g", [pytest.param(g, id=g.name, marks=() if g.name in QUICK else pytest.mark.long) for g in GAMES]
+)
 def test_any_game_the_same_number_each_time_and_another_for_another_seed(g):
     first, again, other = rollout(g, 3), rollout(g, 3), rollout(g, 3, seed=1)
     low, high = g.return_range

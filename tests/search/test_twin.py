@@ -23,7 +23,11 @@ SCORES = {
 DEPTHS = {"threes": 2, "cassis": 3, "trilobite": 4, "dice": 4, "solitaire": 3, "starship": 1}
 """Depth of the searches that are compared with each other and with the recursion (default: 2). Two requests of a ship in a row may
 have a new target drawn between them, digit by digit: too many outcomes for the recursion."""
-CASES = [(g, score) for g in GAMES for score in SCORES.get(g.name, [g.default_score])]
+CASES = [
+    pytest.param(g, score, marks=pytest.mark.long if k else ())
+    for g in GAMES
+    for k, score in enumerate(SCORES.get(g.name, [g.default_score]))
+]
 SIZES = [
     pytest.param(400, 500_000, id="400 positions"),
     pytest.param(1000, 2_000_000, id="1,000 positions", marks=pytest.mark.long),

@@ -166,7 +166,7 @@ def test_the_learned_player_answers_any_board(learned: PlayerAI, board: type, nu
         assert [type(k) for k in (*move, *target)] == [int] * 4
 
 
-@pytest.mark.parametrize("size", [3, 4, 5, 6, 8, 9])
+@pytest.mark.parametrize("size", [3, 6, *(pytest.param(n, marks=pytest.mark.long) for n in (4, 5, 8, 9))])
 def test_it_plays_with_the_best_leaf_on_every_board(size: int) -> None:
     player = PlayerAI(seconds=0.02, size=size)
     assert player.search.evaluator.name == GAME.default_score

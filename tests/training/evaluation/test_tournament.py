@@ -131,6 +131,7 @@ def test_a_faulty_player_loses_its_games_and_is_named(bad: str, kind: str, what:
     assert line["losses"] >= len(faults)
 
 
+@pytest.mark.long
 def test_one_that_never_answers_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("leafwise.training.evaluation.match_workers.START_SECONDS", 1.0)
     tournament = arena(faulty.GAME, ["never", "last", "random"], 2, seconds=1.5)
@@ -165,6 +166,7 @@ def test_a_file_is_gone_on_with(tmp_path: Path) -> None:
     assert written["standings"] == json.loads(json.dumps(again.figures()["standings"]))
 
 
+@pytest.mark.long
 def test_a_killed_arena_loses_little_and_plays_nothing_twice(tmp_path: Path) -> None:
     file = tmp_path / "results.json"
     words = ["arena", "trilobite", "random", "minimax", "--plies", "1", "--games", "20000", "--json", str(file)]

@@ -14,6 +14,8 @@ from leafwise.models.ntuple import NTupleNetwork, Shape
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.kernels import grid, selfplay, td
 
+pytestmark = pytest.mark.long
+
 
 def td_games(depth: int, searched: bool, coherent: bool) -> list[np.ndarray]:
     game = leafwise.game("threes")

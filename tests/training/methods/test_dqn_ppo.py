@@ -91,6 +91,7 @@ def test_the_model_is_a_leaf_in_all_three_forms(which: str, request) -> None:
     assert leafwise.Search(GAME, evaluator, 3)(GAME.start()).action in range(3)
 
 
+@pytest.mark.long
 def test_ppos_value_head_is_the_exported_one(tmp_path) -> None:
     import torch
 
@@ -105,6 +106,7 @@ def test_ppos_value_head_is_the_exported_one(tmp_path) -> None:
     assert np.abs(network.batch(rows, T) - 0.9999 * expected).max() < 1e-5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("module", "kind", "small"), [(dqn, "QLearner", DQN), (ppo, "MaskedPpo", PPO)])
 def test_a_run_that_was_cut_ends_as_one_that_was_not(tmp_path, module: Any, kind: str, small: dict[str, Any], request):
     whole = request.getfixturevalue("q_run" if module is dqn else "ppo_run")
@@ -144,6 +146,7 @@ def test_rewards_and_signs_add_up_to_the_outcome_for_whoever_acts() -> None:
     assert decided > 20
 
 
+@pytest.mark.long
 def test_q_learning_alone(tmp_path) -> None:
     """Threes: rewards in units, the return still to come, symmetric boards with their actions."""
     threes = leafwise.game("threes")

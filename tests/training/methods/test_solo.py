@@ -109,6 +109,7 @@ def test_targets_are_outcomes_and_rows_before_hazards_are_worth_what_follows(run
     assert D.targets[k] == pytest.approx(evaluator.compiled(D.rows, np.uint64(k + 1), T))
 
 
+@pytest.mark.long
 def test_plain_differences_are_learned_through_the_same_door(tmp_path, capsys) -> None:
     words = [
         "--total-steps",

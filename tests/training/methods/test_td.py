@@ -107,6 +107,7 @@ VARIANTS: dict[str, list[str]] = {
 """Ways of learning, a few at a time: each kind is compiled."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", VARIANTS)
 def test_every_way_of_learning_learns(name, tmp_path):
     path = tmp_path / "run"

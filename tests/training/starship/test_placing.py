@@ -17,6 +17,8 @@ from leafwise.models.files import load_tensors
 from leafwise.training.starship.builders import builder
 from leafwise.training.starship.placing import Config, Placing, policy_builder, train
 
+pytestmark = pytest.mark.long
+
 SMALL: dict[str, Any] = {
     "game": "starship",
     "total_steps": 384,

@@ -42,7 +42,7 @@ def finished_games(env: gym.Env[Any, Any], games: int) -> list[float]:
 
 
 @pytest.mark.parametrize(("short", "opponent"), CASES)
-@pytest.mark.parametrize("seat", ["first", "second", "random"])
+@pytest.mark.parametrize("seat", [*(pytest.param(s, marks=pytest.mark.long) for s in ("first", "second")), "random"])
 def test_random_play_loses_more_than_it_wins(short: str, opponent: str, seat: str) -> None:
     rewards = finished_games(gym.make(f"leafwise/{short}-v0", opponent=opponent, seat=seat), 30)
     assert sum(rewards) < 0

@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 import leafwise
-from contract.cases import CASES, positions, twin
+from contract.cases import CASES, GAMES, positions, twin
 from contract.comparing import compare
 from leafwise.envs.core.check.inspection import Task, inspect_game
 from leafwise.envs.core.contract.game import Game
@@ -27,7 +27,11 @@ def unusual(game: Game) -> list[str]:
     return Random(3).sample(texts, min(UNUSUAL, len(texts)))
 
 
-@pytest.mark.parametrize("game", CASES, ids=repr)
+QUICK = [pytest.param(g, id=repr(g), marks=() if g in GAMES else pytest.mark.long) for g in CASES]
+"""Games as they are by default; `make test-long` has the variants."""
+
+
+@pytest.mark.parametrize("game", QUICK)
 def test_the_game_keeps_its_contract(game: Game) -> None:
     assert inspect_game(game, Task(SECONDS, texts=unusual(game))).positions > 4
 

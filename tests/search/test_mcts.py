@@ -23,7 +23,7 @@ TRILOBITE = leafwise.game("trilobite")
 THREES = leafwise.game("threes")
 BOARD = leafwise.game("trilobite", board="5x5", k=4)
 DICE = dice.GAME.variant(length=3, turns=3)
-GAMES = ["trilobite", "dice", pytest.param("threes", marks=pytest.mark.long)]
+GAMES = ["dice", pytest.param("trilobite", marks=pytest.mark.long), pytest.param("threes", marks=pytest.mark.long)]
 BY_NAME = {"trilobite": TRILOBITE, "threes": THREES, "dice": DICE}
 
 
@@ -150,6 +150,7 @@ def test_a_search_goes_on_with_the_tree_of_the_one_before():
     assert sum(list(alone(TRILOBITE.new(1).play(first.chosen)).visits.values())) == 400
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("prior", ["uniform", "values"])
 def test_where_memory_is_full_it_goes_on(name, prior, monkeypatch):

@@ -57,6 +57,7 @@ def test_leaves_of_one_name_in_two_modules_and_an_edited_one(tmp_path: Path) -> 
 
 
 @pytest.mark.long
+@pytest.mark.long
 def test_games_of_one_name_in_two_folders(tmp_path: Path) -> None:
     source = (TESTS.parent / "examples" / "race" / "leafwise_race" / "__init__.py").read_text()
     for name, divisor in (("one", 29.0), ("two", 58.0)):

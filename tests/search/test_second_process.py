@@ -59,6 +59,7 @@ def test_a_second_process_compiles_nothing_of_any_leaf(tmp_path: Path, name: str
 
 
 @pytest.mark.long
+@pytest.mark.long
 def test_several_cold_processes_at_once_leave_a_cache_that_is_whole(tmp_path: Path) -> None:
     told = [finish(process) for process in [start(tmp_path, "dice", "fast") for _ in range(3)]]
     last = finish(start(tmp_path, "dice", "fast"))

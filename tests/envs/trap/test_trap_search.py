@@ -24,7 +24,7 @@ def crowded(size: int, traps: int, rng: Random) -> str:
     return "/".join("".join(marks[k : k + size]) for k in range(0, size * size, size))
 
 
-@pytest.mark.parametrize("leaf", ["is", "reach"])
+@pytest.mark.parametrize("leaf", ["is", pytest.param("reach", marks=pytest.mark.long)])
 def test_values_tend_to_the_exact_ones(leaf: str) -> None:
     game = GAME.variant(size=3, max_turns=1000)
     solver = Solver(game)
@@ -166,7 +166,7 @@ def test_the_learned_player_answers_any_board(learned: PlayerAI, board: type, nu
         assert [type(k) for k in (*move, *target)] == [int] * 4
 
 
-@pytest.mark.parametrize("size", [3, 6, *(pytest.param(n, marks=pytest.mark.long) for n in (4, 5, 8, 9))])
+@pytest.mark.parametrize("size", [6, *(pytest.param(n, marks=pytest.mark.long) for n in (3, 4, 5, 8, 9))])
 def test_it_plays_with_the_best_leaf_on_every_board(size: int) -> None:
     player = PlayerAI(seconds=0.02, size=size)
     assert player.search.evaluator.name == GAME.default_score

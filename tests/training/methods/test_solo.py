@@ -30,6 +30,8 @@ SMALL: dict[str, Any] = {
     "checkpoint_seconds": 0.0,
 }  # fmt: skip
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
@@ -109,7 +111,6 @@ def test_targets_are_outcomes_and_rows_before_hazards_are_worth_what_follows(run
     assert D.targets[k] == pytest.approx(evaluator.compiled(D.rows, np.uint64(k + 1), T))
 
 
-@pytest.mark.long
 def test_plain_differences_are_learned_through_the_same_door(tmp_path, capsys) -> None:
     words = [
         "--total-steps",

@@ -22,8 +22,8 @@ from leafwise.search.players import RandomPlayer
 CASES = [
     ("Trilobite", "solver"),
     ("Trilobite", "minimax"),
-    ("Trilobite", "solver:level=medium"),
-    ("Cassis", "solver:level=easy"),
+    pytest.param("Trilobite", "solver:level=medium", marks=pytest.mark.long),
+    pytest.param("Cassis", "solver:level=easy", marks=pytest.mark.long),
     ("Cassis", "dfs:canonical"),
 ]
 

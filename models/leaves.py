@@ -18,6 +18,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.gym.observation import Observation
 from leafwise.envs.core.gym.observer import Observer
+from leafwise.envs.core.lines import short
 from leafwise.models.files import leaf as named_leaf
 
 Kind = Literal["value", "q"]
@@ -146,12 +147,7 @@ def _model(game: Game, model: Any, told: dict[str, Any]) -> Model:
         return Model(type(model).__name__, _of_module(game, model))
     if callable(model) and not isinstance(model, type):
         return Model(getattr(model, "__name__", type(model).__name__), model)
-    raise ValueError(f"leaf: expected {GIVEN}, got {type(model).__name__} {_short(model)}")
-
-
-def _short(thing: object) -> str:
-    text = " ".join(repr(thing).split())
-    return text if len(text) <= 60 else f"{text[:60]}..."
+    raise ValueError(f"leaf: expected {GIVEN}, got {type(model).__name__} {short(repr(model), 60)}")
 
 
 def _of_module(game: Game, module: Any) -> Callable[[Observation], Any]:

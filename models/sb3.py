@@ -25,6 +25,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.observation import Observation
 from leafwise.envs.core.gym.observer import Observer
+from leafwise.envs.core.lines import short
 from leafwise.models.leaves import Kind, Model
 
 PREFIX = "sb3"
@@ -152,14 +153,9 @@ def _check_spaces(game: Game, name: str, policy: Any) -> None:
     ):
         if expected != got:
             raise ValueError(
-                f"leaf {name!r}: expected {what} {_line(expected)} as {game!r} gives them, got {_line(got)}; "
+                f"leaf {name!r}: expected {what} {short(expected)} as {game!r} gives them, got {short(got)}; "
                 "behind wrappers that change them, give a function of observations instead"
             )
-
-
-def _line(space: Any) -> str:
-    text = " ".join(str(space).split())
-    return text if len(text) <= 100 else f"{text[:100]}..."
 
 
 def _wrappers(model: Any) -> Iterator[Any]:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, get_type_hints
 import msgspec
 
 from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.lines import short
 
 C = TypeVar("C")
 CONFIG, OLD_CONFIG = "config.toml", "config.json"
@@ -124,11 +125,9 @@ def read_table(path: Path) -> dict[str, Any]:
     except RecursionError:
         raise ValueError(f"expected options in TOML or JSON, got {str(path)!r}: nested too deep") from None
     except ValueError as problem:
-        raise ValueError(
-            f"expected options in TOML or JSON, got {str(path)!r}: {' '.join(str(problem).split())}"
-        ) from None
+        raise ValueError(f"expected options in TOML or JSON, got {str(path)!r}: {short(problem)}") from None
     if not isinstance(table, dict):
-        raise ValueError(f"expected options by name in {str(path)!r}, got {table!r:.80}")
+        raise ValueError(f"expected options by name in {str(path)!r}, got {short(repr(table))}")
     return table
 
 
@@ -143,11 +142,11 @@ def read_options(path: Path, config_class: type, *, told: bool = False) -> dict[
     for old, value in table.items():
         name = names.get(old, old)
         if name not in types or name in NOT_OPTIONS:
-            raise ValueError(f"expected in {str(path)!r} options of {config_class.__module__}, got {old!r}")
+            raise ValueError(f"expected in {str(path)!r} options of {config_class.__module__}, got {short(repr(old))}")
         try:
             found[name] = msgspec.convert(value, types[name])
         except msgspec.ValidationError as problem:
-            reason = str(problem).replace("`", "")
+            reason = short(str(problem).replace("`", ""))
             raise ValueError(f"{str(path)!r}, {old}: {reason[:1].lower()}{reason[1:]}") from None
     renamed = [f"{old} is now called {names[old]}" for old in table if old in names]
     if told and renamed:

@@ -14,6 +14,7 @@ from leafwise.envs.core.check.door import Door, Row
 from leafwise.envs.core.check.fault import Fault, expect
 from leafwise.envs.core.check.subject import words
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.lines import short
 
 Answer = dict[str, Any]
 MOST_ACTIONS = 24
@@ -78,12 +79,6 @@ def alike(first: Any, second: Any) -> bool:
     if isinstance(first, float) or isinstance(second, float):
         return math.isclose(first, second, rel_tol=WITHIN, abs_tol=WITHIN) or (first != first and second != second)
     return bool(first == second)
-
-
-def short(thing: Any) -> str:
-    """Returns a thing in at most 120 letters."""
-    text = f"{thing}"
-    return text if len(text) <= 120 else f"{text[:117]}..."
 
 
 def with_texts(door: Door, found: Answer) -> Answer:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.fingerprint import label
+from leafwise.envs.core.compile.held import unpacked
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row
 from leafwise.envs.core.contract.stream import below, u64
@@ -225,12 +226,12 @@ def refused(B):
 
 
 class Batch(NamedTuple):
-    """The two calls of a batch."""
+    """The two calls of a batch, for `compile.held.hold` with `Buffers` B and the game's tables T."""
 
     step: Callable[..., int]
-    """`step_batch(B, T)`."""
+    """`step_batch(held)`."""
     refresh: Callable[..., None]
-    """`refresh(B, T)`."""
+    """`refresh(held)`."""
 
 
 @cache
@@ -290,8 +291,9 @@ def _batch(
         B.reward[e] = so_far - high if B.flags[SEAT, e] else low - so_far
 
     @bind(name, room, plain=plain)
-    def refresh(B, T):
+    def refresh(held):
         """Starts an episode where `fresh` says so, and shows again what stands elsewhere."""
+        B, T = unpacked(held)
         for e in range(B.reward.shape[0]):
             if B.fresh[e]:
                 begin(e, B, T)
@@ -312,11 +314,12 @@ def _batch(
         return True
 
     @bind(name, room, plain=plain)
-    def step_batch(B, T):
+    def step_batch(held):
         """Steps every environment; returns bits SOME_..., or -1 - e if environment e refuses.
 
         Nothing changes if one refuses: its action is no id, or illegal under RAISE, or its episode is over.
         """
+        B, T = unpacked(held)
         e = refuse(B)
         if e >= 0:
             return -1 - e

@@ -68,6 +68,8 @@ class Buffers(NamedTuple):
     """[n, width]: the last rows of episodes that ended in this step (SAME_STEP only)."""
     reward: NDArray[np.float64]
     """[n]"""
+    so_far: NDArray[np.float64]
+    """[n]: player 0's return at the row; kept where rewards are its differences."""
     flags: NDArray[np.uint8]
     """[5, n]: OVER (the episode has ended and none has begun), TERMINATED, TRUNCATED and ILLEGAL in this step, SEAT."""
     counts: NDArray[np.int64]
@@ -123,6 +125,7 @@ def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path
     """Compiles what happens between two decisions of the agent."""
     initial_state, current_player, legal_actions = rules.initial_state, rules.current_player, rules.legal_actions
     sample_outcome, apply_action, observe = rules.sample_outcome, rules.apply_action, rules.observe
+    returns = rules.returns
     inlined = bind(name, room, inline=True, plain=plain)  # handing all the arrays on costs more than the work
 
     @inlined
@@ -151,6 +154,7 @@ def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path
         while over:
             initial_state(B.S, i, T)
             over = play_on(B.S, i, o, seat, R, B, T)
+        B.so_far[e] = returns(B.S, i, T)
         B.flags[OVER, e] = GOING
         B.counts[STEPS, e] = 0
         B.counts[IN_A_ROW, e] = 0
@@ -184,10 +188,11 @@ def make_act(
         @inlined
         def reward_and_end(e, B, seat, T):
             S, i, after = B.S, u64(e), u64(B.reward.shape[0])
-            before = returns(S, i, T)
             apply_action(S, i, B.action[e], i, T)
             over = play_on(S, i, after, seat, B.R[e], B, T)
-            return returns(S, i, T) - before, over
+            before = B.so_far[e]
+            B.so_far[e] = returns(S, i, T)
+            return B.so_far[e] - before, over
     else:
 
         @inlined
@@ -297,6 +302,8 @@ def _batch(
         for e in range(B.reward.shape[0]):
             if B.fresh[e]:
                 begin(e, B, T)
+            elif B.flags[OVER, e] == GOING:
+                B.so_far[e] = returns(B.S, u64(e), T)
             show(e, B.obs, B.mask, B, T)
 
     @bind(name, room, inline=True, plain=plain)

@@ -140,6 +140,7 @@ class Stepper:
             final_mask=np.ones((n, len(game.actions)), dtype=np.int8),
             last=game.rows(n),
             reward=np.zeros(n),
+            so_far=np.zeros(n),
             flags=np.zeros((5, n), dtype=np.uint8),
             counts=np.zeros((2, n), dtype=np.int64),
             limits=np.array([step_limit(max_episode_steps, game), patience(game)], dtype=np.int64),

@@ -1,0 +1,140 @@
+"""Run folders as they are read, also while a run goes on: which there are, their options, their curves."""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.lines import short
+from leafwise.training.runs.options import config_file, read_table
+
+POINTS = 500
+"""Points of a curve, at most."""
+KEPT = 4000
+"""Points of a curve that are kept in memory; TensorBoard draws which ones where there are more."""
+DEEPEST = 3
+"""Folders below the root that a run may be in."""
+LARGEST = 1 << 28
+"""Bytes of all events of a run that are read at most; a run of days writes a few MB."""
+
+Curve = list[tuple[int, float]]
+
+
+def run_folders(root: Path) -> dict[str, Path]:
+    """Returns the run folders below `root` by their path from there, without following links out of it."""
+    found: dict[str, Path] = {}
+
+    def look(folder: Path, depth: int) -> None:
+        try:
+            inside = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
+        except OSError:  # of another user
+            return
+        for path in inside:
+            if config_file(path) is not None:
+                found[path.relative_to(root).as_posix()] = path
+            elif depth < DEEPEST:
+                look(path, depth + 1)
+
+    if root.is_dir():
+        look(root, 1)
+    return found
+
+
+def options_of(folder: Path) -> dict[str, Any]:
+    """Returns a run's options; raises ValueError for a folder without a run, or a file that is none of options."""
+    file = config_file(folder)
+    if file is None:
+        raise ValueError(f"expected a run folder, got {str(folder)!r}")
+    return read_table(file)
+
+
+def last_written(folder: Path) -> float:
+    """Returns when anything in a run folder was written last, in seconds since 1970; 0 for an empty one."""
+    times = []
+    for path in folder.iterdir():
+        try:
+            times.append(path.stat().st_mtime)
+        except FileNotFoundError:  # renamed since
+            continue
+    return max(times, default=0.0)
+
+
+def thinned(points: Curve, most: int = POINTS) -> Curve:
+    """Returns at most so many points of a curve, the first and the last among them."""
+    if len(points) <= most:
+        return points
+    return [points[k] for k in np.linspace(0, len(points) - 1, most).round().astype(int)]
+
+
+class Curves:
+    """What a run logs, read again and again while it goes on; steps that a later start took back do not count."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises ValueError where TensorBoard is not installed, or there is more to read than a run writes."""
+        if importlib.util.find_spec("tensorboard") is None:
+            raise ValueError("expected the train extra, pip install 'leafwise[train]', which reads what runs log; "
+                             "tensorboard not found")  # fmt: skip
+        size = sum(path.stat().st_size for path in folder.glob("events.out.tfevents.*"))
+        if size > LARGEST:
+            raise ValueError(f"expected at most {LARGEST >> 20} MB of events, got {size >> 20} MB in {str(folder)!r}")
+        from tensorboard.backend.event_processing.event_accumulator import (
+            COMPRESSED_HISTOGRAMS,
+            HISTOGRAMS,
+            IMAGES,
+            SCALARS,
+            EventAccumulator,
+        )
+
+        few = {IMAGES: 1, HISTOGRAMS: 1, COMPRESSED_HISTOGRAMS: 1}
+        self.folder, self._events = folder, EventAccumulator(str(folder), {SCALARS: KEPT, **few})
+
+    def read(self) -> dict[str, Curve]:
+        """Returns (step, number) by tag, steps ascending, of what was written up to now; infinity and nan are left out."""
+        try:
+            self._events.Reload()
+        except Exception as problem:  # whatever a damaged file makes the parser say
+            raise ValueError(f"expected TensorBoard's events in {str(self.folder)!r}: {short(problem)}") from None
+        found = {}
+        for tag in sorted(self._events.Tags()["scalars"]):
+            points = [(int(one.step), float(one.value)) for one in self._events.Scalars(tag)]
+            found[tag] = thinned([point for point in points if np.isfinite(point[1])])
+        return found
+
+
+class CurveReader:
+    """The curves of the runs asked for last, each read on from where it was; several threads may ask."""
+
+    MOST = 16
+    """Runs that are remembered."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: dict[Path, tuple[Curves, int]] = {}
+
+    def __call__(self, folder: Path) -> dict[str, Curve]:
+        """Returns (step, number) by tag; raises ValueError for events that cannot be read."""
+        with self._lock:
+            began = began_at(folder)
+            curves, known = self._known.pop(folder, (None, 0))
+            if curves is None or known != began:
+                curves = Curves(folder)
+            self._known[folder] = curves, began
+            while len(self._known) > self.MOST:
+                self._known.pop(next(iter(self._known)))
+            return curves.read()
+
+
+def began_at(folder: Path) -> int:
+    """Returns what tells a run from another that took its folder's name since."""
+    file = config_file(folder)
+    return 0 if file is None else file.stat().st_ino
+
+
+def since(moment: float) -> float:
+    """Returns the seconds since a moment, never below 0."""
+    return max(0.0, time.time() - moment)

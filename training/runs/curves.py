@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +15,6 @@ POINTS = 500
 """Points of a curve, at most."""
 KEPT = 4000
 """Points of a curve that are kept in memory; TensorBoard draws which ones where there are more."""
-DEEPEST = 3
-"""Folders below the root that a run may be in."""
 LARGEST = 1 << 28
 """Bytes of all events of a run that are read at most; a run of days writes a few MB."""
 
@@ -26,23 +22,11 @@ Curve = list[tuple[int, float]]
 
 
 def run_folders(root: Path) -> dict[str, Path]:
-    """Returns the run folders below `root` by their path from there, without following links out of it."""
-    found: dict[str, Path] = {}
-
-    def look(folder: Path, depth: int) -> None:
-        try:
-            inside = sorted(path for path in folder.iterdir() if path.is_dir() and not path.is_symlink())
-        except OSError:  # of another user
-            return
-        for path in inside:
-            if config_file(path) is not None:
-                found[path.relative_to(root).as_posix()] = path
-            elif depth < DEEPEST:
-                look(path, depth + 1)
-
-    if root.is_dir():
-        look(root, 1)
-    return found
+    """Returns the run folders in `root` by name; one that is a link, or has a link in it, is left out."""
+    if not root.is_dir():
+        return {}
+    inside = [path for path in sorted(root.iterdir()) if path.is_dir() and config_file(path) is not None]
+    return {path.name: path for path in inside if not any(one.is_symlink() for one in (path, *path.iterdir()))}
 
 
 def options_of(folder: Path) -> dict[str, Any]:
@@ -104,37 +88,3 @@ class Curves:
             points = [(int(one.step), float(one.value)) for one in self._events.Scalars(tag)]
             found[tag] = thinned([point for point in points if np.isfinite(point[1])])
         return found
-
-
-class CurveReader:
-    """The curves of the runs asked for last, each read on from where it was; several threads may ask."""
-
-    MOST = 16
-    """Runs that are remembered."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: dict[Path, tuple[Curves, int]] = {}
-
-    def __call__(self, folder: Path) -> dict[str, Curve]:
-        """Returns (step, number) by tag; raises ValueError for events that cannot be read."""
-        with self._lock:
-            began = began_at(folder)
-            curves, known = self._known.pop(folder, (None, 0))
-            if curves is None or known != began:
-                curves = Curves(folder)
-            self._known[folder] = curves, began
-            while len(self._known) > self.MOST:
-                self._known.pop(next(iter(self._known)))
-            return curves.read()
-
-
-def began_at(folder: Path) -> int:
-    """Returns what tells a run from another that took its folder's name since."""
-    file = config_file(folder)
-    return 0 if file is None else file.stat().st_ino
-
-
-def since(moment: float) -> float:
-    """Returns the seconds since a moment, never below 0."""
-    return max(0.0, time.time() - moment)

@@ -62,7 +62,7 @@ def brief(name: str, folder: Path) -> dict[str, Any]:
     """Returns what a list says of a run; raises ValueError for files that are none of a run's."""
     options = options_of(folder)
     model = model_of(folder)
-    method = re.search(r"-m leafwise\.training\.(?:methods|[a-z]+)\.([a-z]+)", str(model.get("command", "")))
+    method = re.search(r"-m leafwise\.training\.(?:[a-z]+\.)?([a-z]+)", str(model.get("command", "")))
     written = last_written(folder)
     quiet = max(0.0, time.time() - written)
     finished = (folder / RESULTS).is_file()

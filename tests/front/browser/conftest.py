@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+DESKTOP, PHONE = (1280, 900), (390, 844)
+"""Width and height of windows."""
 PATIENCE = 300_000
 """Milliseconds for what may have to be compiled first."""
 
@@ -131,7 +132,10 @@ def opened(browser: Browser, address: str, tmp_path: Path) -> Iterator[Open]:
     windows: list[Watched] = []
 
     def opening(*, phone: bool = False) -> Watched:
-        context = browser.new_context(viewport=PHONE if phone else DESKTOP, has_touch=phone, reduced_motion="reduce")
+        width, height = PHONE if phone else DESKTOP
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, has_touch=phone, reduced_motion="reduce"
+        )
         windows.append(Watched(context.new_page(), address, tmp_path / "pictures"))
         return windows[-1]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from front.browser.conftest import Open
@@ -17,7 +18,13 @@ pytestmark = pytest.mark.long
 @pytest.fixture(scope="module")
 def threes_run(runs_folder: Path) -> Path:
     """A short run that learned Threes."""
-    options = {"total_steps": 4000, "interval": 500, "evaluate_every": 1000, "evaluate_games": 4, "tuples": "0145"}
+    options: dict[str, Any] = {
+        "total_steps": 4000,
+        "interval": 500,
+        "evaluate_every": 1000,
+        "evaluate_games": 4,
+        "tuples": "0145",
+    }
     return td.train(td.Config(game="threes", run=str(runs_folder / "threes-short"), **options))
 
 

@@ -35,7 +35,7 @@ def test_starship_built_by_clicks(opened: Open, phone: bool) -> None:
         if "Finished" in page.locator(".status").inner_text():
             break
         page.locator(".lit .place").nth(taken % 3).click(force=True)
-        page.wait_for_function("n => (location.hash.match(/[?&]m=([^&]*)/)?.[1].split('~').length ?? 0) === n", arg=taken + 1)
+        expect(page).to_have_url(re.compile(f"[?&]m=[^~]+(~[^~]+){{{taken}}}$"))
     expect(page.locator(".status")).to_contain_text("Finished with a quality")
     window.picture("finished")
     assert page.locator(".term").count() == TERMS

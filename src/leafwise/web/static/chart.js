@@ -2,7 +2,7 @@
 
 import { svg } from "./dom.js";
 
-const WIDTH = 640, HEIGHT = 240;
+const HEIGHT = 240, WIDE = 640, NARROW = 380; // of a desktop's window and of a phone's
 const MARGIN = { left: 56, right: 12, top: 10, bottom: 28 };
 const TICKS = 5;
 
@@ -29,6 +29,7 @@ export function brief(number) {
 /** Returns a chart of [{name, points: [[x, y], ...], colour: 1..3, band: [[x, low, high], ...]}, ...]; `label` is read aloud. */
 export function chart(series, label) {
   const shown = series.filter((one) => one.points.length);
+  const WIDTH = innerWidth < WIDE ? NARROW : WIDE;
   const picture = svg("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": spoken(label, shown), class: "chart" });
   if (!shown.length) return picture;
   const xs = shown.flatMap((one) => one.points.map((point) => point[0]));
@@ -59,7 +60,7 @@ export function chart(series, label) {
       }
     }
   }
-  picture.append(pointed(picture, shown, across, up));
+  picture.append(pointed(picture, shown, across, up, WIDTH));
   return picture;
 }
 
@@ -70,7 +71,7 @@ function spoken(label, shown) {
 }
 
 /** Shows the points nearest to the pointer. */
-function pointed(picture, shown, across, up) {
+function pointed(picture, shown, across, up, WIDTH) {
   const group = svg("g", { class: "chart-pointed" });
   picture.addEventListener("pointerleave", () => group.replaceChildren());
   picture.addEventListener("pointermove", (event) => {

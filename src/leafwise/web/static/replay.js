@@ -8,10 +8,9 @@ const BEAT = 700; // milliseconds of a step while it plays by itself
 /** Puts a game into an element: picture, slider, buttons; arrow keys go a step back or on. */
 export function replay(host, game) {
   // What chance did belongs to the move before it: a stop is a decision's position, and the last one.
-  const stops = game.steps.reduce((found, step, k) => {
-    const chance = step.player === "chance" || step.player === null;
-    if (chance && found.length > 1) found.at(-1).names.push(step.name);
-    else found.push({ names: [step.name], player: step.player });
+  const stops = game.steps.reduce((found, step) => {
+    if (step.player !== "chance") found.push({ names: [step.name], player: step.player });
+    else if (found.length > 1) found.at(-1).names.push(step.name);
     found.at(-1).text = step.text;
     return found;
   }, [{ names: [], text: game.first }]);
@@ -50,7 +49,7 @@ export function replay(host, game) {
   async function go(to) {
     at = Math.max(0, Math.min(stops.length - 1, to));
     slider.value = at;
-    const own = stops[at], who = own.player && own.player !== "chance" ? `, player ${own.player}` : "";
+    const own = stops[at], who = game.players?.length > 1 && at ? `, player ${own.player}` : "";
     words.textContent = at ? `Move ${at} of ${stops.length - 1}${who}: ${own.names.join(", then ")}` : `Start, ${stops.length - 1} moves`;
     await trying(async () => {
       if (!pictures.has(at)) {

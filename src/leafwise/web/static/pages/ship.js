@@ -68,8 +68,15 @@ export async function open(main, told) {
     draw();
   }
 
-  const waysOpen = () => [...new Set((ship.legal ?? []).map((place) => place.way))];
-  const open_ = () => (ship.legal ?? []).filter((place) => place.way === way);
+  /** The ways that the part may face. */
+  function waysOpen() {
+    return [...new Set((ship.legal ?? []).map((place) => place.way))];
+  }
+
+  /** The legal places at which it faces the way that is chosen. */
+  function lit() {
+    return (ship.legal ?? []).filter((place) => place.way === way);
+  }
 
   async function take(place) {
     if (!working) await go([...moves, place.name]);
@@ -108,13 +115,13 @@ export async function open(main, told) {
   function turn() {
     const ways = waysOpen();
     way = ways[(ways.indexOf(way) + 1) % ways.length];
-    at = at && (open_().find((place) => place.x === at.x && place.y === at.y) ?? null);
+    at = at && (lit().find((place) => place.x === at.x && place.y === at.y) ?? null);
     draw();
   }
 
   /** The nearest place in a direction from the one chosen, or the first one. */
   function nearest([dx, dy]) {
-    const places = open_();
+    const places = lit();
     if (!at) return places[0] ?? null;
     const ahead = places.filter((place) => (place.x - at.x) * dx + (place.y - at.y) * dy > 0);
     const away = (place) => Math.abs(place.x - at.x) * (dx ? 1 : 3) + Math.abs(place.y - at.y) * (dy ? 1 : 3);
@@ -143,22 +150,22 @@ export async function open(main, told) {
     image.setAttribute("viewBox", ship.box.join(" "));
     image.setAttribute("role", "img");
     image.setAttribute("aria-label", `The ship with ${moves.length} parts placed`);
-    const lit = svg("g", { class: "lit" }), ghost = svg("g", { class: "ghost" });
-    for (const place of open_()) {
+    const places = svg("g", { class: "lit" }), ghost = svg("g", { class: "ghost" });
+    for (const place of lit()) {
       const cell = svg("rect", {
         x: place.x * CELL, y: place.y * CELL, width: CELL, height: CELL, class: "place", "data-place": place.name,
         onclick: () => trying(() => take(place)), onpointerenter: () => hover(place),
       }, svg("title", {}, `${place.name}`));
-      lit.append(cell);
+      places.append(cell);
     }
     const hover = (place) => ghost.replaceChildren(...(place ? [footprint(place, "footprint")] : []));
     image.addEventListener("pointerleave", () => hover(at));
     advice?.best.slice(0, 1).forEach((one) => {
       const place = ship.legal.find((other) => other.name === one.name);
-      if (place) lit.append(footprint(place, "advised"));
+      if (place) places.append(footprint(place, "advised"));
     });
     if (at) hover(at);
-    image.append(ghost, lit);
+    image.append(ghost, places);
     board.replaceChildren(image);
   }
 
@@ -181,7 +188,7 @@ export async function open(main, told) {
         ways.map((one) => h("button", { "aria-pressed": String(one === way), onclick: () => { way = one; at = null; draw(); } }, WAYS[one])),
         h("small", { class: "quiet" }, "key R")) : null,
       ship.next.length ? h("p", { class: "quiet" }, "then ", ship.next.map(part)) : null,
-      h("p", { class: "quiet" }, `${open_().length} places are lit; a place is the part's upper left cell.`),
+      h("p", { class: "quiet" }, `${lit().length} places are lit; a place is the part's upper left cell.`),
     ].filter(Boolean));
   }
 

@@ -17,7 +17,7 @@ from leafwise.envs.starship.presets import PRESETS
 from leafwise.envs.starship.quality import start_from
 from leafwise.envs.starship.stages import hull_area
 from leafwise.envs.starship.strategies import MOMENT_X, MOMENT_Y, TOTAL, measure_distance, measure_mass
-from leafwise.envs.starship.turns import DECISION, current_request, find_places
+from leafwise.envs.starship.turns import DECISION, find_places
 
 if TYPE_CHECKING:
     from leafwise.envs.starship.options import Options

@@ -1,7 +1,7 @@
 """Calls with arguments that stay: arrays and numbers in NamedTuples, taken apart once instead of at every call.
 
-Before it runs anything, numba finds out the types of all that it is given and takes each array apart: microseconds, for the `T` of a
-game, where the work takes less than one. `hold` writes down where the arrays are, and what is compiled reads it from there.
+Before it runs anything, numba finds out the types of all that it is given and takes each array apart: microseconds, for the `T` of
+a game, where the work takes less than one. `hold` writes down where the arrays are, and what is compiled reads it from there.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def unpacked(held: Any) -> Any:
 
 
 def hold(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
-    """Returns a call of `function(held)`, which begins with `unpacked(held)`, with arguments that are arrays, numbers or tuples of these.
+    """Returns a call of `function(held)`, which begins with `unpacked(held)`, with arguments that stay.
 
-    It is compiled at once. What is written into the arrays later is seen by the call, which keeps them alive. Raises TypeError for
-    arguments of other types.
+    They are arrays, numbers or tuples of these; TypeError for others. It is compiled at once. What is written into the arrays
+    later is seen by the call, which keeps them alive.
     """
     if not hasattr(function, "ident"):  # compiled without numba's inner parts, or not at all
         return partial(function, arguments)

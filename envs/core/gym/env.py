@@ -98,7 +98,7 @@ class GameEnv(gym.Env[Observation, int]):
         """Keeps what every step needs at hand."""
         buffers = self._stepper.buffers
         # memoryviews take and give single numbers in half the time, and take no number but a whole one
-        self._action, self._reward = memoryview(buffers.action), memoryview(buffers.reward)
+        self._action, self._reward = buffers.action.data, buffers.reward.data
         self._see, self._mask = reader(at(buffers.obs, 0)), buffers.mask[0]
         self._copy_mask = self._mask.copy
         self._call_step = self._first_step

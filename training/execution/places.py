@@ -33,7 +33,9 @@ def executor_for(work: Callable[[P], R], processes: int = 1, cluster: str = "", 
 
     An object may have a method `warm`, which brings what it has to compile. `cluster` is "auto" for the Ray cluster that
     this machine belongs to, "local" for one of `processes` cores of this machine (1: all of them) that ends with this process, or
-    HOST:PORT; "" is none. Where it is said that there are few `pieces`, no more processes are started. Raises ValueError as `check_places` does, and Unfit for a cluster that cannot do it.
+    HOST:PORT; "" is none. Where it is said that there are few `pieces`, no more processes are started.
+
+    Raises ValueError as `check_places` does, and Unfit for a cluster that cannot do it.
     """
     check_places(processes, cluster)
     if cluster:

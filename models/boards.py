@@ -13,10 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.compile.intrinsics import EXTRACTS, extract_bits
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.cells import CellFeatures
 from leafwise.envs.core.contract.rules import Compiled
 
+EXTRACTED = 0
+"""In place of a number of runs: each tuple is read at once, by the mask of its cells."""
 POINTS, RETURNS, NOTHING = "points", "returns", "nothing"
 """What a network's values begin with: the points of the board, the return, or nothing."""
 
@@ -56,6 +59,13 @@ def make_board(cells: CellFeatures, runs: int, worth: str, returns: Compiled, na
 
 def make_word_index(runs: int, name: str, room: Path) -> Compiled:
     """Returns `tuple_index` where b is the board's word under a symmetry."""
+    if runs == EXTRACTED:
+
+        @bind(name, room, inline=True)
+        def tuple_index(S, i, b, t, T):
+            return T.leaf.offsets[t] + extract_bits(b, T.leaf.pieces[t, 0, 1])
+
+        return tuple_index
 
     @bind(name, room, inline=True)
     def tuple_index(S, i, b, t, T):
@@ -197,11 +207,19 @@ def pieces_of(cells: CellFeatures, tuples: Sequence[Sequence[int]]) -> NDArray[n
     Shape [symmetries * tuples, runs, 4], with one symmetry where the room gives the boards; unused runs have mask 0. Where cells
     are read one by one each is a run, and in place of the word stands its number.
     """
+    if extracted(cells, tuples):
+        masks = [sum((cells.values - 1) << cells.bits * c for c in t) for t in tuples]
+        return np.array([[(0, mask, 0, cells.words[0])] for mask in masks], dtype=np.uint64)
     views = cells.views[:1] if cells.boards is not None else cells.views
     found = [runs(cells, [view[c] for c in t]) for view in views for t in tuples]
     most = max(map(len, found))
     padded = [pieces + [(0, 0, 0, pieces[0][3])] * (most - len(pieces)) for pieces in found]
     return np.array(padded, dtype=np.uint64)
+
+
+def extracted(cells: CellFeatures, tuples: Sequence[Sequence[int]]) -> bool:
+    """Returns whether the cells of every tuple, in their order, can be read off a board's word by a mask."""
+    return EXTRACTS and cells.boards is not None and all(tuple(t) == tuple(sorted(t)) for t in tuples)
 
 
 def runs(cells: CellFeatures, places: Sequence[int]) -> list[tuple[int, int, int, int]]:

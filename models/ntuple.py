@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.cells import SmallTable
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.models.boards import pieces_of, points_table, worth_of
+from leafwise.models.boards import EXTRACTED, extracted, pieces_of, points_table, worth_of
 from leafwise.models.network import NetworkKind, Tensors, network_kind
 from leafwise.models.ntuple_functions import FAR, Layout, NTupleFunctions, NTupleWeights, compiled, features
 from leafwise.models.packed_tables import pack
@@ -170,7 +170,8 @@ class NTupleNetwork:
         W, cells = self.weights, features(self.game)
         large = max(cells.values ** len(t) for t in self.shape.tuples) > FAR
         worth = worth_of(cells, self.shape.power or 0.0)
-        return Layout(W.pieces.shape[1], self.shape.small or (), self.packed, len(W.splits) > 0, large, worth)
+        runs = EXTRACTED if extracted(cells, self.shape.tuples) else W.pieces.shape[1]
+        return Layout(runs, self.shape.small or (), self.packed, len(W.splits) > 0, large, worth)
 
     def tables(self, stage: int) -> dict[tuple[int, ...] | str, NDArray[np.float32] | NDArray[np.int16]]:
         """Returns a stage's tables, as views: by the cells of each tuple, and by the name of each small table."""

@@ -47,7 +47,7 @@ class Layout(NamedTuple):
     """What compiled code depends on, besides the game."""
 
     runs: int
-    """Most runs of neighbouring cells in a tuple."""
+    """Most runs of neighbouring cells in a tuple; `boards.EXTRACTED` where a mask takes their place."""
     small: tuple[str, ...]
     """Names of the small tables."""
     packed: bool

@@ -56,6 +56,10 @@ def dense_loops(out, x, weights, start, n, columns):
                 out[c] += x[k] * weights[start + k * columns + c]
 
 
+EXTRACTS = emitted.EXTRACTS and not DISABLED and not PLAIN
+"""Whether `extract_bits(word, mask)` can be called: it gathers the bits that a mask names in one instruction."""
+
+extract_bits: Any = emitted.extract_bits
 prefetch: Any = emitted.prefetch
 sum_rows: Any = emitted.sum_rows
 dense: Any = emitted.dense

@@ -80,6 +80,17 @@ def one_line_errors() -> Iterator[None]:
         fail(problem)
 
 
+@contextlib.contextmanager
+def cluster_errors() -> Iterator[None]:
+    """Turns what is wrong with the machines that work is handed to into one line and status 2; put it around the work."""
+    from leafwise.training.execution.executor import Lost, Unfit
+
+    try:
+        yield
+    except (Unfit, Lost) as problem:
+        fail(problem)
+
+
 def parse_with_game(config_class: type[C], arguments: Sequence[str], prog: str) -> tuple[C, Game]:
     """Returns the options of a command whose first argument names a game, and that game in the variant asked for.
 

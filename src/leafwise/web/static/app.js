@@ -7,9 +7,11 @@ import { complain, h, trying } from "./dom.js";
 const PAGES = {
   "": () => import("./pages/home.js"),
   play: () => import("./pages/play.js"),
+  ship: () => import("./pages/ship.js"),
+  train: () => import("./pages/train.js"),
 };
 /** What stands at the top of every page: [address, title]. */
-const TOP = [["#/", "Games"]];
+const TOP = [["#/", "Games"], ["#/ship", "Starship"], ["#/train", "Training"]];
 
 let leave = () => {};
 let turn = 0;

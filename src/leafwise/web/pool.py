@@ -39,6 +39,8 @@ class Worker:
         self.process: asyncio.subprocess.Process | None = None
         self.game = ""
         """The game of the last job, whose code is loaded."""
+        self.is_loading = False
+        """Whether it loads or compiles code, which serves whoever asks next."""
 
     async def start(self) -> None:
         """Starts the process, if it does not run."""
@@ -69,6 +71,8 @@ class Worker:
             status = await self.process.wait()
             raise Failed(f"expected an answer of a process, got its end with status {status}")
         found: dict[str, Any] = json.loads(line)
+        if "stage" in found:
+            self.is_loading = found["stage"] == "loading"
         return found
 
     async def answers(self, job: str, ask: msgspec.Struct, seconds: float) -> AsyncIterator[dict[str, Any]]:
@@ -79,6 +83,7 @@ class Worker:
         """
         clock = asyncio.get_running_loop().time
         await self.start()
+        self.is_loading = False
         self.send({"job": job, "ask": ask})
         deadline = clock() + LOADING_SECONDS  # until it first says what it does, the process itself is loaded
         counted = False
@@ -103,12 +108,14 @@ class Worker:
             yield message
 
     async def give_up(self) -> None:
-        """Ends the job under way: asks for it, and kills the process where that does not help."""
+        """Ends the job under way: asks for it, and kills the process where that does not help. Loading is waited for."""
         self.send({"stop": True})
         try:
-            async with asyncio.timeout(STOPPING_SECONDS):
-                while not {"end", "wrong", "fault"} & set(await self.line()):
-                    pass
+            while True:
+                async with asyncio.timeout(LOADING_SECONDS if self.is_loading else STOPPING_SECONDS):
+                    message = await self.line()
+                if {"end", "wrong", "fault"} & set(message):
+                    return
         except (TimeoutError, Failed):
             await self.kill()
 
@@ -181,6 +188,7 @@ class Lane:
         """Ends all processes that are free; one at work ends when it finds its standard input closed."""
         for task in list(self.leaving):
             task.cancel()
+        await asyncio.gather(*self.leaving, return_exceptions=True)
         for worker in self.free:
             await worker.kill()
 

@@ -7,9 +7,12 @@ import { complain, h, trying } from "./dom.js";
 const PAGES = {
   "": () => import("./pages/home.js"),
   play: () => import("./pages/play.js"),
+  analyse: () => import("./pages/analyse.js"),
+  companion: () => import("./pages/companion.js"),
+  review: () => import("./pages/review.js"),
 };
 /** What stands at the top of every page: [address, title]. */
-const TOP = [["#/", "Games"]];
+const TOP = [["#/", "Games"], ["#/review", "Curve of a game"]];
 
 let leave = () => {};
 let turn = 0;

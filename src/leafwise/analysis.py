@@ -83,6 +83,8 @@ def show(state: State, result: Result, analyst: Analyst) -> None:
     """Prints a result for people."""
     units = analyst.units
     say(state.board())
+    if legend := state.legend():
+        say(legend)
     say()
     if state.is_chance:
         whose = " for player 1" if state.game.players == 2 else ""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_writable",
     "fail",
+    "flag_of",
     "game_file",
     "make_search",
     "numbered_lines",

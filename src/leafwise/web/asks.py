@@ -95,6 +95,35 @@ class ReviewAsk(FileAsk, kw_only=True):
     """For each position."""
 
 
+class RunsAsk(Struct, forbid_unknown_fields=True):
+    """The training runs that may be shown."""
+
+
+class RunAsk(Struct, forbid_unknown_fields=True):
+    """A training run: options and curves."""
+
+    name: Word
+
+
+class RunGameAsk(RunAsk):
+    """A game that the network of a run plays."""
+
+    seed: Seed = 0
+
+
+class StagesAsk(Struct, forbid_unknown_fields=True):
+    """The ship that the generator makes of a seed, stage by stage."""
+
+    preset: Word = "scout"
+    seed: Seed = 0
+
+
+class ShipAsk(StagesAsk):
+    """A ship that is being built: on the hull of a seed, with these places taken, like `8,9N`."""
+
+    moves: Annotated[list[Word], Meta(max_length=300)] = []
+
+
 def read(kind: type[A], body: bytes) -> A:
     """Returns what a body of JSON asks; raises ValueError in one line for anything else."""
     try:

@@ -8,6 +8,7 @@ what was asked wrongly or `{"fault": LINE}` for a defect, whose traceback goes t
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import queue
 import signal
@@ -64,6 +65,19 @@ Job = Callable[[Any, Control], Iterator[Any]]
 """(what is asked, control) -> answers, one after another; raises ValueError for what is asked wrongly."""
 
 
+def later(module: str, name: str) -> Job:
+    """Returns a job of a module that is imported when it is first asked for."""
+    whole = f"leafwise.web.{module}"
+
+    def job(ask: Any, control: Control) -> Iterator[Any]:
+        if whole not in sys.modules:
+            with control.loading():
+                importlib.import_module(whole)
+        yield from getattr(sys.modules[whole], name)(ask, control)
+
+    return job
+
+
 def jobs() -> dict[str, tuple[type, Job]]:
     """Returns what this process can do: name -> type of what is asked, function."""
     from leafwise.web import asks, games_as_text, positions, thinking
@@ -78,6 +92,12 @@ def jobs() -> dict[str, tuple[type, Job]]:
         "analyse": (asks.AnalyseAsk, thinking.analyse),
         "solve": (asks.SolveAsk, thinking.solve),
         "review": (asks.ReviewAsk, thinking.review),
+        "runs": (asks.RunsAsk, later("runs", "tell_runs")),
+        "run": (asks.RunAsk, later("runs", "tell_run")),
+        "run-game": (asks.RunGameAsk, later("runs", "play_run")),
+        "ship": (asks.ShipAsk, later("ships", "build")),
+        "ship-advice": (asks.ShipAsk, later("ships", "advise")),
+        "ship-stages": (asks.StagesAsk, later("ships", "tell_stages")),
     }
 
 

@@ -10,9 +10,11 @@ const PAGES = {
   analyse: () => import("./pages/analyse.js"),
   companion: () => import("./pages/companion.js"),
   review: () => import("./pages/review.js"),
+  ship: () => import("./pages/ship.js"),
+  train: () => import("./pages/train.js"),
 };
 /** What stands at the top of every page: [address, title]. */
-const TOP = [["#/", "Games"], ["#/review", "Curve of a game"]];
+const TOP = [["#/", "Games"], ["#/review", "Curve of a game"], ["#/ship", "Starship"], ["#/train", "Training"]];
 
 let leave = () => {};
 let turn = 0;

@@ -98,7 +98,7 @@ export function makeEditor(host, about, text, changed) {
   const decks = [0, 1, 2].map((k) => h("input", {
     type: "number", min: 0, max: 4, value: counts[k], onchange: tell, "aria-label": `${k + 1}s left in the deck`,
   }));
-  host.append(h("p", {}, h("label", {}, "Next tile ", shown), h("datalist", { id: "next-tiles" },
+  host.append(h("p", { class: "fields" }, h("label", {}, "Next tile ", shown), h("datalist", { id: "next-tiles" },
     ["1", "2", "3", "+"].map((one) => h("option", { value: one }))), " ", h("span", {}, "Left in the deck: 1s ", decks[0], " 2s ", decks[1], " 3s ", decks[2])));
   return {};
 }

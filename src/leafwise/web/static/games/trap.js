@@ -108,7 +108,7 @@ export function makeEditor(host, about, text, changed) {
   paletteEditor(host, {
     pieces: [["#", "trap"], [".", "free"], ["1", players[0]], ["2", players[1]]], cells, columns: n, look, changed: tell, one: ["1", "2"], empty: ".",
   });
-  host.append(h("p", {}, h("label", {}, "Turns played ", h("input", {
+  host.append(h("p", { class: "fields" }, h("label", {}, "Turns played ", h("input", {
     type: "number", min: 0, value: turn, onchange: (event) => { turn = Number(event.target.value); tell(); },
   })), " ", h("label", {}, h("input", { type: "checkbox", checked: throws, onchange: (event) => { throws = event.target.checked; tell(); } }),
     "has moved, throws now"), h("span", { class: "quiet" }, " even: Blue acts, odd: Orange")));

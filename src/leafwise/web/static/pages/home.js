@@ -5,6 +5,9 @@ import { get } from "../api.js";
 import { h } from "../dom.js";
 import { variantTitle } from "../games/index.js";
 
+/** Games with a page of their own. */
+const PAGES = { starship: "#/ship" };
+
 export const title = () => "Games";
 
 export async function open(main) {
@@ -14,7 +17,7 @@ export async function open(main) {
     const [name, about = ""] = one.title.split(/,(.*)/s);
     return h("li", {}, h("h2", {}, name), h("p", {}, about.trim()),
       h("p", { class: "buttons" }, Object.entries(one.ids).map(([short, options]) =>
-        h("a", { class: "button", href: address({ page: "play", game: one.game, options }) },
+        h("a", { class: "button", href: PAGES[one.game] || address({ page: "play", game: one.game, options }) },
           variantTitle(one.game, short, options)))));
   })));
 }

@@ -5,17 +5,13 @@ import contextlib
 import time
 
 import pytest
+from front.web_server import PLAIN_PYTHON
 
 from leafwise.web.asks import AnalyseAsk, StateAsk
 from leafwise.web.pool import Busy, Failed, Lane, Refused
 
 STATE = StateAsk(game="trilobite")
 LONG = AnalyseAsk(game="trilobite", text=".../.../...", leaf="lines", seconds=30.0)
-
-
-@pytest.fixture(autouse=True)
-def _plain_python(monkeypatch):
-    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
 
 
 async def answer(lane, job="state", ask=STATE, seconds=20.0):
@@ -26,7 +22,7 @@ async def answer(lane, job="state", ask=STATE, seconds=20.0):
 
 @contextlib.asynccontextmanager
 async def lane_of(size, patience=20.0):
-    lane = Lane(size, patience)
+    lane = Lane(size, patience, PLAIN_PYTHON)
     try:
         yield lane
     finally:
@@ -94,6 +90,6 @@ def test_a_full_lane_refuses():
                 with pytest.raises(Busy, match="expected a free process of 1, got none for 0 s"):
                     await answer(lane)
             with pytest.raises(Refused, match="expected a game among"):
-                await answer(Lane(1, 20.0), ask=StateAsk(game="none"))
+                await answer(Lane(1, 20.0, PLAIN_PYTHON), ask=StateAsk(game="none"))
 
     asyncio.run(scenario())

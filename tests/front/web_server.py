@@ -5,18 +5,18 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
-import os
 import threading
 import time
 from collections.abc import Iterator
 from typing import Any
-from unittest import mock
 
 import uvicorn
 
 from leafwise.web.app import make_app
 from leafwise.web.pool import Pool
 from leafwise.web.server import LOOPBACK, listening, names_of
+
+PLAIN_PYTHON = {"NUMBA_DISABLE_JIT": "1"}
 
 
 class Client:
@@ -58,20 +58,19 @@ class Client:
 
 @contextlib.contextmanager
 def serving(thinkers: int = 2, token: str = "", **environment: str) -> Iterator[Client]:
-    """Runs a server; its processes see more of the environment."""
+    """Runs a server; its processes see this of the environment besides."""
     sock = listening(LOOPBACK, 0)
     port = sock.getsockname()[1]
-    with mock.patch.dict(os.environ, {"NUMBA_DISABLE_JIT": "1", **environment}):
-        app = make_app(Pool(thinkers), names_of(LOOPBACK, port), token)
-        server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=2))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True)
-        thread.start()
-        while not server.started:
-            assert thread.is_alive()
-            time.sleep(0.01)
-        try:
-            yield Client(port)
-        finally:
-            server.should_exit = True
-            thread.join(30)
+    app = make_app(Pool(thinkers, {**PLAIN_PYTHON, **environment}), names_of(LOOPBACK, port), token)
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=2))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    try:
+        yield Client(port)
+    finally:
+        server.should_exit = True
+        thread.join(30)
     assert not thread.is_alive()

@@ -24,6 +24,7 @@ from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
 from leafwise.search.frames import Buffers
 from leafwise.search.settings import Settings, make_buffers
+from leafwise.training.kernels.siblings import Siblings, make_best_sibling, most_siblings, new_siblings
 from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, name_of, put_row
 
 MOVES, GAMES, FRESH_GAMES, RESTARTED = 0, 1, 2, 3
@@ -32,6 +33,8 @@ RETURNS, SQUARED_ERRORS = 0, 1
 """Sums."""
 LONGEST = 30_000
 """Longest trajectory that is kept; a longer game is learned from in parts."""
+AHEAD = 2
+"""How many rows before it is learned from a row's entries are asked for."""
 DEEPEST = 3
 """Greatest depth of the search that a trajectory is played with."""
 
@@ -40,10 +43,11 @@ class Trainer(NamedTuple):
     """State and scratch of one actor."""
 
     S: NDArray[np.uint64]
-    """Rows: HERE, AFTER, and those of its search."""
+    """Rows: HERE, AFTER, and those of its search, or of what can follow a decision."""
     A: NDArray[np.int64]
     """Legal actions of row HERE, [max_actions]."""
     buffers: Buffers
+    siblings: Siblings
     R: NDArray[np.uint64]
     """Random stream, [2]."""
     trajectory: NDArray[np.uint64]
@@ -82,9 +86,10 @@ def new_trainer(
     )
     errors, sizes = coherence or (np.zeros(1, dtype=np.float32), np.zeros(1, dtype=np.float32))
     return Trainer(
-        S=S,
+        S=S if len(S) >= int(FREE) + most_siblings(game) else game.rows(int(FREE) + most_siblings(game)),
         A=np.zeros(game.max_actions, dtype=np.int64),
         buffers=buffers,
+        siblings=new_siblings(game),
         R=new_stream(seed),
         trajectory=game.rows(LONGEST + 1),
         search_values=np.zeros(LONGEST + 1),
@@ -117,9 +122,9 @@ def compiled(
     if depth > 1 or not near(game, valued):
         leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", fetch=network.fetch)
         look_ahead = make_deep(game, compiled_search(game, leaf).depth_first, depth, kind_name)
+        best_action = make_best_action(game, look_ahead, kind_name)
     else:
-        look_ahead = make_shallow(game, network, valued, kind_name)
-    best_action = make_best_action(game, look_ahead, kind_name)
+        best_action = make_best_sibling(game, network, layout, valued, kind_name)
     move_weights = make_move_weights(game, layout, network, step_weight, name)
     learn = make_learn(game, network, move_weights, searched, name)
     trajectory = make_play_trajectory(game, network, best_action, valued, kind_name)
@@ -132,27 +137,6 @@ def compiled(
 def near(game: Game, valued: int) -> bool:
     """Returns whether after an action at most one stage of chance comes before the stage that is valued."""
     return game.max_stages <= 1 or (game.max_stages == 2 and valued > 0)
-
-
-def make_shallow(game: Game, network: Any, valued: int, name: str) -> Compiled:
-    """Returns `shallow(trainer, T)`: the expected value of row AFTER where it is first valued."""
-    current_player, stage, chance_outcomes = game.rules.current_player, game.rules.stage, game.rules.chance_outcomes
-    value, fetch = network.ntuple_value, network.fetch
-
-    @bind(name, game.room, inline=True)
-    def shallow(trainer, T):
-        S, P = trainer.S, trainer.buffers.P
-        if current_player(S, AFTER, T) != CHANCE or stage(S, AFTER, T) == valued:
-            return value(S, AFTER, T)
-        total = 0.0
-        outcomes = np.uint64(chance_outcomes(S, AFTER, P, FREE, T))
-        for o in range(FREE, FREE + outcomes):
-            fetch(S, o, T)
-        for o in range(FREE, FREE + outcomes):
-            total += P[o] * value(S, o, T)
-        return total
-
-    return shallow
 
 
 def make_deep(game: Game, depth_first: Compiled, depth: int, name: str) -> Compiled:
@@ -245,6 +229,7 @@ def make_learn(game: Game, network: Any, move_weights: Compiled, searched: bool,
     It updates the weights backward along the first `length` rows of the trajectory; the rate is per active weight.
     """
     current_player, potential, to_come = game.rules.current_player, network.board.potential, network.to_come
+    fetch = network.fetch
 
     @bind(name, game.room)
     def learn(trainer, length, learning_rate, trace_decay, T):
@@ -255,6 +240,8 @@ def make_learn(game: Game, network: Any, move_weights: Compiled, searched: bool,
         target, later_potential = later, potential(S, last, T)
         for back in range(1, length):
             t = np.uint64(length - 1 - back)
+            if back + AHEAD < length:
+                fetch(S, t - np.uint64(AHEAD), T)
             own_potential = potential(S, t, T)
             if searched:
                 later = trainer.search_values[t] - later_potential

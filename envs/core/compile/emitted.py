@@ -31,9 +31,7 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
 
 SLOW_EXTRACTION = ("bdver4", "znver1", "znver2")
 """Processors that have the instruction and take a hundred times as long for it."""
-EXTRACTS = bool(
-    llvm.get_host_cpu_features().get("bmi2") and llvm.get_host_cpu_name() not in SLOW_EXTRACTION
-)
+EXTRACTS = bool(llvm.get_host_cpu_features().get("bmi2") and llvm.get_host_cpu_name() not in SLOW_EXTRACTION)
 """Whether one instruction gathers the bits of a word that a mask names."""
 
 

@@ -84,7 +84,7 @@ def make_best_sibling(game: Game, network: NTupleFunctions, layout: Layout, valu
 
 
 def make_open_rows(game: Game, valued: int, name: str) -> Compiled:
-    """Returns `open_rows(trainer, T)`: writes what can follow row HERE to the rows from FREE on; returns how many actions there are."""
+    """Returns `open_rows(trainer, T)`: writes what can follow row HERE to the rows from FREE on, returns the number of actions."""
     current_player, stage, chance_outcomes = game.rules.current_player, game.rules.stage, game.rules.chance_outcomes
     legal_actions, apply_action = game.rules.legal_actions, game.rules.apply_action
 
@@ -119,12 +119,11 @@ def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout, name: 
         """Sees every board under every symmetry."""
         S, M = trainer.S, trainer.siblings
         for r in range(n):
-            i, view = FREE + np.uint64(r), 0
+            i = FREE + np.uint64(r)
             M.starts[r] = stage_start(S, i, T)
             M.totals[r] = np.float32(T.leaf.constants[0])
-            for b in boards(S, i, T):
+            for view, b in enumerate(boards(S, i, T)):
                 M.seen[r, view] = b
-                view += 1
 
     @bind(name, game.room, inline=True)
     def ask(trainer, n, t, T):

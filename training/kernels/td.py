@@ -16,7 +16,7 @@ from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.cells import CellFeatures
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, copy_row
+from leafwise.envs.core.contract.rules import TERMINAL, Compiled, copy_row
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_functions import Layout, features, no_index, small_bits

@@ -1,14 +1,20 @@
-"""Measures speed on this machine: steps, leaves and training moves per second."""
+"""Measures speed on this machine: steps, leaves and training moves per second; compares versions."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import tyro
 
 from leafwise.cli import fail, one_line_errors, parse, parse_with_game, patiently, print_json, say
+
+if TYPE_CHECKING:
+    from leafwise.benchmarks.comparing import Compared
+    from leafwise.envs.core.contract.game import Game
 
 START = "start"
 PARTS = {
@@ -30,6 +36,13 @@ class Config:
     """What to measure: start, envs, search or training (default: all)."""
     seconds: float = 0.5
     """Time per measurement, in seconds."""
+    save: bool = False
+    """Keep the rates in FILE too: one line for each commit and machine."""
+    file: str = "bench.jsonl"
+    """File for --save, JSON lines."""
+    compare: str = ""
+    """A commit, or the path of an interpreter or an environment: measures steps and searches of that version and this one in turns, and
+    says what is slower by more than the noise."""
     json: bool = False
     """Print one JSON object: rates by name."""
 
@@ -50,12 +63,46 @@ def show(rates: Mapping[str, float]) -> None:
         say(f"{rate:16,.2f}  {name}" if rate < 100 else f"{rate:16,.0f}  {name}")
 
 
+def keep(config: Config, name: str, rates: Mapping[str, float]) -> None:
+    """Adds rates to the file, if that is asked for."""
+    if config.save:
+        from leafwise.benchmarks.lines import save_rates
+
+        with one_line_errors():
+            save_rates(Path(config.file), {f"{name}/{rate}": number for rate, number in rates.items()})
+
+
+def versions(config: Config, game: Game) -> int:
+    """Compares another version with this one."""
+    from leafwise.benchmarks.comparing import compare
+
+    def tell(name: str, found: Compared | str) -> None:
+        if config.json:
+            return
+        if isinstance(found, str):
+            say(f"{name}: {found}")
+        else:
+            interval = f"{found.low:.3f} to {found.high:.3f}"
+            times = f"{found.before * 1e6:,.2f} us before, {found.now * 1e6:,.2f} us now"
+            say(f"{found.ratio:8.3f}  ({interval})  {found.verdict:7s} {name}: {times}")
+
+    with one_line_errors():
+        found = compare(game, config.compare, config.seconds, tell)
+    if config.json:
+        print_json({name: {**vars(one), "verdict": one.verdict} for name, one in found.items()})
+    else:
+        slower = [name for name, one in found.items() if one.verdict == "slower"]
+        say(f"slower by more than the noise: {', '.join(slower) or 'nothing'}")
+    return 0
+
+
 def starts(config: Config) -> int:
     """Measures starts, which are those of no game."""
     from leafwise.startup import start_ratios
 
     with one_line_errors():
         rates = {f"start/{name}": ratio for name, ratio in start_ratios().items()}
+    keep(config, START, rates)
     if config.json:
         print_json(rates)
     else:
@@ -66,13 +113,20 @@ def starts(config: Config) -> int:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     if arguments[:1] == [START]:
-        return starts(parse(Config, arguments, "leafwise bench"))
+        config = parse(Config, arguments, "leafwise bench")
+        if config.compare:
+            fail(f"expected a game with --compare, got {START}")
+        return starts(config)
     config, game = parse_with_game(Config, arguments, "leafwise bench")
     if config.part not in ("", *PARTS):
         fail(f"expected a part among {', '.join(PARTS)}, got {config.part!r}")
     with one_line_errors():
         if not 0 < config.seconds <= 3600:
             raise ValueError(f"expected --seconds above 0 and at most 3600, got {config.seconds!r}")
+    if config.compare:
+        if config.part or config.save:
+            fail(f"expected --compare without {'--save' if config.save else 'a part'}, got both")
+        return versions(config, game)
     rates: dict[str, float] = {}
     for part, bench in benches(config.part):
         found = patiently(lambda bench=bench: bench(game, config.seconds))  # type: ignore[misc]
@@ -80,6 +134,8 @@ def main(arguments: list[str]) -> int:
         rates |= named
         if not config.json:
             show(named)
+    options = "".join(f",{option}={value}" for option, value in game.given_options.items())
+    keep(config, f"{game.name}{options}", rates)
     if config.json:
         print_json(rates)
     return 0

@@ -1,7 +1,8 @@
 """The description that a package index shows: the README, whose relative links and pictures would lead nowhere there.
 
 Where the address of the repository is known, README_BASE makes them absolute (a release sets it to
-https://HOST/OWNER/NAME/blob/TAG); without it links give way to their words and pictures are left out. All else is in pyproject.toml.
+https://HOST/OWNER/NAME/blob/TAG); without it links give way to their words and pictures are left out.
+All else is in pyproject.toml.
 """
 
 import os

@@ -1,6 +1,7 @@
 """Draws a position of each game with its best move and what that is worth, in the game's units: the README's first picture.
 
-`python -m leafwise.experiments.boards` writes `boards.png`. The moves and their values are those of the shipped networks in a search.
+`python -m leafwise.experiments.boards` writes `boards.png`. The moves and their values are those of the shipped networks in
+a search.
 """
 
 from __future__ import annotations
@@ -144,8 +145,8 @@ BOARDS = (
         swiped, (44, 108, 372, 436), {"depth": 3},
     ),
     Board(
-        "Trilobite", "trilobite", "......./......./...o.../...x.../...ox../xx.oox.", lambda state, move: framed(state, move, COLUMNS),
-        COLUMNS, {"depth": 6}, {"board": "7x6", "k": 4}, "column {}",
+        "Trilobite", "trilobite", "......./......./...o.../...x.../...ox../xx.oox.", 
+        lambda state, move: framed(state, move, COLUMNS), COLUMNS, {"depth": 6}, {"board": "7x6", "k": 4}, "column {}",
     ),
     Board("Cassis", "cassis", ".x...xo/..x.../o..../x.../o../o./x", joined, (30, 30, 350, 350), {"depth": 4}, {"n": 8}, "edge {}"),
     Board(
@@ -179,12 +180,12 @@ def column(board: Board) -> Image.Image:
     assert found.name is not None
     assert units is not None
     picture = Image.fromarray(board.picture(state, found.name))
-    picture = picture.crop(tuple(map(int, board.crop or (0, 0, *picture.size)))).resize(
-        (SIDE, SIDE), Image.Resampling.LANCZOS
-    )
+    picture = picture.crop(tuple(map(int, board.crop or (0, 0, *picture.size))))
+    size = tuple(SIDE * length // max(picture.size) for length in picture.size)
+    picture = picture.resize(size, Image.Resampling.LANCZOS)
     worth = UNITS.get(units.name, "{} to win").format(written(found.value, units))
     whole = Image.new("RGB", (WIDTH, TOP + SIDE + FOOT), PAPER)
-    whole.paste(picture, ((WIDTH - SIDE) // 2, TOP))
+    whole.paste(picture, ((WIDTH - picture.width) // 2, TOP + (SIDE - picture.height) // 2))
     pen = ImageDraw.Draw(whole)
     lines = (
         (TOP / 2, 30, INK, board.title), (TOP + SIDE + 28, 28, BEST, board.words.format(found.name)),

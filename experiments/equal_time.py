@@ -20,6 +20,7 @@ from leafwise.training.evaluation.elo import share_interval
 from leafwise.training.starship.builders import builder, record
 
 FIRST_SEED = 2_400_000
+POINTS = "share of the points"
 CASSIS_SECONDS = 0.005
 HAND_MADE, LEARNED, OTHER = "#9a9a9a", "#2f6db5", "#d8b365"
 COLOURS = {"hand-made leaf": HAND_MADE, "learned leaf": LEARNED, "best of many by hand": OTHER}
@@ -91,14 +92,14 @@ def trilobite(config: Config) -> Panel:
     """Reads 10 ms a move in Connect Four."""
     found = read(config, "trilobite")["results"]["7x6, games, 10 ms a move"]
     bars = of_match(found["share"], found["ci_low"], found["ci_high"])
-    return Panel("Trilobite 7x6", "share of the points", "10 ms a move", "lines", bars, f"{found['games']} games")
+    return Panel("Trilobite 7x6", POINTS, "10 ms a move", "lines", bars, f"{found['games']} games")
 
 
 def trap(config: Config) -> Panel:
     """Reads 5 ms a turn."""
     found = read(config, "trap")["5 ms a turn, against `reach_open`"]
     bars = of_match(found["share"], found["ci_low"], found["ci_high"])
-    return Panel("Trap", "share of the points", "5 ms a turn", "reach_open", bars, f"{len(found['scores'])} games")
+    return Panel("Trap", POINTS, "5 ms a turn", "reach_open", bars, f"{len(found['scores'])} games")
 
 
 def friday(config: Config) -> Panel:
@@ -133,7 +134,7 @@ def cassis(config: Config, results: Results) -> Panel:
     found = results.find(f"cassis, n = 8, {1000 * CASSIS_SECONDS:g} ms a move, {config.games} games", play)
     bars = of_match(found["share"], found["ci_low"], found["ci_high"])
     time = f"{1000 * CASSIS_SECONDS:g} ms a move"
-    return Panel("Cassis, 8 points", "share of the points", time, "safe_edges", bars, f"{found['games']} games")
+    return Panel("Cassis, 8 points", POINTS, time, "safe_edges", bars, f"{found['games']} games")
 
 
 def starship(config: Config, results: Results) -> Panel:
@@ -149,16 +150,16 @@ def starship(config: Config, results: Results) -> Panel:
     for who, text in SHIPS.items():
         found = results.find(f"starship, {text}, {config.ships} ships", lambda: build(text))  # noqa: B023
         bars.append(Bar(who, *(found["quality"][key] for key in ("mean", "ci_low", "ci_high"))))
-        seconds.append(f"{1000 * found['seconds']:.0f}")
+        seconds.append(1000 * found["seconds"])
     return Panel(
-        "Starship", "mean quality", f"{', '.join(seconds)} ms a ship", ", ".join(SHIPS.values()), bars,
+        "Starship", "mean quality", f"{min(seconds):.0f} to {max(seconds):.0f} ms a ship", ", ".join(SHIPS.values()), bars,
         f"{config.ships} ships each",
     )  # fmt: skip
 
 
 def written(value: float, unit: str) -> str:
     """Writes a mean as its panel counts."""
-    return f"{value:,.0f}" if value > 1 else f"{value:.3f}" if "quality" in unit else f"{100 * value:.0f} %"
+    return f"{value:,.0f}" if value > 1 else f"{value:.3f}" if "quality" in unit else f"{100 * value:.1f} %"
 
 
 def draw(axis: Any, panel: Panel) -> None:
@@ -173,13 +174,15 @@ def draw(axis: Any, panel: Panel) -> None:
         axis.text(x, bar.high + 0.03 * top, number, ha="center", va="bottom", fontsize=8)
         if pairs > 1 and k % 2:
             axis.text(x - 0.5, -0.03 * top, bar.told, ha="center", va="top", fontsize=8)
-    if panel.unit.startswith("share of the points"):
+    if panel.unit == POINTS:
         axis.axhline(0.5, color="#444444", linewidth=0.8, linestyle=":")
-    axis.set_ylim(0, 1.18 * top)
+    is_share = panel.unit.startswith("share")
+    axis.set_ylim(0, 1.18 * max(top, 0.9 * is_share))
     axis.set_xticks([])
+    axis.set_yticks([0, 0.25, 0.5, 0.75, 1] if is_share else axis.get_yticks()[:-1])
     axis.tick_params(labelsize=8)
     axis.yaxis.set_major_formatter(
-        lambda y, _: f"{y / 1000:,.0f}k" if top > 1.5 else f"{y:.1f}" if "q" in panel.unit else f"{100 * y:.0f} %"
+        lambda y, _: f"{100 * y:.0f} %" if is_share else f"{y / 1000:,.0f}k" if top > 1 else f"{y:.1f}"
     )
     axis.set_title(f"{panel.title}\n{panel.unit}, {panel.time}", fontsize=9)
     axis.spines[["top", "right"]].set_visible(False)
@@ -200,12 +203,12 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
         "The same search with the same processor time for each decision; the leaf alone differs. Intervals are of 95 %.", "",
         "![Bars for hand-made and learned leaf in six games, with their intervals](equal_time.png)", "",
         *table("game | leaf | unit | mean: | interval | time | games", rows), "",
-        f"The hand-made leaf is the best of its game there: {', '.join(f'`{p.leaves}`' for p in panels[:5])}. In games for two both",
-        "shares are of one match, every opening from both seats. The games of Threes, Trilobite, Trap and Friday are those of",
-        "[their](threes/learned.md) [own](trilobite/learned.md) [studies](trap/learned.md) ([Friday](friday/learned.md)).",
-        f"Starship's builders are {', '.join(f'`{text}`' for text in SHIPS.values())}: depth and width with the hand-made leaf are the",
-        "best that selection seeds show within the learned leaf's time. The third needs no leaf: it builds many ships by hand, all requests",
-        "known beforehand, and keeps the best.",
+        f"The hand-made leaf is the best of its game there: {', '.join(f'`{p.leaves}`' for p in panels[:5])}.",
+        "In games for two both shares are of one match, every opening from both seats. The games of Threes, Trilobite, Trap and",
+        "Friday are those of [their](threes/learned.md) [own](trilobite/learned.md) [studies](trap/learned.md)",
+        f"([Friday](friday/learned.md)). Starship's builders are {', '.join(f'`{text}`' for text in SHIPS.values())}:",
+        "depth and width with the hand-made leaf are the best that selection seeds show within the learned leaf's time. The third",
+        "needs no leaf: it builds many ships by hand, all requests known beforehand, and keeps the best.",
         "",
     ]  # fmt: skip
 
@@ -216,7 +219,7 @@ def study(config: Config) -> None:
     panels = [
         threes(config), trilobite(config), cassis(config, results), trap(config), friday(config), starship(config, results),
     ]  # fmt: skip
-    with picture(config.target("equal_time.png"), 2, 3, size=(8, 4.6)) as axes:
+    with picture(config.target("equal_time.png"), 2, 3, size=(8, 4.8)) as axes:
         for axis, panel in zip(axes.flat, panels, strict=True):
             draw(axis, panel)
         shown = axes.flat[-1].get_legend_handles_labels()

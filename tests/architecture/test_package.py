@@ -68,7 +68,9 @@ def test_links_and_pictures_of_the_readme_work_on_a_package_index():
     assert len(targets) > 20
     assert [target for target in targets if not (ROOT / target).exists()] == []
     assert relative.findall(shown_on_an_index("https://host/owner/name/blob/v1/")) == []
-    assert "](https://host/owner/name/blob/v1/experiments/boards.png?raw=true)" in shown_on_an_index("https://host/owner/name/blob/v1/")
+    assert "](https://host/owner/name/blob/v1/experiments/boards.png?raw=true)" in shown_on_an_index(
+        "https://host/owner/name/blob/v1/"
+    )
     bare = shown_on_an_index("")
     assert relative.findall(bare) == []
     assert "![" not in bare

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.options import options_from_text
+from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words
 from leafwise.envs.registry import game as find_game
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_writable",
     "fail",
+    "flag_of",
     "game_file",
     "make_search",
     "numbered_lines",
@@ -58,7 +60,7 @@ def say(text: str = "") -> None:
 
 def fail(problem: object) -> NoReturn:
     """Ends the command with one line on standard error and status 2."""
-    print(f"error: {' '.join(str(problem).split())}", file=sys.stderr)
+    print_error(problem)
     raise SystemExit(WRONG_INPUT)
 
 
@@ -76,6 +78,17 @@ def one_line_errors() -> Iterator[None]:
         where = "" if problem.filename is None else f" {str(problem.filename)!r}"
         fail(f"cannot use{where}: {problem.strerror or problem}")
     except ValueError as problem:
+        fail(problem)
+
+
+@contextlib.contextmanager
+def cluster_errors() -> Iterator[None]:
+    """Turns what is wrong with the machines that work is handed to into one line and status 2; put it around the work."""
+    from leafwise.training.execution.executor import Lost, Unfit
+
+    try:
+        yield
+    except (Unfit, Lost) as problem:
         fail(problem)
 
 

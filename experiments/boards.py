@@ -180,9 +180,9 @@ def column(board: Board) -> Image.Image:
     assert found.name is not None
     assert units is not None
     picture = Image.fromarray(board.picture(state, found.name))
-    picture = picture.crop(tuple(map(int, board.crop or (0, 0, *picture.size))))
-    size = tuple(SIDE * length // max(picture.size) for length in picture.size)
-    picture = picture.resize(size, Image.Resampling.LANCZOS)
+    picture = picture.crop(board.crop) if board.crop else picture
+    scale = SIDE / max(picture.size)
+    picture = picture.resize((int(scale * picture.width), int(scale * picture.height)), Image.Resampling.LANCZOS)
     worth = UNITS.get(units.name, "{} to win").format(written(found.value, units))
     whole = Image.new("RGB", (WIDTH, TOP + SIDE + FOOT), PAPER)
     whole.paste(picture, ((WIDTH - picture.width) // 2, TOP + (SIDE - picture.height) // 2))

@@ -14,7 +14,8 @@ from leafwise.experiments import boards, equal_time
 
 def test_the_chart_is_drawn_from_what_is_known(tmp_path: Path) -> None:
     assert equal_time.main(["--out", str(tmp_path)]) == 0
-    assert Image.open(tmp_path / "equal_time.png").width == 800
+    with Image.open(tmp_path / "equal_time.png") as chart:
+        assert chart.width == 800
     assert not (tmp_path / "equal_time.json").exists()  # nothing was played again
     page = (tmp_path / "equal_time.md").read_text(encoding="utf-8")
     home = Path(equal_time.__file__).parent

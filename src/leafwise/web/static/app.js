@@ -7,6 +7,7 @@ import { complain, h, trying } from "./dom.js";
 const PAGES = {
   "": () => import("./pages/home.js"),
   play: () => import("./pages/play.js"),
+  follow: () => import("./pages/follow.js"),
   ship: () => import("./pages/ship.js"),
   train: () => import("./pages/train.js"),
 };

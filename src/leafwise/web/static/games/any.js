@@ -14,7 +14,7 @@ export function makeBoard(host, about, act) {
       picture.replaceChildren(state.svg ? document.importNode(image, true) : h("pre", {}, state.board));
       buttons.replaceChildren(...state.actions.map((name) => h("button", {
         class: marks.best === name ? "best" : null, disabled: !marks.live, onclick: () => act(name),
-      }, name, marks.worths ? h("small", {}, ` ${marks.worths[name] ?? ""}`) : null)));
+      }, state.words?.[name] ?? name, marks.worths ? h("small", {}, ` ${marks.worths[name] ?? ""}`) : null)));
     },
   };
 }

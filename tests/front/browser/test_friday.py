@@ -6,7 +6,7 @@ import random
 import re
 
 import pytest
-from front.browser.conftest import Open
+from front.browser.conftest import Open, location_of
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.long
@@ -14,13 +14,13 @@ pytestmark = pytest.mark.long
 
 def taken(page: Page) -> str:
     """Returns the steps that the address holds."""
-    found = re.search(r"[?&]m=(.*)", page.url)
+    found = re.search(r"[?&]m=(.*)", location_of(page))
     return found[1] if found else ""
 
 
 def tap(page: Page, name: str) -> None:
     """Taps a choice and waits until it is taken down."""
-    before = page.url
+    before = location_of(page)
     page.locator(f".choices button[data-name='{name}']").click()
     expect(page).not_to_have_url(before)
 

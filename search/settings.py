@@ -147,6 +147,8 @@ def make_buffers(
     """Returns the rows and the other memory of one search thread, whose leaves may be `expensive`."""
     levels = depth * game.search.decisions_per_depth + 1
     n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
+    if game.rules.afterstates is not None:
+        n += game.max_actions + 1
     frames = (levels + 1) * (1 + game.max_stages)
     table = np.zeros((entries, ENTRY_BYTES // 8), dtype=np.uint64)
     leaves = np.zeros((min(entries, EXPENSIVE_LEAF_ENTRIES if expensive else LEAF_ENTRIES), 2), dtype=np.uint64)

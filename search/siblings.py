@@ -1,4 +1,4 @@
-"""The last decisions of a search below one chance node: their actions are tried once for all outcomes, their leaves valued together.
+"""The last decisions below one chance node: their actions are tried once for all outcomes, and their leaves valued together.
 
 Games for one may bring the rules `afterstates` and `joined`, leaves the hook `siblings`; each alone is of use, and neither
 changes a value.
@@ -15,7 +15,6 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Siblings
 from leafwise.envs.core.contract.rules import Compiled, Rules
 from leafwise.search import frames as F
-
 
 
 def each_alone(S, B, row, top, T):
@@ -82,8 +81,8 @@ def make_last_decisions(
                 if not told:
                     B.counts[F.LEAVES] = leaves
                     return False, 0.0
-                if k == top or worth > B.between[o, 0]:
-                    B.between[o, 0] = worth
+                best = B.between[o, 0]
+                B.between[o, 0] = worth if k == top or worth > best else best  # no branch that is hard to predict
         total = 0.0
         for o in range(first, end):
             total += B.P[o] * B.between[o, 0]

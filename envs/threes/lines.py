@@ -39,8 +39,9 @@ def with_line(mask, k, line):
 def shared_by_lines(S, j, T):
     """Returns what the boards have in common in which a tile enters board j.
 
-    The board with the slide's lanes as rows, the line at its edge, whether that is the first one, whether one cell alone is
-    empty; the rows' shares of the value, added up to each; the columns' shares that stand before or after the edge.
+    The board with the slide's lanes as rows, and as columns; the line at its edge, whether that is the first one; whether one
+    cell alone is empty; the rows' shares of the value, added up to each, and alone; the columns' shares before the edge and after
+    it; the lanes in which the tile may enter, how many, and the probability of each.
     """
     b, word = S[j, 0], S[j, 1]
     direction = (word >> r.DIRECTION) & r.THREE
@@ -53,13 +54,16 @@ def shared_by_lines(S, j, T):
     first = direction & ONE != ZERO
     tight = count_bits(occupied(b)) == FULL_BUT_ONE
     edge = y & LINE if first else y >> S48
-    return x, y, edge, first, tight, (r0, r0 + r1, r0 + r1 + r2), (r1, r2, r3), (c0 + c1 + c2, c1, c2, c3)
+    lanes = (word >> r.LANES) & r.FIFTEEN if word & r.THREE == r.ENTER else ZERO
+    n = np.int64(count_bits(lanes))
+    rows, columns = (r0, r0 + r1, r0 + r1 + r2), (c0 + c1 + c2, c1, c2, c3)
+    return x, y, edge, first, tight, rows, (r1, r2, r3), columns, (lanes, n, 1.0 / np.float64(n))
 
 
 @jit(inline=True)
 def columns_with(shared, tile, k, T):
     """Returns the columns' share of the value once a tile has entered lane k."""
-    _, _, edge, first, _, _, _, (before, c1, c2, c3) = shared
+    (before, c1, c2, c3), edge, first = shared[7], shared[2], shared[3]
     found = T.leaf.value[edge | (tile << (FOUR * k))]
     return found + c1 + c2 + c3 if first else before + found
 
@@ -67,7 +71,7 @@ def columns_with(shared, tile, k, T):
 @jit(inline=True)
 def twice_with(shared, tile, k, T):
     """Returns how many cells have a neighbour of twice their value once a tile has entered lane k."""
-    x, y, edge, first, _, _, _, _ = shared
+    x, y, edge, first = shared[0], shared[1], shared[2], shared[3]
     end = ZERO if first else S12
     line = ((x >> (S16 * k)) & LINE) | (tile << end)
     along = with_line(r.looked_up(x, T.leaf.twice), k, u64(T.leaf.twice[line]))
@@ -83,11 +87,6 @@ def make_line_siblings(name: str, room: Path, *, loses: bool, twice: bool) -> Si
     @bind(name, room, inline=True)
     def value_with(shared, tile, k, rows, T):
         """Returns the value of the board in which a tile has entered lane k, its rows worth `rows`."""
-        x, tight = shared[0], shared[4]
-        if loses and tight:
-            end = ZERO if shared[3] else S12
-            if r.is_dead(x | (tile << (S16 * k + end)), T):
-                return 0.0
         worth = np.float64(rows) + np.float64(columns_with(shared, tile, k, T))
         if twice:
             worth += T.leaf.twice_bonus * twice_with(shared, tile, k, T)
@@ -112,22 +111,24 @@ def make_line_siblings(name: str, room: Path, *, loses: bool, twice: bool) -> Si
     @bind(name, room, inline=True)
     def mean_of_lines(S, j, shared, T):
         word = S[j, 1]
-        lanes = (word >> r.LANES) & r.FIFTEEN
         shown = (word >> r.SHOWN) & r.SEVEN
-        if word & r.THREE != r.ENTER or shown == r.WHITE:
+        lanes, n, share = shared[8]
+        if lanes == ZERO or shown == r.WHITE or (loses and shared[4]):
             return 0, 0.0
-        n = np.int64(count_bits(lanes))
-        share = 1.0 / np.float64(n)
-        if shown < r.PLUS:
-            return n, add_lanes(shared, lanes, shown, share, 0.0, T)
-        low, high = (word >> r.LOW) & r.FIFTEEN, (word >> r.HIGH) & r.FIFTEEN
+        low, high, weights, uniform = shown, shown, 1.0, True
         law = T.bonus_value if T.hint != r.HINT_WINDOW3 else r.UNIFORM
-        weights = 0.0
+        if shown == r.PLUS:
+            low, high = (word >> r.LOW) & r.FIFTEEN, (word >> r.HIGH) & r.FIFTEEN
+            uniform = law == r.UNIFORM
+            weights = np.float64(high - low + ONE)
+            if not uniform:
+                weights = 0.0
+                for rank in range(low, high + ONE):
+                    weights += bonus_weight(u64(rank), low, high, law)
+        total, part = 0.0, share / weights
         for rank in range(low, high + ONE):
-            weights += bonus_weight(u64(rank), low, high, law)
-        total = 0.0
-        for rank in range(low, high + ONE):
-            part = share * bonus_weight(u64(rank), low, high, law) / weights
+            if not uniform:
+                part = share * bonus_weight(u64(rank), low, high, law) / weights
             total = add_lanes(shared, lanes, u64(rank), part, total, T)
         return n * np.int64(high - low + ONE), total
 

@@ -25,7 +25,8 @@ PARAMETERS = {
     "initial_state": "S, i, T", "current_player": "S, i, T", "legal_actions": "S, i, A, T",
     "apply_action": "S, i, a, j, T", "returns": "S, i, T", "observe": "S, i, O, e, T",
     "chance_outcomes": "S, j, P, o, T", "sample_outcome": "S, j, R, T", "stage": "S, i, T",
-    "afterstates": "S, i, j, T", "joined": "S, k, o, j, T", "action_cost": "S, i, a, T", "candidates": "S, i, A, T", "progress": "S, i, T", "key": "S, i, T",
+    "afterstates": "S, i, j, T", "joined": "S, k, o, j, T",
+    "action_cost": "S, i, a, T", "candidates": "S, i, A, T", "progress": "S, i, T", "key": "S, i, T",
     "transform": "S, i, k, j, T", "transform_action": "a, k, T",
 }  # fmt: skip
 """What each compiled function of a game takes."""

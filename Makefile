@@ -12,7 +12,8 @@ QUICK := tests/architecture/test_imports.py tests/contract tests/envs/*/test_*sc
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[train,experiments,multiagent,data,human,hub,docs,dev]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+	  -e ".[train,experiments,multiagent,data,human,cluster,hub,web,docs,dev]"
 	touch $@
 
 demo: $(VENV)/.installed

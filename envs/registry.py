@@ -89,6 +89,12 @@ def option_defaults(name: str) -> Mapping[str, Any]:
     return _added[name].defaults if name in _added else listed()[name].told["options"]
 
 
+def title_of(name: str) -> str:
+    """Returns one line about a game, for people; imports as little."""
+    check_name(name)
+    return _added[name].title if name in _added else str(listed()[name].told["title"])
+
+
 def option_types(name: str) -> Mapping[str, str]:
     """Returns the type of each option of a game, as `options_from_text` reads it; imports as little."""
     check_name(name)

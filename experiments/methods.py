@@ -93,6 +93,10 @@ class Config(Study):
     """Games of every two players in the arena, at the last of those depths."""
     runs: str = "runs/methods"
     """Folder of the runs."""
+    processes: int = 1
+    """Processes that play the arena at the same time."""
+    cluster: str = ""
+    """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
     @property
     def home(self) -> Path | None:
@@ -127,10 +131,10 @@ def strength(leaf: Any, judged: Judged, depths: tuple[int, ...]) -> dict[str, An
     return found
 
 
-def met(game: Game, texts: dict[str, str], games: int, plies: int, file: Path) -> dict[str, Any]:
+def met(game: Game, texts: dict[str, str], games: int, plies: int, file: Path, **where: Any) -> dict[str, Any]:
     """Returns the standings of an arena between players named by texts."""
     makers = {name: from_text(text) for name, text in texts.items()}
-    tournament = arena(game, makers, games, plies=plies, file=file, resume=True)
+    tournament = arena(game, makers, games, plies=plies, file=file, resume=True, **where)
     return {line["player"]: line for line in tournament.figures()["standings"]}
 
 
@@ -204,7 +208,8 @@ def study(config: Config) -> None:
     texts = {name: f'search:"{path}",depth={config.depths[-1]}' for name, path in paths.items()}
     texts[HAND_MADE] = f"search:{game.default_score},depth={config.depths[-1]}"
     file = Path(config.runs) / f"{game.name}-arena-{'-'.join(results.about['models'].values())}.json"
-    results.find("arena", lambda: met(game, texts, config.games, plan.arena_plies, file))
+    where = {"processes": config.processes, "cluster": config.cluster}
+    results.find("arena", lambda: met(game, texts, config.games, plan.arena_plies, file, **where))
     curves = {method: results[f"run {method}"]["curve"] for method in paths}
     hand_made = results[f"strength {HAND_MADE}"][str(config.depths[0])]["mean"]
     plot(curves, hand_made, config.target("methods.png"))

@@ -21,8 +21,7 @@ from leafwise.search.compiled import compiled_search
 from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier
 from leafwise.search.result import Result
-from leafwise.search.settings import MAX_DEPTH, ORDERINGS, ROUNDED, Settings, make_buffers
-from leafwise.search.table import GENERATIONS
+from leafwise.search.settings import MAX_DEPTH, ORDERINGS, ROUNDED, Settings, check_evaluator, make_buffers, renewed
 
 ROUNDING = 1e-12
 """What the order of sums may change in a value, relative to the greater of 1 and its size."""
@@ -105,10 +104,7 @@ class Search:
 
         Raises ValueError for options out of range, or an evaluator of another game.
         """
-        if not isinstance(evaluator, Evaluator):
-            raise ValueError(
-                f"search: expected an Evaluator, as leafwise.leaf(game, model) makes of a model, got {type(evaluator).__name__}"
-            )
+        check_evaluator(evaluator)
         if nodes is None:
             nodes = game.search.nodes if seconds is None and not cutoff else 0
         self.settings = Settings(
@@ -146,9 +142,8 @@ class Search:
             self._plain = Direct(compiled.depth_first) if not self._prunes and width is None and not rare else None
             self._plain_root = Direct(compiled.plain_root)
             self._windowed, self._root_search = Direct(compiled.alpha_beta), Direct(compiled.search_root)
-        rules = game.rules
-        self._find_actions = Direct(rules.candidates or rules.legal_actions)
-        self._apply_action, self._action_cost = Direct(rules.apply_action), Direct(rules.action_cost)
+        self._find_actions = Direct(game.rules.candidates or game.rules.legal_actions)
+        self._apply_action, self._action_cost = Direct(game.rules.apply_action), Direct(game.rules.action_cost)
         self._actions, self._values = np.zeros(game.max_actions, dtype=np.int64), np.zeros(game.max_actions)
         self._is_bound = np.zeros(game.max_actions, dtype=np.bool_)
         reads_clock = clocks.READABLE and not self.settings.batched and not evaluator.slow
@@ -159,8 +154,7 @@ class Search:
         )
         self._remembers = self._prunes or len(self._B.table) > 1
         alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
-        self._turn = threading.Lock()
-        self._patience = Patience()
+        self._turn, self._patience = threading.Lock(), Patience()
         self._crew = [self] + [Search(game, evaluator, **alone) for _ in range(threads - 1)]
 
     def stop(self) -> None:
@@ -206,12 +200,7 @@ class Search:
 
         So a search of given depth does not depend on those before it, and one with `seconds` goes on from them.
         """
-        generation = (int(self._B.options.generation) + 1) % GENERATIONS
-        if generation == 0:
-            self._B.table[:] = 0
-            generation = 1
-        self._B = self._B._replace(options=self._B.options._replace(generation=np.uint64(generation)))
-        self._B.killers[:] = -1
+        self._B = renewed(self._B)
 
     def _listening(self, work: Callable[[], Result]) -> Result:
         """Runs `work` in a thread, so that Ctrl-C is heard while compiled code runs.
@@ -372,8 +361,7 @@ class Search:
     def _considered(self) -> list[int]:
         """Returns the actions that the search considers at the root."""
         n = self._find_actions(self._S, ROOT, self._actions, self._bare)
-        found: list[int] = self._actions[:n].tolist()
-        return found
+        return [*self._actions[:n].tolist()]
 
     def _action_value(self, state: State, a: int, depth: int, known: float) -> float:
         """Returns the value of a root action for the player who acts, or an upper bound of it that is at most `known`."""

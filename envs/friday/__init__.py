@@ -9,6 +9,7 @@ from leafwise.envs.friday import (
     draw,
     features,
     layout,
+    named,
     options,
     parse,
     rules,
@@ -19,6 +20,7 @@ from leafwise.envs.friday import (
 )
 from leafwise.envs.friday.about import ABOUT
 from leafwise.envs.friday.baselines import fridai
+from leafwise.envs.friday.companion import COMPANION
 
 GAME = Game(
     name="friday",
@@ -52,7 +54,11 @@ GAME = Game(
         write=text.to_text,
         parse=parse.parse_row,
         outcome_name=text.outcome_name,
+        outcome_words=named.outcome_words,
+        action_words=named.action_words,
+        action=text.action,
         board=draw.to_board,
+        legend=named.legend,
         about=ABOUT,
     ),
     draw=draw.draw,
@@ -61,6 +67,7 @@ GAME = Game(
     scores=scores.SCORES,
     rewards={"score": scores.score_reward, "shaped": scores.shaped_reward},
     ais={"fridai": fridai.named},
+    companion=COMPANION,
     return_range=(0.0, 1.0),
     features={"sparse": sparse.SPARSE},
     ids={"Friday": {}, **{f"FridayLevel{level}": {"level": level} for level in (2, 3, 4)}},

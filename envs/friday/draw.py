@@ -11,6 +11,7 @@ from leafwise.envs.core.pictures.canvas import Canvas
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import CARDS, FIRST_AGING, HAZARDS, NAMES, PHASES, PIRATES
 from leafwise.envs.friday.fight import free_cards, hazard_value, pirate_value, total
+from leafwise.envs.friday.named import TITLES, in_words
 from leafwise.envs.friday.piles import next_cards
 from leafwise.envs.friday.scores import final_score
 from leafwise.envs.friday.tables import Tables
@@ -64,13 +65,7 @@ def hazard_line(kind: int, row: NDArray[Any]) -> str:
     """Returns a hazard in words: both halves of its card."""
     hazard = HAZARDS[NAMES[kind][0]]
     value = hazard.values[min(phase_of(row), 2)]
-    return f"{NAMES[kind]} {hazard.title}: value {value}, {hazard.free} free; wins {card_words(kind)}"
-
-
-def card_words(kind: int) -> str:
-    """Returns a card in words."""
-    card = CARDS[kind]
-    return f"{card.title} {card.value}" + (f" ({card.words})" if card.words else "")
+    return f"{NAMES[kind]} {hazard.title}: value {value}, {hazard.free} free; wins {in_words(kind)}"
 
 
 def pirate_line(place: int, row: NDArray[Any], T: Tables) -> str:
@@ -105,13 +100,19 @@ def chances(row: NDArray[Any], T: Tables) -> list[tuple[int, float]]:
     return sorted(((kind, count / n) for kind, count in cards.items()), key=lambda pair: -pair[1])
 
 
+def odds_line(found: list[tuple[int, float]], most: int = 10) -> str:
+    """Returns the likeliest next cards by name, with their probabilities."""
+    shown = ", ".join(f"{TITLES[kind]} {100 * p:.0f} %" for kind, p in found[:most])
+    return shown + (", ..." if len(found) > most else "")
+
+
 def slot_lines(row: NDArray[Any]) -> list[str]:
     """Returns a line for each card on the table."""
     lines = []
     for slot, (kind, side, used, by) in enumerate(table_cards(row)):
         marks = ["used"] * used + [f"doubled by {by}"] * bool(by)
         note = f"  [{', '.join(marks)}]" if marks else ""
-        lines.append(f"  {slot:>2}  {('left', 'right')[side]:<5}  {NAMES[kind]:<4} {card_words(kind)}{note}")
+        lines.append(f"  {slot:>2}  {('left', 'right')[side]:<5}  {NAMES[kind]:<4} {in_words(kind)}{note}")
     if row[at.DOWN]:
         lines.append(f"      face down: {pile_text(pile(row, 'down'))}")
     return lines
@@ -144,15 +145,14 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
         ability = ABILITY_NAMES[number(row, "ability")]
         lines.append(f"{ability} by {NAMES[acting[0]]}")
     looked = sequence(row, "look")
-    lines += [f"  {place:>2}  looked at {NAMES[kind]:<4} {card_words(kind)}" for place, kind in enumerate(looked)]
+    lines += [f"  {place:>2}  looked at {NAMES[kind]:<4} {in_words(kind)}" for place, kind in enumerate(looked)]
     if turn == "remove":
         lines.append(f"removal points {number(row, 'points')}")
     if turn in ("won", "lost"):
         lines.append(f"final score {int(final_score(row[None], ROW, T))}")
     next_card = chances(row, T)
     if next_card:
-        shown = "  ".join(f"{NAMES[kind]} {100 * p:.0f}%" for kind, p in next_card[:10])
-        lines.append(f"next card: {shown}" + (" ..." if len(next_card) > 10 else ""))
+        lines.append(f"next card: {odds_line(next_card)}")
     return "\n".join([*lines, QUESTIONS.get(turn, f"chance: {turn}")])
 
 
@@ -192,11 +192,11 @@ def draw(row: NDArray[Any], T: Tables) -> Canvas:
         canvas.box(x, 52, 100, 54, fill="#e3dac6", edge=INK, radius=6)
         canvas.text(x + 50, 70, str(sum(pile(row, name).values())), size=20)
         canvas.text(x + 50, 94, title, size=11, colour=FAINT)
-    canvas.text(600, 54, "next card", size=11, colour=FAINT, anchor="start")
+    canvas.text(590, 54, "next card", size=11, colour=FAINT, anchor="start")
     for k, (kind, p) in enumerate(chances(row, T)[:6]):
         y = 64 + 17 * k
-        canvas.text(600, y + 7, f"{NAMES[kind]} {CARDS[kind].value:+d}", size=11, anchor="start")
-        canvas.box(650, y, max(2, 60 * p), 12, fill="#7fb3d5")
+        canvas.text(590, y + 7, TITLES[kind], size=10, anchor="start")
+        canvas.box(680, y, max(2, 30 * p), 12, fill="#7fb3d5")
         canvas.text(WIDTH - 16, y + 7, f"{100 * p:.0f} %", size=11, anchor="end")
     top = 128
     pirates, revealed_here = sides(row, T)

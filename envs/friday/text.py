@@ -195,3 +195,8 @@ def outcome_name(before: NDArray[Any], after: NDArray[Any], T: Tables) -> str:
         return names_text(list(looked[1] - looked[0]))
     name = {"aging": "aging", "hazard": "hazards"}.get(turn, "stack")
     return names_text(list(Counter(pile(before, name)) - Counter(pile(after, name))))
+
+
+def action(typed: str) -> str:
+    """Returns the name of an action that is spelt otherwise, "use3" for "use 3"."""
+    return typed.replace(" ", "").lower()

@@ -59,12 +59,12 @@ def gallery(ships: Sequence[Ship], columns: int, scale: float = 0.5) -> Image.Im
 def story(stages: Sequence[tuple[str, Ship]], columns: int = 5, scale: float = 0.5) -> Image.Image:
     """Returns the ship after each stage, as `Generator.stages` gives them, side by side at the same place."""
     box = hull_box(stages[-1][1], 2)
-    captions = [((f"{k}. {name}", INK), (_change(stages, k - 1), FAINT_INK)) for k, (name, _) in enumerate(stages, 1)]
+    captions = [((f"{k}. {name}", INK), (change(stages, k - 1), FAINT_INK)) for k, (name, _) in enumerate(stages, 1)]
     ships = [ship for _, ship in stages]
     return image(sheet(ships, [box] * len(ships), captions, columns, scale), scale)
 
 
-def _change(stages: Sequence[tuple[str, Ship]], k: int) -> str:
+def change(stages: Sequence[tuple[str, Ship]], k: int) -> str:
     """Returns in a few words what stage number `k` of a story did."""
     ship, area = stages[k][1], len(stages[k][1].hull_cells)
     if k == 0:

@@ -27,8 +27,9 @@ from leafwise.envs.registry import game as find_game
 from leafwise.experiments.study import Results, Study, command, missing_seeds, table, write_page
 from leafwise.models.files import leaf
 from leafwise.search.players import player
-from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, run_batches
+from leafwise.training.evaluation.arena import FINAL_SEED, batches_of
 from leafwise.training.evaluation.elo import share_interval
+from leafwise.training.execution.places import executor_for
 
 LEVELS = (1, 2, 3, 4)
 ROUNDS = (0.1, 0.4, 1.0)
@@ -75,6 +76,8 @@ class Config(Study):
 
     processes: int = 1
     """Processes that play at the same time."""
+    cluster: str = ""
+    """Ray cluster that plays instead: auto, local or HOST:PORT."""
     players: str = ""
     """Play only entries whose name begins with this (default: all)."""
     seconds: float = 0.0
@@ -165,15 +168,12 @@ def page(results: dict[str, Any]) -> list[str]:
     return [*HEAD.splitlines(), "", *table(head + "decisions a game: | ms a decision:", rows)]
 
 
-def play_block(entry: Entry, seeds: range, processes: int) -> list[Outcome]:
+def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") -> list[Outcome]:
     """Plays games of an entry, one for each seed."""
     game = find_game("friday", level=entry.level, start_life=entry.start_life)
-    batches = [seeds[k : k + BATCH] for k in range(0, len(seeds), BATCH)]
-    work: Any = partial(play_seeds, game, entry.player)
-    played: list[Any] = []
-    for outcomes in run_batches(work, batches, processes):
-        played += outcomes
-    return played
+    pieces, work = batches_of(seeds), partial(play_seeds, game, entry.player)
+    with executor_for(work, processes, cluster, len(pieces)) as executor:
+        return [outcome for batch in executor.in_order(pieces) for outcome in batch]
 
 
 def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:
@@ -185,7 +185,7 @@ def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:
             for seeds in missing_seeds(done, round(share * entry.games), block):
                 if time.monotonic() >= end:
                     break
-                found = figures(play_block(entry, seeds, config.processes), results.get(entry.name))
+                found = figures(play_block(entry, seeds, config.processes, config.cluster), results.get(entry.name))
                 told = f"won {100 * found['mean']:.2f} %, score {found['score']:.1f}, {found['games']} games"
                 results.keep(
                     entry.name, found, f"{entry.name}: {told}, {1000 * found['seconds_per_move']:.2g} ms a decision"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from leafwise.envs.core.commandline import parse
 from leafwise.training.runs.folder import training_command
@@ -14,6 +14,8 @@ from leafwise.training.runs.folder import training_command
 EXPERIMENTS = Path(__file__).resolve().parents[1]
 CHECKOUT = EXPERIMENTS if (EXPERIMENTS.parent / "pyproject.toml").exists() else None
 """The folder of the studies with their data; None where the package is installed, for a wheel holds their code only."""
+PLACES = ("processes", "cluster")
+"""Options of some studies that say where the work is done, which changes no result."""
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,10 @@ class Study:
 
     @property
     def repeated_by(self) -> str:
-        """The command that repeats the study: all options but the folders."""
-        return training_command(self.program().split()[-1], replace(self, out=None, data=None))
+        """The command that repeats the study: all options but the folders, and where it is worked on."""
+        where = {field.name: field.default for field in fields(self) if field.name in PLACES}
+        plain: dict[str, Any] = {"out": None, "data": None, **where}
+        return training_command(self.program().split()[-1], replace(self, **plain))
 
     @property
     def home(self) -> Path | None:

@@ -34,6 +34,8 @@ class Config(Study):
 
     processes: int = 1
     """Processes that play at the same time."""
+    cluster: str = ""
+    """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
 
 def figures(known: dict[str, Any] | None, more: Evaluation) -> dict[str, Any]:
@@ -78,7 +80,9 @@ def study(config: Config, plan: dict[str, int] = PLAN) -> None:
     for name, games in plan.items():
         done = results[name]["games"] if name in results else 0
         for seeds in missing_seeds(done, games, max(games // 10, 1)):
-            more = evaluate(game("threes"), name, len(seeds), seeds[0], processes=config.processes)
+            more = evaluate(
+                game("threes"), name, len(seeds), seeds[0], processes=config.processes, cluster=config.cluster
+            )
             found = figures(results.get(name), more)
             told = f"{name}: {found['mean']:,.0f}, {found['games']} games, {found['seconds_per_move']:.2g} s per move"
             results.keep(name, found, told)

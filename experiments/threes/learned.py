@@ -112,6 +112,8 @@ class Config(Study):
     """Folder of those runs."""
     processes: int = 1
     """Processes, or threads, that play."""
+    cluster: str = ""
+    """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
 
 class Parts:
@@ -149,7 +151,8 @@ class Parts:
 
     def evaluated(self, text: str) -> Callable[[int, int], Evaluation]:
         """Returns what plays games of a named player."""
-        return lambda seed, games: evaluate(THREES, text, games, seed, processes=self.config.processes)
+        where: Any = {"processes": self.config.processes, "cluster": self.config.cluster}
+        return lambda seed, games: evaluate(THREES, text, games, seed, **where)
 
     def played(self, model: str, depth: int, cutoff: float = 0.0) -> Callable[[int, int], Evaluation]:
         """Returns what plays games of an n-tuple network, compiled."""

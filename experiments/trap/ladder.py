@@ -57,6 +57,8 @@ class Config(Study):
     """Throws that the searches consider."""
     processes: int = 1
     """Processes that play at the same time."""
+    cluster: str = ""
+    """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
 
 def bradley_terry(points: NDArray[np.float64], sweeps: int = 200) -> NDArray[np.float64]:
@@ -121,7 +123,13 @@ def study(config: Config) -> None:
         if " ".join(pair) not in results:
             own, other = (n if ":" in n or n == "random" else f"search:{n},{options}" for n in pair)
             found = evaluate(
-                game("trap"), own, config.games, config.first_seed, opponent=other, processes=config.processes
+                game("trap"),
+                own,
+                config.games,
+                config.first_seed,
+                opponent=other,
+                processes=config.processes,
+                cluster=config.cluster,
             )
             by_seed = [float(value) for value in found.by_seed]
             results.keep(" ".join(pair), by_seed, f"{' '.join(pair)}: {50 * (1 + found.mean):.0f} %")

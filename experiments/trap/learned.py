@@ -62,6 +62,10 @@ class Config(Study):
     """Games of the other matches."""
     first_seed: int = FINAL_SEED
     """First seed."""
+    processes: int = 1
+    """Processes that play at the same time."""
+    cluster: str = ""
+    """Ray cluster that plays instead: auto, local or HOST:PORT."""
     plot: bool = False
     """Also draw strength.png, Elo against time, from what is known of `patience` (needs matplotlib)."""
 
@@ -145,7 +149,7 @@ def figures(scores: list[float]) -> dict[str, float]:
     return {"share": float(points.mean()), "ci_low": low, "ci_high": high, "elo": elo, "elo_error": error}
 
 
-def play(match: Match, results: Results, first_seed: int) -> None:
+def play(match: Match, results: Results, first_seed: int, **where: Any) -> None:
     """Plays the games of a match that are missing; raises ValueError if those that are known are other players'."""
     known = results.get(match.title, {"player": match.player, "opponent": match.opponent})
     if (known["player"], known["opponent"]) != (match.player, match.opponent):
@@ -155,7 +159,10 @@ def play(match: Match, results: Results, first_seed: int) -> None:
     scores: list[float] = list(known.get("scores", []))
     moves, spent = known.get("moves", 0), known.get("seconds", 0.0)
     for seeds in missing_seeds(len(scores) // 2, match.games // 2, PAIRS, first_seed):
-        found = evaluate(game("trap"), match.player, 2 * len(seeds), seeds[0], opponent=match.opponent)
+        found = evaluate(
+            game("trap"), match.player, 2 * len(seeds), seeds[0], opponent=match.opponent,
+            **where,
+        )  # fmt: skip
         scores += found.scores.tolist()
         moves += found.moves
         spent += found.moves * found.seconds_per_move
@@ -223,7 +230,7 @@ def study(config: Config) -> None:
     wanted = [match for part in config.parts for match in matches(config, part)]
     results = Results(config, "learned.json")
     for match in wanted:
-        play(match, results, config.first_seed)
+        play(match, results, config.first_seed, processes=config.processes, cluster=config.cluster)
     write_page(config, "learned.md", page(results, config))
     if config.plot:
         plot(results, config.target("strength.png"))

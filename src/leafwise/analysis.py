@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from leafwise.cli import load_code, make_search, patiently, say, units_of_leaf, value_lines
@@ -83,6 +83,8 @@ def show(state: State, result: Result, analyst: Analyst) -> None:
     """Prints a result for people."""
     units = analyst.units
     say(state.board())
+    if legend := state.legend():
+        say(legend)
     say()
     if state.is_chance:
         whose = " for player 1" if state.game.players == 2 else ""
@@ -121,8 +123,8 @@ class Judged(NamedTuple):
         return self.result.values[self.step.action]
 
 
-def judged(record: GameRecord, analyst: Analyst) -> Iterator[Judged]:
-    """Yields every move of a game with what it gave away."""
+def judged(record: GameRecord, analyst: Callable[[State], Result]) -> Iterator[Judged]:
+    """Yields every move of a game with what it gave away, by a search of each position."""
     for number, step in enumerate(record.moves, start=1):
         result = analyst(step.before)
         assert step.action is not None

@@ -1,17 +1,21 @@
-"""Follows a game that is played elsewhere: the person types what happens there, and gets the best action."""
+"""Follows a game that is played elsewhere: the person types what happens there, and is told what every option is worth."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
-from leafwise.cli import one_line_errors, patiently, say, value_lines
+from leafwise.cli import one_line_errors, patiently, say
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.play.companion import Companion
-from leafwise.models.units import Units
+from leafwise.envs.core.play.companion import Advice, Following, Question
+from leafwise.models.tensors import write_atomically
+from leafwise.models.units import PLAIN, Units, written
 from leafwise.search import Search
 
-KEYS = "  u takes the last entry back, h shows this, q quits"
+KEYS = "  u takes the last line back, h shows this, ? lists all that may be typed, q quits"
+SHOWN = 8
+"""Choices that a prompt shows; ? lists them all."""
 
 
 def ask(prompt: str) -> str | None:
@@ -24,58 +28,110 @@ def ask(prompt: str) -> str | None:
     return None if line == "q" else line
 
 
-def asked_until(prompt: str, check: Callable[[str], object]) -> str | None:
-    """Returns the first line that `check` takes without a ValueError, None to quit."""
-    while (text := ask(prompt)) is not None:
-        try:
-            check(text)
-            return text
-        except ValueError as problem:
-            say(str(problem))
-    return None
+def begun(game: Game, position: str, known: bool, file: str) -> Following:
+    """Returns a game to follow: from a file that holds one, from a position, or (`known`: in a variant that is known) anew.
 
-
-def assist(game: Game, companion: Companion, position: str, search: Search, units: Units | None) -> int:
-    """Runs the dialogue until the game ends or the person quits."""
+    Wrong input is one line and status 2.
+    """
     with one_line_errors():
-        start = companion.check(game.parse(position)) if position else None
-    say(f"Follows a game of {game.title.partition(',')[0]}; leaf {search.evaluator.name}.\n{companion.help}\n{KEYS}")
-    start = start or companion.begin(game, asked_until, say)
-    if start is None:
-        return 0
-    history = [start]
-    while not history[-1].is_terminal:
-        state = history[-1]
-        result = patiently(lambda state=state: search(state), search.stop)  # type: ignore[misc]
-        best = str(result.name)
-        say("\n" + state.board())
-        say("\n".join(value_lines(result, units)))
-        say(companion.advice(state, best))
-        if not one_entry(companion, history, best):
-            say(f"left at {state}")
+        if file and Path(file).exists() and Path(file).stat().st_size:
+            if position:
+                raise ValueError(f"expected a position or a game that goes on in {file!r}, got both")
+            following = Following.load(game, Path(file).read_text(encoding="utf-8"), file)
+            if following.state is not None and following.state.is_terminal:
+                raise ValueError(f"expected a game that goes on in {file!r}, got a finished one")
+            return following
+        start = game.parse(position) if position else game.start() if known else None
+        return Following(game, start)
+
+
+def assist(following: Following, search_of: Callable[[Game], Search], units: Units | None, file: str) -> int:
+    """Runs the dialogue until the game ends or the person quits; every line that is taken is saved to `file`, if any."""
+    say(f"Follows a game of {following.game.title.partition(',')[0]}.\n{following.companion.help}\n{KEYS}")
+    search: Search | None = None
+    shown: State | None = None
+    advice: Advice | None = None
+    while (state := following.state) is None or not state.is_terminal:
+        if state is not None and not state.is_chance and state != shown:
+            search = search if search is not None and search.game == state.game else search_of(state.game)
+            advice, shown = advised(following, search, units), state
+        text = ask(prompt_of(following.question))
+        if text is None:
+            say(f"left at {state}" + (f", saved to {file}" if file and state is not None else ""))
             return 0
-    last = history[-1]
-    say("\n" + last.board())
-    say(companion.ending(last))
+        if answered(following, text, advice.best if advice and state == shown else ""):
+            shown = None
+            if file:
+                with one_line_errors():
+                    write_atomically(Path(file), following.text.encode())
+    say("\n" + state.board())
+    say(following.question.asks)
     return 0
 
 
-def one_entry(companion: Companion, history: list[State], best: str) -> bool:
-    """Asks until one entry is good and appends the state it leads to, or takes the last one back; False to quit."""
-    while True:
-        text = ask("appeared> ")
-        if text is None:
-            return False
-        if text == "h":
-            say(f"{companion.help}\n{KEYS}")
-        elif text == "u" and len(history) > 1:
-            history.pop()
+def answered(following: Following, text: str, best: str) -> bool:
+    """Does what a line says; returns whether the position is another then."""
+    if text == "h":
+        say(f"{following.companion.help}\n{KEYS}")
+        if following.state is not None and (legend := following.state.legend()):
+            say(legend)
+    elif text == "?":
+        say("\n".join(choice_lines(following.question)))
+    elif text == "u":
+        if following.undo():
             return True
-        elif text == "u":
-            say("there is no entry to take back")
-        else:
-            try:
-                history.append(companion.follow(history[-1], best, text))
-                return True
-            except ValueError as problem:
-                say(str(problem))
+        say("there is no entry to take back")
+    else:
+        try:
+            if told := following.enter(text, best):
+                say(f"  {told}")
+            return True
+        except ValueError as problem:
+            say(str(problem))
+    return False
+
+
+def prompt_of(question: Question) -> str:
+    """Returns the prompt: what is asked for, with the first choices where chance acts."""
+    form = f", such as {question.form}" if question.form else ""
+    if not question.choices or question.choices[0].chance is None:
+        return f"{question.asks}{form}> "
+    shown = question.choices[:SHOWN]
+    more = f"\n  ... ({len(question.choices)} in all)" if len(question.choices) > SHOWN else ""
+    return "\n".join(choice_lines(Question("", shown))) + f"{more}\n{question.asks}> "
+
+
+def choice_lines(question: Question) -> list[str]:
+    """Returns a line for each choice: its number, its name, its probability, and what it is."""
+    width = max((len(choice.name) for choice in question.choices), default=0)
+    lines = []
+    for choice in question.choices:
+        chance = "" if choice.chance is None else f"{100 * choice.chance:5.1f} %  "
+        words = "" if choice.words == choice.name else choice.words
+        lines.append(f"  {choice.number:>3}  {choice.name:<{width}}  {chance}{words}".rstrip())
+    return lines
+
+
+def advised(following: Following, search: Search, units: Units | None) -> Advice:
+    """Prints a decision, the worth of every option, and what helps besides; returns it."""
+
+    def values(state: State) -> Mapping[int, float]:
+        return search(state).values
+
+    advice = patiently(lambda: following.advise(values, lambda value: written(value, units)), search.stop)
+    assert following.state is not None
+    board = following.state.board()
+    say("\n" + board)
+    say("\n".join(line for line in advice_lines(advice, units) if line.strip() not in board.splitlines()))
+    return advice
+
+
+def advice_lines(advice: Advice, units: Units | None) -> list[str]:
+    """Returns what the numbers are, a line for every option, the best first, and the notes."""
+    name = max(len(option.name) for option in advice.options)
+    words = max(len(option.words) for option in advice.options)
+    lines = [f"  {units.name if units else PLAIN}"]
+    for k, option in enumerate(advice.options):
+        best = "  best" if k == 0 else ""
+        lines.append(f"  {option.name:<{name}}  {option.words:<{words}}  {option.told:>12}{best}")
+    return lines + [f"  {note}" for note in advice.notes]

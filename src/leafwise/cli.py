@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_writable",
     "fail",
+    "flag_of",
     "game_file",
     "make_search",
     "numbered_lines",
@@ -76,6 +77,17 @@ def one_line_errors() -> Iterator[None]:
         where = "" if problem.filename is None else f" {str(problem.filename)!r}"
         fail(f"cannot use{where}: {problem.strerror or problem}")
     except ValueError as problem:
+        fail(problem)
+
+
+@contextlib.contextmanager
+def cluster_errors() -> Iterator[None]:
+    """Turns what is wrong with the machines that work is handed to into one line and status 2; put it around the work."""
+    from leafwise.training.execution.executor import Lost, Unfit
+
+    try:
+        yield
+    except (Unfit, Lost) as problem:
         fail(problem)
 
 

@@ -22,7 +22,8 @@ def compiled_listings() -> list[str]:
     return "".join(listing(case) for case in CASES).splitlines()
 
 
-@pytest.mark.parametrize("switch", ["NUMBA_DISABLE_JIT", pytest.param("NUMBA_BOUNDSCHECK", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("switch", ["NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK"])
 def test_other_builds_play_the_same_games(switch: str) -> None:
     run = subprocess.run(
         [sys.executable, "-W", "error", "-m", "contract.playthrough"],

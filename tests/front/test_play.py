@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from front.console import Shell
@@ -14,7 +15,9 @@ from front.console import Shell
 import leafwise
 from leafwise import hints
 from leafwise.cli import patiently
-from leafwise.envs.threes.companion import first_deck, follow, without
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.companion import Following
+from leafwise.envs.core.play.gamefile import load_game
 from leafwise.envs.trilobite.solver import Solver
 
 ALMOST_LOST = "6 2 3 6/2 2 6 3/3 6 1 6/0 1 1 3 next=2 deck=4,3,3 start=12"
@@ -60,7 +63,7 @@ def test_play_against_an_opponent_and_with_two_people(shell: Shell, dice_game: N
     assert "expected --seat first or second" in shell("play", "dice", "--seat", "third").refusal
     assert "expected length in 2..5" in shell("play", "dice", "--length", "9").refusal
     assert "expected INT for --length" in shell("play", "dice", "--length", "x").refusal
-    assert "expected threes with --assist" in shell("play", "dice", "--assist").refusal
+    assert "expected friday or threes with --assist" in shell("play", "dice", "--assist").refusal
 
 
 def test_the_solver_hints_and_plays_at_a_level(shell: Shell) -> None:
@@ -93,12 +96,13 @@ def test_a_game_without_a_solver_hints_by_search(dice_game: None, shell: Shell) 
 
 
 def test_assist_follows_a_phone(shell: Shell) -> None:
-    typed = "h\n1,0 1\n5,5 2\nu\n1,0 2\nu\n3,0 3\nq\n"
+    typed = "h\n1,0 1\n5,5 2\nu\n1,0 2\nu\n?\n3,0 3\nq\n"
     out = shell("play", "threes", "--leaf", "openness", "--assist", "--position", START, typed=typed).out
     assert "swipe RIGHT; may enter: 1@1,0, 1@2,0, 1@3,0" in out
     assert "expected the next tile among 2, 3, + (deck 0,2,1), got '1'" in out
     assert "expected what appeared, one of 1@1,0, 1@2,0, 1@3,0, got '5,5'" in out
     assert "there is no entry to take back" in out
+    assert "    4  right\n" in out
     assert "left at 48 24 12 6/0 3 1 2/0 3 0 1/1 2 0 0 next=3 deck=0,2,0" in out
 
 
@@ -106,13 +110,32 @@ def test_assist_asks_for_the_start(shell: Shell) -> None:
     typed = "1 2 3 1/2 3 1 2/3 0 0\n1 2 3 1/2 3 1 2/3 0 0 0/0 0 0 0\n7\n3\nq\n"
     out = shell("play", "threes", "--leaf", "openness", "--assist", typed=typed).out
     assert "expected 4 rows" in out
-    assert "expected next=1, 2 or 3" in out
-    assert "a new game: 1s, 2s and 3s left in the deck are 1,1,0" in out
-    later = shell(
-        "play", "threes", "--leaf", "openness", "--assist", typed="48 2 3 1/2 3 1 2/3 3 0 0/0 0 0 6\n2\n4,4,9\n\nq\n"
-    ).out
+    assert "a new game: 1s, 2s and 3s left in the deck are 1,1,1" in out
+    assert "expected the next tile among 1, 2, 3 (deck 1,1,1), got '7'" in out
+    assert "next=3 deck=1,1,0" in out
+    board = "48 2 3 1/2 3 1 2/3 3 0 0/0 0 0 6 next=2"
+    later = shell("play", "threes", "--leaf", "openness", "--assist", typed=f"{board} deck=4,4,9\n{board}\n\nq\n").out
     assert "expected deck=n1,n2,n3" in later
     assert "next=2 deck=4,4,4" in later
+
+
+def test_a_game_of_friday_is_followed_saved_and_goes_on(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "table.txt"
+    asked = ("play", "friday", "--assist", "--leaf", "pirates", "--depth", "1", "--save", str(file))
+    out = shell(*asked, typed="1\n3, 7\nW1, N1\nfight wild, free, weak\nh\nq\n").out
+    assert (
+        "  fight wild animals (value 4, 4 free) for realization 3 (destroy), draw a free card (1 of 4), weak 0 (44.4 %)"
+        in out
+    )
+    assert "lose 4 life and remove weak" in out
+    assert "ending the fight now: lose 4 life" in out
+    assert f"saved to {file}" in out
+    on = shell(*asked, typed="u\nu\nu\nfirst\n\nfocused\nq\n").out
+    assert "level 1" not in on
+    assert "focused 1 (16.7 %)" in on
+    assert load_game(file).moves[0].name == "first"
+    assert "both" in shell(*asked, "--position", "x").refusal
+    assert "expected a game of threes" in shell("play", "threes", "--assist", "--save", str(file)).refusal
 
 
 def test_assist_refuses_a_finished_game(shell: Shell) -> None:
@@ -120,39 +143,38 @@ def test_assist_refuses_a_finished_game(shell: Shell) -> None:
     assert "got a finished game" in shell("play", "threes", "--assist", "--position", dead).refusal
 
 
+def followed(state: State, best: str, line: str) -> str:
+    """Returns the position after a line, as text."""
+    following = Following(state.game, state)
+    following.enter(line, best)
+    return str(following.state)
+
+
 def test_follow_reads_an_entry() -> None:
     game = leafwise.game("threes")
     state = game.parse(START)
-    assert str(follow(state, "right", "1@1,0 2")) == str(follow(state, "up", "right 1,0 2"))
+    assert followed(state, "right", "1@1,0 2") == followed(state, "up", "right 1,0 2")
     single = game.parse("0 0 0 0/0 3 0 0/0 0 0 0/0 0 0 0 next=2 deck=4,3,4")
-    assert str(follow(single, "up", "1")) == "0 3 0 0/0 0 0 0/0 0 0 0/0 2 0 0 next=1 deck=3,3,4"
+    assert followed(single, "up", "1") == "0 3 0 0/0 0 0 0/0 0 0 0/0 2 0 0 next=1 deck=3,3,4"
     bonus = game.parse("96 0 0 0/0 0 0 0/0 0 0 0/0 0 0 3 next=+")
-    assert str(follow(bonus, "right", "12@0,0 +")) == "12 96 0 0/0 0 0 0/0 0 0 0/0 0 0 3 next=+ deck=4,4,4"
+    assert followed(bonus, "right", "12@0,0 +") == "12 96 0 0/0 0 0 0/0 0 0 0/0 0 0 3 next=+ deck=4,4,4"
     with pytest.raises(ValueError, match="one of 6@0,0, 12@0,0, got '0,0'"):
-        follow(bonus, "right", "0,0 +")
+        followed(bonus, "right", "0,0 +")
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("right", "expected what appeared"),
-        ("right 1,0", "expected the next tile among 2, 3, + (deck 0,2,1), got 'nothing'"),
+        ("right 3", "expected what appeared, one of 1@1,0, 1@2,0, 1@3,0, got 'nothing'"),
+        ("right 1,0 7", "expected the next tile among 2, 3, + (deck 0,2,1), got '7'"),
         ("right 1,0 2 3", "expected [swipe] [row,column] next"),
         ("right 2@1,0 2", "got '2@1,0'"),
     ],
 )
 def test_follow_refuses_what_cannot_be(text: str, expected: str) -> None:
     with pytest.raises(ValueError, match="expected") as problem:
-        follow(leafwise.game("threes").parse(START), "right", text)
+        followed(leafwise.game("threes").parse(START), "right", text)
     assert expected in str(problem.value)
-
-
-def test_the_first_deck_is_counted() -> None:
-    assert first_deck("1 2 3 1/2 3 1 2/3 0 0 0/0 0 0 0") == "1,1,1"
-    assert first_deck("1 2 3 1/2 3 1 2/6 0 0 0/0 0 0 0") == ""
-    assert without("1,1,1", "2") == "1,0,1"
-    with pytest.raises(ValueError, match="expected a next tile that is left"):
-        without("0,1,2", "1")
 
 
 def test_patiently_returns_raises_and_hears_ctrl_c() -> None:

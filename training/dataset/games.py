@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
-from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,8 @@ from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, u
 from leafwise.envs.core.gym.observer import Observer
 from leafwise.models.players import player
 from leafwise.search.players import Player, SearchPlayer
-from leafwise.training.evaluation.arena import BATCH, ignore_interrupts
+from leafwise.training.evaluation.arena import BATCH
+from leafwise.training.execution.places import check_places, executor_for
 from leafwise.training.runs.seeds import SELECTION_SEED
 
 OBSERVATIONS, FINAL = "observations", "final_observations"
@@ -65,13 +65,19 @@ class Decision(NamedTuple):
 
 
 def check(
-    game: Game, text: str, games: int, first_seed: int, opponent: str, exploration: float, processes: int
+    game: Game,
+    text: str,
+    games: int,
+    first_seed: int,
+    opponent: str,
+    exploration: float,
+    processes: int,
+    cluster: str = "",
 ) -> None:
     """Raises ValueError, saying what was expected, if `collect` cannot do this."""
-    if not 1 <= games <= MOST_GAMES or processes < 1:
-        raise ValueError(
-            f"dataset: expected 1 to {MOST_GAMES:,} games and at least 1 process, got {games!r} and {processes!r}"
-        )
+    if not 1 <= games <= MOST_GAMES:
+        raise ValueError(f"dataset: expected 1 to {MOST_GAMES:,} games, got {games!r}")
+    check_places(processes, cluster)
     if not 0 <= first_seed <= SELECTION_SEED - games:
         raise ValueError(
             f"dataset: expected seeds for training, 0 to {SELECTION_SEED - 1:,}, got {first_seed!r} to {first_seed + games - 1!r}"
@@ -99,6 +105,7 @@ def collect(
     opponent: str = "",
     exploration: float | None = None,
     processes: int = 1,
+    cluster: str = "",
     progress: Callable[[int], None] = lambda done: None,
 ) -> Dataset:
     """Returns the decisions of games played by a player, in a game for two by itself on both sides.
@@ -109,18 +116,20 @@ def collect(
         opponent: who plays the other side instead; its decisions are left out, and the player sits first in every other game.
         exploration: share of the player's moves that are random (default: none, 0.1 in games without chance, which would all be
             one game).
+        processes, cluster: where the games are played, as `leafwise.training.execution.places.executor_for` has it.
         progress: is told how many games are done.
 
     Raises ValueError for what cannot be done, before a game is played.
     """
     share = default_exploration(game) if exploration is None else exploration
-    check(game, text, games, first_seed, opponent, share, processes)
+    check(game, text, games, first_seed, opponent, share, processes, cluster)
     pieces = [range(k, min(k + BATCH, games)) for k in range(0, games, BATCH)]
     work = partial(play_piece, game, text, opponent, share, first_seed)
     parts: list[dict[str, NDArray[Any]]] = []
-    for piece, part in zip(pieces, _worked(work, pieces, processes), strict=True):
-        parts.append(part)
-        progress(piece.stop)
+    with executor_for(work, processes, cluster, len(pieces)) as executor:
+        for part in executor.in_order((piece[0], piece) for piece in pieces):
+            parts.append(part)
+            progress(min(len(parts) * BATCH, games))
     arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     arrays["seeds"] = np.arange(first_seed, first_seed + games, dtype=np.int64)
     about = {
@@ -134,17 +143,6 @@ def collect(
         "version": version("leafwise"),
     }
     return Dataset(arrays, about)
-
-
-def _worked(
-    work: Callable[[range], dict[str, NDArray[Any]]], pieces: list[range], processes: int
-) -> Iterator[dict[str, NDArray[Any]]]:
-    """Yields the result of each piece in order, worked on by so many processes; leaving early ends them."""
-    if processes == 1 or len(pieces) == 1:
-        yield from map(work, pieces)
-        return
-    with get_context("spawn").Pool(min(processes, len(pieces)), initializer=ignore_interrupts) as pool:
-        yield from pool.imap(work, pieces)
 
 
 def play_piece(

@@ -5,12 +5,9 @@
 
 from __future__ import annotations
 
-import signal
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -26,20 +23,16 @@ from leafwise.models.players import player
 from leafwise.search.players import Player
 from leafwise.search.settings import MOST_SECONDS
 from leafwise.training.evaluation.elo import Unit, bootstrap_interval, elo_difference, rate, share_interval
-from leafwise.training.evaluation.match_workers import Maker, from_text, play_all, unseen
+from leafwise.training.evaluation.kept_games import SAVE_SECONDS, Figures, KeptGames
+from leafwise.training.evaluation.match_workers import Maker, from_text, matches_for, unseen
 from leafwise.training.evaluation.tournament import Played, Tournament, check_amounts, plan
+from leafwise.training.execution.places import check_places, executor_for
 from leafwise.training.runs.seeds import FINAL_SEED
 
 __all__ = ["FINAL_SEED", "Evaluation", "arena", "bootstrap_interval", "check", "elo_difference", "evaluate"]
 
 BATCH = 5
 """Seeds per task; players start anew with each, so the result does not depend on the number of processes."""
-
-SAVE_SECONDS = 2.0
-"""Between two times that an arena's games are written."""
-
-Figures = tuple[float, int, int, float, str]
-"""One game of the player in question: (its return, highest rank, its moves, its seconds to choose, the game as text or "")."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +93,7 @@ def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int, keep: b
         except Forfeit as problem:
             worst = game.return_range[at]
             text = str(recorder.record(f"player {at + 1}: forfeit: {problem}", worst)) if recorder else ""
-            return (worst if seat == 0 else -worst), highest_cell(state), moves, spent, text
+            return Figures(worst if seat == 0 else -worst, highest_cell(state), moves, spent, text)
         if at == seat:
             spent += time.perf_counter() - start
             moves += 1
@@ -110,7 +103,7 @@ def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int, keep: b
             recorder.play(action)
             state = recorder.settle(stream)
     text = str(recorder.record()) if recorder else ""
-    return (state.returns if seat == 0 else -state.returns), highest_cell(state), moves, spent, text
+    return Figures(state.returns if seat == 0 else -state.returns, highest_cell(state), moves, spent, text)
 
 
 def dealt(who: Player, seed: int) -> Callable[[State], State] | None:
@@ -120,16 +113,31 @@ def dealt(who: Player, seed: int) -> Callable[[State], State] | None:
     return found
 
 
-def play_batch(game: Game, text: str, opponent: str | None, keep: bool, seeds: Sequence[int]) -> list[Figures]:
+@dataclass(frozen=True)
+class Batches:
     """Plays one game per seed, or two against an opponent: the player first, then second."""
-    own = player(text, game, seed=seeds[0])
-    own.choose(game.new(seeds[0]))  # loads the compiled code, which is no part of a move
-    own = player(text, game, seed=seeds[0])
-    if opponent is None:
-        return [play_game(game, [own], seed, 0, keep) for seed in seeds]
-    other = player(opponent, game, seed=seeds[0] + 1)
-    both = (own, other), (other, own)
-    return [play_game(game, seats, seed, k, keep) for seed in seeds for k, seats in enumerate(both)]
+
+    game: Game
+    text: str
+    opponent: str | None = None
+    keep: bool = False
+
+    def warm(self) -> None:
+        """Loads the compiled code."""
+        for name in filter(None, (self.text, self.opponent)):
+            player(name, self.game).choose(self.game.new(0))
+
+    def __call__(self, seeds: Sequence[int]) -> list[Figures]:
+        """Returns the games of the seeds, in their order."""
+        game = self.game
+        own = player(self.text, game, seed=seeds[0])
+        own.choose(game.new(seeds[0]))  # loads the compiled code, which is no part of a move
+        own = player(self.text, game, seed=seeds[0])
+        if self.opponent is None:
+            return [play_game(game, [own], seed, 0, self.keep) for seed in seeds]
+        other = player(self.opponent, game, seed=seeds[0] + 1)
+        both = (own, other), (other, own)
+        return [play_game(game, seats, seed, k, self.keep) for seed in seeds for k, seats in enumerate(both)]
 
 
 def highest_cell(state: State) -> int:
@@ -139,10 +147,21 @@ def highest_cell(state: State) -> int:
 
 
 def check(
-    game: Game, text: str, games: int, first_seed: int, opponent: str | None, processes: int, *, keep: bool = False
+    game: Game,
+    text: str,
+    games: int,
+    first_seed: int,
+    opponent: str | None,
+    processes: int,
+    *,
+    keep: bool = False,
+    cluster: str = "",
+    file: Path | None = None,
+    resume: bool = False,
 ) -> None:
     """Raises ValueError, saying what was expected, if `evaluate` cannot do this."""
-    check_amounts(games, processes, first_seed)
+    check_amounts(games, first_seed)
+    check_places(processes, cluster)
     if (opponent is None) != (game.players == 1):
         expected = "no opponent" if game.players == 1 else "an opponent"
         raise ValueError(f"evaluate: expected {expected} in {game.name!r}, got {opponent!r}")
@@ -151,6 +170,13 @@ def check(
     for name in (text, opponent):
         if name is not None and dealt(player(name, game), first_seed) is not None and keep:
             raise ValueError(f"evaluate: expected a player who does not deal itself, to keep its games, got {name!r}")
+    kept_games(game, text, opponent, keep, file, resume)
+
+
+def kept_games(game: Game, text: str, opponent: str | None, keep: bool, file: Path | None, resume: bool) -> KeptGames:
+    """Returns the games that are known already; raises ValueError for a file of other games."""
+    about = {"game": game.name, "options": game.given_options, "player": text, "opponent": opponent, "records": keep}
+    return KeptGames(file, about, resume=resume)
 
 
 def evaluate(
@@ -161,48 +187,49 @@ def evaluate(
     *,
     opponent: str | None = None,
     processes: int = 1,
+    cluster: str = "",
     progress: Callable[[int], None] = lambda done: None,
     keep: bool = False,
+    file: Path | None = None,
+    resume: bool = False,
 ) -> Evaluation:
     """Plays games with seeds from `first_seed` on; a game for two players needs an opponent and an even number of games.
 
     The same seed starts the same game for every player, and against an opponent is played from both seats. `progress` is
-    told how many games are done; `keep` keeps every game as text. Raises ValueError as `check` does.
+    told how many games are done; `keep` keeps every game as text. `processes` and `cluster` say where they are played, as
+    `leafwise.training.execution.places.executor_for` has it, and change no game. With `file` the games are written there as they
+    end; `resume` goes on with what it holds. Raises ValueError as `check` does, and for a file of something else.
     """
-    check(game, text, games, first_seed, opponent, processes, keep=keep)
-    seeds = range(first_seed, first_seed + games // game.players)
-    batches = [seeds[k : k + BATCH] for k in range(0, len(seeds), BATCH)]
-    played: list[Figures] = []
-    for batch in run_batches(partial(play_batch, game, text, opponent, keep), batches, processes):
-        played += batch
-        progress(len(played))
-    moves = sum(p[2] for p in played)
+    check(game, text, games, first_seed, opponent, processes, keep=keep, cluster=cluster, file=file, resume=resume)
+    pieces = batches_of(range(first_seed, first_seed + games // game.players))
+    kept = kept_games(game, text, opponent, keep, file, resume)
+    missing = [(seed, seeds) for seed, seeds in pieces if not kept.has(seeds, game.players)]
+    done = games - sum(game.players * len(seeds) for _, seeds in missing)
+    try:
+        with executor_for(Batches(game, text, opponent, keep), processes, cluster, len(missing)) as executor:
+            for seed, batch in executor.stream(missing):
+                kept.add(seed, batch)
+                done += len(batch)
+                progress(done)
+    finally:
+        kept.save()
+    played = [one for seed, seeds in pieces for one in kept.batches[seed][: game.players * len(seeds)]]
+    moves = sum(p.moves for p in played)
     return Evaluation(
         player=text,
         first_seed=first_seed,
-        scores=np.array([p[0] for p in played]),
-        best_cells=np.array([p[1] for p in played]),
+        scores=np.array([p.score for p in played]),
+        best_cells=np.array([p.best_cell for p in played]),
         moves=moves,
-        seconds_per_move=sum(p[3] for p in played) / max(moves, 1),
+        seconds_per_move=sum(p.seconds for p in played) / max(moves, 1),
         opponent=opponent,
-        records=tuple(p[4] for p in played) if keep else (),
+        records=tuple(p.record for p in played) if keep else (),
     )
 
 
-def run_batches(
-    work: Callable[[Sequence[int]], list[Figures]], batches: list[range], processes: int
-) -> Iterator[list[Figures]]:
-    """Yields the result of each batch in order, worked on by so many processes; leaving early ends them."""
-    if processes == 1 or len(batches) == 1:
-        yield from map(work, batches)
-        return
-    with get_context("spawn").Pool(min(processes, len(batches)), initializer=ignore_interrupts) as pool:
-        yield from pool.imap(work, batches)
-
-
-def ignore_interrupts() -> None:
-    """Leaves Ctrl-C to the parent process, which ends its workers."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def batches_of(seeds: range) -> list[tuple[int, range]]:
+    """Returns the pieces of work of an executor that plays a game, or two, per seed."""
+    return [(seeds[k], seeds[k : k + BATCH]) for k in range(0, len(seeds), BATCH)]
 
 
 def arena(
@@ -215,6 +242,7 @@ def arena(
     seed: int = FINAL_SEED,
     seconds: float = 60.0,
     processes: int = 1,
+    cluster: str = "",
     file: Path | None = None,
     resume: bool = False,
     progress: Callable[[Tournament, Played], None] = lambda tournament, played: None,
@@ -235,10 +263,11 @@ def arena(
         seed=seed,
         seconds=seconds,
         processes=processes,
+        cluster=cluster,
         file=file,
         resume=resume,
     )
-    run(tournament, makers, seconds, processes, file, progress)
+    run(tournament, makers, seconds, processes, file, progress, cluster=cluster)
     return tournament
 
 
@@ -254,10 +283,11 @@ def ready(
     processes: int,
     file: Path | None,
     resume: bool,
+    cluster: str = "",
 ) -> tuple[Tournament, Mapping[str, Maker]]:
     """Checks everything that `arena` is given; returns the round robin with the games of the file, and its players' makers."""
     tournament = plan(game, players, games, openings=openings, plies=plies, seed=seed)
-    check_amounts(games, processes, seed)
+    check_places(processes, cluster)
     if not 0 < seconds <= MOST_SECONDS:
         raise ValueError(f"arena: expected seconds above 0 and at most {MOST_SECONDS:,.0f}, got {seconds!r}")
     if file is not None and file.exists():
@@ -279,6 +309,7 @@ def run(
     file: Path | None,
     progress: Callable[[Tournament, Played], None],
     keep: Callable[[str], None] | None = None,
+    cluster: str = "",
 ) -> None:
     """Plays what is still to be played; whatever ends it, the file then holds all games that have ended.
 
@@ -286,14 +317,15 @@ def run(
     """
     saved = time.monotonic()
     try:
-        jobs = (job._replace(keep=keep is not None) for job in tournament.jobs())
-        for job, outcome in play_all(tournament.game, makers, jobs, processes, seconds):
-            if keep is not None:
-                keep(outcome.record or str(unseen(job, outcome)))
-            progress(tournament, tournament.add(job, outcome))
-            if file is not None and time.monotonic() - saved > SAVE_SECONDS:
-                tournament.save(file, figures=False)
-                saved = time.monotonic()
+        jobs = [job._replace(keep=keep is not None) for job in tournament.jobs()]
+        with matches_for(tournament.game, makers, seconds, processes, cluster) as executor:
+            for number, outcome in executor.stream(enumerate(jobs)):
+                if keep is not None:
+                    keep(outcome.record or str(unseen(jobs[number], outcome)))
+                progress(tournament, tournament.add(jobs[number], outcome))
+                if file is not None and time.monotonic() - saved > SAVE_SECONDS:
+                    tournament.save(file, figures=False)
+                    saved = time.monotonic()
     finally:
         if file is not None:
             tournament.save(file)

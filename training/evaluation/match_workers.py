@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
 from functools import partial
 from multiprocessing import connection, get_context, parent_process
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -24,12 +24,22 @@ from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder
 from leafwise.models.players import player
 from leafwise.search.players import Player
+from leafwise.training.execution.executor import Executor, Lost, Shared
+from leafwise.training.execution.places import executor_for
+from leafwise.training.execution.processes import Sent
 
+T = TypeVar("T")
 Maker = Callable[[Game, int], Player]
 """(game, seed) -> a player; it travels to other processes, so it is a function of a module, or a `partial` of one."""
 
 POLL = 0.05
 """Seconds between two looks at the clocks."""
+MOST_KILLS = 3
+"""Times that a game's process may be ended from outside."""
+GRACE = 5.0
+"""Seconds for a process that has let go of its pipe to end by itself."""
+KILL = 9
+"""The signal that ends a process whatever it does."""
 START_SECONDS = 120.0
 """What a player may take, beyond the limit of a move, the first time a process loads or compiles it."""
 
@@ -227,56 +237,130 @@ class Worker:
         self.process.join()
         self.pipe.close()
 
-    def crashed(self) -> Outcome:
-        """Returns the outcome after the process has ended; raises RuntimeError if nobody was to move then."""
+    def crashed(self) -> Outcome | None:
+        """Returns the outcome after the process has ended, None if nobody was to move then."""
         seat, status = int(self.clock[SEAT]), self.process.exitcode
         if seat < 0:
-            raise RuntimeError(f"a worker process ended with status {status} while no player was to move")
+            return None
         return lost(Fault(seat, "crash", f"its process ended with status {status}"))
 
 
-def play_all(
-    game: Game, makers: Mapping[str, Maker], jobs: Iterable[Job], processes: int, limit: float
-) -> Iterator[tuple[Job, Outcome]]:
-    """Yields every game with its outcome as they end, so many at a time; a move may take `limit` seconds.
+class MatchWorkers(Executor[Job, Outcome]):
+    """Plays games in processes of this machine, each of which can be ended; a move may take `limit` seconds."""
 
-    Leaving early ends the processes.
-    """
-    waiting = deque(jobs)
-    idle: list[Worker] = []
-    busy: list[Worker] = []
-    impatient: set[str] = set()
-    try:
-        while waiting or busy:
-            while waiting and len(busy) < processes:
-                worker = idle.pop() if idle else Worker(game, makers, limit)
-                busy.append(worker)
-                worker.give(waiting.popleft())
-            for worker, outcome in _ended(busy, impatient):
-                job = worker.job
-                assert job is not None
-                busy.remove(worker)
-                worker.job = None
-                if worker.process.is_alive():
-                    idle.append(worker)
-                yield job, outcome
-    finally:
-        for worker in busy + idle:
-            worker.end()
+    def __init__(self, game: Game, makers: Mapping[str, Maker], limit: float, slots: int = 1) -> None:
+        self.slots = slots
+        self._new = partial(Worker, game, makers, limit)
+        self._waiting: deque[tuple[int, Job]] = deque()
+        self._idle: list[Worker] = []
+        self._busy: list[tuple[int, Worker]] = []
+        self._ended: deque[tuple[int, Outcome]] = deque()
+        self._impatient: set[str] = set()
+        self._killed: Counter[int] = Counter()
 
+    def submit(self, key: int, piece: Job) -> None:
+        """Takes a game."""
+        self._waiting.append((key, piece))
 
-def _ended(busy: list[Worker], impatient: set[str]) -> list[tuple[Worker, Outcome]]:
-    """Returns the games that have ended within a moment; a process whose player is at fault is ended."""
-    ended: list[tuple[Worker, Outcome]] = []
-    ready = connection.wait([worker.pipe for worker in busy], POLL)
-    for worker in busy:
-        if worker.pipe in ready:
-            try:
-                ended.append((worker, worker.pipe.recv()))
-            except (EOFError, OSError):
+    def next(self) -> tuple[int, Outcome]:
+        """Returns a game that has ended."""
+        while not self._ended:
+            while self._waiting and len(self._busy) < self.slots:
+                worker = self._idle.pop() if self._idle else self._new()
+                key, job = self._waiting.popleft()
+                self._busy.append((key, worker))
+                worker.give(job)
+            self._look()
+        key, outcome = self._ended.popleft()
+        self._killed.pop(key, None)
+        return key, outcome
+
+    def _look(self) -> None:
+        """Takes the games that end within a moment; a process whose player is at fault is ended."""
+        ready = connection.wait([worker.pipe for _, worker in self._busy], POLL)
+        for key, worker in list(self._busy):
+            if worker.pipe in ready:
+                try:
+                    outcome = worker.pipe.recv()
+                except (EOFError, OSError):
+                    worker.process.join(GRACE)  # else it would seem to have been killed here
+                    worker.end()
+                    outcome = self._blamed(key, worker)
+            elif fault := worker.overdue(self._impatient):
                 worker.end()
-                ended.append((worker, worker.crashed()))
-        elif fault := worker.overdue(impatient):
+                outcome = lost(fault)
+            else:
+                continue
+            self._busy.remove((key, worker))
+            if outcome is None:
+                assert worker.job is not None
+                self._waiting.appendleft((key, worker.job))
+            else:
+                self._ended.append((key, outcome))
+            worker.job = None
+            if worker.process.is_alive():
+                self._idle.append(worker)
+
+    def _blamed(self, key: int, worker: Worker) -> Outcome | None:
+        """Returns the outcome of a game whose process has ended, None where it is played again: somebody killed it.
+
+        That is the fault of the player to move if it comes again: the system kills who takes all of the memory. Raises Lost
+        where nobody is to move each time.
+        """
+        self._killed[key] += 1
+        outcome = worker.crashed()
+        if outcome is None and self._killed[key] > MOST_KILLS:
+            status = worker.process.exitcode
+            raise Lost(
+                f"expected a process that plays, got status {status} while no player was to move, again and again"
+            )
+        if outcome is None or (worker.process.exitcode == -KILL and self._killed[key] == 1):
+            self.repeated += 1
+            return None
+        return outcome
+
+    def cancel(self) -> None:
+        """Ends the games that are played, and plays none of the others."""
+        for _, worker in self._busy:
             worker.end()
-            ended.append((worker, lost(fault)))
-    return ended
+        self._waiting.clear()
+        self._busy.clear()
+        self._ended.clear()
+
+    def shutdown(self) -> None:
+        """Ends the processes."""
+        self.cancel()
+        for worker in self._idle:
+            worker.end()
+        self._idle.clear()
+
+    def share(self, thing: T) -> Shared[T]:
+        """Returns what stands for a thing in pieces."""
+        return Sent(thing)
+
+
+class Host:
+    """Plays games on a cluster: each where it arrives, in a process beside the cluster's own, which a player cannot take down."""
+
+    def __init__(self, game: Game, makers: Mapping[str, Maker], limit: float) -> None:
+        self.told = game, dict(makers), limit
+        self.workers: MatchWorkers | None = None
+
+    def __reduce__(self) -> Any:
+        return Host, self.told
+
+    def __call__(self, job: Job) -> Outcome:
+        """Returns how a game went."""
+        if self.workers is None:
+            self.workers = MatchWorkers(*self.told)
+        self.workers.submit(0, job)
+        return self.workers.next()[1]
+
+
+def matches_for(
+    game: Game, makers: Mapping[str, Maker], limit: float, processes: int = 1, cluster: str = ""
+) -> Executor[Job, Outcome]:
+    """Returns what plays games, each in a process that can be ended; arguments are those of `executor_for`."""
+    if cluster:
+        return executor_for(Host(game, makers, limit), processes, cluster)
+    return MatchWorkers(game, makers, limit, processes)

@@ -26,16 +26,14 @@ KINDS = ("crash", "hang", "illegal", "forfeit")
 ATTEMPTS = 200
 """Tries to find one more opening that is not finished and not yet there."""
 
-MOST_GAMES, MOST_PROCESSES, MOST_SEED = 10**7, 1024, 2**62
+MOST_GAMES, MOST_SEED = 10**7, 2**62
 """What may be asked for at most."""
 
 
-def check_amounts(games: int, processes: int, seed: int) -> None:
-    """Raises ValueError for more games or processes, or greater seeds, than there can be."""
+def check_amounts(games: int, seed: int) -> None:
+    """Raises ValueError for more games, or greater seeds, than there can be."""
     if not 1 <= games <= MOST_GAMES:
         raise ValueError(f"expected 1 to {MOST_GAMES:,} games, got {games!r}")
-    if not 1 <= processes <= MOST_PROCESSES:
-        raise ValueError(f"expected 1 to {MOST_PROCESSES:,} processes, got {processes!r}")
     if not 0 <= seed <= MOST_SEED:
         raise ValueError(f"expected a first seed of 0 to 2**62, got {seed!r}")
 
@@ -308,7 +306,7 @@ def plan(
         raise ValueError(f"arena: expected a game for two players, got {game.name!r}")
     if len(players) < 2 or len(set(players)) != len(players):
         raise ValueError(f"arena: expected at least two players, all different, got {', '.join(players) or 'none'}")
-    check_amounts(games, 1, seed)
+    check_amounts(games, seed)
     if games % 2:
         raise ValueError(f"arena: expected an even number of games, each opening from both seats, got {games!r}")
     openings = games // 2 if openings is None else openings

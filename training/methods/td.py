@@ -14,7 +14,8 @@ not reproducible bit by bit.
 
 Logged: `rollout/ep_rew_mean` (fresh games of the last interval), `train/error` (root mean square, in potential),
 `train/rate`, `time/fps` (moves a second), `eval/score_mean`, `eval/score_ci_low`, `eval/score_ci_high` (greedy games with
-seeds from 900,000).
+seeds from 900,000). Kept is the best network of these evaluations until the run ends; then the last one, which the falling
+rate has made better than few games can tell, unless the other beats it by three standard errors on ten times the games.
 
 In a game without cells a network with a sparse first layer learns instead what it says itself of the positions that
 follow in its own games (Tesauro, "Temporal difference learning and TD-Gammon", 1995): the lambda-return of its own values
@@ -48,7 +49,7 @@ from leafwise.training.methods import selfplay
 from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, origin, run_main
 from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_learner, run_path
 from leafwise.training.runs.options import RunOptions, accepts
-from leafwise.training.runs.seeds import SELECTION_SEED
+from leafwise.training.runs.seeds import REMATCH_SEED, SELECTION_SEED
 
 AT_ONCE = 1 << 20
 """Weights that are averaged at a time."""
@@ -260,12 +261,12 @@ class NTupleTd(Learner):
             kept += share * (now - kept)
 
     def evaluate(self) -> dict[str, float]:
-        """Plays greedy games with the selection seeds; keeps the model if it is the best so far."""
+        """Plays greedy games with the selection seeds; keeps the best model so far, or the last one if it stands the rematch."""
         n = self.config.evaluate_games
         played = play_games(self.kept, 1, SELECTION_SEED, n)
         low, high = played.interval()
         mean = float(played.scores.mean())
-        if mean > self.best:
+        if mean > self.best or (self.done >= self.goal and self.rematch()):
             self.best = mean
             self.score = {
                 "mean": mean, "ci_low": low, "ci_high": high, "games": n, "player": "greedy",
@@ -273,6 +274,17 @@ class NTupleTd(Learner):
             }  # fmt: skip
             save_network(self.folder.model, self.kept, self.description())
         return {"eval/score_mean": mean, "eval/score_ci_low": low, "eval/score_ci_high": high}
+
+    def rematch(self) -> bool:
+        """Whether the last network is kept: unless the best so far, which few games chose, is better by three standard
+        errors on ten times as many."""
+        best = load_ntuples(self.folder.model, self.game)
+        one, other = (
+            np.asarray(play_games(network, 1, REMATCH_SEED, 10 * self.config.evaluate_games).scores, dtype=np.float64)
+            for network in (best, self.kept)
+        )
+        lead = one - other
+        return float(lead.mean()) <= 3 * float(lead.std(ddof=1)) / np.sqrt(len(lead))
 
     def step(self) -> dict[str, float]:
         """Learns for one interval, and now and then evaluates; returns what is logged."""

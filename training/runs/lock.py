@@ -28,7 +28,7 @@ class FolderLock:
         self.release = weakref.finalize(self, os.close, handle)
         """Lets another have the folder."""
         try:
-            _lock(handle)
+            lock_file(handle)
         except OSError as problem:
             self.release()
             if problem.errno not in HELD:
@@ -42,7 +42,7 @@ class FolderLock:
 if sys.platform == "win32":
     import msvcrt
 
-    def _lock(handle: int) -> None:
+    def lock_file(handle: int) -> None:
         """Locks an open file, or raises OSError at once."""
         os.lseek(handle, FAR, os.SEEK_SET)
         try:
@@ -53,6 +53,6 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _lock(handle: int) -> None:
+    def lock_file(handle: int) -> None:
         """Locks an open file, or raises OSError at once."""
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -117,8 +117,14 @@ class Text:
     """(text, T) -> row; raises ValueError in the game's words, `expected ..., got ...`."""
     outcome_name: Callable[[Row, Row, Any], str] = lambda before, after, T: write_words(after, T)
     """(row before, row after one chance stage, T) -> what chance did, unique among the stage's outcomes."""
+    outcome_words: Callable[[Row, Row, Any], str] | None = None
+    """The same in words for people: "weak 0" for S2; None: the name."""
+    action_words: Callable[[Row, int, Any], str] | None = None
+    """(row, action id, T) -> what a legal action is there, for people: "use food 1 (+1 life)" for use3; None: its name."""
     board: Callable[[Row, Any], str] | None = None
     """(row, T) -> several lines for a terminal; None: the one-line text."""
+    legend: Callable[[Row, Any], str] | None = None
+    """(row, T) -> lines that say what the codes in a position's text stand for; None: there are none."""
     action: Callable[[str], str] = str
     """What a person may type for an action -> its name: other spellings, `5-0` for `0-5`; asked of texts that are no names."""
     words: Mapping[str, str] = field(default_factory=dict)

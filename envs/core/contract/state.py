@@ -106,6 +106,16 @@ class State:
         """Returns what chance did at this stage to lead to one of its successors, in the game's words."""
         return self.game.text.outcome_name(self.row, after.row, self.game._shared_tables)
 
+    def outcome_words(self, after: State) -> str:
+        """Returns the same in words for people."""
+        words = self.game.text.outcome_words or self.game.text.outcome_name
+        return words(self.row, after.row, self.game._shared_tables)
+
+    def action_words(self, action: str | int) -> str:
+        """Returns what a legal action, given by name or id, is here, in words for people."""
+        a, words = self.game.action(action), self.game.text.action_words
+        return self.game.actions[a] if words is None else words(self.row, a, self.game._shared_tables)
+
     def outcomes_by_name(self) -> dict[str, State]:
         """Returns the successors of a chance stage by what chance did; raises ValueError elsewhere."""
         return {self.outcome_name(after): after for _, after in self.outcomes()}
@@ -161,6 +171,10 @@ class State:
 
     def _repr_svg_(self) -> str:
         return self.svg()
+
+    def legend(self) -> str:
+        """Returns lines that say what the codes of the text and the board stand for, "" if there are none."""
+        return "" if self.game.text.legend is None else self.game.text.legend(self.row, self.game._shared_tables)
 
     def __str__(self) -> str:
         return self.game.text.write(self.row, self.game._shared_tables)

@@ -173,6 +173,14 @@ class Recorder:
         self.steps.append(Step(before, before.play(action), before.game.action(action), comment))
         return self.state
 
+    def happen(self, name: str) -> State:
+        """Lets chance do what is named; raises ValueError where it does not act, or cannot do so."""
+        before = self.state
+        if not before.is_chance:
+            raise ValueError(f"expected no outcome where chance does not act, got {name!r}")
+        self.steps.append(Step(before, outcome(before, name), None))
+        return self.state
+
     def settle(self, stream: NDArray[np.uint64]) -> State:
         """Draws every chance stage up to the next decision (or end), as `State.settle` does."""
         while self.state.is_chance:
@@ -326,10 +334,7 @@ class Reader:
         while words and not words[0].startswith(";"):
             if words[0] != ">" or len(words) < 2:
                 raise ValueError(f"expected '{self.moves + 1}. MOVE', '> OUTCOME' or '; WORDS', got {words[0]!r}")
-            before = recorder.state
-            if not before.is_chance:
-                raise ValueError(f"expected no outcome where chance does not act, got {words[1]!r}")
-            recorder.steps.append(Step(before, outcome(before, name_of(words[1])), None))
+            recorder.happen(name_of(words[1]))
             del words[:2]
         if words:
             self.add_comment(recorder, words[0][1:].strip())

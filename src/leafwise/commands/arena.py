@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import INTERRUPTED, check_writable, one_line_errors, parse_with_game, print_json, say
+from leafwise.cli import INTERRUPTED, check_writable, cluster_errors, one_line_errors, parse_with_game, print_json, say
 from leafwise.commands.eval import progress_bar
 from leafwise.training.runs.seeds import FINAL_SEED
 
@@ -46,6 +46,9 @@ class Config:
     """Longest time a player may take for a move; the first time, loading it may take two minutes more."""
     processes: int = 1
     """Games played at the same time."""
+    cluster: str = ""
+    """Ray cluster that plays instead: auto (the one this machine belongs to), local (--processes cores of this machine, 1: all)
+    or HOST:PORT."""
     json: str = ""
     """File for all results, written as games end; - prints the figures as one JSON object."""
     resume: bool = False
@@ -139,12 +142,14 @@ def main(arguments: list[str]) -> int:
             seed=config.seed,
             seconds=config.seconds,
             processes=config.processes,
+            cluster=config.cluster,
             file=file,
             resume=config.resume,
         )
     records = [old] if (old := kept(config)) else []
     interrupted = False
-    with progress_bar(f"{game.name}, {len(tournament.players)} players", tournament.total) as update:
+    bar = progress_bar(f"{game.name}, {len(tournament.players)} players", tournament.total)
+    with cluster_errors(), bar as update:
         try:
             run(
                 tournament,
@@ -154,6 +159,7 @@ def main(arguments: list[str]) -> int:
                 file,
                 Progress(update),
                 records.append if config.save else None,
+                cluster=config.cluster,
             )
         except KeyboardInterrupt:
             interrupted = True

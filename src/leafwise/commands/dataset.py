@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from leafwise.cli import one_line_errors, parse_with_game, patiently, print_json, say
+from leafwise.cli import cluster_errors, one_line_errors, parse_with_game, patiently, print_json, say
 from leafwise.commands.eval import progress_bar
 
 if TYPE_CHECKING:
@@ -40,6 +40,9 @@ class Config:
     """Share of the player's moves that are random (default: 0, or 0.1 where a game has no chance)."""
     processes: int = 1
     """Processes that play at the same time."""
+    cluster: str = ""
+    """Ray cluster that plays instead: auto (the one this machine belongs to), local (--processes cores of this machine, 1: all)
+    or HOST:PORT."""
     json: bool = False
     """Print one JSON object."""
 
@@ -54,7 +57,7 @@ def main(arguments: list[str]) -> int:
     share = default_exploration(game) if config.exploration is None else config.exploration
     with one_line_errors():
         check_file(config.out)
-        check(game, config.player, config.games, config.seed, config.opponent, share, config.processes)
+        check(game, config.player, config.games, config.seed, config.opponent, share, config.processes, config.cluster)
     with progress_bar(f"{game.name}, {config.player}", config.games) as progress:
 
         def work() -> Dataset:
@@ -66,10 +69,12 @@ def main(arguments: list[str]) -> int:
                 opponent=config.opponent,
                 exploration=share,
                 processes=config.processes,
+                cluster=config.cluster,
                 progress=progress,
             )
 
-        found = patiently(work) if config.processes == 1 else work()
+        with cluster_errors():
+            found = patiently(work) if config.processes == 1 and not config.cluster else work()
     with one_line_errors():
         out = write_dataset(config.out, found)
     size = size_of(out)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import check_writable, one_line_errors, parse_with_game, patiently, print_json, say
+from leafwise.cli import check_writable, cluster_errors, one_line_errors, parse_with_game, patiently, print_json, say
 from leafwise.training.runs.seeds import FINAL_SEED
 
 if TYPE_CHECKING:
@@ -40,6 +40,13 @@ class Config:
     """Player on the other side, in games for two."""
     processes: int = 1
     """Processes that play at the same time."""
+    cluster: str = ""
+    """Ray cluster that plays instead: auto (the one this machine belongs to), local (--processes cores of this machine, 1: all)
+    or HOST:PORT."""
+    file: str = ""
+    """File for what came of every game, written as games end."""
+    resume: bool = False
+    """Go on with what the file of --file holds; more games may be asked for than before."""
     save: str = ""
     """File for the games: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`."""
     json: bool = False
@@ -132,7 +139,14 @@ def main(arguments: list[str]) -> int:
 
     opponent = config.opponent if game.players == 2 else None
     with one_line_errors():
-        check(game, config.player, config.games, config.seed, opponent, config.processes, keep=bool(config.save))
+        keep = bool(config.save)
+        if config.resume and not config.file:
+            raise ValueError("expected --resume with the file of --file, got none")
+        file = Path(config.file) if config.file else None
+        where: dict[str, Any] = {"cluster": config.cluster, "file": file, "resume": config.resume}
+        check(game, config.player, config.games, config.seed, opponent, config.processes, keep=keep, **where)
+        if config.file:
+            check_writable(config.file, "--file")
         if config.save:
             check_writable(config.save, "--save")
     with progress_bar(f"{game.name}, {config.player}", config.games) as progress:
@@ -146,10 +160,12 @@ def main(arguments: list[str]) -> int:
                 opponent=opponent,
                 processes=config.processes,
                 progress=progress,
-                keep=bool(config.save),
+                keep=keep,
+                **where,
             )
 
-        evaluation = patiently(work) if config.processes == 1 else work()
+        with cluster_errors():
+            evaluation = patiently(work) if config.processes == 1 and not config.cluster else work()
     if config.save:
         from leafwise.models.tensors import write_atomically
 

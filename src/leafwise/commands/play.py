@@ -1,4 +1,4 @@
-"""Lets a person play at the keyboard, with hints; --assist follows a game played elsewhere, as Threes on a phone."""
+"""Lets a person play at the keyboard, with hints; --assist follows a game played elsewhere, as Friday at a table."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import tyro
 from leafwise.cli import (
     check_writable,
     fail,
+    flag_of,
     make_search,
     one_line_errors,
     parse_with_game,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
     from leafwise.hints import Hints
+    from leafwise.search import Search
     from leafwise.search.players import Player
 
 HUMAN = "human"
@@ -60,9 +62,11 @@ class Config:
     seat: str = "first"
     """In games for two: your seat, first or second."""
     assist: bool = False
-    """Follow a game played elsewhere, as Threes on a phone: you type what appears there and get the best action."""
+    """Follow a game played elsewhere, Friday at a table or Threes on a phone: you type what falls there, and are told what every
+    option is worth."""
     save: str = ""
-    """File for the game: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`."""
+    """File for the game: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`; with
+    --assist it is kept up to date, and a game that it holds goes on."""
     leaf: str = ""
     """Leaf of the search that hints: a hand-made score, `learned`, a run folder or a model file (default: the shipped
     network, else the game's score)."""
@@ -306,17 +310,35 @@ def save(config: Config, session: Session) -> None:
         say(f"saved to {config.save}")
 
 
+def follow(config: Config, game: Game, arguments: Sequence[str]) -> int:
+    """Follows a game that is played elsewhere; a variant that is told on the command line is not asked for."""
+    from leafwise.assist import assist, begun
+
+    if game.companion is None:
+        followed = " or ".join(name for name in games() if find_game(name).companion)
+        fail(f"expected {followed} with --assist, got {game.name!r}")
+    told = {word.partition("=")[0] for word in arguments}
+    known = any(flag_of(name) in told for name in option_defaults(game.name))
+    if config.save:
+        with one_line_errors():
+            check_writable(config.save, "--save")
+    following = begun(game, config.position, known, config.save)
+    searches: dict[Game, Search] = {}
+
+    def search_of(variant: Game) -> Search:
+        if variant not in searches:
+            searches[variant] = make_search(variant, config.leaf, config.depth, config.seconds)
+        return searches[variant]
+
+    search_of(following.game)  # so that wrong options are refused at once
+    return assist(following, search_of, units_of_leaf(game, config.leaf), config.save)
+
+
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     config, game = parse_with_game(Config, with_strength(arguments), "leafwise play")
     if config.assist:
-        from leafwise.assist import assist
-
-        if game.companion is None:
-            followed = " or ".join(name for name in games() if find_game(name).companion)
-            fail(f"expected {followed} with --assist, got {game.name!r}")
-        search = make_search(game, config.leaf, config.depth, config.seconds)
-        return assist(game, game.companion, config.position, search, units_of_leaf(game, config.leaf))
+        return follow(config, game, arguments)
     from leafwise.envs.core.contract.stream import new_stream
 
     with one_line_errors():

@@ -389,7 +389,7 @@ def test_pictures_show_what_there_is_to_choose() -> None:
     svg = state.svg()
     for words in ("0: E5", "1: W3", "face down: S3", "x2", "100 %", "free cards 1 of 3", "life 20 of 22"):
         assert words in svg
-    assert "next card: S3 100%" in state.board()
+    assert "next card: focused 100 %" in state.board()
     choice = GAME.parse(f"turn=choose phase=green life=20 pirates=P1,P2 active=W1,C1 stack=S2 away=F2 {LEVEL_1}")
     for picture in (choice.board(), choice.svg()):
         assert "first: hazard W1" in picture

@@ -99,6 +99,7 @@ def test_unknown_candidates() -> None:
         Search(leafwise.game("trilobite"), leafwise.score("trilobite"), 1, candidates="near")
 
 
+@pytest.mark.long
 def test_the_search_plays_as_a_program_of_the_course_within_its_time() -> None:
     ai = PlayerAI(seconds=0.4)
     ai.setPlayerNum(2)

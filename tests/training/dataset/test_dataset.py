@@ -171,7 +171,7 @@ def test_the_command_writes_a_file_and_says_so(shell: Shell, tmp_path: Path) -> 
             ["trilobite", "--out", "x.csv"],
             "expected a file name that ends with .npz or .parquet, or minari:NAME-v0, got 'x.csv'",
         ),
-        (["trilobite", "--games", "0"], "dataset: expected 1 to 1,000,000 games and at least 1 process, got 0 and 1"),
+        (["trilobite", "--games", "0"], "dataset: expected 1 to 1,000,000 games, got 0"),
         (["trilobite", "--seed", "900000"], "dataset: expected seeds for training, 0 to 899,999, got 900000 to 900099"),
         (
             ["trilobite", "--exploration", "2"],

@@ -14,10 +14,12 @@ import pytest
 from leafwise.envs.threes import GAME
 from leafwise.models import load_ntuples
 from leafwise.models.files import model_path
+from leafwise.models.tensors import load_tensors
 from leafwise.training import publish
 from leafwise.training.evaluation.arena import FINAL_SEED, evaluate
 from leafwise.training.kernels.ntuple_games import play_games
 from leafwise.training.methods import td
+from leafwise.training.runs.seeds import REMATCH_SEED, SELECTION_SEED
 from running.waiting import until
 
 SMALL: dict[str, Any] = {
@@ -58,6 +60,25 @@ def test_compiled_games_equal_the_players_games(run):
         assert np.array_equal(evaluation.scores, played.scores)
         assert np.array_equal(evaluation.best_cells, played.ranks)
         assert evaluation.moves == played.moves
+
+
+@pytest.mark.parametrize("lead", [0, 10**9], ids=["lucky", "better"])
+def test_the_last_network_is_kept_unless_another_is_clearly_better(lead, tmp_path, monkeypatch):
+    met: list[int] = []
+
+    def play(network, depth, seed, games):
+        """The first evaluation is the best of all; the rematch, of the best and then of the last, says whether that was luck."""
+        met.append(seed)
+        played = play_games(network, depth, seed, games)
+        ahead = 10**9 if len(met) == 1 else lead if met.count(REMATCH_SEED) == 1 else 0
+        return replace(played, scores=played.scores + ahead)
+
+    monkeypatch.setattr(td, "play_games", play)
+    options = {**SMALL, "total_steps": 100_000, "evaluate_every": 1, "average": 0.0, "evaluate_games": 4}
+    run = td.train(td.Config(run=str(tmp_path), **options))
+    assert met == [SELECTION_SEED, SELECTION_SEED, REMATCH_SEED, REMATCH_SEED]
+    last = load_tensors(run / "state.safetensors")[0]["table"]
+    assert np.array_equal(weights(run)[0], last) == (lead == 0)
 
 
 def test_the_run_folder(run):

@@ -14,6 +14,7 @@ from leafwise.envs.core.check.process import INSIDE
 from twins.solitaire import Twin
 
 
+@pytest.mark.long
 def test_a_sound_game_is_told_so(capsys: pytest.CaptureFixture[str]) -> None:
     found = leafwise.check_game(coins.GAME, seconds=1, twin=coins.GAME, positions=["1 2 2 0"])
     assert found.positions > 30

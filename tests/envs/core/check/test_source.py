@@ -74,6 +74,7 @@ for k, cell in enumerate(open(sys.argv[1]).read().split("# cell")):
 """
 
 
+@pytest.mark.long
 def test_a_notebook(tmp_path: Path) -> None:
     cells = tmp_path / "cells.txt"
     cells.write_text("# cell".join([RACE, "%matplotlib inline\n", CHECKED, CHECK]))

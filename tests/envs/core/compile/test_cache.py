@@ -66,7 +66,7 @@ def compiled(tmp_path: Path, cache: Path, *most: str) -> tuple[list[str], list[s
 
 
 @pytest.mark.skipif(DISABLED or PLAIN, reason="nothing is kept")
-@pytest.mark.parametrize("damage", ["flipped", "cut", "empty"])
+@pytest.mark.parametrize("damage", ["flipped", *(pytest.param(x, marks=pytest.mark.long) for x in ("cut", "empty"))])
 def test_damaged_code_is_compiled_anew_with_a_word(tmp_path: Path, damage: str) -> None:
     cache = tmp_path / "cache"
     assert compiled(tmp_path, cache) == (["42", "1"], [])

@@ -39,6 +39,7 @@ def test_a_text_that_is_no_row_is_refused(text: str, expected: str) -> None:
         GAME.parse(text)
 
 
+@pytest.mark.long
 def test_it_is_searched_to_the_end() -> None:
     found = Search(GAME, GAME.score(), depth=7)(GAME.start())
     assert (found.name, found.value) == ("2", 1.0)  # three of seven: four are lost

@@ -120,6 +120,7 @@ def first_legal(state: State) -> int:
     return state.legal_actions[0]
 
 
+@pytest.mark.long
 def test_a_learned_leaf_is_compiled_into_the_step_and_a_search_is_asked() -> None:
     learned = GameEnv("trilobite", board="7x6", k=4, opponent="greedy:learned")
     asked = leafwise.player("search:learned,depth=1", learned.game)

@@ -1,0 +1,143 @@
+"""Follows a game of Friday at a table: cards are typed by name, number or first letters as they fall.
+
+Everything typed goes through the exact rules, so what cannot be is refused with what can, and the piles are counted along.
+"""
+
+from __future__ import annotations
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.companion import Companion, Question, Values
+from leafwise.envs.core.play.typed import Choice, chosen
+from leafwise.envs.friday import layout as at
+from leafwise.envs.friday.draw import chances, odds_line, turn_of
+from leafwise.envs.friday.named import TITLES, ending_in_words, fought_pirate, hunger, listed, missing
+from leafwise.envs.friday.options import CHOICES
+from leafwise.envs.friday.scores import final_score
+from leafwise.envs.friday.tables import aging_cards
+from leafwise.envs.friday.text import number, pile, table_cards
+
+LEVELS = tuple(
+    Choice(str(level), f"level {level}: {20 if level < 4 else 18} life, {sum(aging_cards(level).values())} aging cards"
+           + (", one of them among the first cards" if level > 1 else ""), level)
+    for level in CHOICES["level"]
+)  # fmt: skip
+HELP = """  Type the cards that lie open and each card as it falls: by its name or the first letters of it (we, very st,
+  food 1), by its number in the list, or by its code (S2). At a decision type what you did (an empty line: what
+  is recommended). Commas separate several in one line:
+    3, 7           the pirates 3 and 7 lie open
+    pay, weak      you paid for a card, and it was weak
+    end, dis, end  the fight is over, you removed a distracted, and no more
+  Instead of the level a whole position may be typed: turn=fight phase=green ..."""
+ASKS = {
+    "pirate": "the number of a pirate that lies open",
+    "aging": "the aging card that is shuffled in",
+    "hazard": "a hazard card that lies open",
+    "choose": "the hazard that you fight",
+    "fight": "what you did in the fight",
+    "target": "the card that you chose",
+    "offer": "whether you drew on",
+    "arrange": "the card that you discarded",
+    "order": "the card that you put back on top",
+    "remove": "the card that you removed",
+}
+DRAWN = {"left": "the card drawn", "right": "the card drawn", "look": "the card looked at"}
+
+
+def begin(game: Game, text: str) -> tuple[State, str]:
+    """Returns the start of a level, or the position that a text describes; raises ValueError for an answer that is neither."""
+    if "=" in text:
+        state = game.parse(text)
+        check(state)
+        return state, f"level {game.options.level}"
+    found = chosen(LEVELS, text.split())
+    if found is None:
+        raise ValueError(f"expected a level among {', '.join(map(str, CHOICES['level']))} or a position, got {text!r}")
+    return game.variant(level=int(found.name)).start(), found.words
+
+
+def check(state: State) -> None:
+    """Raises ValueError for a finished game."""
+    if state.is_terminal:
+        raise ValueError("expected a position to play, got a finished game")
+
+
+def asks(state: State) -> str:
+    """Returns what is asked for in a position."""
+    turn = turn_of(state.row)
+    if turn == "card":
+        return DRAWN[("left", "right", "look")[number(state.row, "to")]]
+    return "the pirate that you fight" if turn == "choose" and number(state.row, "phase") == 3 else ASKS[turn]
+
+
+def own_number(state: State, name: str, place: int) -> int:
+    """Returns the number of a pirate, or the place in the list."""
+    return int(name[1:]) if turn_of(state.row) == "pirate" else place
+
+
+def option(state: State, action: int, values: Values) -> str:
+    """Returns what an action leads to; of a fight that is lost, what would best be removed then."""
+    words = state.action_words(action)
+    if turn_of(state.row) != "fight":
+        return words
+    if action == at.FREE:
+        return words.replace("draw a free card", "draw on") if number(state.row, "free") else words
+    if action != at.END:
+        return words
+    kinds, after = [], state.play(action)
+    while not after.is_chance and turn_of(after.row) == "remove":
+        found = values(after)
+        best = max(found, key=lambda a: (found[a], -a))
+        if best == at.END:
+            break
+        kinds.append(table_cards(after.row)[best - at.CARD][0])
+        after = after.play(best)
+    words = ending_in_words(state.row, state.game.tables())
+    return f"{words} and remove {listed(kinds)}" if kinds else words
+
+
+def notes(state: State) -> tuple[str, ...]:
+    """Returns the odds of the next card, and what ending the fight now would cost."""
+    lines, row, T = [], state.row, state.game.tables()
+    if turn_of(row) == "fight":
+        lines.append(cost_line(state))
+    found = chances(row, T)
+    if found:
+        lines.append(f"next card: {odds_line(found)}")
+    elif turn_of(row) in ("fight", "target", "offer"):
+        aging = sorted(pile(row, "aging"))
+        lines.append(
+            f"the stack is empty: the discard is shuffled with an aging card ({', '.join(TITLES[k] for k in aging) or 'none left'})"
+        )
+    return tuple(lines)
+
+
+def cost_line(state: State) -> str:
+    """Returns what it would take to end the fight now."""
+    row, T = state.row, state.game.tables()
+    short, hungry = missing(row, T), hunger(row)
+    if not number(row, "free"):
+        return "ending the fight now: not before a card is drawn"
+    if fought_pirate(row) and (short or hungry > number(row, "life")):
+        reason = f"{short} points short" if short else f"{hungry} life to pay"
+        return f"ending the fight now: not possible against a pirate, {reason}"
+    return f"ending the fight now: {ending_in_words(row, T)}"
+
+
+def ending(state: State) -> str:
+    """Returns what is said of a finished game."""
+    score = int(final_score(state.row[None], at.ZERO, state.game.tables()))
+    return f"game over, {'won' if state.returns else 'lost'}, final score {score}"
+
+
+COMPANION = Companion(
+    help=HELP,
+    begins=Question("the level", LEVELS, "2"),
+    begin=begin,
+    check=check,
+    asks=asks,
+    ending=ending,
+    option=option,
+    notes=notes,
+    number=own_number,
+)

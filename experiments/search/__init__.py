@@ -1,0 +1,1 @@
+"""Searches against each other, and against perfect play."""

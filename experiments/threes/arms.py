@@ -1,0 +1,118 @@
+"""What makes the shipped Threes network better: continuations of it that differ in one thing, as A/B tests.
+
+`python -m leafwise.experiments.threes.arms` trains each arm of `ARMS` from the shipped file for equally many moves, the rate
+held for half of them and then annealed, and plays the last network, not a best one of few games, at depths 1 and 2 with the
+same selection seeds (from 900,000 on: what is chosen here is judged elsewhere). `arms.json` and `arms.md` are written after
+each arm; what stands there is not worked out again, and a run that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.registry import game
+from leafwise.experiments.study import Results, Study, command, points, signed, table, trained, write_page
+from leafwise.experiments.threes.learned import MIXED
+from leafwise.models.files import model_path
+from leafwise.models.ntuple_files import load_ntuples
+from leafwise.models.packing import merged
+from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.kernels.ntuple_games import play_games
+from leafwise.training.runs.seeds import SELECTION_SEED
+
+WIDER = f"{MIXED} 012569 01569a 012367 01256a"
+ARMS: dict[str, dict[str, Any]] = {
+    "the same tuples": {},
+    "four more 6-tuples, coherent rates": {"tuples": WIDER, "coherence": True},
+    "four more 6-tuples": {"tuples": WIDER},
+    "coherent rates": {"coherence": True},
+    "six 5-tuples more": {"tuples": f"{MIXED} 01234 45678 01245 45689 01458 12569"},
+    "stages at 1536 and 3072": {"splits": "1536 3072"},
+}
+"""Arms, and the options of `td` in which each differs from the first."""
+
+
+@dataclass(frozen=True)
+class Config(Study):
+    """Trains arms from the shipped network and writes arms.json and arms.md."""
+
+    arms: tuple[str, ...] = tuple(ARMS)
+    """Arms to train and play."""
+    moves: int = 100_000_000
+    """Moves of each arm."""
+    seeds: tuple[int, ...] = (1,)
+    """Training seeds of each arm."""
+    games: tuple[int, ...] = (2000, 150)
+    """Games at depth 1, at depth 2, ..."""
+    start: str = "threes"
+    """Where each arm starts from: a shipped model's name, a run folder or a model file."""
+    runs: str = "runs/threes-arms"
+    """Folder of the runs."""
+
+
+def played(model: str, depth: int, games: int) -> dict[str, Any]:
+    """Returns what a network makes at a depth, with a 95 % interval by bootstrap."""
+    found = play_games(merged(load_ntuples(model_path(model), game("threes"))), depth, SELECTION_SEED, games)
+    scores = np.asarray(found.scores, dtype=np.float64)
+    low, high = bootstrap_interval(scores)
+    return {"mean": float(scores.mean()), "ci_low": low, "ci_high": high, "games": games}
+
+
+def trained_arm(config: Config, name: str, seed: int) -> Path:
+    """Returns the folder of an arm's finished run, which is evaluated at its end only: so the last network is kept."""
+    folder = Path(config.runs) / f"{name.replace(' ', '-').replace(',', '')}-{seed}"
+    return trained(folder, "td", {
+        "game": "threes", "init_from": config.start, "total_steps": config.moves, "seed": seed, "tuples": MIXED,
+        "learning_rate": 0.1, "final_learning_rate": 0.006, "hold": 0.5, "evaluate_games": 100,
+        "interval": max(1, config.moves // 20), "evaluate_every": 10**6, "checkpoint_seconds": 600.0, **ARMS[name],
+    })  # fmt: skip
+
+
+def report(config: Config, results: Results) -> None:
+    """Writes the table."""
+    rows = []
+    for name, found in results.items():
+        cells = [" | ".join(points(depth)) for depth in found["depths"]]
+        rows.append([name, f"{found['moves'] / 1e6:,.0f}", f"{found['seconds']:,.0f}", *cells])
+    depths = "".join(f" | depth {d}, {n} games: | 95 % interval:" for d, n in enumerate(config.games, 1))
+    lines = [
+        "# threes: continuations of the shipped network",
+        "",
+        *table(f"arm | million moves: | s:{depths}", rows),
+        "",
+    ]
+    write_page(config, "arms.md", signed(config, lines))
+
+
+def run(config: Config) -> None:
+    """Works through the arms."""
+    wrong = [name for name in config.arms if name not in ARMS]
+    if wrong:
+        raise ValueError(f"expected --arms among {', '.join(ARMS)}, got {wrong[0]}")
+    results = Results(config, "arms.json", {"moves": config.moves, "start": config.start}, indent=1)
+
+    def depths(model: str) -> list[dict[str, Any]]:
+        return [played(model, depth, games) for depth, games in enumerate(config.games, 1)]
+
+    results.find("as shipped", lambda: {"moves": 0, "seconds": 0.0, "depths": depths(config.start)})
+    for seed in config.seeds:
+        for name in config.arms:
+
+            def work(name: str = name, seed: int = seed) -> dict[str, Any]:
+                folder = trained_arm(config, name, seed)
+                told = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+                return {"moves": told["steps"], "seconds": told["seconds"], "depths": depths(str(folder))}
+
+            results.find(f"{name}, seed {seed}", work)
+            report(config, results)
+
+
+main = command(Config, run)
+
+if __name__ == "__main__":
+    raise SystemExit(main())

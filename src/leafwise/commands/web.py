@@ -1,0 +1,60 @@
+"""Opens a page in the browser to play, analyse and follow games, and to watch training runs."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from leafwise.cli import fail, one_line_errors, parse, say
+
+MOST_THINKERS = 64
+
+
+@dataclass(frozen=True)
+class Config:
+    """Serves a local page: play, analyse, training runs. Ctrl-C ends it. Needs the extra `web`."""
+
+    port: int = 0
+    """Port to listen at (0: the first that is free)."""
+    open: bool = True
+    """Open the page in the browser."""
+    host: str = "127.0.0.1"
+    """Address to listen at. Any other than this machine's own opens the server to its network, with a token in the address."""
+    phone: bool = False
+    """Listen on the local network, with a random token in the address, and print its QR code for a phone."""
+    runs: str = "runs"
+    """Folder of training runs, whose models and curves the page may show; nothing else is read."""
+    workers: int = 0
+    """Searches at a time (0: as many as there are cores, at least 4)."""
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command."""
+    config = parse(Config, arguments, "leafwise web")
+    for needed in ("starlette", "uvicorn", "segno"):
+        if importlib.util.find_spec(needed) is None:
+            fail(f"expected {needed} for leafwise web, it is not installed: pip install 'leafwise[web]'")
+    from leafwise.web.server import EVERYWHERE, LOOPBACK, serve
+    from leafwise.web.worker import RUNS_VARIABLE
+
+    with one_line_errors():
+        if not 0 <= config.port < 2**16:
+            raise ValueError(f"expected --port of 0 to 65535, got {config.port!r}")
+        if not 0 <= config.workers <= MOST_THINKERS:
+            raise ValueError(f"expected --workers of 0 to {MOST_THINKERS}, got {config.workers!r}")
+        if config.phone and config.host != LOOPBACK:
+            raise ValueError("expected --phone or --host, got both")
+        if config.runs != "runs" and not Path(config.runs).is_dir():
+            raise ValueError(f"expected a folder with --runs, got {config.runs!r}")
+        os.environ[RUNS_VARIABLE] = config.runs
+        serve(
+            EVERYWHERE if config.phone else config.host,
+            config.port,
+            thinkers=config.workers or max(4, os.cpu_count() or 1),
+            open_browser=config.open and not config.phone,
+            say=say,
+            phone=config.phone,
+        )
+    return 0

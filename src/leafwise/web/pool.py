@@ -1,0 +1,202 @@
+"""The processes that work for the server: one for rules, so that clicks are answered while others think, and several that think."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+LOADING_SECONDS = 900.0
+"""What compiling a game for the first time may take on a slow machine."""
+STOPPING_SECONDS = 3.0
+"""What a process has to end a job that nobody waits for; then it is killed."""
+LONGEST_ANSWER = 1 << 25
+"""Bytes of a line that a process may send."""
+
+
+class Refused(ValueError):
+    """What was asked is wrong; the message is one line for whoever asked."""
+
+
+class Failed(Exception):
+    """A process could not answer; the message is one line."""
+
+
+class Busy(Exception):
+    """All processes are at work."""
+
+
+class Worker:
+    """One process of `leafwise.web.worker`, started when it is first needed, and again where it was lost."""
+
+    def __init__(self) -> None:
+        self.process: asyncio.subprocess.Process | None = None
+        self.game = ""
+        """The game of the last job, whose code is loaded."""
+
+    async def start(self) -> None:
+        """Starts the process, if it does not run."""
+        if self.process is None or self.process.returncode is not None:
+            self.process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "leafwise.web.worker",
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                limit=LONGEST_ANSWER,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            )
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Writes a line to the process."""
+        assert self.process is not None
+        assert self.process.stdin is not None
+        with contextlib.suppress(OSError, RuntimeError):  # it has ended: reading tells so
+            self.process.stdin.write(msgspec.json.encode(message) + b"\n")
+
+    async def line(self) -> dict[str, Any]:
+        """Returns the next line of the process; raises Failed where it has ended."""
+        assert self.process is not None
+        assert self.process.stdout is not None
+        line = await self.process.stdout.readline()
+        if not line:
+            status = await self.process.wait()
+            raise Failed(f"expected an answer of a process, got its end with status {status}")
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    async def answers(self, job: str, ask: msgspec.Struct, seconds: float) -> AsyncIterator[dict[str, Any]]:
+        """Yields `{"stage": ...}` and `{"answer": ...}` until the job's end.
+
+        Raises Refused for what was asked wrongly, Failed for a defect or where more than `seconds` pass, loading not counted; the
+        process is killed in the last case.
+        """
+        clock = asyncio.get_running_loop().time
+        await self.start()
+        self.send({"job": job, "ask": ask})
+        deadline = clock() + LOADING_SECONDS  # until it first says what it does, the process itself is loaded
+        counted = False
+        while True:
+            try:
+                async with asyncio.timeout_at(deadline):
+                    message = await self.line()
+            except TimeoutError:
+                await self.kill()
+                raise Failed(f"expected an answer within {seconds:.0f} s, got none") from None
+            if "wrong" in message:
+                raise Refused(message["wrong"])
+            if "fault" in message:
+                raise Failed(message["fault"])
+            if "end" in message:
+                return
+            if "stage" in message:
+                loading = message["stage"] == "loading"
+                deadline, counted = clock() + (LOADING_SECONDS if loading else seconds), not loading
+            elif not counted:
+                deadline, counted = clock() + seconds, True
+            yield message
+
+    async def give_up(self) -> None:
+        """Ends the job under way: asks for it, and kills the process where that does not help."""
+        self.send({"stop": True})
+        try:
+            async with asyncio.timeout(STOPPING_SECONDS):
+                while not {"end", "wrong", "fault"} & set(await self.line()):
+                    pass
+        except (TimeoutError, Failed):
+            await self.kill()
+
+    async def kill(self) -> None:
+        """Ends the process at once."""
+        if self.process is not None and self.process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.kill()
+            await self.process.wait()
+        self.process = None
+
+
+class Lane:
+    """Workers that share one kind of work; a job takes the free one that has its game loaded, if there is one."""
+
+    def __init__(self, size: int, patience: float) -> None:
+        """`patience`: seconds that a job waits for a worker before it is refused as Busy."""
+        self.size, self.patience = size, patience
+        self.free = [Worker() for _ in range(size)]
+        self.turn = asyncio.Semaphore(size)
+        self.leaving: set[asyncio.Task[None]] = set()
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a job would have to wait now."""
+        return self.turn.locked()
+
+    async def run(self, job: str, ask: Any, seconds: float) -> AsyncIterator[dict[str, Any]]:
+        """Yields what a worker answers, as `Worker.answers` does; raises Busy where none gets free in time.
+
+        Where the caller goes away meanwhile, the job is given up.
+        """
+        try:
+            async with asyncio.timeout(self.patience):
+                await self.turn.acquire()
+        except TimeoutError:
+            raise Busy(f"expected a free process of {self.size}, got none for {self.patience:.0f} s") from None
+        game = getattr(ask, "game", "")
+        worker = min(self.free, key=lambda one: (one.game != game, one.process is None, bool(one.game)))
+        self.free.remove(worker)
+        worker.game, done = game, False
+        try:
+            async for message in worker.answers(job, ask, seconds):
+                yield message
+            done = True
+        except (Refused, Failed):
+            done = True
+            raise
+        finally:
+            if done:
+                self.back(worker)
+            else:  # the caller's own task is being cancelled, so another one waits for the worker
+                task = asyncio.get_running_loop().create_task(self.clear(worker))
+                self.leaving.add(task)
+                task.add_done_callback(self.leaving.discard)
+
+    async def clear(self, worker: Worker) -> None:
+        """Gets a worker free of its job."""
+        try:
+            await worker.give_up()
+        finally:
+            self.back(worker)
+
+    def back(self, worker: Worker) -> None:
+        """Takes a worker back."""
+        self.free.append(worker)
+        self.turn.release()
+
+    async def close(self) -> None:
+        """Ends all processes that are free; one at work ends when it finds its standard input closed."""
+        for task in list(self.leaving):
+            task.cancel()
+        for worker in self.free:
+            await worker.kill()
+
+
+class Pool:
+    """All processes of a server."""
+
+    def __init__(self, thinkers: int) -> None:
+        self.rules, self.thinking = Lane(1, 20.0), Lane(thinkers, 60.0)
+
+    async def start(self) -> None:
+        """Starts a process of each kind, so that the first page finds them ready."""
+        for lane in (self.rules, self.thinking):
+            await lane.free[0].start()
+
+    async def close(self) -> None:
+        """Ends the processes."""
+        await self.rules.close()
+        await self.thinking.close()

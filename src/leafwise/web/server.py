@@ -1,0 +1,116 @@
+"""Runs the server: its address, its token where it is open to a network, and the browser."""
+
+from __future__ import annotations
+
+import ipaddress
+import secrets
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable
+
+import uvicorn
+
+from leafwise.web.app import make_app
+from leafwise.web.pool import Pool
+
+LOOPBACK = "127.0.0.1"
+EVERYWHERE = "0.0.0.0"
+FIRST_PORT, PORTS = 8340, 20
+"""Ports that are tried where none is named; after them any that is free."""
+TOKEN_BYTES = 16
+MOST_CONNECTIONS = 200
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """Returns a socket that listens; port 0: the first that is free. Raises ValueError where there is none such."""
+    tried = [port] if port else [*range(FIRST_PORT, FIRST_PORT + PORTS), 0]
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    problem: OSError | None = None
+    for one in tried:
+        sock = socket.socket(family)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind((host, one))
+            sock.listen(128)
+        except (OSError, OverflowError) as error:
+            sock.close()
+            problem = error if isinstance(error, OSError) else OSError(str(error))
+            continue
+        return sock
+    where = f"port {port} of {host}" if port else f"a port of {host}"
+    raise ValueError(f"expected {where} to be free to listen at, got: {(problem and problem.strerror) or problem}")
+
+
+def network_address() -> str:
+    """Returns the address of this machine in its local network; that of the loopback where there is no network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing: it asks which way packets would go
+            return str(probe.getsockname()[0])
+        except OSError:
+            return LOOPBACK
+
+
+def names_of(host: str, port: int) -> frozenset[str]:
+    """Returns the names by which a page may call the server."""
+    own = {host, network_address()} if host in (EVERYWHERE, "::") else {host}
+    if host in (EVERYWHERE, "::") or is_loopback(host):
+        own |= {LOOPBACK, "localhost", "[::1]"}
+    return frozenset(f"{f'[{name}]' if ':' in name and name[0] != '[' else name}:{port}".lower() for name in own)
+
+
+def qr_code(address: str) -> str:
+    """Returns the QR code of an address as lines of a terminal."""
+    import io
+
+    import segno
+
+    out = io.StringIO()
+    segno.make(address, error="l").terminal(out, compact=True)
+    return out.getvalue()
+
+
+def serve(
+    host: str, port: int, *, thinkers: int, open_browser: bool, say: Callable[[str], None], phone: bool = False
+) -> None:
+    """Runs the server until Ctrl-C; prints its address with `say`. Raises ValueError for an address that cannot be had."""
+    sock = listening(host, port)
+    port = int(sock.getsockname()[1])
+    token = "" if is_loopback(host) else secrets.token_urlsafe(TOKEN_BYTES)
+    shown = network_address() if host in (EVERYWHERE, "::") else host
+    address = f"http://{f'[{shown}]' if ':' in shown else shown}:{port}/" + (f"?token={token}" if token else "")
+    say(f"leafwise web: {address}")
+    if token:
+        say(
+            "  Open to the network: whoever has this address, token included, can use this server's processor time and see its"
+        )
+        say(
+            "  games, models and runs. What is sent is not encrypted. Ctrl-C ends it, the next start has another token."
+        )
+    if phone:
+        say(qr_code(address))
+    config = uvicorn.Config(
+        make_app(Pool(thinkers), names_of(host, port), token),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=2,
+        ws="none",
+    )
+    if open_browser:
+        timer = threading.Timer(0.5, webbrowser.open, [address])
+        timer.daemon = True
+        timer.start()
+    uvicorn.Server(config).run(sockets=[sock])

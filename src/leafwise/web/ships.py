@@ -1,0 +1,206 @@
+"""Ships in the browser: one that is built by hand, what the learned builder would do, and a generated one stage by stage.
+
+A ship that is being built is a preset, a seed and the places taken so far, like `8,9N`: hull and requests are those of the
+seed, so that the three fit into an address and say all of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.registry import game as find_game
+from leafwise.envs.starship import catalogue
+from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.builder import LookAhead
+from leafwise.envs.starship.catalogue import DIRECTIONS, PARTS, size
+from leafwise.envs.starship.draw import change
+from leafwise.envs.starship.generator import Generator
+from leafwise.envs.starship.options import ship_at
+from leafwise.envs.starship.presets import PRESETS, STAGES
+from leafwise.envs.starship.quality import TERM_WEIGHTS, TERMS
+from leafwise.envs.starship.scene import CELL, SPACE_COLOUR, STYLES, Box, hull_box, ship_shapes
+from leafwise.envs.starship.shapes import Rectangle, Scene
+from leafwise.envs.starship.ship import Ship
+from leafwise.envs.starship.tables import Tables
+from leafwise.models.players import player
+from leafwise.web.asks import ShipAsk, StagesAsk
+from leafwise.web.worker import Control
+
+BUILDER = "build:learned,depth=1"
+"""Places the request where the ship that comes of it is worth most to the shipped network."""
+MARGIN = 3
+"""Cells round the hull that a board shows."""
+SHOWN = 8
+"""Places that are shown of those that the learned builder values, the best first."""
+_ready: set[str] = set()
+
+
+@functools.lru_cache(maxsize=len(PRESETS))
+def game_of(preset: str) -> Game:
+    """Returns the building game of a preset; raises ValueError for one that there is not."""
+    return find_game("starship", preset=preset)
+
+
+@functools.lru_cache(maxsize=len(PRESETS))
+def builder_of(preset: str) -> LookAhead:
+    """Returns the learned builder; raises ValueError where no network ships for a preset."""
+    found = player(BUILDER, game_of(preset))
+    assert isinstance(found, LookAhead)
+    return found
+
+
+def need_preset(preset: str) -> None:
+    """Raises ValueError for a preset that there is not."""
+    if preset not in PRESETS:
+        raise ValueError(f"expected preset among {', '.join(PRESETS)}, got {preset!r:.80}")
+
+
+def loaded(ask: ShipAsk, control: Control) -> State:
+    """Returns the ship asked for; loading the rules is no part of the work."""
+    need_preset(ask.preset)
+    if ask.preset not in _ready:
+        with control.loading():
+            state = state_of(ask.preset, 0, [])
+            _ = state.legal_actions, state.returns
+            state_of(ask.preset, 0, state.legal_names[:1])
+        _ready.add(ask.preset)
+    return state_of(ask.preset, ask.seed, ask.moves)
+
+
+def state_of(preset: str, seed: int, places: Sequence[str]) -> State:
+    """Returns the ship of a seed with these places taken, chance drawn as far as the next decision; ValueError for a wrong one."""
+    stream = new_stream(seed)
+    state = game_of(preset).start().settle(stream)
+    for number, name in enumerate(places, start=1):
+        if state.is_terminal:
+            raise ValueError(f"expected at most {number - 1} places, the ship is finished, got {len(places)}")
+        try:
+            state = state.play(name).settle(stream)
+        except ValueError as problem:
+            raise ValueError(f"place {number}: {problem}") from None
+    return state
+
+
+def build(ask: ShipAsk, control: Control) -> Iterator[dict[str, Any]]:
+    """Tells a ship that is being built: picture, request, legal places, terms."""
+    state = loaded(ask, control)
+    T: Tables = state.game.tables().ship
+    ship = ship_at(state.row, state.game.tables(), ask.seed)
+    box = hull_box(ship, MARGIN)
+    yield {
+        "preset": ask.preset,
+        "seed": ask.seed,
+        "moves": ask.moves,
+        "grid": T.grid,
+        "svg": picture(ship, Box(0, 0, T.grid, T.grid)),
+        "box": [box.left * CELL, box.top * CELL, (box.right - box.left) * CELL, (box.bottom - box.top) * CELL],
+        "over": state.is_terminal,
+        "reasons": list(ship.reasons),
+        "quality": ship.stats["potential"] if not ship.reasons else 0.0,
+        "terms": [
+            {"name": name, "value": ship.stats[name], "weight": weight}
+            for name, weight in zip(TERMS, TERM_WEIGHTS, strict=True)
+        ],
+        "figures": {name: ship.stats[name] for name in ("price", "mass", "thrust_score", "firepower", "seats")},
+        **({} if state.is_terminal else asked(state, T)),
+    }
+
+
+def asked(state: State, T: Tables) -> dict[str, Any]:
+    """Returns what is to be placed next, where it may go, and what comes after it."""
+    row = state.row
+    stage = int(row[at.PHASE])
+    requests = [int(word) - 1 for word in row[at.QUEUE : at.QUEUE + at.PREVIEW] if word]
+    target = int(row[at.TARGET + stage])
+    return {
+        "stage": next(title for number, _, title in STAGES if number == stage),
+        "points": int(row[at.POINTS + stage]),
+        "target": target,
+        "least": int(T.stages[stage, at.LOW]),
+        "request": requested(stage, requests[0]),
+        "next": [requested(stage, entry) for entry in coming(T, stage, requests, int(row[at.POINTS + stage]), target)],
+        "legal": [place(state.game, action, T, stage, requests[0]) for action in state.legal_actions],
+    }
+
+
+def coming(T: Tables, stage: int, requests: Sequence[int], points: int, target: int) -> list[int]:
+    """Returns the requests in sight after the current one, as far as the stage's target lets them come."""
+    found = []
+    for before, entry in itertools.pairwise(requests):
+        points += int(T.facts[T.kinds[stage, before // 4], catalogue.POINTS])
+        if points >= target:
+            break
+        found.append(entry)
+    return found
+
+
+def requested(stage: int, entry: int) -> dict[str, Any]:
+    """Returns a request: the part's name and colour, and where it is to face ("" where that is open)."""
+    part = PARTS[at.KINDS[stage][entry // 4]]
+    title, colour = STYLES[part.name]
+    return {"part": title, "colour": colour, "facing": "NESW"[entry % 4] if part.directional else ""}
+
+
+def place(game: Game, action: int, T: Tables, stage: int, entry: int) -> dict[str, Any]:
+    """Returns a place: its name, the top-left cell, the way the front faces, width and height in cells."""
+    r, cell = divmod(action, T.grid * T.grid)
+    width, height = size(at.KINDS[stage][entry // 4], r)
+    return {
+        "name": game.actions[action],
+        "x": cell % T.grid,
+        "y": cell // T.grid,
+        "way": DIRECTIONS[r],
+        "width": width,
+        "height": height,
+    }
+
+
+def advise(ask: ShipAsk, control: Control) -> Iterator[dict[str, Any]]:
+    """Tells the places that the learned builder likes best for the request, with the quality it expects of the ship."""
+    state = loaded(ask, control)
+    if state.is_terminal:
+        raise ValueError("expected a ship that is not finished, got a finished one")
+    with control.loading():
+        builder = builder_of(ask.preset)
+        builder.children(state.row, 1)
+    tried = builder.children(state.row, 8 * builder.width)
+    best = np.argsort(-tried.values, kind="stable")[:SHOWN]
+    found = [
+        {"name": state.game.actions[int(tried.places[k])], "value": round(float(tried.values[k]), 6)} for k in best
+    ]
+    yield {"builder": BUILDER, "unit": "expected quality", "tried": len(tried.places), "best": found}
+
+
+def tell_stages(ask: StagesAsk, control: Control) -> Iterator[dict[str, Any]]:
+    """Tells the ship that the generator makes of a seed, after each of its stages."""
+    need_preset(ask.preset)
+    with control.loading():
+        generator = Generator(ask.preset)
+        ship = generator.ship(ask.seed)
+    stages = generator.stages(ask.seed, ship.attempt)
+    box = hull_box(stages[-1][1], 2)
+    yield {
+        "preset": ask.preset,
+        "seed": ask.seed,
+        "quality": ship.stats["quality"],
+        "reasons": list(ship.reasons),
+        "stages": [
+            {"name": name, "change": change(stages, k), "svg": picture(at_stage, box)}
+            for k, (name, at_stage) in enumerate(stages)
+        ],
+    }
+
+
+def picture(ship: Ship, box: Box) -> str:
+    """Returns the ship as SVG text, `CELL` pixels a cell, without legend."""
+    width, height = (box.right - box.left) * CELL, (box.bottom - box.top) * CELL
+    shapes = [Rectangle(0, 0, width, height, SPACE_COLOUR), *ship_shapes(ship, box)]
+    return Scene(width, height, shapes).svg()

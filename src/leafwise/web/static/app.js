@@ -1,0 +1,41 @@
+// The shell: which page the address asks for. A page is a module with `title` and `open(main, address)`, which may return a
+// function that ends what it has under way. Pages are loaded when they are first asked for.
+
+import { readAddress } from "./address.js";
+import { complain, h, trying } from "./dom.js";
+
+const PAGES = {
+  "": () => import("./pages/home.js"),
+  play: () => import("./pages/play.js"),
+  ship: () => import("./pages/ship.js"),
+  train: () => import("./pages/train.js"),
+};
+/** What stands at the top of every page: [address, title]. */
+const TOP = [["#/", "Games"], ["#/ship", "Starship"], ["#/train", "Training"]];
+
+let leave = () => {};
+let turn = 0;
+
+async function route() {
+  const own = ++turn;
+  leave();
+  leave = () => {};
+  complain("");
+  const told = readAddress();
+  const main = document.getElementById("main");
+  const nav = document.getElementById("nav");
+  nav.replaceChildren(...TOP.map(([href, title]) =>
+    h("a", { href, "aria-current": href === `#/${told.page}` ? "page" : null }, title)));
+  main.replaceChildren(h("p", { class: "quiet" }, "…"));
+  if (!PAGES[told.page]) return complain(`expected a page among ${Object.keys(PAGES).filter(Boolean).join(", ")}, got '${told.page}'`);
+  const page = await PAGES[told.page]();
+  if (own !== turn) return;
+  document.title = `${page.title(told)} – Leafwise`;
+  main.replaceChildren();
+  const end = await trying(() => page.open(main, told));
+  if (own === turn) leave = end || leave;
+  else end?.();
+}
+
+addEventListener("hashchange", route);
+route();

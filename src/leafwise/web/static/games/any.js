@@ -1,0 +1,28 @@
+// Any game: the server's own drawing, and a button for each action. The interface is told in index.js.
+
+import { h } from "../dom.js";
+
+export const needsSvg = true;
+
+export function makeBoard(host, about, act) {
+  const picture = h("div", { class: "picture" });
+  const buttons = h("div", { class: "buttons", role: "group", "aria-label": "Actions" });
+  host.append(picture, buttons);
+  return {
+    show(state, marks) {
+      const image = new DOMParser().parseFromString(state.svg || "", "image/svg+xml").documentElement;
+      picture.replaceChildren(state.svg ? document.importNode(image, true) : h("pre", {}, state.board));
+      buttons.replaceChildren(...state.actions.map((name) => h("button", {
+        class: marks.best === name ? "best" : null, disabled: !marks.live, onclick: () => act(name),
+      }, name, marks.worths ? h("small", {}, ` ${marks.worths[name] ?? ""}`) : null)));
+    },
+  };
+}
+
+export function makeEditor(host, about, text, changed) {
+  const field = h("textarea", { rows: 4, spellcheck: "false" });
+  field.value = text;
+  field.addEventListener("change", () => changed(field.value));
+  host.append(h("label", {}, "Position ", field));
+  return {};
+}

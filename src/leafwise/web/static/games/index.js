@@ -1,0 +1,40 @@
+// Which module draws a game. A module exports
+//
+//   makeBoard(host, about, act) -> {show(state, marks)}
+//       Puts the board into the element `host`. `about` is the answer of /api/game. `act(name)` is to be called when a person
+//       chooses a legal action, or an outcome where chance is told by hand. `show` draws a state (the answer of /api/state, whose
+//       `text` is the position in the game's own words) with
+//         marks.worths   {action: what it is worth as people read it}, or null
+//         marks.shares   {action: 0 (worst) to 1 (best)}, or null: how strongly an action is lit
+//         marks.best     name of the best action, or null
+//         marks.line     names of moves and acts of chance to come (arrows or numbers), or []
+//         marks.last     the steps since the last decision that was shown: [{name, player, odds?}]
+//         marks.live     whether clicks are welcome
+//       A board with keys of its own listens on `host` and makes it focusable.
+//   makeEditor(host, about, text, changed) -> {}   (optional)
+//       A board that is set up by hand; calls changed(text) after every change. The server says whether the text is a position.
+//   players      names of the players in order (optional)
+//   variants     short id -> title (optional)
+//
+// A game without a module of its own gets `any.js`: the server's drawing, and a button for each action.
+
+const MODULES = {
+  trilobite: () => import("./trilobite.js"),
+};
+
+const VARIANTS = {
+  Trilobite: "3×3, three in a row", Trilobite5x5: "5×5, four in a row", Trilobite7x6: "Connect Four",
+  Cassis: "6 points", Cassis7: "7 points", Cassis8: "8 points", Threes: "Threes", Trap: "7×7",
+  Friday: "Level 1", FridayLevel2: "Level 2", FridayLevel3: "Level 3", FridayLevel4: "Level 4",
+};
+
+/** Returns the module of a game. */
+export function gameModule(name) {
+  return (MODULES[name] || (() => import("./any.js")))();
+}
+
+/** Returns what people call a variant. */
+export function variantTitle(game, short, options) {
+  const told = Object.entries(options).map(([name, value]) => `${name} ${value}`).join(", ");
+  return VARIANTS[short] || told || "play";
+}

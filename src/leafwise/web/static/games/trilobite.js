@@ -1,0 +1,75 @@
+// Trilobite (Connect Four): an upright board of columns. Clicks on a column, keys 1 to 9 and the arrow keys with Enter.
+// Text: rows from the top, `x` the first player's chips, `o` the other's.
+
+import { svg } from "../dom.js";
+
+export const players = ["Red", "Yellow"];
+const CELL = 60, TOP = 34;
+const COLOURS = { x: "#d8433b", o: "#f2c230", ".": "#f6f7f4" };
+
+const rowsOf = (text) => text.split("/");
+
+export function makeBoard(host, about, act) {
+  let state = null, marks = null, at = 0;
+  host.tabIndex = 0;
+  host.addEventListener("keydown", (event) => {
+    if (!state || !marks.live) return;
+    const width = rowsOf(state.text)[0].length;
+    if (state.actions.includes(event.key)) act(event.key);
+    else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
+      at = (at + (event.key === "ArrowLeft" ? width - 1 : 1)) % width;
+      draw();
+    } else if ((event.key === "Enter" || event.key === " ") && state.actions.includes(String(at + 1))) act(String(at + 1));
+    else return;
+    event.preventDefault();
+  });
+
+  function column(x, rows) {
+    const name = String(x + 1), height = rows.length, legal = state.actions.includes(name);
+    const share = marks.shares?.[name];
+    const group = svg("g", {
+      class: legal && marks.live ? "choice" : null, "data-action": legal ? name : null, role: legal ? "button" : null,
+      "aria-label": legal ? `column ${name}${marks.worths ? `, ${marks.worths[name]}` : ""}` : null,
+      onclick: () => legal && marks.live && act(name),
+    }, svg("rect", {
+      x: x * CELL, y: 0, width: CELL, height: TOP + height * CELL, fill: "#2e5aa8",
+      class: x === at && host.matches(":focus-visible") ? "at" : null,
+    }), svg("rect", { x: x * CELL, y: 0, width: CELL, height: TOP, fill: share === undefined || share === null ? "#e8ece4"
+      : `hsl(${120 * share} 55% 78%)` }));
+    const free = rows.filter((row) => row[x] === ".").length;
+    rows.forEach((row, y) => group.append(svg("circle", {
+      cx: (x + 0.5) * CELL, cy: TOP + (y + 0.5) * CELL, r: CELL * 0.4, fill: COLOURS[row[x]],
+      class: legal && y === free - 1 ? "next" : null,
+      "aria-label": `row ${height - y} ${{ x: "red", o: "yellow", ".": "empty" }[row[x]]}`,
+    })));
+    if (marks.last?.some((step) => step.name === name) && rows[free]) group.append(svg("circle", {
+      cx: (x + 0.5) * CELL, cy: TOP + (free + 0.5) * CELL, r: 7, fill: "#1d2a22",
+    }));
+    group.append(svg("text", { x: (x + 0.5) * CELL, y: 22, class: marks.best === name ? "worth best" : "worth" },
+      marks.worths ? marks.worths[name] ?? "" : name));
+    return group;
+  }
+
+  /** Numbers of the principal line in the cells where its chips would lie. */
+  function line(rows) {
+    const heights = [...rows[0]].map((_, x) => rows.filter((row) => row[x] !== ".").length);
+    const group = svg("g", { class: "line" });
+    (marks.line || []).slice(0, 6).forEach((name, k) => {
+      const x = Number(name) - 1, y = rows.length - 1 - heights[x]++;
+      if (y >= 0) group.append(svg("text", { x: (x + 0.5) * CELL, y: TOP + (y + 0.62) * CELL, class: "step" }, String(k + 1)));
+    });
+    return group;
+  }
+
+  function draw() {
+    const rows = rowsOf(state.text), width = rows[0].length;
+    const picture = svg("svg", {
+      viewBox: `0 0 ${width * CELL} ${TOP + rows.length * CELL}`, class: "board", role: "group",
+      "aria-label": `${width} columns, ${state.player ? `${players[state.player - 1]} to move` : state.result}`,
+    }, rows[0].split("").map((_, x) => column(x, rows)), line(rows));
+    host.replaceChildren(picture);
+  }
+  host.addEventListener("focus", () => state && draw());
+  host.addEventListener("blur", () => state && draw());
+  return { show(newState, newMarks) { [state, marks] = [newState, newMarks]; draw(); } };
+}

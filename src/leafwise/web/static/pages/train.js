@@ -1,0 +1,128 @@
+// Training: the runs of the server's folder, the curves of one as they grow, and games of the network that it keeps.
+
+import { address, keepAddress } from "../address.js";
+import { ask } from "../api.js";
+import { brief, chart } from "../chart.js";
+import { h, trying } from "../dom.js";
+import { replay } from "../replay.js";
+
+const AGAIN = 5000; // milliseconds from one look at a run to the next
+
+export const title = (told) => (told.game ? `Run ${told.game}` : "Training");
+
+/** What the charts show: [title, tags with their names, tags of an interval]; all else is below "More curves". */
+const CHARTS = [
+  ["Score", { "eval/score_mean": "evaluation" }, ["eval/score_ci_low", "eval/score_ci_high"]],
+  ["Elo", { "eval/elo": "newest", "eval/best_elo": "best" }],
+  ["Loss", { "train/loss": "loss", "train/error": "error", "train/value_loss": "value loss" }],
+  ["Games of the learner", { "rollout/ep_rew_mean": "mean return" }],
+];
+const SHOWN = new Set(CHARTS.flatMap(([, tags, interval = []]) => [...Object.keys(tags), ...interval]));
+
+export async function open(main, told) {
+  return told.game ? openRun(main, told) : openList(main);
+}
+
+async function openList(main) {
+  const found = await ask("api/runs", {});
+  main.append(h("h1", {}, "Training runs"));
+  if (!found.runs.length) {
+    main.append(h("p", {}, `There are no runs in ${found.folder ? `the folder ${found.folder}` : "a folder runs"} where the server was started.`),
+      h("p", {}, "Runs are started in a shell, for instance: ", h("code", {}, "leafwise train threes")));
+    return;
+  }
+  main.append(h("ul", { class: "cards" }, found.runs.map((run) => h("li", {},
+    h("h2", {}, h("a", { href: address({ page: "train", game: run.name }) }, run.name)),
+    run.wrong ? h("p", { class: "quiet" }, run.wrong) : h("p", {}, summary(run))))));
+}
+
+function summary(run) {
+  const what = [run.game, run.variant, run.method].filter(Boolean).join(", ");
+  const mean = run.score?.mean;
+  const state = { running: "running", finished: "finished", stopped: `nothing written for ${ago(run.quiet)}` }[run.state];
+  return [what, state, mean === undefined ? "" : `score ${brief(mean)}`].filter(Boolean).join(" · ");
+}
+
+function ago(seconds) {
+  if (seconds < 90) return `${Math.round(seconds)} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  return seconds < 129600 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86400)} days`;
+}
+
+async function openRun(main, told) {
+  const state = h("p", { class: "status", role: "status" });
+  const charts = h("div", { class: "charts" }), more = h("div", { class: "charts" }), options = h("dl", { class: "options" });
+  const games = h("section", { "aria-label": "Games of its network" });
+  main.append(h("h1", {}, `Run ${told.game}`), state, charts,
+    h("details", {}, h("summary", {}, "More curves"), more), h("details", {}, h("summary", {}, "Options"), options), games);
+  const end = new AbortController();
+  let timer = 0, finished = false;
+
+  async function look() {
+    const run = await ask("api/run", { name: told.game }, end.signal);
+    const steps = `${run.steps.toLocaleString("en")}${run.total_steps ? ` of ${run.total_steps.toLocaleString("en")}` : ""} steps`;
+    state.textContent = `${summary(run)} · ${steps}`;
+    charts.replaceChildren(...CHARTS.map((one) => shown(run.curves, ...one)).filter(Boolean));
+    if (!charts.children.length) charts.append(h("p", { class: "quiet" }, "No curves yet."));
+    more.replaceChildren(...Object.entries(run.curves).filter(([tag]) => !SHOWN.has(tag))
+      .map(([tag, points]) => figure(tag, [{ name: tag, points, colour: 1 }])));
+    options.replaceChildren(...Object.entries(run.options).flatMap(([name, value]) =>
+      [h("dt", {}, name), h("dd", {}, Array.isArray(value) ? value.join(", ") : String(value))]));
+    finished = run.state === "finished";
+    return run;
+  }
+  async function again() {
+    if (end.signal.aborted) return;
+    if (!document.hidden && !finished) await trying(look);
+    timer = setTimeout(again, AGAIN);
+  }
+  const run = await look();
+  timer = setTimeout(again, AGAIN);
+  openGames(games, run, told, end.signal);
+  return () => {
+    end.abort();
+    clearTimeout(timer);
+  };
+}
+
+function shown(curves, name, tags, interval = []) {
+  const [low, high] = interval.map((tag) => new Map(curves[tag] ?? []));
+  const series = Object.entries(tags).filter(([tag]) => curves[tag]?.length).map(([tag, title], k) => ({
+    name: title, points: curves[tag], colour: k + 1,
+    band: low && k === 0 ? curves[tag].filter(([x]) => low.has(x) && high.has(x)).map(([x]) => [x, low.get(x), high.get(x)]) : [],
+  }));
+  return series.length ? figure(name, series) : null;
+}
+
+function figure(name, series) {
+  const legend = series.map((one) => h("span", { class: `chart-name chart-colour-${one.colour}` },
+    `${one.name}${one.band?.length ? " with 95 % interval" : ""}`));
+  return h("figure", {}, h("figcaption", {}, h("strong", {}, name), " ", legend), chart(series, name));
+}
+
+/** Lets the network that the run keeps play, and shows its games. */
+function openGames(host, run, told, signal) {
+  host.append(h("h2", {}, "Games of its network"));
+  if (!run.has_model) return host.append(h("p", { class: "quiet" }, "The run keeps no network yet."));
+  let seed = Number(told.more.seed) || 0;
+  const board = h("div", {}), line = h("p", { class: "status", role: "status" });
+  const button = h("button", { class: "main", onclick: () => trying(next) }, "Play a game");
+  async function next() {
+    button.disabled = true;
+    line.textContent = "It plays; the first game takes longer, since code is compiled …";
+    try {
+      const game = await ask("api/run-game", { name: run.name, seed }, signal);
+      const result = game.cut ? "shown up to here" : `result ${game.result.toLocaleString("en")}`;
+      line.textContent = `Game ${seed} of the network after ${game.model_steps?.toLocaleString("en")} steps: ${result}.`;
+      board.replaceChildren();
+      replay(board, game);
+      keepAddress({ ...told, more: { seed } });
+      button.textContent = "Play another game";
+      seed += 1;
+    } finally {
+      button.disabled = false;
+    }
+  }
+  host.append(h("p", {}, "The network that the run keeps plays by its values alone, in games for two against itself."),
+    h("div", { class: "buttons" }, button), line, board);
+}

@@ -1,0 +1,286 @@
+"""What takes time: players' moves, analyses, exact values, and what each move of a game gave away."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from leafwise.analysis import judged, judged_json, lost
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.play.solver import SolverPlayer, exact_solver
+from leafwise.models.files import leaf as load_leaf
+from leafwise.models.players import player as named_player
+from leafwise.models.units import PLAIN, Units, units_of, written
+from leafwise.search import Result, Search, Stopped
+from leafwise.search.players import SearchPlayer
+from leafwise.web import choices
+from leafwise.web.asks import AnalyseAsk, GameAsk, MoveAsk, PrepareAsk, ReviewAsk, SolveAsk
+from leafwise.web.games_as_text import records
+from leafwise.web.positions import finite, need_game
+from leafwise.web.worker import Control
+
+K = TypeVar("K")
+KEPT = 4
+"""Searches, players and solvers that a process keeps."""
+TABLE_MB = 32.0
+FIRST_SLICE = 0.05
+"""Seconds of the first answer of an analysis; each slice is twice the one before, and goes on from its table."""
+LINE_SECONDS, MOST_LINE = 0.02, 10
+"""Seconds for each further move of the principal line, and most of them."""
+SURELY = 30.0
+"""Seconds after which a solver that is asked for a move is given up."""
+BLUNDER_CHANCE, BLUNDER_SHARE = 0.1, 0.1
+"""A move that gives away so much of the chance to win, or such a share of the expected score, is a blunder."""
+MOST_REVIEW = 900.0
+"""Seconds of a review at most."""
+_kept: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
+
+
+def keep(key: tuple[Any, ...], make: Callable[[], K], control: Control) -> K:
+    """Returns what was made for a key, made now if it is not kept."""
+    if key not in _kept:
+        with control.loading():
+            _kept[key] = make()
+        if len(_kept) > KEPT:
+            _kept.popitem(last=False)
+    _kept.move_to_end(key)
+    found: K = _kept[key]
+    return found
+
+
+def of_game(ask: GameAsk) -> tuple[Any, ...]:
+    """Returns what tells one game's variant from another's."""
+    return (ask.game, repr(sorted(ask.options.items())))
+
+
+class Thinker:
+    """A search with one leaf, and what its values mean."""
+
+    def __init__(self, game: Game, leaf: str) -> None:
+        source = choices.leaf_source(game, leaf)
+        self.units: Units | None = units_of(game, source)
+        self.search = Search(game, load_leaf(game, source), seconds=LINE_SECONDS, table_mb=TABLE_MB)
+        self.name = leaf
+        self.loaded: set[bool] = set()
+        self.load(game.new(0))
+
+    def load(self, state: State) -> None:
+        """Loads the code for positions of this kind, decisions or chance, which is no part of a search's time."""
+        if not state.is_terminal and state.is_chance not in self.loaded:
+            self.think(state, 0.001)
+            self.loaded.add(state.is_chance)
+
+    def think(self, state: State, seconds: float) -> Result:
+        """Searches for so long; raises Stopped where it was stopped before its first depth."""
+        self.search.seconds = seconds
+        return self.search(state)
+
+    def line(self, result: Result) -> list[str]:
+        """Returns the principal line: best moves, and what chance does most probably in between."""
+        names: list[str] = []
+        state, step = result.state, result
+        for _ in range(min(result.depth, MOST_LINE)):
+            if step.action is None:
+                break
+            names.append(str(step.name))
+            state = state.play(step.action)
+            while state.is_chance:
+                before, (_, state) = state, max(state.outcomes(), key=lambda outcome: outcome[0])
+                names.append(before.outcome_name(state))
+            if state.is_terminal:
+                break
+            step = self.think(state, LINE_SECONDS)
+        return names
+
+    def told(self, result: Result, line: list[str]) -> dict[str, Any]:
+        """Returns a result as JSON, values as the leaf has them and as people read them."""
+        units = self.units
+        return {
+            "leaf": self.name,
+            "player": "chance" if result.state.is_chance else result.state.current_player + 1,
+            "depth": result.depth,
+            "nodes": result.nodes,
+            "value": finite(result.value),
+            "worth": written(result.value, units),
+            "best": result.name,
+            "values": {name: finite(value) for name, value in result.action_values.items()},
+            "worths": {name: written(value, units) for name, value in result.action_values.items()},
+            "meanings": None if units is None else {name: units(value) for name, value in result.action_values.items()},
+            "meaning": None if units is None else units(result.value),
+            "unit": PLAIN if units is None else units.name,
+            "line": line,
+        }
+
+
+def thinker(ask: GameAsk, game: Game, leaf: str, control: Control) -> Thinker:
+    """Returns the search of a listed leaf; raises ValueError for one that is not listed."""
+    leaf = choices.checked_leaf(game, leaf)
+    return keep(("search", *of_game(ask), leaf), lambda: Thinker(game, leaf), control)
+
+
+def playable(game: Game, text: str) -> State:
+    """Returns a position that goes on; raises ValueError for another text."""
+    state = game.parse(text)
+    if state.is_terminal:
+        raise ValueError(f"{game.name}: expected a position to play, got a finished game: {text!r}")
+    return state
+
+
+def prepare(ask: PrepareAsk, control: Control) -> Iterator[dict[str, Any]]:
+    """Loads a search."""
+    begun = time.perf_counter()
+    thinker(ask, need_game(ask, control), ask.leaf, control)
+    yield {"seconds": time.perf_counter() - begun}
+
+
+def analyse(ask: AnalyseAsk, control: Control) -> Iterator[dict[str, Any]]:
+    """Tells the values of a position again and again, as the search deepens."""
+    game = need_game(ask, control)
+    state = playable(game, ask.text)
+    found = thinker(ask, game, ask.leaf, control)
+    if state.is_chance not in found.loaded:
+        with control.loading():
+            found.load(state)
+    begun, piece, depth = time.perf_counter(), FIRST_SLICE, 0
+    line: list[str] = []
+    with control.stoppable(found.search.stop):
+        while not control.stopped:
+            left = ask.seconds - (time.perf_counter() - begun)
+            if left <= 0:
+                break
+            try:
+                result = found.think(state, min(piece, left))
+                line = found.line(result) if result.depth > depth else line
+            except Stopped:
+                break
+            depth = max(depth, result.depth)
+            yield {**found.told(result, line), "seconds": time.perf_counter() - begun}
+            piece *= 2
+            if result.depth >= found.search.depth:
+                break
+
+
+def move(ask: MoveAsk, control: Control) -> Iterator[dict[str, Any]]:
+    """Tells what a player would do."""
+    game = need_game(ask, control)
+    state = playable(game, ask.text)
+    if state.is_chance:
+        raise ValueError(f"{game.name}: expected a decision, got a chance stage: {ask.text!r}")
+    text = choices.player_text(game, ask.player)
+    known = ("player", *of_game(ask), ask.player)
+    who: Any = keep(known, lambda: ready_player(text, game), control)
+    if hasattr(who, "stream"):
+        who.stream = new_stream(ask.seed)
+    strong = getattr(who, "strong", who)
+    stop = strong.search.stop if isinstance(strong, SearchPlayer) else lambda: None
+    begun = time.perf_counter()
+    if isinstance(strong, SolverPlayer):
+        action = by_solver(strong, state, control)
+    else:
+        with control.stoppable(stop):
+            action = who.choose(state)
+    yield {"action": game.actions[action], "player": ask.player, "seconds": time.perf_counter() - begun}
+
+
+def ready_player(text: str, game: Game) -> Any:
+    """Returns a player whose code is loaded: one that searches has chosen a first move."""
+    who: Any = named_player(text, game)
+    strong = getattr(who, "strong", who)
+    if isinstance(strong, SearchPlayer):
+        strong.choose(game.new(0))
+    return who
+
+
+def by_solver(who: SolverPlayer, state: State, control: Control) -> int:
+    """Returns the choice of an exact player; raises ValueError where it takes too long."""
+
+    def stop() -> None:
+        who.solver.stop[0] = 1
+
+    timer = threading.Timer(SURELY, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        with control.stoppable(stop):
+            return who.choose(state)
+    except IndexError:  # a solver that was stopped knows no line
+        raise ValueError(f"expected an answer of the exact solver within {SURELY:.0f} s, got none here") from None
+    finally:
+        timer.cancel()
+
+
+def solve(ask: SolveAsk, control: Control) -> Iterator[dict[str, Any]]:
+    """Tells the exact values of a position, or what is known of them when the time is up."""
+    game = need_game(ask, control)
+    state = playable(game, ask.text)
+    if state.is_chance:
+        raise ValueError(f"{game.name}: expected a decision, got a chance stage: {ask.text!r}")
+    solver = keep(("solver", *of_game(ask)), lambda: exact_solver(game), control)
+
+    def stop() -> None:
+        solver.stop[0] = 1
+
+    timer = threading.Timer(ask.seconds, stop)
+    timer.daemon = True
+    timer.start()
+    try:
+        with control.stoppable(stop):
+            found = solver.solve(state)
+    finally:
+        timer.cancel()
+    yield {
+        "player": state.current_player + 1,
+        "complete": found.complete,
+        "value": found.value,
+        "score": found.score,
+        "bounds": list(found.bounds),
+        "best": list(found.best_actions),
+        "values": dict(found.action_values),
+        "scores": found.action_scores,
+        "line": list(found.line),
+        "nodes": found.nodes,
+        "seconds": found.seconds,
+    }
+
+
+def review(ask: ReviewAsk, control: Control) -> Iterator[dict[str, Any]]:
+    """Tells of each move of a file's first game what it was worth and what it gave away."""
+    record = records(ask.file)[0]
+    game = record.game
+    if len(record.moves) * ask.seconds > MOST_REVIEW:
+        most = MOST_REVIEW / len(record.moves)
+        raise ValueError(
+            f"expected at most {most:.3f} seconds for each of {len(record.moves):,} moves, got {ask.seconds!r}"
+        )
+    own = GameAsk(game=game.name, options=dict(game.given_options))
+    need_game(own, control)
+    found = thinker(own, game, ask.leaf, control)
+    units = found.units
+    yield {
+        "moves": len(record.moves),
+        "unit": None if units is None else units.name,
+        "is_chance": units is not None and units.is_chance,
+        "leaf": found.name,
+        "result": None if record.result is None else finite(record.result),
+        "players": list(record.players),
+    }
+    with control.stoppable(found.search.stop):
+        for one in judged(record, lambda state: found.think(state, ask.seconds)):
+            yield {
+                **judged_json(one, units, 1),
+                "worth": written(one.value, units),
+                "best_worth": written(one.result.value, units),
+                "blunder": units is not None and is_blunder(lost(one, units), units(one.result.value), units),
+            }
+            if control.stopped:
+                return
+
+
+def is_blunder(loss: float, best: float, units: Units) -> bool:
+    """Whether a move gave so much away that a reader is to be told."""
+    return loss >= (BLUNDER_CHANCE if units.is_chance else BLUNDER_SHARE * abs(best))

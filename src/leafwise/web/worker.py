@@ -1,0 +1,160 @@
+"""A process that works for the server: `python -m leafwise.web.worker`.
+
+It reads one JSON object a line, `{"job": NAME, "ask": {...}}` or `{"stop": true}`, and answers a job with lines `{"stage": ...}`
+(`loading`: code is loaded or compiled; `working`), `{"answer": ...}`, and as the last one `{"end": true}`, `{"wrong": LINE}` for
+what was asked wrongly or `{"fault": LINE}` for a defect, whose traceback goes to standard error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
+
+import msgspec
+
+RUNS_VARIABLE = "LEAFWISE_WEB_RUNS"
+"""The environment variable by which the server tells its processes the folder of runs."""
+
+
+class Control:
+    """What a job knows of who asked: whether it is still wanted, and how to say that it is loading."""
+
+    def __init__(self, send: Callable[[dict[str, Any]], None]) -> None:
+        self._send = send
+        self._lock = threading.Lock()
+        self._stop: Callable[[], None] | None = None
+        self.stopped = False
+
+    def stop(self) -> None:
+        """Ends the job soon."""
+        with self._lock:
+            self.stopped = True
+            if self._stop is not None:
+                self._stop()
+
+    @contextlib.contextmanager
+    def stoppable(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Has `stop` called, from another thread, when the job is to end."""
+        with self._lock:
+            self._stop = stop
+            if self.stopped:
+                stop()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._stop = None
+
+    @contextlib.contextmanager
+    def loading(self) -> Iterator[None]:
+        """Says that what is done inside is not what takes time on most days."""
+        self._send({"stage": "loading"})
+        yield
+        self._send({"stage": "working"})
+
+
+Job = Callable[[Any, Control], Iterator[Any]]
+"""(what is asked, control) -> answers, one after another; raises ValueError for what is asked wrongly."""
+
+
+def later(module: str, name: str) -> Job:
+    """Returns a job of a module that is imported when it is first asked for."""
+    whole = f"leafwise.web.{module}"
+
+    def job(ask: Any, control: Control) -> Iterator[Any]:
+        if whole not in sys.modules:
+            with control.loading():
+                importlib.import_module(whole)
+        yield from getattr(sys.modules[whole], name)(ask, control)
+
+    return job
+
+
+def jobs() -> dict[str, tuple[type, Job]]:
+    """Returns what this process can do: name -> type of what is asked, function."""
+    from leafwise.web import asks, games_as_text, positions, thinking
+
+    return {
+        "game": (asks.GameAsk, positions.tell_game),
+        "state": (asks.StateAsk, positions.tell_state),
+        "record": (asks.RecordAsk, games_as_text.write_record),
+        "read": (asks.FileAsk, games_as_text.read_file),
+        "prepare": (asks.PrepareAsk, thinking.prepare),
+        "move": (asks.MoveAsk, thinking.move),
+        "analyse": (asks.AnalyseAsk, thinking.analyse),
+        "solve": (asks.SolveAsk, thinking.solve),
+        "review": (asks.ReviewAsk, thinking.review),
+        "runs": (asks.RunsAsk, later("runs", "tell_runs")),
+        "run": (asks.RunAsk, later("runs", "tell_run")),
+        "run-game": (asks.RunGameAsk, later("runs", "play_run")),
+        "ship": (asks.ShipAsk, later("ships", "build")),
+        "ship-advice": (asks.ShipAsk, later("ships", "advise")),
+        "ship-stages": (asks.StagesAsk, later("ships", "tell_stages")),
+    }
+
+
+def one_line(problem: BaseException) -> str:
+    """Returns what went wrong in one line."""
+    return " ".join(str(problem).split()) or type(problem).__name__
+
+
+class Desk:
+    """Takes jobs from one stream and answers on another; a thread listens while a job is done."""
+
+    def __init__(self, source: BinaryIO, sink: BinaryIO) -> None:
+        self.source, self.sink = source, sink
+        self.waiting: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self.control: Control | None = None
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Writes a line."""
+        self.sink.write(msgspec.json.encode(message) + b"\n")
+        self.sink.flush()
+
+    def listen(self) -> None:
+        """Reads lines until there are no more, and then ends the process: nobody is left to work for."""
+        for line in self.source:
+            message = msgspec.json.decode(line)
+            if "stop" not in message:
+                self.waiting.put(message)
+            elif self.control is not None:
+                self.control.stop()
+        os._exit(0)
+
+    def work(self) -> None:
+        """Does one job after another."""
+        known = jobs()
+        threading.Thread(target=self.listen, daemon=True).start()
+        while True:
+            message = self.waiting.get()
+            kind, job = known[message["job"]]
+            self.control = control = Control(self.send)
+            try:
+                for answer in job(msgspec.convert(message["ask"], kind), control):
+                    self.send({"answer": answer})
+                self.send({"end": True})
+            except ValueError as problem:
+                self.send({"wrong": one_line(problem)})
+            except Exception as problem:
+                traceback.print_exc()
+                self.send({"fault": f"{message['job']}: {type(problem).__name__}: {one_line(problem)}"})
+
+
+def main() -> None:
+    """Runs the process; what others print goes to standard error, since standard output is for answers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then closes standard input
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    Desk(sys.stdin.buffer, answers).work()
+
+
+if __name__ == "__main__":
+    main()

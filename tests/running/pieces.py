@@ -1,0 +1,61 @@
+"""Work for tests of executors, which other processes can import."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from leafwise.training.execution.executor import Shared
+
+
+class Piece(NamedTuple):
+    """A number to square, after a while."""
+
+    number: int
+    seconds: float = 0.0
+    killed_unless: str = ""
+    """A file: where there is none, it is made, and the process is killed."""
+    times: Shared[int] | None = None
+    """What the square is multiplied by."""
+
+
+def square(piece: Piece) -> tuple[int, int]:
+    """Returns the square, and the process that worked it out."""
+    time.sleep(piece.seconds)
+    if piece.killed_unless and not os.path.exists(piece.killed_unless):
+        Path(piece.killed_unless).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return piece.number**2 * (1 if piece.times is None else piece.times.get()), os.getpid()
+
+
+def leave(piece: Piece) -> None:
+    """Ends its process."""
+    os._exit(7)
+
+
+def refuse(piece: Piece) -> None:
+    """Raises ValueError."""
+    raise ValueError(f"expected another number, got {piece.number}")
+
+
+class Compiled:
+    """Work that has something to compile: a line in a file tells of each time that it was, and how much it overlapped."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
+
+    def warm(self) -> None:
+        """Compiles for a while, or finds that it is compiled."""
+        if not (self.folder / "compiled").exists():
+            with (self.folder / "log").open("a") as log:
+                log.write(f"{os.getpid()}\n")
+            time.sleep(0.5)
+            (self.folder / "compiled").touch()
+
+    def __call__(self, piece: Piece) -> int:
+        """Returns the process."""
+        time.sleep(piece.seconds)
+        return os.getpid()

@@ -1,0 +1,241 @@
+"""Executors: each piece comes back once, whatever happens to the processes that work."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from leafwise.training.execution import processes
+from leafwise.training.execution.executor import AHEAD, Executor, Here, Lost
+from leafwise.training.execution.identity import check_identity, identity
+from leafwise.training.execution.places import check_places, executor_for
+from leafwise.training.execution.processes import Processes
+from running.pieces import Compiled, Piece, leave, refuse, square
+from running.waiting import until
+
+
+def pieces(n: int, seconds: float = 0.0) -> list[tuple[int, Piece]]:
+    return [(100 + k, Piece(k, seconds)) for k in range(n)]
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Executor[Piece, tuple[int, int]]]:
+    """Two processes."""
+    with Processes(square, 2) as executor:
+        yield executor
+
+
+def test_each_piece_comes_back_once(pool: Executor[Piece, tuple[int, int]]) -> None:
+    for executor in (Here(square), pool):
+        found = list(executor.stream(pieces(20)))
+        assert sorted(key for key, _ in found) == list(range(100, 120))
+        assert all(result == (key - 100) ** 2 for key, (result, _) in found)
+        assert [result for result, _ in executor.in_order(pieces(20))] == [k * k for k in range(20)]
+    assert len({pid for _, (_, pid) in pool.stream(pieces(20, 0.02))} - {os.getpid()}) == 2
+
+
+def test_pieces_are_asked_for_as_there_is_room(pool: Executor[Piece, tuple[int, int]]) -> None:
+    asked: list[int] = []
+
+    def told() -> Iterator[tuple[int, Piece]]:
+        for one in pieces(30):
+            asked.append(one[0])
+            yield one
+
+    for executor in (Here(square), pool):
+        for way in (executor.stream, executor.in_order):
+            asked.clear()
+            for done, _ in enumerate(way(told()), 1):
+                most = AHEAD * executor.slots if way == executor.stream else 8 * executor.slots
+                assert len(asked) <= done + most
+            assert len(asked) == 30
+
+
+def test_a_shared_thing_reaches_the_pieces(pool: Executor[Piece, tuple[int, int]]) -> None:
+    for executor in (Here(square), pool):
+        seven, nine = executor.share(7), executor.share(9)
+        told = ((k, Piece(k, times=seven if k % 2 else nine)) for k in range(6))
+        assert [n for n, _ in executor.in_order(told)] == [k * k * (7 if k % 2 else 9) for k in range(6)]
+
+
+def test_what_is_given_up_does_not_come_back(pool: Executor[Piece, tuple[int, int]]) -> None:
+    for executor in (Here(square), pool):
+        for key, piece in pieces(6, 0.02):
+            executor.submit(key, piece)
+        executor.next()
+        executor.cancel()
+        assert [key for key, _ in executor.stream([(7, Piece(3))])] == [7]
+
+
+def test_a_killed_process_costs_no_piece(tmp_path: Path) -> None:
+    told = pieces(12) + [(7, Piece(50, 0.0, str(tmp_path / "killed")))]
+    with Processes(square, 2) as executor:
+        found = list(executor.stream(told))
+        assert sorted(key for key, _ in found) == [7, *range(100, 112)]
+        assert dict(found)[7][0] == 2500
+        assert executor.repeated > 0
+
+
+def test_work_that_ends_its_process_each_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "MOST_BREAKS", 1)
+    with (
+        Processes(leave, 1) as executor,
+        pytest.raises(Lost, match=r"expected work that leaves its process alive, got 2 processes that ended in a row"),
+    ):
+        list(executor.stream(pieces(2)))
+
+
+def test_what_the_work_raises_is_raised_here() -> None:
+    with Processes(refuse, 1) as executor, pytest.raises(ValueError, match="expected another number, got 0"):
+        list(executor.stream(pieces(1)))
+
+
+def test_one_of_a_machines_processes_compiles(tmp_path: Path) -> None:
+    with Processes(Compiled(str(tmp_path)), 2) as executor:
+        found = {pid for _, pid in executor.stream(pieces(8, 0.1))}
+    assert len(found) == 2
+    assert len((tmp_path / "log").read_text().split()) == 1
+
+
+@pytest.mark.long
+def test_processes_killed_at_random_cost_no_piece() -> None:
+    rng, stop = Random(1), threading.Event()
+    seen: list[int] = []
+    kills = 0
+    with Processes(square, 3) as executor:
+
+        def kill() -> None:
+            nonlocal kills
+            while not stop.wait(1.0):
+                if seen:
+                    try:
+                        os.kill(rng.choice(seen[-6:]), signal.SIGKILL)
+                        kills += 1
+                    except ProcessLookupError:
+                        pass
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        found: list[int] = []
+        for key, (result, pid) in executor.stream(pieces(600, 0.05)):
+            seen.append(pid)
+            assert result == (key - 100) ** 2
+            found.append(key)
+        stop.set()
+        killer.join()
+        print(
+            f"{len(found)} pieces, each once, with {kills} processes killed and {executor.repeated} pieces begun again"
+        )
+        assert sorted(found) == list(range(100, 700))
+        assert kills > 2
+        assert executor.repeated >= kills
+
+
+DRIVER = """
+import sys
+from leafwise.training.execution.processes import Processes
+from running.pieces import Piece, square
+if __name__ == "__main__":
+    with Processes(square, 2) as executor:
+        for key, (_, pid) in executor.stream((k, Piece(k, 0.2)) for k in range(10_000)):
+            print(pid, flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_processes_end_with_a_driver_that_is_killed(tmp_path: Path) -> None:
+    script = tmp_path / "driver.py"
+    script.write_text(DRIVER)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, str(script)]
+    pipe, null = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=pipe, stderr=null, text=True, env=environment) as driver:
+        assert driver.stdout is not None
+        own = {int(driver.stdout.readline()) for _ in range(6)}
+        driver.kill()
+    until(lambda: not any(alive(pid) for pid in own))
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return not (stat := Path(f"/proc/{pid}/stat")).exists() or stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ((0, ""), "expected 1 to 1,024 processes, got 0"),
+        ((1, "everywhere"), "expected a cluster auto, local or HOST:PORT, got 'everywhere'"),
+        ((1, "ray://head:10001"), "expected a cluster auto, local or HOST:PORT, got 'ray://head:10001'"),
+        ((2, "auto"), "expected processes of this machine or a cluster that runs, got 2 and 'auto'"),
+    ],
+)
+def test_wrong_places_are_refused(given: tuple[int, str], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        executor_for(square, *given)
+
+
+def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(
+        ValueError, match=r"expected the cluster extra, pip install 'leafwise\[cluster\]'; ray not found"
+    ):
+        check_places(1, "auto")
+
+
+def test_what_differs_on_a_machine_is_one_line() -> None:
+    own = identity()
+    check_identity(own, "the machine 10.0.0.7")
+    for name in ("Python", "leafwise", "sources"):
+        with pytest.raises(
+            ValueError, match=f"expected {name} 0 on the machine 10.0.0.7 as on the driver, got {own[name]}"
+        ):
+            check_identity({**own, name: "0"}, "the machine 10.0.0.7")
+    with pytest.raises(ValueError, match=r"expected game pig abc on the machine x as on the driver, got none"):
+        check_identity({**own, "game pig": "abc"}, "the machine x")
+
+
+NO_RAY = """
+import sys
+sys.modules["ray"] = None  # importing it now raises ImportError
+import leafwise
+from leafwise.training.evaluation.arena import arena, evaluate
+import leafwise.training.dataset, leafwise.training.publish, leafwise.training.methods.selfplay, leafwise.training.methods.dqn
+import leafwise.commands.eval, leafwise.commands.arena, leafwise.experiments.friday.baselines
+from leafwise.training.execution.places import executor_for
+from leafwise.training.execution import identity
+from running.pieces import Piece, square
+if __name__ == "__main__":
+    for processes in (1, 2):
+        with executor_for(square, processes) as executor:
+            print(sorted(n for _, (n, _) in executor.stream((k, Piece(k)) for k in range(4))))
+"""
+
+
+def test_no_ray_is_imported_where_none_is_asked_for(tmp_path: Path) -> None:
+    script = tmp_path / "no_ray.py"
+    script.write_text(NO_RAY)
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment)
+    assert (run.returncode, run.stdout) == (0, "[0, 1, 4, 9]\n" * 2), run.stderr
+
+
+def test_an_executor_ends_while_pieces_are_under_way() -> None:
+    begun = time.monotonic()
+    with Processes(square, 1) as executor:
+        list(executor.stream(pieces(1)))
+        executor.submit(1, Piece(1, 600.0))
+    assert time.monotonic() - begun < 300

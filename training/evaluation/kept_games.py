@@ -1,0 +1,69 @@
+"""The games of an evaluation in a file, as they are played: one that was stopped goes on from there."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from leafwise.models.tensors import write_atomically
+
+SAVE_SECONDS = 2.0
+"""Between two times that games are written."""
+
+
+class Figures(NamedTuple):
+    """One game of the player in question."""
+
+    score: float
+    """Its return."""
+    best_cell: int
+    moves: int
+    seconds: float
+    """Of the player, to choose."""
+    record: str = ""
+    """The game as text, where it is kept."""
+
+
+class KeptGames:
+    """Batches of games by the seed that each begins with, in memory and, where there is one, in a file."""
+
+    def __init__(self, file: Path | None, about: Mapping[str, Any], *, resume: bool = False) -> None:
+        """Begins with no games, or with those of the file; `about` is what a file must agree on to be gone on with.
+
+        Raises ValueError for a file that is there and not to be gone on with, or that holds something else.
+        """
+        self.file, self.about = file, dict(about)
+        self.batches: dict[int, list[Figures]] = {}
+        self._saved = time.monotonic()
+        if file is None or not file.exists():
+            return
+        if not resume:
+            raise ValueError(f"evaluate: expected a new file, or to resume, got {str(file)!r}, which is there")
+        try:
+            old = json.loads(file.read_text(encoding="utf-8"))
+            self.batches = {int(seed): [Figures(*one) for one in batch] for seed, batch in old["batches"].items()}
+        except (ValueError, KeyError, TypeError, AttributeError) as problem:
+            raise ValueError(f"expected the games of an evaluation, got {str(file)!r}: {problem!s:.120}") from None
+        for name, expected in self.about.items():
+            if old.get(name) != expected:
+                raise ValueError(f"{str(file)!r}: expected {name} {expected!r}, got {old.get(name)!r:.120}")
+
+    def has(self, seeds: range, games: int) -> bool:
+        """Whether the games of a batch are there; `games` are played with each seed."""
+        return len(self.batches.get(seeds[0], ())) >= games * len(seeds)
+
+    def add(self, seed: int, batch: Sequence[Figures]) -> None:
+        """Keeps a batch; the file has it a moment later."""
+        self.batches[seed] = list(batch)
+        if time.monotonic() - self._saved > SAVE_SECONDS:
+            self.save()
+
+    def save(self) -> None:
+        """Writes the file, if there is one."""
+        if self.file is not None:
+            batches = {str(seed): self.batches[seed] for seed in sorted(self.batches)}
+            write_atomically(self.file, (json.dumps({**self.about, "batches": batches}) + "\n").encode())
+        self._saved = time.monotonic()

@@ -1,0 +1,210 @@
+"""Machines of a Ray cluster. Pieces are Ray tasks; one that is lost with its process or its machine is submitted again.
+
+Ray is imported here alone, and this module only where a cluster was asked for.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import os
+import pickle
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import ray
+from ray.exceptions import (
+    NodeDiedError,
+    ObjectLostError,
+    OutOfMemoryError,
+    RayError,
+    RayTaskError,
+    TaskUnschedulableError,
+    WorkerCrashedError,
+)
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from leafwise.envs.registry import INHERITED
+from leafwise.training.execution import worker
+from leafwise.training.execution.executor import Executor, Lost, P, R, Shared, Unfit
+from leafwise.training.execution.identity import check_identity, identity, take_games
+from leafwise.training.execution.places import LOCAL
+
+T = TypeVar("T")
+GONE = (WorkerCrashedError, NodeDiedError, ObjectLostError, OutOfMemoryError)
+"""What is raised for a piece whose process or machine is gone."""
+MOST_LOSSES = 5
+"""Times that a piece may be lost."""
+STORE_BYTES = 100 * 2**20
+"""Memory for shared objects of a local cluster: networks, and results on their way."""
+LOOK_SECONDS = 5.0
+"""Between two looks at how many cores the cluster has."""
+_numbers = itertools.count()
+
+
+def connect(cluster: str, processes: int = 1) -> None:
+    """Connects this process to a cluster, or starts a local one; it stays connected until it ends.
+
+    Raises Unfit where there is no such cluster.
+    """
+    if ray.is_initialized():
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    options: dict[str, Any] = {"address": cluster}
+    if cluster == LOCAL:
+        cores = processes if processes > 1 else os.cpu_count() or 1
+        options |= {"num_cpus": cores, "object_store_memory": STORE_BYTES, "include_dashboard": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ray.init(**options, log_to_driver=False, logging_level=logging.ERROR, configure_logging=True)
+        except (ConnectionError, RuntimeError, RayError) as problem:
+            said = " ".join(str(problem).split())
+            raise Unfit(f"expected a Ray cluster that runs, got {cluster!r}: {said:.200}") from None
+
+
+class Put(Generic[T]):
+    """A thing in the cluster's memory; a machine fetches it once, and each of its processes unpickles it once."""
+
+    def __init__(self, thing: T) -> None:
+        self.ident = f"{ray.get_runtime_context().get_job_id()}-{next(_numbers)}"
+        self.place = ray.put(pickle.dumps(thing))
+
+    def get(self) -> T:
+        """Returns the thing."""
+        return self._known(lambda thing: None)
+
+    def work(self) -> T:
+        """Returns the thing, which is work: the first time it also loads its code."""
+        return self._known(worker.warm)
+
+    def _known(self, begin: Callable[[Any], None]) -> T:
+        thing: T = worker.known(self.ident, lambda: ray.get(self.place), begin)
+        return thing
+
+
+class Cluster(Executor[P, R]):
+    """Works on the cores of a Ray cluster."""
+
+    def __init__(self, work: Callable[[P], R]) -> None:
+        """Compares what runs on each machine with what runs here, and has each load its code."""
+        self._told = identity(), os.environ.get(INHERITED, "{}")
+        self._work = Put(work)
+        self._task = ray.remote(num_cpus=1, max_retries=0)(task)
+        self._pieces: dict[int, P] = {}
+        self._keys: dict[Any, int] = {}
+        self._losses: Counter[int] = Counter()
+        self._looked = 0.0
+        self._cores = 1
+        self._check_machines()
+
+    def _check_machines(self) -> None:
+        """Has every machine compare and warm up; raises Unfit for the first that does not fit."""
+        probe = ray.remote(num_cpus=1, max_retries=0)(_probe(*self._told))
+        nodes = [n["NodeID"] for n in ray.nodes() if n["Alive"] and n["Resources"].get("CPU", 0) >= 1]
+        for call in (
+            lambda on: probe.options(**on).remote(),
+            lambda on: self._task.options(**on).remote(*self._told, self._work),
+        ):
+            tasks = [call({"scheduling_strategy": NodeAffinitySchedulingStrategy(n, soft=False)}) for n in nodes]
+            for one in tasks:
+                try:
+                    self._got(one)
+                except (*GONE, TaskUnschedulableError):  # a machine that has just gone
+                    continue
+                except ImportError as missing:
+                    raise Unfit(str(missing)) from None
+
+    @property
+    def slots(self) -> int:  # type: ignore[override]
+        """Cores of the cluster, as many as it has by now."""
+        if time.monotonic() - self._looked > LOOK_SECONDS:
+            self._looked, self._cores = time.monotonic(), max(1, int(ray.cluster_resources().get("CPU", 1)))
+        return self._cores
+
+    def submit(self, key: int, piece: P) -> None:
+        """Takes a piece."""
+        self._pieces[key] = piece
+        self._keys[self._task.remote(*self._told, self._work, piece)] = key
+
+    def next(self) -> tuple[int, R]:
+        """Returns the key and the result of a piece that is done."""
+        while True:
+            (task,), _ = ray.wait(list(self._keys), num_returns=1)
+            key = self._keys.pop(task)
+            try:
+                result = self._got(task)
+            except GONE as problem:
+                self._losses[key] += 1
+                self.repeated += 1
+                if self._losses[key] > MOST_LOSSES:
+                    said = " ".join(str(problem).split())
+                    raise Lost(
+                        f"expected work that leaves its process alive, got one lost {MOST_LOSSES} times: {said:.200}"
+                    ) from None
+                self.submit(key, self._pieces[key])
+            else:
+                del self._pieces[key]
+                self._losses.pop(key, None)
+                return key, result
+
+    @staticmethod
+    def _got(task: Any) -> Any:
+        """Returns what a task returned, or raises what it raised."""
+        try:
+            return ray.get(task)
+        except RayTaskError as problem:
+            raise (problem.cause if isinstance(problem.cause, Exception) else problem) from None
+
+    def cancel(self) -> None:
+        """Begins none of the pieces any more, and ends those that are worked on."""
+        for task in self._keys:
+            ray.cancel(task, force=True)
+        self._pieces.clear()
+        self._keys.clear()
+        self._losses.clear()
+
+    shutdown = cancel
+
+    def share(self, thing: T) -> Shared[T]:
+        """Puts a thing into the cluster's memory."""
+        return Put(thing)
+
+
+def _probe(told: dict[str, str], added: str) -> Callable[[], None]:
+    """Returns what looks whether a machine has what it needs; it travels by value, for there may be no leafwise there."""
+
+    def probe() -> None:
+        try:
+            from leafwise.training.execution.cluster import prepare
+        except ImportError as missing:
+            where = ray.util.get_node_ip_address()
+            raise ImportError(
+                f"expected leafwise {told['leafwise']} on the machine {where}, got none: {missing}"
+            ) from None
+        prepare(told, added)
+
+    return probe
+
+
+def prepare(told: dict[str, str], added: str) -> None:
+    """Compares what runs in this process of the cluster with what the driver runs, the first time; raises Unfit."""
+    if (told, added) != _prepared.get("for"):
+        where = f"the machine {ray.util.get_node_ip_address()}"
+        take_games(added, where)
+        check_identity(told, where)
+        _prepared["for"] = told, added
+
+
+def task(told: dict[str, str], added: str, work: Put[Callable[[Any], Any]], *piece: Any) -> Any:
+    """Runs in a process of the cluster: works on a piece; without one it only gets ready."""
+    prepare(told, added)
+    ready = work.work()
+    return ready(piece[0]) if piece else None
+
+
+_prepared: dict[str, Any] = {}

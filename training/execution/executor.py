@@ -1,0 +1,148 @@
+"""The protocol of executors: pieces of work, each known by a key, are handed over, and their results come back in any order.
+
+A piece holds all that its result depends on, its seed too. So where it is worked on changes nothing, and a piece whose process or
+machine is gone is begun again, and comes to the same.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Generic, Protocol, Self, TypeVar
+
+P = TypeVar("P")
+R = TypeVar("R")
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+AHEAD = 2
+"""Pieces in flight for each that is worked on: the next is there when one is done, and what is lost with a machine is little."""
+KEPT = 8
+"""Results for each piece that is worked on that may wait for an earlier one, where they are wanted in order."""
+
+
+class Unfit(ValueError):
+    """There is no such cluster, or what runs on a machine of it is not what runs here."""
+
+
+class Lost(RuntimeError):
+    """A piece of work whose process ended again and again."""
+
+
+class Shared(Protocol[T_co]):
+    """Stands for a thing in pieces of work, so that it travels once, however many of them hold it."""
+
+    def get(self) -> T_co:
+        """Returns the thing, where the piece is worked on."""
+
+
+class Executor(ABC, Generic[P, R]):
+    """Does one kind of work, made for it by `leafwise.training.execution.places.executor_for`.
+
+    Leaving a `with` block ends it, and what it still works on.
+    """
+
+    slots: int = 1
+    """Pieces that are worked on at the same time."""
+    repeated: int = 0
+    """Pieces that were begun again, since their process or machine was gone."""
+
+    @abstractmethod
+    def submit(self, key: int, piece: P) -> None:
+        """Takes a piece; no other that is not done yet has this key."""
+
+    @abstractmethod
+    def next(self) -> tuple[int, R]:
+        """Returns the key and the result of a piece that is done, once for each; waits until there is one.
+
+        Raises what the work raises, and `Lost` where a piece ends its process each time.
+        """
+
+    @abstractmethod
+    def cancel(self) -> None:
+        """Gives up what is not done yet; its results are not returned."""
+
+    @abstractmethod
+    def shutdown(self) -> None:
+        """Gives up what is not done yet, and takes no more."""
+
+    @abstractmethod
+    def share(self, thing: T) -> Shared[T]:
+        """Returns what stands for a thing in pieces."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.shutdown()
+
+    def stream(self, pieces: Iterable[tuple[int, P]]) -> Iterator[tuple[int, R]]:
+        """Yields key and result of every piece as they are done; pieces are asked for as there is room for them."""
+        waiting, flying = iter(pieces), 0
+        while True:
+            while flying < AHEAD * self.slots and (one := next(waiting, None)) is not None:
+                self.submit(*one)
+                flying += 1
+            if not flying:
+                return
+            yield self.next()
+            flying -= 1
+
+    def in_order(self, pieces: Iterable[tuple[int, P]]) -> Iterator[R]:
+        """Yields the results in the order of the pieces. Whoever leaves early calls `cancel` for what is under way."""
+        waiting, order = iter(pieces), deque[int]()
+        done: dict[int, R] = {}
+        while True:
+            while (
+                len(order) - len(done) < AHEAD * self.slots
+                and len(order) < KEPT * self.slots
+                and (one := next(waiting, None)) is not None
+            ):
+                self.submit(*one)
+                order.append(one[0])
+            if not order:
+                return
+            if order[0] in done:
+                yield done.pop(order.popleft())
+            else:
+                key, result = self.next()
+                done[key] = result
+
+
+class Own(Generic[T]):
+    """A thing that is used where it is."""
+
+    def __init__(self, thing: T) -> None:
+        self.thing = thing
+
+    def get(self) -> T:
+        """Returns the thing."""
+        return self.thing
+
+
+class Here(Executor[P, R]):
+    """Works in this process, on one piece after another, when their results are asked for."""
+
+    def __init__(self, work: Callable[[P], R]) -> None:
+        self.work = work
+        self._waiting: deque[tuple[int, P]] = deque()
+
+    def submit(self, key: int, piece: P) -> None:
+        """Takes a piece."""
+        self._waiting.append((key, piece))
+
+    def next(self) -> tuple[int, R]:
+        """Works on the piece that was submitted first."""
+        key, piece = self._waiting.popleft()
+        return key, self.work(piece)
+
+    def cancel(self) -> None:
+        """Forgets what was submitted."""
+        self._waiting.clear()
+
+    shutdown = cancel
+
+    def share(self, thing: T) -> Shared[T]:
+        """Returns what stands for a thing."""
+        return Own(thing)

@@ -1,0 +1,140 @@
+"""Processes of this machine, by `concurrent.futures`. One that is ended from outside costs the pieces that were under way."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Any, Generic, TypeVar
+
+from leafwise.training.execution import worker
+from leafwise.training.execution.executor import Executor, Lost, P, R, Shared
+
+T = TypeVar("T")
+MOST_BREAKS = 5
+"""Times in a row that processes may end with no piece done in between."""
+_numbers = itertools.count()
+_work: list[Any] = []
+"""In a process that works: the pickled work, then the work."""
+
+
+class Sent(Generic[T]):
+    """A thing as it travels with every piece that holds it; where it arrives it is unpickled once."""
+
+    def __init__(self, thing: T) -> None:
+        self.ident, self.pickled = f"{os.getpid()}-{next(_numbers)}", pickle.dumps(thing)
+
+    def get(self) -> T:
+        """Returns the thing."""
+        thing: T = worker.known(self.ident, lambda: self.pickled)
+        return thing
+
+
+class Processes(Executor[P, R]):
+    """Works in so many processes, which are started as there is work for them."""
+
+    def __init__(self, work: Callable[[P], R], slots: int) -> None:
+        self.slots, self._pickled = slots, pickle.dumps(work)
+        self._pieces: dict[int, P] = {}
+        self._keys: dict[Future[R], int] = {}
+        self._breaks = 0
+        self._open()
+
+    def _open(self) -> None:
+        context = get_context("spawn")
+        end, self._leash = context.Pipe(duplex=False)
+        self._pool = ProcessPoolExecutor(self.slots, context, initializer=_begin, initargs=(end, self._pickled))
+        self._end: Connection = end
+
+    def _close(self) -> None:
+        """Ends the processes, whatever they do."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._leash.close()
+        self._pool.shutdown()
+        self._end.close()
+
+    def submit(self, key: int, piece: P) -> None:
+        """Takes a piece."""
+        self._pieces[key] = piece
+        while True:
+            try:
+                self._keys[self._pool.submit(_done, piece)] = key
+            except BrokenProcessPool:
+                self._begin_again()
+            else:
+                return
+
+    def next(self) -> tuple[int, R]:
+        """Returns the key and the result of a piece that is done."""
+        while True:
+            for future in wait(self._keys, return_when=FIRST_COMPLETED).done:
+                try:
+                    result = future.result()
+                except BrokenProcessPool:
+                    continue
+                self._breaks = 0
+                key = self._keys.pop(future)
+                del self._pieces[key]
+                return key, result
+            self._begin_again()
+
+    def _begin_again(self) -> None:
+        """Starts new processes for what was under way; raises Lost where that helps nothing."""
+        self._breaks += 1
+        if self._breaks > MOST_BREAKS:
+            raise Lost(f"expected work that leaves its process alive, got {self._breaks} processes that ended in a row")
+        self._close()
+        done = {f: key for f, key in self._keys.items() if f.done() and not f.cancelled() and f.exception() is None}
+        lost = [key for future, key in self._keys.items() if future not in done]
+        self.repeated += len(lost)
+        self._keys = done
+        self._open()
+        for key in lost:
+            self._keys[self._pool.submit(_done, self._pieces[key])] = key
+
+    def cancel(self) -> None:
+        """Begins none of the pieces any more; one that is worked on goes to its end, and nobody hears of it."""
+        for future in self._keys:
+            future.cancel()
+        self._pieces.clear()
+        self._keys.clear()
+
+    def shutdown(self) -> None:
+        """Ends the processes."""
+        self._close()
+        self._pieces.clear()
+        self._keys.clear()
+
+    def share(self, thing: T) -> Shared[T]:
+        """Returns what stands for a thing in pieces."""
+        return Sent(thing)
+
+
+def _begin(end: Connection, pickled: bytes) -> None:
+    """Runs in a new process: it ends when its parent lets go of the other end of a pipe, or is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which ends its workers
+    threading.Thread(target=_end_with, args=(end,), daemon=True).start()
+    _work.append(pickled)
+
+
+def _end_with(end: Connection) -> None:
+    try:
+        end.recv_bytes()
+    except (EOFError, OSError):
+        os._exit(1)
+
+
+def _done(piece: Any) -> Any:
+    """Works on a piece; the first of a process brings the work and its code."""
+    if isinstance(_work[0], bytes):
+        work = pickle.loads(_work[0])
+        worker.warm(work)
+        _work[0] = work
+    return _work[0](piece)

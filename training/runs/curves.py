@@ -1,0 +1,90 @@
+"""Run folders as they are read, also while a run goes on: which there are, their options, their curves."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.lines import short
+from leafwise.training.runs.options import config_file, read_table
+
+POINTS = 500
+"""Points of a curve, at most."""
+KEPT = 4000
+"""Points of a curve that are kept in memory; TensorBoard draws which ones where there are more."""
+LARGEST = 1 << 28
+"""Bytes of all events of a run that are read at most; a run of days writes a few MB."""
+
+Curve = list[tuple[int, float]]
+
+
+def run_folders(root: Path) -> dict[str, Path]:
+    """Returns the run folders in `root` by name; one that is a link, or has a link in it, is left out."""
+    if not root.is_dir():
+        return {}
+    inside = [path for path in sorted(root.iterdir()) if path.is_dir() and config_file(path) is not None]
+    return {path.name: path for path in inside if not any(one.is_symlink() for one in (path, *path.iterdir()))}
+
+
+def options_of(folder: Path) -> dict[str, Any]:
+    """Returns a run's options; raises ValueError for a folder without a run, or a file that is none of options."""
+    file = config_file(folder)
+    if file is None:
+        raise ValueError(f"expected a run folder, got {str(folder)!r}")
+    return read_table(file)
+
+
+def last_written(folder: Path) -> float:
+    """Returns when anything in a run folder was written last, in seconds since 1970; 0 for an empty one."""
+    times = []
+    for path in folder.iterdir():
+        try:
+            times.append(path.stat().st_mtime)
+        except FileNotFoundError:  # renamed since
+            continue
+    return max(times, default=0.0)
+
+
+def thinned(points: Curve, most: int = POINTS) -> Curve:
+    """Returns at most so many points of a curve, the first and the last among them."""
+    if len(points) <= most:
+        return points
+    return [points[k] for k in np.linspace(0, len(points) - 1, most).round().astype(int)]
+
+
+class Curves:
+    """What a run logs, read again and again while it goes on; steps that a later start took back do not count."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises ValueError where TensorBoard is not installed, or there is more to read than a run writes."""
+        if importlib.util.find_spec("tensorboard") is None:
+            raise ValueError("expected the train extra, pip install 'leafwise[train]', which reads what runs log; "
+                             "tensorboard not found")  # fmt: skip
+        size = sum(path.stat().st_size for path in folder.glob("events.out.tfevents.*"))
+        if size > LARGEST:
+            raise ValueError(f"expected at most {LARGEST >> 20} MB of events, got {size >> 20} MB in {str(folder)!r}")
+        from tensorboard.backend.event_processing.event_accumulator import (
+            COMPRESSED_HISTOGRAMS,
+            HISTOGRAMS,
+            IMAGES,
+            SCALARS,
+            EventAccumulator,
+        )
+
+        few = {IMAGES: 1, HISTOGRAMS: 1, COMPRESSED_HISTOGRAMS: 1}
+        self.folder, self._events = folder, EventAccumulator(str(folder), {SCALARS: KEPT, **few})
+
+    def read(self) -> dict[str, Curve]:
+        """Returns (step, number) by tag, steps ascending, of what was written up to now; infinity and nan are left out."""
+        try:
+            self._events.Reload()
+        except Exception as problem:  # whatever a damaged file makes the parser say
+            raise ValueError(f"expected TensorBoard's events in {str(self.folder)!r}: {short(problem)}") from None
+        found = {}
+        for tag in sorted(self._events.Tags()["scalars"]):
+            points = [(int(one.step), float(one.value)) for one in self._events.Scalars(tag)]
+            found[tag] = thinned([point for point in points if np.isfinite(point[1])])
+        return found

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.options import options_from_text
+from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words
 from leafwise.envs.registry import game as find_game
 
@@ -59,7 +60,7 @@ def say(text: str = "") -> None:
 
 def fail(problem: object) -> NoReturn:
     """Ends the command with one line on standard error and status 2."""
-    print(f"error: {' '.join(str(problem).split())}", file=sys.stderr)
+    print_error(problem)
     raise SystemExit(WRONG_INPUT)
 
 

@@ -41,8 +41,8 @@ class Config:
     file: str = "bench.jsonl"
     """File for --save, JSON lines."""
     compare: str = ""
-    """A commit, or the path of an interpreter or an environment: measures steps and searches of that version and this one in turns, and
-    says what is slower by more than the noise."""
+    """A commit, or the path of an interpreter or an environment: steps and searches of that version and this one are measured in
+    turns; says what is slower by more than the noise."""
     json: bool = False
     """Print one JSON object: rates by name."""
 

@@ -65,15 +65,15 @@ def make_word_index(runs: int, name: str, room: Path) -> Compiled:
         def tuple_index(S, i, b, t, T):
             return T.leaf.offsets[t] + extract_bits(b, T.leaf.pieces[t, 0, 1])
 
-        return tuple_index
+    else:
 
-    @bind(name, room, inline=True)
-    def tuple_index(S, i, b, t, T):
-        W = T.leaf
-        index = W.offsets[t]
-        for p in range(runs):
-            index += ((b >> W.pieces[t, p, 0]) & W.pieces[t, p, 1]) << W.pieces[t, p, 2]
-        return index
+        @bind(name, room, inline=True)
+        def tuple_index(S, i, b, t, T):
+            W = T.leaf
+            index = W.offsets[t]
+            for p in range(runs):
+                index += ((b >> W.pieces[t, p, 0]) & W.pieces[t, p, 1]) << W.pieces[t, p, 2]
+            return index
 
     return tuple_index
 

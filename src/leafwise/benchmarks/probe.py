@@ -23,7 +23,7 @@ def main(name, options, ids, depths):
     import leafwise
 
     game = leafwise.game(name, **options)
-    works = {}
+    works: dict = {}
 
     def stepping():
         env = gymnasium.make(ids, disable_env_checker=True).unwrapped
@@ -78,8 +78,8 @@ def main(name, options, ids, depths):
                 start = time.process_time()
                 units = work()
                 best, calls = min(best, (time.process_time() - start) / units), calls + 1
-            answer = {"time": best}
+            answer = json.dumps({"time": best})
         except Exception as problem:
-            answer = {"error": f"{type(problem).__name__}: {problem}"}
-        answers.write(json.dumps(answer) + "\n")
+            answer = json.dumps({"error": f"{type(problem).__name__}: {problem}"})
+        answers.write(answer + "\n")
         answers.flush()

@@ -34,6 +34,7 @@ from numba.extending import lower_cast
 
 from leafwise.envs.core.compile.cache import tell_not_kept
 from leafwise.envs.core.compile.errors import explained
+from leafwise.envs.core.compile.held import Held
 
 PREFIX = "leafwise."
 """How the symbols begin."""
@@ -125,6 +126,8 @@ class _Files(IndexDataCacheFile):
 
 def described(kind: Any) -> str:
     """Returns a type in words that tell NamedTuples of one name in several modules apart."""
+    if isinstance(kind, Held):
+        return f"held({', '.join(map(described, kind.kinds))})"
     if not isinstance(kind, types.BaseTuple):
         return str(kind)
     own: Any = getattr(kind, "instance_class", tuple)
@@ -221,6 +224,16 @@ class Function(CPUDispatcher):
         """Compiles for arguments that Python gives; raises CompileError, two lines, where it cannot."""
         try:
             return super()._compile_for_args(*arguments, **named)  # type: ignore[misc]
+        except (NumbaError, NotImplementedError) as problem:
+            raise explained(problem, self.py_func, arguments) from None
+
+    def entry(self, *arguments: Any) -> Any:
+        """Returns the machine code for arguments of these types, as a function of Python's: it asks no types any more.
+
+        Raises CompileError as a call does.
+        """
+        try:
+            return self.compile(tuple(self.typeof_pyval(argument) for argument in arguments))
         except (NumbaError, NotImplementedError) as problem:
             raise explained(problem, self.py_func, arguments) from None
 

@@ -149,7 +149,8 @@ class AnalysePage {
         this.notes.exact = found?.complete ? "" : "the exact solver needs longer here";
         this.show();
       }, (problem) => {
-        if (problem.name !== "AbortError") this.notes.exact = problem.message;
+        if (/exact solver/.test(problem.message)) session.about.has_solver = false; // none for this variant
+        else if (problem.name !== "AbortError") this.notes.exact = problem.message;
       });
     try {
       await Promise.all([search("a", more.l), search("b", more.k), exact].filter(Boolean));

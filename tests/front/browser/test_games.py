@@ -19,7 +19,7 @@ def play_to_the_end(page: Any, most: int) -> int:
     """Clicks the first action that can be clicked until the game is over; returns how many clicks it took."""
     for clicks in range(most):
         page.wait_for_function(
-            f"document.querySelector('{LIVE}') || document.querySelector('#status').textContent.startsWith('Game over')"
+            f"() => document.querySelector('{LIVE}') || document.querySelector('#status').textContent.startsWith('Game over')"
         )
         before = page.evaluate("location.hash")
         if page.inner_text("#status").startswith("Game over"):
@@ -31,7 +31,7 @@ def play_to_the_end(page: Any, most: int) -> int:
 
 @pytest.mark.parametrize("phone", [False, True])
 @pytest.mark.parametrize(
-    ("name", "address"),
+    ("name", "where"),
     [
         ("trilobite", "#/play/trilobite?p2=level:medium&s=1"),
         ("connect four", "#/play/trilobite?o={%22board%22:%227x6%22,%22k%22:4}&p2=random&s=1"),
@@ -41,11 +41,9 @@ def play_to_the_end(page: Any, most: int) -> int:
         ("any", "#/play/cassis?o={%22n%22:4}&p2=solver"),
     ],
 )
-def test_a_game_is_played_to_its_end_by_clicks(
-    opened: Callable[..., Any], name: str, address: str, phone: bool
-) -> None:
+def test_a_game_is_played_to_its_end_by_clicks(opened: Callable[..., Any], name: str, where: str, phone: bool) -> None:
     window = opened(phone=phone)
-    page = window.go(address)
+    page = window.go(where)
     page.wait_for_selector(".board")
     assert window.fits()
     assert play_to_the_end(page, 600) > 1
@@ -60,14 +58,14 @@ def test_keys_play_too(opened: Callable[..., Any]) -> None:
     page = opened().go("#/play/trilobite?p2=human")
     page.wait_for_selector(".board")
     page.keyboard.press("2")
-    page.wait_for_function("document.querySelectorAll('.moves li').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('.moves li').length === 1")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("Enter")
-    page.wait_for_function("document.querySelectorAll('.moves li').length === 2")
+    page.wait_for_function("() => document.querySelectorAll('.moves li').length === 2")
     page.keyboard.press("u")
-    page.wait_for_function("document.querySelectorAll('.moves li').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('.moves li').length === 1")
     page.keyboard.press("h")
-    page.wait_for_function("document.querySelector('#status').textContent.startsWith('Exact')", timeout=LOADED)
+    page.wait_for_function("() => document.querySelector('#status').textContent.startsWith('Exact')", timeout=LOADED)
     assert page.locator(".board .worth.best").count() == 1
 
 
@@ -75,7 +73,7 @@ def test_a_link_shares_the_game(opened: Callable[..., Any]) -> None:
     page = opened().go("#/play/threes?s=1")
     page.wait_for_selector(LIVE)
     page.locator(LIVE).first.dispatch_event("click")
-    page.wait_for_function("document.querySelectorAll('.moves li').length === 1")
+    page.wait_for_function("() => document.querySelectorAll('.moves li').length === 1")
     board = page.get_attribute(".board", "aria-label")
     other = opened().go(page.evaluate("location.hash"))
     other.wait_for_selector(LIVE)
@@ -83,7 +81,7 @@ def test_a_link_shares_the_game(opened: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "address", "unit"),
+    ("name", "where", "unit"),
     [
         (
             "connect four",
@@ -99,11 +97,11 @@ def test_a_link_shares_the_game(opened: Callable[..., Any]) -> None:
         ),
     ],
 )
-def test_an_analysis_is_shown(opened: Callable[..., Any], name: str, address: str, unit: str) -> None:
+def test_an_analysis_is_shown(opened: Callable[..., Any], name: str, where: str, unit: str) -> None:
     window = opened()
-    page = window.go(address)
-    page.wait_for_function("document.querySelector('#status')?.textContent.includes('depth')", timeout=LOADED)
-    page.wait_for_function("document.querySelector('#halt').disabled", timeout=LOADED)
+    page = window.go(where)
+    page.wait_for_function("() => document.querySelector('#status')?.textContent.includes('depth')", timeout=LOADED)
+    page.wait_for_function("() => document.querySelector('#halt').disabled", timeout=LOADED)
     assert unit in page.inner_text("#status")
     assert page.locator("#values tbody tr").count() > 1
     assert page.locator(".board .worth").count() > 1
@@ -115,10 +113,10 @@ def test_a_position_is_set_up(opened: Callable[..., Any]) -> None:
     page = opened().go("#/analyse/trilobite?d=2")
     page.click("#setup summary")
     page.click("[data-cell='7']")  # a red chip on the floor
-    page.wait_for_function("document.querySelector('#position').value === '.../.../.x.'")
+    page.wait_for_function("() => document.querySelector('#position').value === '.../.../.x.'")
     page.click("[data-piece='o']")
     page.click("[data-cell='4']")
-    page.wait_for_function("decodeURIComponent(location.hash).includes('t=.../.o./.x.')")
+    page.wait_for_function("() => decodeURIComponent(location.hash).includes('t=.../.o./.x.')")
 
 
 def test_chance_is_told_by_hand(opened: Callable[..., Any]) -> None:
@@ -135,7 +133,7 @@ def test_a_curve_is_drawn_of_a_pasted_game(opened: Callable[..., Any]) -> None:
     page = window.go("#/review")
     page.fill("#file", '[Game "trilobite"]\n1. 1\n2. 3\n3. 1\n4. 3\n5. 2\n')
     page.click("text=Show its curve")
-    page.wait_for_function("document.querySelector('#status').textContent.includes('blunder')", timeout=LOADED)
+    page.wait_for_function("() => document.querySelector('#status').textContent.includes('blunder')", timeout=LOADED)
     assert page.locator(".curve .blunder").count() >= 1
     window.picture("curve")
     page.select_option("label:has-text('Leaf') select", "lines")
@@ -177,6 +175,6 @@ def test_threes_is_followed_in_two_taps_a_move(opened: Callable[..., Any]) -> No
 def test_four_pages_analyse_at_once(opened: Callable[..., Any]) -> None:
     pages = [opened().go("#/analyse/trilobite?o={%22board%22:%225x5%22,%22k%22:4}&k=lines&d=5") for _ in range(4)]
     for page in pages:
-        page.wait_for_function("document.querySelector('#status')?.textContent.includes('depth')", timeout=LOADED)
-        page.wait_for_function("document.querySelector('#halt').disabled", timeout=LOADED)
+        page.wait_for_function("() => document.querySelector('#status')?.textContent.includes('depth')", timeout=LOADED)
+        page.wait_for_function("() => document.querySelector('#halt').disabled", timeout=LOADED)
         assert page.is_hidden("#problem")

@@ -340,8 +340,13 @@ def value_lines(result: Result, units: Units | None) -> list[str]:
 
     ranked = sorted(result.action_values.items(), key=lambda item: -item[1])
     width = max(map(len, result.action_values), default=0)
+    words = {name: result.state.action_words(name) for name, _ in ranked}
+    told = max((len(words[name]) + 2 for name, _ in ranked if words[name] != name), default=0)
     lines = [
-        f"  {name:<{width}}  {written(value, units):>12}" + ("  best" if name == result.name else "")
+        f"  {name:<{width}}  "
+        + (f"{words[name]:<{told}}" if told else "")
+        + f"{written(value, units):>12}"
+        + ("  best" if name == result.name else "")
         for name, value in ranked
     ]
     return [f"  {units.name if units else PLAIN}", *lines]

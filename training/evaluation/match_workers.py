@@ -319,13 +319,14 @@ class MatchWorkers(Executor[Job, Outcome]):
             return None
         return outcome
 
-    def cancel(self) -> None:
+    def cancel(self, *keys: int) -> None:
         """Ends the games that are played, and plays none of the others."""
-        for _, worker in self._busy:
-            worker.end()
-        self._waiting.clear()
-        self._busy.clear()
-        self._ended.clear()
+        for key, worker in list(self._busy):
+            if not keys or key in keys:
+                worker.end()
+                self._busy.remove((key, worker))
+        self._waiting = deque((key, job) for key, job in self._waiting if keys and key not in keys)
+        self._ended = deque((key, outcome) for key, outcome in self._ended if keys and key not in keys)
 
     def shutdown(self) -> None:
         """Ends the processes."""

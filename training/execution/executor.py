@@ -6,6 +6,7 @@ machine is gone is begun again, and comes to the same.
 
 from __future__ import annotations
 
+import itertools
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -15,6 +16,7 @@ P = TypeVar("P")
 R = TypeVar("R")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+_numbers = itertools.count()
 
 AHEAD = 2
 """Pieces in flight for each that is worked on: the next is there when one is done, and what is lost with a machine is little."""
@@ -60,8 +62,8 @@ class Executor(ABC, Generic[P, R]):
         """
 
     @abstractmethod
-    def cancel(self) -> None:
-        """Gives up what is not done yet; its results are not returned."""
+    def cancel(self, *keys: int) -> None:
+        """Gives up these pieces, or all that are not done yet; their results are not returned."""
 
     @abstractmethod
     def shutdown(self) -> None:
@@ -137,12 +139,59 @@ class Here(Executor[P, R]):
         key, piece = self._waiting.popleft()
         return key, self.work(piece)
 
-    def cancel(self) -> None:
+    def cancel(self, *keys: int) -> None:
         """Forgets what was submitted."""
-        self._waiting.clear()
+        self._waiting = deque((key, piece) for key, piece in self._waiting if keys and key not in keys)
 
-    shutdown = cancel
+    def shutdown(self) -> None:
+        """Forgets what was submitted."""
+        self.cancel()
 
     def share(self, thing: T) -> Shared[T]:
         """Returns what stands for a thing."""
         return Own(thing)
+
+
+class Line(Executor[P, R]):
+    """One of several who hand work to the same executor, each with keys of its own, and hear only of their own pieces."""
+
+    def __init__(self, executor: Executor[P, R], owners: dict[int, tuple[Line[P, R], int]]) -> None:
+        """`owners` is the same for all of them: who submitted the pieces that are under way, and under what key."""
+        self.executor, self._owners = executor, owners
+        self._done: deque[tuple[int, R]] = deque()
+
+    @property
+    def slots(self) -> int:  # type: ignore[override]
+        """Pieces that the executor works on at the same time."""
+        return self.executor.slots
+
+    def submit(self, key: int, piece: P) -> None:
+        """Takes a piece."""
+        number = next(_numbers)
+        self._owners[number] = self, key
+        self.executor.submit(number, piece)
+
+    def next(self) -> tuple[int, R]:
+        """Returns a piece of this one's that is done; what is done of the others they are told."""
+        while not self._done:
+            number, result = self.executor.next()
+            owner, key = self._owners.pop(number)
+            owner._done.append((key, result))
+        return self._done.popleft()
+
+    def cancel(self, *keys: int) -> None:
+        """Gives up this one's pieces."""
+        numbers = [n for n, (owner, key) in self._owners.items() if owner is self and (not keys or key in keys)]
+        for number in numbers:
+            del self._owners[number]
+        if numbers:
+            self.executor.cancel(*numbers)
+        self._done = deque(one for one in self._done if keys and one[0] not in keys)
+
+    def shutdown(self) -> None:
+        """Gives up this one's pieces."""
+        self.cancel()
+
+    def share(self, thing: T) -> Shared[T]:
+        """Returns what stands for a thing in pieces."""
+        return self.executor.share(thing)

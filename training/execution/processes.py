@@ -99,12 +99,12 @@ class Processes(Executor[P, R]):
         for key in lost:
             self._keys[self._pool.submit(_done, self._pieces[key])] = key
 
-    def cancel(self) -> None:
+    def cancel(self, *keys: int) -> None:
         """Begins none of the pieces any more; one that is worked on goes to its end, and nobody hears of it."""
-        for future in self._keys:
-            future.cancel()
-        self._pieces.clear()
-        self._keys.clear()
+        for future, key in list(self._keys.items()):
+            if not keys or key in keys:
+                future.cancel()
+                del self._keys[future], self._pieces[key]
 
     def shutdown(self) -> None:
         """Ends the processes."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import game
 from leafwise.training.runs.seeds import FINAL_SEED
 
@@ -180,7 +181,7 @@ def main(arguments: list[str] | None = None) -> int:
             return 130
         rows = compare(config, path)
     except ValueError as problem:
-        print(f"error: {problem}", file=sys.stderr)
+        print_error(problem)
         return 2
     tell(console, rows, path / "comparison.json")
     last = FINAL_SEED + max(match.games for match, *_ in rows) - 1

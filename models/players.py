@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import leaf
+from leafwise.search.mcts import Policy
 from leafwise.search.players import Player
 from leafwise.search.players import player as named
 
@@ -19,4 +20,11 @@ def player(text: str, game: Game, seed: int = 0) -> Player:
 
         model, normalize = files_of(text)
         return PolicyPlayer(game, load(model), text, normalize)
-    return named(text, game, seed, leaf)
+    return named(text, game, seed, leaf, policy)
+
+
+def policy(game: Game, name: str) -> Policy:
+    """Returns a trained policy or Q-network as a prior; see `leafwise.models.policies.policy`."""
+    from leafwise.models.policies import policy as made  # which knows all networks
+
+    return made(game, name)

@@ -247,18 +247,27 @@ class PolicyPlayer:
         self._normalizer = _normalizer(type(model).__name__, model, normalize)
         self._observer = Observer(game)
 
-    def choose(self, state: State) -> int:
-        """Returns the id of a legal action at a decision."""
+    @property
+    def values_actions(self) -> bool:
+        """Whether its `preferences` are action values; else they are logarithms of probabilities."""
+        return not hasattr(self._policy, "predict_values")
+
+    def preferences(self, rows: NDArray[Any]) -> NDArray[np.float32]:
+        """Returns how much each action is worth or how likely it is, [n, A], at decisions [n, width]; -inf: illegal."""
         import torch
 
-        seen = self._observer(state.row[None])
-        if not hasattr(self._policy, "predict_values"):
-            worth = _numbers(self._policy, self._normalizer, seen.obs)[0]
+        seen = self._observer(rows)
+        if self.values_actions:
+            worth = _numbers(self._policy, self._normalizer, seen.obs)
         else:
             with torch.no_grad():
                 chosen = self._policy.get_distribution(_tensor(self._policy, self._normalizer, seen.obs))
-            worth = chosen.distribution.logits[0].cpu().numpy()
-        return int(np.where(seen.mask[0], worth, -np.inf).argmax())
+            worth = chosen.distribution.logits.cpu().numpy()
+        return np.where(seen.mask, worth, np.float32(-np.inf))
+
+    def choose(self, state: State) -> int:
+        """Returns the id of a legal action at a decision."""
+        return int(self.preferences(state.row[None])[0].argmax())
 
 
 def files_of(text: str) -> tuple[str, str | None]:

@@ -320,16 +320,34 @@ class SparseNetwork:
         values = np.zeros(len(rows))
         for first in range(0, len(rows), CHUNK):
             chunk = slice(first, first + CHUNK)
-            F, L, signs = self.describe(rows[chunk], T)
-            x = self.weights.embedding[F].sum(axis=1) + self.weights.bias
-            for weights, bias in self.layers():
-                x = np.maximum(x, 0) @ weights + bias
+            x, L, signs = self._outputs(rows[chunk], T)
             best = (np.where(L, x, -np.inf).max(axis=1) if self.head == "max" else x[:, 0]).astype(np.float64)
             if self.head == "chance":
                 values[chunk] = 1.0 / (1.0 + np.exp(-best))
             else:
                 values[chunk] = best * self.weights.scale if self.game.players == 1 else BOUND * np.tanh(best) * signs
         return values
+
+    def _outputs(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.float32]]:
+        """Returns the last layer's outputs [n, A or 1] of a few rows, the legal actions and the signs as `describe` does."""
+        F, L, signs = self.describe(rows, T)
+        x = self.weights.embedding[F].sum(axis=1) + self.weights.bias
+        for weights, bias in self.layers():
+            x = np.maximum(x, 0) @ weights + bias
+        return x, L, signs
+
+    def action_values(self, rows: NDArray[Any], T: Any) -> NDArray[np.float32]:
+        """Returns what each action is worth to who acts, [n, A], before the last, monotone function; -inf: illegal.
+
+        T is as of `evaluator`. Raises ValueError for a network with one value.
+        """
+        if self.head != "max":
+            raise ValueError(f"sparse network: expected one with a value for each action, got the head {self.head!r}")
+        outputs = np.full((len(rows), len(self.game.actions)), -np.inf, dtype=np.float32)
+        for first in range(0, len(rows), CHUNK):
+            x, L, _ = self._outputs(rows[first : first + CHUNK], T)
+            outputs[first : first + CHUNK][L.astype(bool)] = x[L.astype(bool)]
+        return outputs
 
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as a leaf evaluator."""

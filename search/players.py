@@ -2,7 +2,8 @@
 
 `best` searches with the shipped network where there is one, else with the game's default score (`best:depth=2`);
 `level:easy` and its kin are `leafwise.search.levels`.
-`mcts:LEAF,seconds=0.01` or `mcts:LEAF,simulations=1000` searches by simulations (`leafwise.search.mcts`).
+`mcts:LEAF,seconds=0.01` or `mcts:LEAF,simulations=1000` searches by simulations (`leafwise.search.mcts`); `prior=` is uniform,
+values, or a trained policy: `sb3:FILE.zip`, a `dqn` run's folder.
 `search:rollout:n=20,policy=greedy:rows,depth=2`: the options of a roll-out go to the leaf, the others to the search.
 """
 
@@ -25,11 +26,12 @@ from leafwise.envs.registry import MORE_PLAYERS
 from leafwise.search.engine import Search
 from leafwise.search.frontier import bound_values
 from leafwise.search.levels import level_player
-from leafwise.search.mcts import Mcts
+from leafwise.search.mcts import PRIORS, Mcts, Policy
 from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS
 from leafwise.search.rollout import is_rollout, parse_rollout
 
 LeafSource = Callable[[Game, str], Evaluator]
+PolicySource = Callable[[Game, str], Policy]
 """(game, name or path) -> Evaluator; raises ValueError."""
 
 
@@ -139,10 +141,18 @@ def hand_made(game: Game, name: str) -> Evaluator:
     return parse_rollout(game, name) if is_rollout(name) else game.score(None if name == BEST else name)
 
 
-def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -> Player:
+def no_policy(game: Game, name: str) -> Policy:
+    """Refuses a prior that is neither uniform nor of one-ply values: the policy source that knows no models."""
+    raise ValueError(f"expected a prior among {', '.join(PRIORS)}, got {name!r}")
+
+
+def player(
+    text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made, policy: PolicySource = no_policy
+) -> Player:
     """Returns the player that `text` names; raises ValueError with what was expected.
 
-    `leaf` turns the leaf's name into an evaluator; `leafwise.player` passes one that also loads models.
+    `leaf` turns the leaf's name into an evaluator, `policy` that of a prior into one; `leafwise.player` passes some that also
+    load models.
     """
     kind, _, rest = text.partition(":")
     words = split(rest)
@@ -181,7 +191,10 @@ def player(text: str, game: Game, seed: int = 0, leaf: LeafSource = hand_made) -
         raise ValueError(f"player {text!r}: expected options among none, got {words[0]!r}")
     try:
         if kind == "mcts":
-            return MctsPlayer(Mcts(game, leaf(game, name), seed=seed, **search_options(words, MCTS_OPTIONS)), text)
+            options = search_options(words, MCTS_OPTIONS)
+            if (prior := options.get("prior", "values")) not in PRIORS:
+                options["prior"] = policy(game, prior.strip("\"'"))
+            return MctsPlayer(Mcts(game, leaf(game, name), seed=seed, **options), text)
         options = search_options(words if kind == "search" else ["depth=1", *words])
     except ValueError as problem:
         raise ValueError(f"player {text!r}: {problem}") from None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-import sys
 from collections.abc import Sequence
 from typing import TypeVar
+
+from leafwise.envs.core.lines import print_error
 
 C = TypeVar("C")
 
@@ -36,7 +37,7 @@ def parse(
             )
     except SystemExit as exit:
         if exit.code:
-            print(f"error: {one_line(said.getvalue())} (see {prog} --help)", file=sys.stderr)
+            print_error(f"{one_line(said.getvalue())} (see {prog} --help)")
         raise
 
 

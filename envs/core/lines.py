@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+
 
 def short(thing: object, most: int = 120) -> str:
     """Returns a thing as text on one line, cut to at most so many letters."""
     text = " ".join(str(thing).split())
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+def print_error(problem: object) -> None:
+    """Prints `error: ...` as one line on standard error; what no text can hold, like half of a surrogate pair, stands escaped."""
+    line = f"error: {' '.join(str(problem).split())}"
+    print(line.encode("utf-8", "backslashreplace").decode(), file=sys.stderr)

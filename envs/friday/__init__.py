@@ -59,6 +59,7 @@ GAME = Game(
         action=text.action,
         board=draw.to_board,
         legend=named.legend,
+        points=draw.points,
         about=ABOUT,
     ),
     draw=draw.draw,

@@ -13,7 +13,6 @@ from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.draw import chances, odds_line, turn_of
 from leafwise.envs.friday.named import TITLES, ending_in_words, fought_pirate, hunger, listed, missing
 from leafwise.envs.friday.options import CHOICES
-from leafwise.envs.friday.scores import final_score
 from leafwise.envs.friday.tables import aging_cards
 from leafwise.envs.friday.text import number, pile, table_cards
 
@@ -126,8 +125,7 @@ def cost_line(state: State) -> str:
 
 def ending(state: State) -> str:
     """Returns what is said of a finished game."""
-    score = int(final_score(state.row[None], at.ZERO, state.game.tables()))
-    return f"game over, {'won' if state.returns else 'lost'}, final score {score}"
+    return f"game over, {'won' if state.returns else 'lost'}, final score {state.points:.0f}"
 
 
 COMPANION = Companion(

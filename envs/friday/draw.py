@@ -118,6 +118,11 @@ def slot_lines(row: NDArray[Any]) -> list[str]:
     return lines
 
 
+def points(row: NDArray[Any], T: Tables) -> float:
+    """Returns the booklet's score, if the game ended here."""
+    return float(final_score(row[None], ROW, T))
+
+
 def to_board(row: NDArray[Any], T: Tables) -> str:
     """Returns the table in lines: piles, hazards or pirates, the fight, and the chances of the next card."""
     turn, top, bottom = turn_of(row), sequence(row, "top"), sequence(row, "bottom")
@@ -149,7 +154,7 @@ def to_board(row: NDArray[Any], T: Tables) -> str:
     if turn == "remove":
         lines.append(f"removal points {number(row, 'points')}")
     if turn in ("won", "lost"):
-        lines.append(f"final score {int(final_score(row[None], ROW, T))}")
+        lines.append(f"final score {points(row, T):.0f}")
     next_card = chances(row, T)
     if next_card:
         lines.append(f"next card: {odds_line(next_card)}")

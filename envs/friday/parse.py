@@ -24,8 +24,18 @@ from leafwise.envs.friday.cards import (
 from leafwise.envs.friday.chance import open_outcomes
 from leafwise.envs.friday.rules import legal_actions
 from leafwise.envs.friday.tables import Tables, at_start, counts
-from leafwise.envs.friday.text import LOWEST, cards_in, names_text, table_cards, write
-from leafwise.envs.friday.words import ABILITY_NAMES, NUMBERS, PILES, PLACES, TURNS, Words
+from leafwise.envs.friday.text import (
+    HOMES,
+    LOWEST,
+    cards_in,
+    lost_from,
+    may_be_empty,
+    names_text,
+    pile_text,
+    table_cards,
+    write,
+)
+from leafwise.envs.friday.words import ABILITY_NAMES, NONE, NUMBERS, PILES, PLACES, TURNS, Words
 
 ROW = np.uint64(0)
 CHANCE = TURNS[:4]
@@ -39,6 +49,7 @@ def parse_row(line: str, T: Tables) -> NDArray[np.uint64]:
     turn, phase = words.choice("turn"), words.choice("phase")
     need(turn, f"a turn among {', '.join(TURNS)}")
     need(phase, f"a phase among {', '.join(PHASES)}")
+    complete(words, turn, phase, T)
     need(words.number("life") <= int(T.max_life), f"life of 0 to {int(T.max_life)}", words.number("life"))
     table: Table = [(kind, side, used, by) for side in range(2) for kind, used, by in words.table(PLACES[side])]
     row = np.zeros(at.WIDTH, dtype=np.uint64)
@@ -50,6 +61,34 @@ def parse_row(line: str, T: Tables) -> NDArray[np.uint64]:
     write_fight(row, words, turn, table, T)
     check_turn(row, words, turn, phase, T)
     return row
+
+
+def complete(words: Words, turn: str, phase: str, T: Tables) -> None:
+    """Fills in the stack, the hazard stack and the aging pile where nothing is said of them: in the first turn by what is missing.
+
+    Later, when cards may have left the game, raises ValueError for what is missing.
+    """
+    lying = Counter(
+        [*words.sequence("top"), *words.sequence("bottom"), *words.sequence("look"), *words.sequence("active")]
+    )
+    lying += Counter(kind for side in PLACES[:2] for kind, *_ in words.table(side))
+    for name in PILES:
+        lying += words.cards(name)
+    owned = lying - words.cards("hazards") - words.cards("away") - Counter(words.sequence("active"))
+    few_away = words.cards("away").total() < 2 and not words.cards("discard")
+    first_turn = phase == PHASES[0] and few_away and not any(kind in HOMES["hazards"] for kind in owned)
+    for home in HOMES:
+        if words.values.get(home) == NONE:
+            del words.values[home]
+            continue
+        told = home in words.values or (home == "stack" and ("top" in words.values or "bottom" in words.values))
+        if told or may_be_empty(home, turn, phase, len(words.sequence("active"))):
+            continue
+        missing = pile_text(lost_from(home, lying, T))
+        gone = f"{home}={NONE} says that they have left the game"
+        need(not missing or first_turn, f"{home}=, as {missing} lie nowhere ({gone})")
+        if missing:
+            words.values[home] = missing
 
 
 def write_piles(row: NDArray[np.uint64], words: Words, table: Table, T: Tables) -> None:
@@ -111,10 +150,17 @@ def write_status(row: NDArray[np.uint64], words: Words, turn: str, phase: str) -
     """Writes life, phase, pirates and hazards."""
     pirates, fought, beaten = (words.sequence(name) for name in ("pirates", "fought", "beaten"))
     count = len(set(pirates))
-    need(count == len(pirates) and (count < 2) == (turn == "pirate"), "two pirates (fewer at turn=pirate)", pirates)
-    need({*fought, *beaten} <= {*pirates} and not {*fought} & {*beaten}, "fought and beaten among the pirates", fought)
+    typed = {name: words.values.get(name) for name in ("pirates", "fought", "beaten")}
+    right = count == len(pirates) and (count < 2) == (turn == "pirate")
+    need(right, "two different pirates (fewer at turn=pirate)", typed["pirates"])
+    apart = {*fought, *beaten} <= {*pirates} and not {*fought} & {*beaten}
+    need(
+        apart,
+        f"fought and beaten apart and among the pirates {typed['pirates']}",
+        f"{typed['fought']}, {typed['beaten']}",
+    )
     need(phase == "pirates" or not fought + beaten, "pirates to be fought in phase=pirates", phase)
-    need(len(set(beaten)) == len(beaten), "each beaten pirate once", beaten)
+    need(len(set(beaten)) == len(beaten), "each beaten pirate once", typed["beaten"])
     pirates.sort()
     write(row, "phase", PHASES.index(phase))
     write(row, "turn", TURNS.index(turn))
@@ -183,7 +229,7 @@ def check_turn(row: NDArray[np.uint64], words: Words, turn: str, phase: str, T: 
             active,
         )
     elif turn == "won":
-        need(len(words.sequence("beaten")) == 2 and not active, "both pirates beaten", words.sequence("beaten"))
+        need(len(words.sequence("beaten")) == 2 and not active, "both pirates beaten", words.values.get("beaten"))
     elif turn == "remove":
         strange = [name for name in fight_words if name != "left"] + ["used or doubled cards"] * any(
             used or by for _, _, used, by in table_cards(row)

@@ -8,6 +8,9 @@ first) and above those at the `bottom`. On the table ! marks a used card and ^ a
 pirates, `free` counts the free draws made, `uses` the abilities used, `lowered` lists the cards that lower the phase. The
 ability under way has its name, its `steps` left, its card and the cards looked at: `ability=sort acting=right:F4 look=S1`.
 `points` and `from` say what may still be removed after a lost fight, `to` where a card that chance draws will go.
+
+Cards that are listed nowhere have left the game. So that none is only forgotten, an empty stack, hazard stack or aging pile is
+`stack=none` where cards that begin the game there are listed nowhere; in the first turn, when none can have left, it is filled.
 """
 
 from __future__ import annotations
@@ -20,9 +23,17 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.words import written
 from leafwise.envs.friday import layout as at
-from leafwise.envs.friday.cards import CARDS, DOUBLERS, LOWERERS, NAMES, PHASES
-from leafwise.envs.friday.tables import Tables
-from leafwise.envs.friday.words import ABILITY_NAMES, PILES, PLACES, TURNS
+from leafwise.envs.friday.cards import (
+    CARDS,
+    DOUBLERS,
+    FIRST_AGING,
+    FIRST_KNOWLEDGE,
+    LOWERERS,
+    NAMES,
+    PHASES,
+)
+from leafwise.envs.friday.tables import Tables, at_start
+from leafwise.envs.friday.words import ABILITY_NAMES, NONE, PILES, PLACES, TURNS
 
 FIELDS: dict[str, tuple[int, Any, Any]] = {
     "turn": (at.STATUS, at.MODE_AT, at.M4),
@@ -55,6 +66,12 @@ FIELDS: dict[str, tuple[int, Any, Any]] = {
     "to": (at.STATUS, at.TO_AT, at.M2),
 }
 """Words of the text in their order -> word of the row, shift and mask of what they tell (the table: only of unused cards)."""
+HOMES = {
+    "stack": range(FIRST_KNOWLEDGE),
+    "hazards": range(FIRST_KNOWLEDGE, FIRST_AGING),
+    "aging": range(FIRST_AGING, len(CARDS)),
+}
+"""Where cards begin the game -> their kinds."""
 LOWEST = {"hazards": int(at.HAZARD_SHIFT), "away": int(at.HAZARD_SHIFT), "aging": int(at.AGING_SHIFT)}
 """Piles that lie as the counts of some kinds alone -> where the lowest of these begin among all."""
 
@@ -159,6 +176,27 @@ def unknown_cards(row: NDArray[Any]) -> dict[int, int]:
     return dict(Counter(pile(row, "stack")) - Counter(sequence(row, "bottom") + sequence(row, "top")))
 
 
+def lost_from(home: str, lying: Counter[int], T: Tables) -> Counter[int]:
+    """Returns the cards that began the game in a pile and are not among those that lie somewhere: kind -> number."""
+    start = Counter(cards_in(at_start(list(HOMES).index(home), T)))
+    return start - Counter({kind: n for kind, n in lying.items() if kind in HOMES[home]})
+
+
+def may_be_empty(home: str, turn: str, phase: str, active: int) -> bool:
+    """Whether nothing need be said of a pile that is empty: the game is over, or the rules leave no card in it."""
+    if turn in ("won", "lost"):
+        return True
+    return home == "hazards" and (phase == PHASES[3] or (turn == "choose" and active < 2))
+
+
+def all_cards(row: NDArray[Any]) -> Counter[int]:
+    """Returns all cards in the game: kind -> number."""
+    lying = Counter(sequence(row, "look") + sequence(row, "active") + [kind for kind, *_ in table_cards(row)])
+    for name in PILES:
+        lying += Counter(pile(row, name))
+    return lying
+
+
 def to_text(row: NDArray[Any], T: Tables) -> str:
     """Returns the position as one line that `parse_row` reads back."""
     turn, pirates, acting = TURNS[number(row, "turn")], pirates_of(row), acting_card(row)
@@ -182,6 +220,11 @@ def to_text(row: NDArray[Any], T: Tables) -> str:
         "left": side_text(row, 0, T),
         "right": side_text(row, 1, T),
     }
+    for home in HOMES:
+        told = words[home] or (home == "stack" and (words["top"] or words["bottom"]))
+        empty = not told and not may_be_empty(home, turn, words["phase"], len(sequence(row, "active")))
+        if empty and lost_from(home, all_cards(row), T):
+            words[home] = NONE
     return written(words)
 
 

@@ -19,6 +19,8 @@ ABILITY_NAMES = (*ABILITIES, "exchange-again")
 
 NUMBERS = {"life": 31, "debt": 63, "free": 99, "uses": 64, "steps": 2, "points": 31}
 """Words that are numbers, and their most."""
+NONE = "none"
+"""What is said of an empty pile where something is missing that may lie in it."""
 PILES = ("stack", "discard", "hazards", "away", "aging", "down")
 CARDS_IN_ORDER = {"top": 3, "bottom": 7, "active": 2, "look": 3, "lowered": 3, "from": 1}
 PIRATES_IN_ORDER = {"pirates": 2, "fought": 1, "beaten": 2}
@@ -49,7 +51,8 @@ class Words:
 
     def parts(self, name: str) -> list[str]:
         """Returns what a word lists."""
-        return [part for part in self.values.get(name, "").split(",") if part]
+        value = self.values.get(name, "")
+        return [part for part in value.split(",") if part and value != NONE]
 
     def choice(self, name: str) -> str:
         """Returns a word's value out of its choices, "" if it is not there."""

@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.parts import Labels
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import ZERO, load_planes, part_at, write_steps
+from leafwise.envs.starship.board import ZERO, load_planes, part_at, write_bits, write_steps
 from leafwise.envs.starship.catalogue import ARMOUR, CLEAR, COCKPIT, CORRIDOR, PARTS, ROOM, SPACE
-from leafwise.envs.starship.legality import leaves_ways, next_anchor
 from leafwise.envs.starship.presets import PRESETS
 from leafwise.envs.starship.quality import start_from
 from leafwise.envs.starship.stages import hull_area
 from leafwise.envs.starship.strategies import MOMENT_X, MOMENT_Y, TOTAL, measure_distance, measure_mass
-from leafwise.envs.starship.turns import DECISION, current_request
+from leafwise.envs.starship.turns import DECISION, find_places
 
 if TYPE_CHECKING:
     from leafwise.envs.starship.options import Options
@@ -128,15 +127,13 @@ def show_hull(S, i, T, grid, e, y, x, word):
 @jit
 def show_places(S, i, T, grid, e):
     """Writes the top-left cells of the current request's legal places."""
-    stage, entry = current_request(S, i)
-    part = T.kinds[stage, entry // 4]
-    r, y, left = -1, 0, ZERO
-    while True:
-        r, x, y, left = next_anchor(T, part, entry % 4, r, y, left)
-        if r < 0:
-            return
-        if grid[e, C_LEGAL, y, x] == 0.0 and leaves_ways(T, stage, part, r, x, y):
-            grid[e, C_LEGAL, y, x] = 1.0
+    find_places(S, i, T)
+    first = (e * len(CHANNELS) + C_LEGAL) * T.grid * T.grid
+    for y in range(T.grid):
+        left = ZERO
+        for r in range(T.places.shape[0]):
+            left |= T.places[r, y + 1]
+        write_bits(left, 1.0, grid.reshape(-1), first + y * T.grid, 1)
 
 
 @jit

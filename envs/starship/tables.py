@@ -80,6 +80,8 @@ KINDS = {
 MARGIN_ROWS = 66
 """Rows of a bit plane: row y of the grid is at y + 1, so that both neighbours of every row exist."""
 OUTLINE_MAPS = 8
+NO_ROW = 0xFFFF
+"""Words that no row is made of."""
 HULL, FLOOR, EAST, SOUTH, ANCHORS, SEEN, SPARE, OTHER = range(8)
 """Bit planes, bit x for column x: hull; corridor; one may walk from (x, y) east, south; three for scratch."""
 
@@ -119,6 +121,10 @@ class Tables(NamedTuple):
     """The hull's left, top, right and bottom while terms are measured; shape [4]."""
     terms: NDArray[np.float64]
     """The six terms of the quality; shape [6]."""
+    placed: NDArray[np.uint16]
+    """The row that `places` is of; shape [words]."""
+    places: NDArray[np.uint64]
+    """Bit planes of the legal places of a row's current request by rotation; shape [4, MARGIN_ROWS]."""
 
 
 class GameTables(NamedTuple):
@@ -131,7 +137,7 @@ class GameTables(NamedTuple):
     """Weights of a leaf evaluator."""
 
 
-SCRATCH = ("planes", "depth", "notes", "request", "place", "outlined", "outline", "box", "terms")
+SCRATCH = ("planes", "depth", "notes", "request", "place", "outlined", "outline", "box", "terms", "placed", "places")
 """What compiled code scribbles on: each thread needs its own."""
 
 
@@ -156,6 +162,8 @@ def new_tables(parameters: Parameters) -> Tables:
         outline=np.zeros((parameters.grid**2, OUTLINE_MAPS), dtype=np.float32),
         box=np.zeros(4, dtype=np.int64),
         terms=np.zeros(6),
+        placed=np.full(row_length(parameters), NO_ROW, dtype=np.uint16),
+        places=np.zeros((4, MARGIN_ROWS), dtype=np.uint64),
     )
 
 

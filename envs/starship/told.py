@@ -28,12 +28,12 @@ def _request_names() -> NDArray[Any]:
     return names
 
 
-REQUESTS = _request_names()
+REQUESTS = _request_names().ravel()
 
 
 def always(rows: NDArray[Any], T: GameTables) -> dict[str, NDArray[Any]]:
     """Returns `request` [n], the part to be placed and where it is to face: "thruster_small north"; "" at the end."""
-    return {"request": REQUESTS[rows[:, at.PHASE], rows[:, at.QUEUE]]}
+    return {"request": REQUESTS.take(rows[:, at.PHASE] * (MOST_ENTRIES + 1) + rows[:, at.QUEUE])}
 
 
 def at_end(row: NDArray[Any], T: GameTables) -> dict[str, Any]:

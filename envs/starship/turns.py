@@ -11,7 +11,7 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.starship import stages
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import ZERO, load_planes
+from leafwise.envs.starship.board import ONE, ZERO, bit, load_planes, lowest
 from leafwise.envs.starship.legality import has_place, next_place
 
 DRAW_HULL, DRAW_TARGET, DRAW_REQUEST, DECISION, OVER = range(5)
@@ -120,18 +120,46 @@ def settle(S, j, T):
 
 
 @jit
-def write_places(S, i, A, T):
-    """Writes the legal places of the current request to `A`, ascending; returns how many."""
+def is_placed(S, i, T):
+    """Returns whether `T.places` are those of row `i`."""
+    different = np.uint16(0)
+    for word in range(T.placed.shape[0]):
+        different |= T.placed[word] ^ S[i, word]
+    return different == 0
+
+
+@jit
+def find_places(S, i, T):
+    """Sets `T.places` to the legal places of the current request; one row is asked several times in a step."""
+    if is_placed(S, i, T):
+        return
     load_planes(S, i, T)
+    for word in range(T.placed.shape[0]):
+        T.placed[word] = S[i, word]
+    T.places[:] = ZERO
     stage, entry = current_request(S, i)
     part, facing = T.kinds[stage, entry // 4], entry % 4
-    count, r, y, left = 0, -1, 0, ZERO
+    r, y, left = -1, 0, ZERO
     while True:
         r, x, y, left = next_place(T, stage, part, facing, r, y, left)
         if r < 0:
-            return count
-        A[count] = (r * T.grid + y) * T.grid + x
-        count += 1
+            return
+        T.places[r, y + 1] |= bit(x)
+
+
+@jit
+def write_places(S, i, A, T):
+    """Writes the legal places of the current request to `A`, ascending; returns how many."""
+    find_places(S, i, T)
+    count = 0
+    for r in range(T.places.shape[0]):
+        for y in range(T.grid):
+            left = T.places[r, y + 1]
+            while left != ZERO:
+                A[count] = (r * T.grid + y) * T.grid + lowest(left)
+                left &= left - ONE
+                count += 1
+    return count
 
 
 @jit

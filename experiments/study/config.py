@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.lines import print_error
 from leafwise.training.runs.folder import training_command
 
 EXPERIMENTS = Path(__file__).resolve().parents[1]
@@ -97,7 +98,7 @@ def command(config_class: type[C], study: Callable[[C], object]) -> Callable[...
         try:
             study(config)
         except (ValueError, OSError) as problem:
-            print(f"error: {problem}", file=sys.stderr)
+            print_error(problem)
             return 2
         except KeyboardInterrupt:
             print("stopped; the same command goes on", file=sys.stderr)

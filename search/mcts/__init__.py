@@ -12,5 +12,7 @@ Values are player 0's. Where PUCT needs them between 0 and 1 they are scaled by 
 returns can be searched.
 """
 
+from leafwise.search.mcts.engine import PRIORS as PRIORS
 from leafwise.search.mcts.engine import Mcts as Mcts
 from leafwise.search.mcts.engine import MctsResult as MctsResult
+from leafwise.search.mcts.engine import Policy as Policy

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.options import options_from_text
+from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words
 from leafwise.envs.registry import game as find_game
 
@@ -59,7 +60,7 @@ def say(text: str = "") -> None:
 
 def fail(problem: object) -> NoReturn:
     """Ends the command with one line on standard error and status 2."""
-    print(f"error: {' '.join(str(problem).split())}", file=sys.stderr)
+    print_error(problem)
     raise SystemExit(WRONG_INPUT)
 
 
@@ -339,8 +340,13 @@ def value_lines(result: Result, units: Units | None) -> list[str]:
 
     ranked = sorted(result.action_values.items(), key=lambda item: -item[1])
     width = max(map(len, result.action_values), default=0)
+    words = {name: result.state.action_words(name) for name, _ in ranked}
+    told = max((len(words[name]) + 2 for name, _ in ranked if words[name] != name), default=0)
     lines = [
-        f"  {name:<{width}}  {written(value, units):>12}" + ("  best" if name == result.name else "")
+        f"  {name:<{width}}  "
+        + (f"{words[name]:<{told}}" if told else "")
+        + f"{written(value, units):>12}"
+        + ("  best" if name == result.name else "")
         for name, value in ranked
     ]
     return [f"  {units.name if units else PLAIN}", *lines]

@@ -18,7 +18,7 @@ from running.campaign import Campaign
 from running.waiting import until
 
 COMMANDS = {
-    "td": "--game threes --total-steps 200000 --interval 25000 --evaluate-every 2 --evaluate-games 20",
+    "td": "--game threes --total-steps 600000 --interval 25000 --evaluate-every 2 --evaluate-games 20",
     "selfplay": "--game trilobite --total-steps 4 --positions 2000 --buffer-size 8000 --passes 4 --plies 7 --batch-size 512 "
     "--hidden 16 8 --match-pairs 100 --judged 0",
     "dqn": "--game trilobite --total-steps 30000 --envs 100 --buffer-size 20000 --batch-size 256 --train-every 100 "
@@ -32,6 +32,16 @@ def start(method: str, run: Path, *more: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
+def saves(run: Path, process: subprocess.Popen[bytes], most: int | None = None) -> int:
+    """Waits until a run has written so many checkpoints, or has ended; returns how many were seen."""
+    seen, state = set[int](), run / "state.safetensors"
+    while process.poll() is None and (most is None or len(seen) < most):
+        if state.exists():
+            seen.add(state.stat().st_mtime_ns)
+        time.sleep(0.002)
+    return len(seen)
+
+
 def compare(run: Path, whole: Path) -> None:
     (one, _), (other, _) = (load_tensors(path / "state.safetensors") for path in (run, whole))
     assert set(one) == set(other)
@@ -42,22 +52,22 @@ def compare(run: Path, whole: Path) -> None:
 @pytest.mark.parametrize("method", COMMANDS)
 def test_killed_runs(method: str, campaign: Campaign, tmp_path: Path) -> None:
     """Three kills of four come after a checkpoint; the others come while a run begins too."""
-    whole, cut, saved = tmp_path / "whole", tmp_path / "cut", list[bool]()
-    assert start(method, whole).wait() == 0  # compiled and warm: the next one is timed
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    assert start(method, whole).wait() == 0  # compiled and warm: the checkpoints of the next one are counted
     shutil.rmtree(whole)
-    process, begun = start(method, whole), time.monotonic()
-    until((whole / "state.safetensors").exists, process)
-    first = time.monotonic() - begun
-    assert process.wait() == 0
-    seconds = time.monotonic() - begun
+    checkpoints = saves(whole, start(method, whole))
+    assert checkpoints > 1
+    saved: list[bool] = []
 
     def checks(rng: Random) -> Iterator[None]:
         while True:
             shutil.rmtree(cut, ignore_errors=True)
             process = start(method, cut)
-            mid_run = rng.random() < 0.75
-            until((cut / ("state.safetensors" if mid_run else "config.toml")).exists, process)
-            time.sleep(rng.uniform(0, seconds - first if mid_run else first))
+            if rng.random() < 0.75:
+                saves(cut, process, most=rng.randrange(1, checkpoints))
+            else:
+                until((cut / "config.toml").exists, process)
+            time.sleep(rng.uniform(0, 0.1))
             process.kill()
             process.wait()
             saved.append((cut / "state.safetensors").exists() and not (cut / "results.json").exists())

@@ -36,7 +36,7 @@ def test_it_tells_where_intervals_lie_apart() -> None:
 
 def test_actions_in_words() -> None:
     state = GAME.parse(
-        "turn=fight phase=green life=20 pirates=P1,P2 stack=S2*3,S4 aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3 active=E1 "
+        "turn=fight phase=green life=20 pirates=P1,P2 stack=S2*3,S4 aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3 active=E1 hazards=none "
         "left=S1,W8 free=2"
     )
     assert {in_words(state, GAME.actions[a]) for a in state.legal_actions} == {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -136,6 +137,17 @@ def test_a_game_of_friday_is_followed_saved_and_goes_on(shell: Shell, tmp_path: 
     assert load_game(file).moves[0].name == "first"
     assert "both" in shell(*asked, "--position", "x").refusal
     assert "expected a game of threes" in shell("play", "threes", "--assist", "--save", str(file)).refusal
+
+
+def test_friday_is_played_with_names_and_odds(shell: Shell) -> None:
+    asked = ("play", "friday", "--level", "4", "--leaf", "pirates", "--depth", "1", "--seed", "3")
+    out = shell(*asked, typed="first\nfree\nh\nuse 9\nq\n").out
+    assert "life 18/20" in out
+    assert "  first   fight " in out
+    assert "odds: weak 0 4" in out
+    assert re.search(r"then: [a-z (),0-9+-]+ \(\d+(\.\d+)? %\)", out)
+    assert re.search(r"  end +end the fight: ", out)
+    assert "got 'use9'" in out
 
 
 def test_assist_refuses_a_finished_game(shell: Shell) -> None:

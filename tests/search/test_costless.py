@@ -13,7 +13,7 @@ PIRATES = FRIDAY.score("pirates")
 ROOT = np.uint64(0)
 POSITIONS = [
     "turn=choose phase=green life=20 pirates=P3,P7 active=W1,E3 stack=S1*5,S2*8,S3*3,S4,S5 hazards=W3 aging=G1,G5,D1",
-    "turn=fight phase=yellow life=3 pirates=P4,P9 active=E1 left=S2,W8 right=E7,C1 free=2 stack=S3 aging=G5,D1,D2",
+    "turn=fight phase=yellow life=3 pirates=P4,P9 active=E1 left=S2,W8 right=E7,C1 free=2 stack=S3 hazards=none aging=G5,D1,D2",
     "turn=fight phase=pirates life=1 pirates=P2,P6 fought=P2 left=C1*2,N1,N2!,E5 free=6 stack=S1,S3 discard=S2 aging=D1",
 ]
 CROWDED = (

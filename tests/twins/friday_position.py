@@ -129,7 +129,25 @@ class Texts:
             "ability": p.ability, "steps": p.steps or "", "acting": acting, "look": ",".join(p.look),
             "points": p.points or "", "from": p.lowest, "to": p.to,
         }  # fmt: skip
-        return " ".join(f"{name}={value}" for name, value in words.items() if value)
+        return " ".join(f"{name}={value}" for name, value in (words | self.empty(p)).items() if value)
+
+    def empty(self, p: Position) -> dict[str, str]:
+        """Returns `name=none` for the piles that are empty though cards of theirs are nowhere, unless they have to be."""
+        here = Counter([c.name for c in p.table] + p.look + p.active + p.top + p.bottom + p.down)
+        for cards in (p.stack, p.discard, p.hazards, p.away, p.aging):
+            here += Counter(cards)
+        aging = {c: v for c, v in AGING.items() if c != "G4" or self.options.level > 2}
+        no_hazards = p.phase == 3 or (p.turn == "choose" and len(p.active) == 1)
+        piles = {
+            "stack": (ROBINSON, not p.stack + p.top + p.bottom),
+            "hazards": (ISLAND, not p.hazards and not no_hazards),
+            "aging": (aging, not p.aging),
+        }
+        return {
+            name: "none"
+            for name, (start, empty) in piles.items()
+            if empty and p.turn not in ("won", "lost") and any(here[c] < n for c, (_, _, n) in start.items())
+        }
 
     def read(self, text: str) -> Position:
         """Reads what `write` writes; trusts it."""
@@ -137,7 +155,7 @@ class Texts:
 
         def cards(name: str) -> list[str]:
             found = []
-            for word in filter(None, words.get(name, "").split(",")):
+            for word in filter(None, words.get(name, "").replace("none", "").split(",")):
                 card, _, n = word.partition("*")
                 found += [card] * int(n or 1)
             return found

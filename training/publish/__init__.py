@@ -19,6 +19,7 @@ from typing import Any
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import listed, take_modules
 from leafwise.models.files import (
     game_of,
@@ -139,6 +140,6 @@ def main(arguments: list[str] | None = None) -> int:
         config = parse(Config, todays_words(Config, words), prog=f"python -m {MODULE}")
         print(publish(config))
     except (ValueError, KeyError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
+        print_error(problem)
         return 2
     return 0

@@ -20,6 +20,7 @@ import numpy as np
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.lines import print_error
 from leafwise.models.files import game_of, load_evaluator, load_tensors, model_path
 from leafwise.models.tensors import WEIGHTS, save_tensors
 from leafwise.models.units import CHANCE, CHANCE_WITH_DRAWS, SCORE, UNITS, Units, save_shipped_units
@@ -61,7 +62,7 @@ def main(arguments: list[str] | None = None) -> int:
         path = model_path(config.model)
         units = fitted(game_of(path), load_evaluator(game_of(path), path), config)
     except ValueError as problem:
-        print(f"error: {problem}", file=sys.stderr)
+        print_error(problem)
         return 2
     if path.parent.resolve() == WEIGHTS.resolve():
         save_shipped_units(path.name, units)

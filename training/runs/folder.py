@@ -26,6 +26,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import source_of, take_modules
 from leafwise.models.files import load_tensors, model_path, write_atomically
 from leafwise.training.runs.checkpoints import Checkpoints
@@ -200,12 +201,12 @@ def run_main(
         path = train(config)
     except ValueError as problem:
         where = f" (with the options in {str(file)!r})" if file is not None else ""
-        print(f"error: {problem}{where}", file=sys.stderr)
+        print_error(f"{problem}{where}")
         return 2
     except OSError as problem:
         what = repr(str(problem.filename)) if problem.filename is not None else "the run folder"
-        print(f"error: cannot use {what}: {problem.strerror or problem}; a run that had begun stands as it was saved last, go on "
-              "with --resume", file=sys.stderr)  # fmt: skip
+        why = problem.strerror or problem
+        print_error(f"cannot use {what}: {why}; a run that had begun stands as it was saved last, go on with --resume")
         return 2
     print(f"run folder: {path}\nTensorBoard: tensorboard --logdir {path}")
     return 0

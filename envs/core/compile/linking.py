@@ -34,6 +34,7 @@ from numba.extending import lower_cast
 
 from leafwise.envs.core.compile.cache import tell_not_kept
 from leafwise.envs.core.compile.errors import explained
+from leafwise.envs.core.compile.held import Held
 
 PREFIX = "leafwise."
 """How the symbols begin."""
@@ -125,6 +126,8 @@ class _Files(IndexDataCacheFile):
 
 def described(kind: Any) -> str:
     """Returns a type in words that tell NamedTuples of one name in several modules apart."""
+    if isinstance(kind, Held):
+        return f"held({', '.join(map(described, kind.kinds))})"
     if not isinstance(kind, types.BaseTuple):
         return str(kind)
     own: Any = getattr(kind, "instance_class", tuple)

@@ -10,6 +10,7 @@ import numba
 import numpy as np
 
 from leafwise.envs.core.compile import emitted
+from leafwise.envs.core.compile.held import hold, unpacked
 from leafwise.envs.core.compile.linking import Function, compiled
 
 
@@ -31,7 +32,13 @@ def check(folder: Path, flags: dict[str, Any]) -> None:
         play: Any = compiled(_play(rule), folder, flags, bound="selfcheck")
         _expect(play(S, T), 7.0)
         _expect(rule(S, T._replace(leaf=())), 6.0)
-        for function in (rule, play):
+        held: Any = compiled(_held(rule), folder, flags, bound="selfcheck")
+        call = hold(held, S, T)
+        _expect(call(), 12.0)
+        S[0], before = 5.0, S[0]
+        _expect(call(), 20.0)
+        S[0] = before
+        for function in (rule, play, held):
             _expect(sum(function._cache_hits.values()), loaded)
             function.forget()
     _check_emitted()
@@ -42,6 +49,14 @@ def _play(rule: Function) -> Any:
         return rule(S, T) + T.leaf[0][0]
 
     return play
+
+
+def _held(rule: Function) -> Any:
+    def play_held(held):
+        S, T = unpacked(held)
+        return rule(S, T) * T.factor * T.leaf[0][0]
+
+    return play_held
 
 
 def _check_emitted() -> None:

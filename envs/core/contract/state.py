@@ -176,6 +176,12 @@ class State:
         """Returns lines that say what the codes of the text and the board stand for, "" if there are none."""
         return "" if self.game.text.legend is None else self.game.text.legend(self.row, self.game._shared_tables)
 
+    @property
+    def points(self) -> float:
+        """What the game's booklet would score if it ended here, the return so far where it says nothing."""
+        count = self.game.text.points
+        return self.returns if count is None else count(self.row, self.game._shared_tables)
+
     def __str__(self) -> str:
         return self.game.text.write(self.row, self.game._shared_tables)
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.fingerprint import label
+from leafwise.envs.core.compile.held import unpacked
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row
 from leafwise.envs.core.contract.stream import below, u64
@@ -67,6 +68,8 @@ class Buffers(NamedTuple):
     """[n, width]: the last rows of episodes that ended in this step (SAME_STEP only)."""
     reward: NDArray[np.float64]
     """[n]"""
+    so_far: NDArray[np.float64]
+    """[n]: player 0's return at the row; kept where rewards are its differences."""
     flags: NDArray[np.uint8]
     """[5, n]: OVER (the episode has ended and none has begun), TERMINATED, TRUNCATED and ILLEGAL in this step, SEAT."""
     counts: NDArray[np.int64]
@@ -122,6 +125,7 @@ def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path
     """Compiles what happens between two decisions of the agent."""
     initial_state, current_player, legal_actions = rules.initial_state, rules.current_player, rules.legal_actions
     sample_outcome, apply_action, observe = rules.sample_outcome, rules.apply_action, rules.observe
+    returns = rules.returns
     inlined = bind(name, room, inline=True, plain=plain)  # handing all the arrays on costs more than the work
 
     @inlined
@@ -150,6 +154,7 @@ def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path
         while over:
             initial_state(B.S, i, T)
             over = play_on(B.S, i, o, seat, R, B, T)
+        B.so_far[e] = returns(B.S, i, T)
         B.flags[OVER, e] = GOING
         B.counts[STEPS, e] = 0
         B.counts[IN_A_ROW, e] = 0
@@ -183,10 +188,11 @@ def make_act(
         @inlined
         def reward_and_end(e, B, seat, T):
             S, i, after = B.S, u64(e), u64(B.reward.shape[0])
-            before = returns(S, i, T)
             apply_action(S, i, B.action[e], i, T)
             over = play_on(S, i, after, seat, B.R[e], B, T)
-            return returns(S, i, T) - before, over
+            before = B.so_far[e]
+            B.so_far[e] = returns(S, i, T)
+            return B.so_far[e] - before, over
     else:
 
         @inlined
@@ -225,12 +231,12 @@ def refused(B):
 
 
 class Batch(NamedTuple):
-    """The two calls of a batch."""
+    """The two calls of a batch, for `compile.held.hold` with `Buffers` B and the game's tables T."""
 
     step: Callable[..., int]
-    """`step_batch(B, T)`."""
+    """`step_batch(held)`."""
     refresh: Callable[..., None]
-    """`refresh(B, T)`."""
+    """`refresh(held)`."""
 
 
 @cache
@@ -290,11 +296,14 @@ def _batch(
         B.reward[e] = so_far - high if B.flags[SEAT, e] else low - so_far
 
     @bind(name, room, plain=plain)
-    def refresh(B, T):
+    def refresh(held):
         """Starts an episode where `fresh` says so, and shows again what stands elsewhere."""
+        B, T = unpacked(held)
         for e in range(B.reward.shape[0]):
             if B.fresh[e]:
                 begin(e, B, T)
+            elif B.flags[OVER, e] == GOING:
+                B.so_far[e] = returns(B.S, u64(e), T)
             show(e, B.obs, B.mask, B, T)
 
     @bind(name, room, inline=True, plain=plain)
@@ -312,11 +321,12 @@ def _batch(
         return True
 
     @bind(name, room, plain=plain)
-    def step_batch(B, T):
+    def step_batch(held):
         """Steps every environment; returns bits SOME_..., or -1 - e if environment e refuses.
 
         Nothing changes if one refuses: its action is no id, or illegal under RAISE, or its episode is over.
         """
+        B, T = unpacked(held)
         e = refuse(B)
         if e >= 0:
             return -1 - e

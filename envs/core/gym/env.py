@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from operator import index
 from typing import Any
 
 import gymnasium as gym
@@ -98,11 +97,17 @@ class GameEnv(gym.Env[Observation, int]):
     def _bind(self) -> None:
         """Keeps what every step needs at hand."""
         buffers = self._stepper.buffers
-        self._action, self._reward = buffers.action, buffers.reward
+        # memoryviews take and give single numbers in half the time, and take no number but a whole one
+        self._action, self._reward = buffers.action.data, buffers.reward.data
         self._see, self._mask = reader(at(buffers.obs, 0)), buffers.mask[0]
-        self._arguments = self._stepper.arguments
-        self._compiled_step = self._stepper.compiled.step
+        self._copy_mask = self._mask.copy
+        self._call_step = self._first_step
         self._quiet = self._window is None and not self._tells
+
+    def _first_step(self) -> int:
+        """Compiles the step, which takes its own place."""
+        self._call_step = self._stepper.call_step
+        return self._call_step()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -132,13 +137,13 @@ class GameEnv(gym.Env[Observation, int]):
         Raises ValueError if it is no action id, if the episode is over, and for an illegal action under "raise".
         """
         try:
-            self._action[0] = index(action)
-        except (TypeError, OverflowError):
+            self._action[0] = action
+        except (TypeError, ValueError):
             raise ValueError(f"{self.game.name}: expected an action id, got {action!r}") from None
-        summary = self._compiled_step(*self._arguments)
-        info: dict[str, Any] = {"action_mask": self._mask.copy()}
+        summary = self._call_step()
+        info: dict[str, Any] = {"action_mask": self._copy_mask()}
         if not summary and self._quiet:
-            return self._see(), self._reward.item(), False, False, info
+            return self._see(), self._reward[0], False, False, info
         if summary < 0:
             self._stepper.refuse(0)
         if summary & SOME_ILLEGAL:
@@ -148,7 +153,7 @@ class GameEnv(gym.Env[Observation, int]):
         terminated, truncated = summary & SOME_TERMINATED != 0, summary & SOME_TRUNCATED != 0
         if self._tells:
             info |= self._told(ended=terminated or truncated)
-        return self._see(), self._reward.item(), terminated, truncated, info
+        return self._see(), self._reward[0], terminated, truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
         """Returns which actions are legal, bool [A] (the name that sb3-contrib looks for); all True at the end."""
@@ -182,7 +187,7 @@ class GameEnv(gym.Env[Observation, int]):
             self._window.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        bound = ("_action", "_reward", "_see", "_mask", "_arguments", "_compiled_step", "_quiet", "_window")
+        bound = ("_action", "_reward", "_see", "_mask", "_copy_mask", "_call_step", "_quiet", "_window")
         return {name: value for name, value in self.__dict__.items() if name not in bound}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

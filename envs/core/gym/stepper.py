@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cached_property
 from inspect import signature
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.compile.held import hold
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym import batch
@@ -138,6 +140,7 @@ class Stepper:
             final_mask=np.ones((n, len(game.actions)), dtype=np.int8),
             last=game.rows(n),
             reward=np.zeros(n),
+            so_far=np.zeros(n),
             flags=np.zeros((5, n), dtype=np.uint8),
             counts=np.zeros((2, n), dtype=np.int64),
             limits=np.array([step_limit(max_episode_steps, game), patience(game)], dtype=np.int64),
@@ -147,18 +150,27 @@ class Stepper:
             options=np.array([autoreset, ILLEGAL[self.illegal], SEATS[self.seat]], dtype=np.int64),
         )
         self.buffers.flags[batch.OVER] = batch.UNBEGUN  # until the first reset
-        self.arguments = (self.buffers, self.tables)
+
+    @cached_property
+    def call_step(self) -> Callable[[], int]:
+        """The compiled step; it returns what `batch.step_batch` does."""
+        return hold(self.compiled.step, self.buffers, self.tables)
+
+    @cached_property
+    def call_refresh(self) -> Callable[[], None]:
+        """The compiled refresh."""
+        return hold(self.compiled.refresh, self.buffers, self.tables)
 
     def start(self, keys: Mapping[int, np.uint64], where: NDArray[np.bool_] | None = None) -> None:
         """Starts an episode everywhere, or where [n] says so, with new streams for the environments in `keys`."""
         for e, key in keys.items():
             self.buffers.R[e] = key, 0
         self.buffers.fresh[:] = 1 if where is None else where
-        self.compiled.refresh(*self.arguments)
+        self.call_refresh()
 
     def step(self) -> int:
         """Takes `buffers.action`; returns the bits of `batch.step_batch`, raises ValueError if one is refused."""
-        summary = self.compiled.step(*self.arguments)
+        summary = self.call_step()
         if summary < 0:
             self.refuse(-1 - summary)
         return summary
@@ -242,7 +254,7 @@ class Stepper:
         self.buffers.counts[batch.STEPS] = state["steps"]
         self.buffers.counts[batch.IN_A_ROW] = state["illegal_in_a_row"]
         self.buffers.fresh[:] = 0
-        self.compiled.refresh(*self.arguments)
+        self.call_refresh()
 
     def __reduce__(self) -> Any:
         check_picklable(self.game, self.opponent)

@@ -78,12 +78,21 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
             max_episode_steps=max_episode_steps,
         )
         self.reward_name = self._stepper.reward
+        self._bind()
         self._keyed = np.zeros(self.num_envs, dtype=np.bool_)
         self._everywhere = np.ones(self.num_envs, dtype=np.bool_)
         self.single_observation_space = self.game.observation_space()
         self.single_action_space = gym.spaces.Discrete(len(self.game.actions))
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
         self.action_space = batch_space(self.single_action_space, self.num_envs)
+
+    def _bind(self) -> None:
+        """Keeps what every step needs at hand."""
+        buffers = self._stepper.buffers
+        self._see, self._reward, self._mask = reader(buffers.obs), buffers.reward, buffers.mask
+        ends = buffers.flags.view(np.bool_)
+        self._terminated, self._truncated = ends[batch.TERMINATED], ends[batch.TRUNCATED]
+        self._tells = self.game.observation.info is not None
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
@@ -115,7 +124,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         for name, array in self._stepper.told().items():
             array[~where] = None if array.dtype == object else 0
             info[name], info[f"_{name}"] = array, where.copy()
-        return reader(self._stepper.buffers.obs)(), info
+        return self._see(), info
 
     def _reset_mask(self, options: dict[str, Any]) -> NDArray[np.bool_]:
         """Returns where episodes are to start, all True if nothing is said; raises ValueError for what is no such mask."""
@@ -130,9 +139,10 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         return given.copy()
 
     def _info(self) -> dict[str, Any]:
-        info = {"action_mask": self._stepper.buffers.mask.copy(), "_action_mask": self._everywhere.copy()}
-        for name, array in self._stepper.told().items():
-            info[name], info[f"_{name}"] = array, self._everywhere.copy()
+        info = {"action_mask": self._mask.copy(), "_action_mask": self._everywhere.copy()}
+        if self._tells:
+            for name, array in self._stepper.told().items():
+                info[name], info[f"_{name}"] = array, self._everywhere.copy()
         return info
 
     def step(
@@ -143,18 +153,17 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         Raises ValueError, and changes nothing, if any is no action id, or illegal under "raise".
         """
         stepper = self._stepper
-        buffers = stepper.buffers
         given = np.asarray(actions)
-        if given.shape != buffers.action.shape or given.dtype.kind not in "iu":
+        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
             got = f"{given.dtype} {given.shape}"
             raise ValueError(f"{self.game.name}: expected {self.num_envs} action ids, got an array {got}")
-        buffers.action[:] = given
+        stepper.buffers.action[:] = given
         summary = stepper.step()
-        terminated, truncated = buffers.flags[[batch.TERMINATED, batch.TRUNCATED]].astype(np.bool_)
+        terminated, truncated = self._terminated.copy(), self._truncated.copy()
         info = self._info()
         if summary:
             self._add_to(info, summary, terminated | truncated)
-        return reader(buffers.obs)(), buffers.reward.copy(), terminated, truncated, info
+        return self._see(), self._reward.copy(), terminated, truncated, info
 
     def _add_to(self, info: dict[str, Any], summary: int, ended: NDArray[np.bool_]) -> None:
         """Adds what illegal actions and ends leave in info, in gymnasium's form: an array and a mask for each key."""
@@ -203,10 +212,18 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
 
     def observations(self) -> Observation:
         """Returns what the agents see now, with a leading axis of `num_envs`."""
-        return reader(self._stepper.buffers.obs)()
+        return self._see()
 
     def render(self) -> tuple[Any, ...] | None:
         """Returns one text or picture for each environment, as `render_mode` says."""
         if self.render_mode is None:
             return None
         return tuple(self._stepper.frame(e, self.render_mode) for e in range(self.num_envs))
+
+    def __getstate__(self) -> dict[str, Any]:
+        bound = ("_see", "_reward", "_mask", "_terminated", "_truncated", "_tells")
+        return {name: value for name, value in self.__dict__.items() if name not in bound}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._bind()

@@ -6,11 +6,13 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import tyro
 
 from leafwise.cli import (
+    check_writable,
     fail,
     game_file,
     numbered_lines,
@@ -35,7 +37,7 @@ class Config:
 
     A position is the game's own text, or --moves from the start, or both; without either it is the start. Many positions, one a
     line, come from --file or standard input, and give one JSON object a line each. `leafwise analyze --game FILE` reads games
-    that were written with --save and tells what each move gave away.
+    that were written with --save and tells what each move gave away; with --review it tells the course of the game.
     """
 
     game: tyro.conf.Positional[str]
@@ -55,6 +57,10 @@ class Config:
     """More of the search's options, as in players: threads=2, batched=1, pruning=0, table_mb=64, width=5, nodes=2000."""
     file: str = ""
     """File of positions, one a line; - is standard input."""
+    review: bool = False
+    """With --game: look back on each game, what it was worth at every decision and the three decisions that cost most."""
+    svg: str = ""
+    """With --review: file for a picture of it."""
     json: bool = False
     """Print one JSON object."""
 
@@ -66,6 +72,10 @@ def main(arguments: list[str]) -> int:
     given = bool(config.position or config.moves)
     if given + bool(config.file) + bool(file) > 1:
         fail("expected one of a position (or --moves), --file and --game, got several")
+    if (config.review and not file) or (config.svg and not config.review):
+        fail("expected --review with --game FILE, and --svg with --review, got one without the other")
+    if file and config.review:
+        return review_games(records_of(file, game), config)
     if file:
         return analyze_games(records_of(file, game), config)
     from leafwise.analysis import described, read_position
@@ -122,4 +132,29 @@ def analyze_games(records: list[GameRecord], config: Config) -> int:
                     print_json(judged_json(one, analyst.units, number))
             else:
                 show_game(record, analyst)
+    return 0
+
+
+def review_games(records: list[GameRecord], config: Config) -> int:
+    """Looks back on games: prints a review of each, and draws that of the only one if asked for."""
+    from leafwise.models.tensors import write_atomically
+    from leafwise.review import as_json, lines, picture, review
+
+    with one_line_errors():
+        if config.svg:
+            check_writable(config.svg, "--svg")
+            if len(records) != 1:
+                raise ValueError(f"expected a file of one game with --svg, got {len(records)}")
+    analysts: dict[Game, Analyst] = {}
+    for number, record in enumerate(records, start=1):
+        if record.game not in analysts:
+            analysts[record.game] = analyst_of(record.game, config)
+        with one_line_errors():
+            found = review(record, analysts[record.game])
+            if config.json:
+                print_json(as_json(found, number))
+            else:
+                say("\n".join(lines(found)))
+            if config.svg:
+                write_atomically(Path(config.svg), picture(found).svg().encode())
     return 0

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
+    from leafwise.envs.core.play.gamefile import Step
     from leafwise.hints import Hints
     from leafwise.search import Search
     from leafwise.search.players import Player
@@ -112,13 +113,13 @@ class Session:
         return self.recorder.state
 
     def play(self, action: str | int) -> list[str]:
-        """Plays an action and all chance after it; returns what chance did. Raises ValueError if it is not legal."""
+        """Plays an action and all chance after it; returns what chance did, in words. Raises ValueError if it is not legal."""
         steps = len(self.recorder.steps)
         after = self.recorder.play(action)
         self.before.append((steps, self.stream.copy()))
         self.odds = odds(after) if after.is_chance else ""
         self.recorder.settle(self.stream)
-        return [step.name for step in self.recorder.steps[steps + 1 :]]
+        return [happened(step) for step in self.recorder.steps[steps + 1 :]]
 
     def undo(self) -> bool:
         """Goes back to the last decision of a person; returns whether there was one. Chance repeats itself."""
@@ -135,11 +136,29 @@ FEW_OUTCOMES = 12
 
 
 def odds(state: State) -> str:
-    """Returns the outcomes of a chance stage with their probabilities; "" in games where they can be many."""
-    if state.game.max_outcomes > FEW_OUTCOMES:
+    """Returns the likeliest outcomes of a chance stage with their probabilities; "" where they are many and have no names."""
+    named = state.game.text.outcome_words is not None
+    if state.game.max_outcomes > FEW_OUTCOMES and not named:
         return ""
     outcomes = sorted(state.outcomes(), key=lambda outcome: -outcome[0])
-    return ", ".join(f"{state.outcome_name(after)} {100 * p:.3g} %" for p, after in outcomes)
+    told = [f"{state.outcome_words(after)} {100 * p:.3g} %" for p, after in outcomes[:FEW_OUTCOMES]]
+    return ", ".join(told) + (f", ... ({len(outcomes)} in all)" if len(outcomes) > FEW_OUTCOMES else "")
+
+
+def happened(step: Step) -> str:
+    """Returns what chance did; where it has a name for people, with its probability."""
+    if step.before.game.text.outcome_words is None:
+        return step.name
+    chance = next(p for p, after in step.before.outcomes() if after == step.after)
+    return f"{step.before.outcome_words(step.after)} ({100 * chance:.3g} %)"
+
+
+def legal_lines(state: State) -> str:
+    """Returns a line for each legal action in words, "" where actions are told by their names alone."""
+    if state.game.text.action_words is None:
+        return ""
+    width = max(map(len, state.legal_names))
+    return "".join(f"  {name:<{width}}  {state.action_words(name)}\n" for name in state.legal_names)
 
 
 def legal_text(state: State, most: int = 24) -> str:
@@ -175,7 +194,7 @@ def turn_of_person(session: Session, hints: Hints) -> bool:
     state = session.state
     who = f"player {state.current_player + 1} to move: " if state.game.players == 2 else ""
     while True:
-        word = ask(f"{who}{legal_text(state)}> ")
+        word = ask(f"{legal_lines(state)}{who}{legal_text(state)}> ")
         if word is None or word == "q":
             return False
         if word == "h":

@@ -37,7 +37,6 @@ def main(arguments: list[str]) -> int:
         if importlib.util.find_spec(needed) is None:
             fail(f"expected {needed} for leafwise web, it is not installed: pip install 'leafwise[web]'")
     from leafwise.web.server import EVERYWHERE, LOOPBACK, serve
-    from leafwise.web.worker import RUNS_VARIABLE
 
     with one_line_errors():
         if not 0 <= config.port < 2**16:
@@ -48,11 +47,11 @@ def main(arguments: list[str]) -> int:
             raise ValueError("expected --phone or --host, got both")
         if config.runs != "runs" and not Path(config.runs).is_dir():
             raise ValueError(f"expected a folder with --runs, got {config.runs!r}")
-        os.environ[RUNS_VARIABLE] = config.runs
         serve(
             EVERYWHERE if config.phone else config.host,
             config.port,
             thinkers=config.workers or max(4, os.cpu_count() or 1),
+            runs=config.runs,
             open_browser=config.open and not config.phone,
             say=say,
             phone=config.phone,

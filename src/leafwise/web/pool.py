@@ -7,7 +7,8 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ LOADING_SECONDS = 900.0
 """What compiling a game for the first time may take on a slow machine."""
 STOPPING_SECONDS = 3.0
 """What a process has to end a job that nobody waits for; then it is killed."""
+NOTHING_MORE: Mapping[str, str] = MappingProxyType({})
 LONGEST_ANSWER = 1 << 25
 """Bytes of a line that a process may send."""
 
@@ -35,10 +37,13 @@ class Busy(Exception):
 class Worker:
     """One process of `leafwise.web.worker`, started when it is first needed, and again where it was lost."""
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self.environment = environment
         self.process: asyncio.subprocess.Process | None = None
         self.game = ""
         """The game of the last job, whose code is loaded."""
+        self.is_loading = False
+        """Whether it loads or compiles code, which serves whoever asks next."""
 
     async def start(self) -> None:
         """Starts the process, if it does not run."""
@@ -50,7 +55,7 @@ class Worker:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 limit=LONGEST_ANSWER,
-                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                env={**os.environ, **self.environment},
             )
 
     def send(self, message: dict[str, Any]) -> None:
@@ -69,6 +74,8 @@ class Worker:
             status = await self.process.wait()
             raise Failed(f"expected an answer of a process, got its end with status {status}")
         found: dict[str, Any] = json.loads(line)
+        if "stage" in found:
+            self.is_loading = found["stage"] == "loading"
         return found
 
     async def answers(self, job: str, ask: msgspec.Struct, seconds: float) -> AsyncIterator[dict[str, Any]]:
@@ -79,6 +86,7 @@ class Worker:
         """
         clock = asyncio.get_running_loop().time
         await self.start()
+        self.is_loading = False
         self.send({"job": job, "ask": ask})
         deadline = clock() + LOADING_SECONDS  # until it first says what it does, the process itself is loaded
         counted = False
@@ -103,12 +111,14 @@ class Worker:
             yield message
 
     async def give_up(self) -> None:
-        """Ends the job under way: asks for it, and kills the process where that does not help."""
+        """Ends the job under way: asks for it, and kills the process where that does not help. Loading is waited for."""
         self.send({"stop": True})
         try:
-            async with asyncio.timeout(STOPPING_SECONDS):
-                while not {"end", "wrong", "fault"} & set(await self.line()):
-                    pass
+            while True:
+                async with asyncio.timeout(LOADING_SECONDS if self.is_loading else STOPPING_SECONDS):
+                    message = await self.line()
+                if {"end", "wrong", "fault"} & set(message):
+                    return
         except (TimeoutError, Failed):
             await self.kill()
 
@@ -124,10 +134,10 @@ class Worker:
 class Lane:
     """Workers that share one kind of work; a job takes the free one that has its game loaded, if there is one."""
 
-    def __init__(self, size: int, patience: float) -> None:
-        """`patience`: seconds that a job waits for a worker before it is refused as Busy."""
+    def __init__(self, size: int, patience: float, environment: Mapping[str, str] = NOTHING_MORE) -> None:
+        """`patience`: seconds that a job waits for a worker before it is refused as Busy; `environment` is more of theirs."""
         self.size, self.patience = size, patience
-        self.free = [Worker() for _ in range(size)]
+        self.free = [Worker(environment) for _ in range(size)]
         self.turn = asyncio.Semaphore(size)
         self.leaving: set[asyncio.Task[None]] = set()
 
@@ -181,6 +191,7 @@ class Lane:
         """Ends all processes that are free; one at work ends when it finds its standard input closed."""
         for task in list(self.leaving):
             task.cancel()
+        await asyncio.gather(*self.leaving, return_exceptions=True)
         for worker in self.free:
             await worker.kill()
 
@@ -188,8 +199,9 @@ class Lane:
 class Pool:
     """All processes of a server."""
 
-    def __init__(self, thinkers: int) -> None:
-        self.rules, self.thinking = Lane(1, 20.0), Lane(thinkers, 60.0)
+    def __init__(self, thinkers: int, environment: Mapping[str, str] = NOTHING_MORE) -> None:
+        """`environment`: what the processes see of it besides this one's."""
+        self.rules, self.thinking = Lane(1, 20.0, environment), Lane(thinkers, 60.0, environment)
 
     async def start(self) -> None:
         """Starts a process of each kind, so that the first page finds them ready."""

@@ -31,10 +31,23 @@ def need_game(ask: GameAsk, control: Control) -> Game:
             game = find_game(ask.game, **ask.options)
         except TypeError as problem:  # an option of another type
             raise ValueError(f"{ask.game}: expected options of their types, got {ask.options!r}: {problem}") from None
-        state = game.new(0)
-        _ = state.legal_actions, state.returns
+        touch(game)
     _ready.add(key)
     return game
+
+
+TOUCHED = 8
+"""Positions, of a game's first ones, that load the code of its rules."""
+
+
+def touch(game: Game) -> None:
+    """Asks for everything that is told of positions, once, so that no click waits for code to be loaded."""
+    state, stream = game.start(), new_stream(0)
+    for _ in range(TOUCHED):
+        described(state)
+        if state.is_terminal:
+            break
+        state = state.sample(stream) if state.is_chance else state.play(state.legal_actions[0])
 
 
 def tell_game(ask: GameAsk, control: Control) -> Iterator[dict[str, Any]]:

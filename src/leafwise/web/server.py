@@ -13,6 +13,7 @@ import uvicorn
 
 from leafwise.web.app import make_app
 from leafwise.web.pool import Pool
+from leafwise.web.worker import RUNS_VARIABLE
 
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"
@@ -82,9 +83,19 @@ def qr_code(address: str) -> str:
 
 
 def serve(
-    host: str, port: int, *, thinkers: int, open_browser: bool, say: Callable[[str], None], phone: bool = False
+    host: str,
+    port: int,
+    *,
+    thinkers: int,
+    runs: str,
+    open_browser: bool,
+    say: Callable[[str], None],
+    phone: bool = False,
 ) -> None:
-    """Runs the server until Ctrl-C; prints its address with `say`. Raises ValueError for an address that cannot be had."""
+    """Runs the server until Ctrl-C; prints its address with `say`. `runs` is the folder of runs that may be shown.
+
+    Raises ValueError for an address that cannot be had.
+    """
     sock = listening(host, port)
     port = int(sock.getsockname()[1])
     token = "" if is_loopback(host) else secrets.token_urlsafe(TOKEN_BYTES)
@@ -101,7 +112,7 @@ def serve(
     if phone:
         say(qr_code(address))
     config = uvicorn.Config(
-        make_app(Pool(thinkers), names_of(host, port), token),
+        make_app(Pool(thinkers, {RUNS_VARIABLE: runs}), names_of(host, port), token),
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -9,7 +9,7 @@ from leafwise.envs.core.play.companion import Following
 from leafwise.envs.friday import GAME
 from leafwise.envs.friday.cards import CARDS
 from leafwise.envs.friday.named import TITLES
-from leafwise.envs.friday.text import number
+from leafwise.envs.friday.text import number, pile
 
 FIGHT = (
     "turn=fight phase=green life=20 pirates=P3,P7 stack=S1*2,S2*7,S3*3,S4,S5 discard=G1 hazards=W1,W3*2 away=W1 "
@@ -94,7 +94,8 @@ def test_a_single_outcome_need_not_be_typed() -> None:
 
 
 def test_a_pirate_is_fought_to_the_end() -> None:
-    text = "turn=fight phase=pirates life=2 pirates=P2,P3 fought=P3 beaten=P2 stack=S1 left=C1*2,E3*2,F1,F2,F3,N1,S4 free=7"
+    text = "turn=fight phase=pirates life=2 pirates=P2,P3 fought=P3 beaten=P2 stack=S1 left=C1*2,E3*2,F1,F2,F3,N1,S4 free=7 "
+    text += "aging=none"
     following = Following(GAME, GAME.parse(text))
     advice = following.advise(by_life, str)
     assert "ending the fight now: not possible against a pirate, 2 points short" in advice.notes
@@ -113,3 +114,37 @@ def test_cards_have_names_of_their_own() -> None:
     assert "N1 realization 3 (destroy)" in legend.replace("\n", " ")
     assert "S2 weak 0" in legend
     assert "C1" not in legend
+
+
+def test_a_typed_position_is_completed_in_the_first_turn_and_else_refused() -> None:
+    first = GAME.parse("turn=choose phase=green life=20 pirates=P3,P7 active=W1,N1 away=none")
+    whole = "stack=S1*5,S2*8,S3*3,S4,S5 aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3"
+    assert all(word in str(first).split() for word in whole.split())
+    assert sum(pile(first.row, "hazards").values()) == 28
+    with pytest.raises(
+        ValueError, match=r"expected hazards=, as W1,W3\*2,W5\*2,.*C1\*2 lie nowhere \(hazards=none says that"
+    ):
+        GAME.parse(FIGHT.replace("hazards=W1,W3*2 ", ""))
+    with pytest.raises(ValueError, match=r"expected aging=, as .* lie nowhere"):
+        GAME.parse(FIGHT.replace("aging=G2*2,D1 ", ""))
+    with pytest.raises(ValueError, match=r"expected stack=, as .* lie nowhere"):
+        GAME.parse(FIGHT.replace("stack=S1*2,S2*7,S3*3,S4,S5 ", ""))
+    last = GAME.parse(FIGHT.replace("hazards=W1,W3*2 ", "hazards=none "))
+    assert "hazards=none" in str(last).split()
+    assert GAME.parse(str(last)) == last
+    over = GAME.parse("turn=lost phase=red life=0 pirates=P3,P7 active=N1 left=S2 free=1")
+    assert "none" not in str(over)
+
+
+def test_what_is_wrong_is_quoted_as_typed() -> None:
+    with pytest.raises(ValueError, match=r"expected two different pirates .*, got 'P4,P4'"):
+        GAME.parse(FIGHT.replace("P3,P7", "P4,P4"))
+    with pytest.raises(ValueError, match="among the pirates P3,P7, got 'P5, None'"):
+        GAME.parse(FIGHT.replace("turn=fight phase=green", "turn=fight phase=pirates fought=P5"))
+
+
+def test_an_action_may_be_typed_with_a_space() -> None:
+    state = GAME.parse(FIGHT)
+    assert state.play("use 3") == state.play("use3")
+    with pytest.raises(ValueError, match="got 'use 99'"):
+        state.play("use 99")

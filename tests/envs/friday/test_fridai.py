@@ -21,7 +21,7 @@ SEARCH = BestFirst(GAME, 300)
 
 
 def fight(words: str) -> State:
-    return GAME.parse(f"turn=fight phase=green life=20 pirates=P3,P9 active=N1 aging=G1,D1,D2,D3 {words}")
+    return GAME.parse(f"turn=fight phase=green life=20 pirates=P3,P9 active=N1 aging=G1,D1,D2,D3 hazards=none {words}")
 
 
 def test_equal_public_history_gives_equal_rows_and_equal_choices() -> None:
@@ -131,7 +131,7 @@ def test_a_pirate_that_can_be_beaten_is() -> None:
 def test_a_doubling_that_is_worth_nothing_is_played_all_the_same() -> None:
     """The only action was to use the card, and no card has a value above 0: the filters leave no target."""
     state = GAME.parse(
-        "turn=target phase=pirates life=16 pirates=P2,P9 fought=P2 discard=S3,W3,W5,G1,D3 away=W1*2 "
+        "turn=target phase=pirates life=16 pirates=P2,P9 fought=P2 discard=S3,W3,W5,G1,D3 away=W1*2 stack=none aging=none "
         "left=S5!,W3,W5!,F5! free=4 uses=4 ability=double acting=left:F5"
     )
     found = SEARCH(state, Cards(1))

@@ -100,14 +100,16 @@ def test_all_cards_are_there_at_the_start() -> None:
 
 
 def test_the_guard_masks_abilities() -> None:
-    text = "turn=fight phase=green life=20 pirates=P1,P2 stack=S2*3 active=N1 left=W1,W10,S2 free=2 uses={} aging=G1,D1,D2,D3"
+    text = "turn=fight phase=green life=20 pirates=P1,P2 stack=S2*3 active=N1 left=W1,W10,S2 free=2 uses={} "
+    text += "hazards=none aging=G1,D1,D2,D3"
     assert any(name.startswith("use") for name in GAME.parse(text.format(63)).legal_names)
     assert not any(name.startswith("use") for name in GAME.parse(text.format(64)).legal_names)
 
 
 def test_cards_below_the_pile_can_go_round_and_round_until_the_guard() -> None:
     state = GAME.parse(
-        "turn=fight phase=green life=5 pirates=P1,P2 active=N1 left=W1,W10,E8 right=W7 free=4 aging=G1,D1,D2,D3"
+        "turn=fight phase=green life=5 pirates=P1,P2 active=N1 left=W1,W10,E8 right=W7 free=4 stack=none "
+        "hazards=none aging=G1,D1,D2,D3"
     )
     uses = 0
     for _ in range(600):

@@ -20,7 +20,8 @@ def fight(active: str = "", *, phase: str = "green", life=20, aging=LEVEL_1, gam
     if phase == "pirates":
         given.setdefault("fought", str(given["pirates"]).split(",")[0])
     text = " ".join(f"{name}={value}" for name, value in given.items() if value not in ("", 0))
-    return game.parse(f"{text} {aging}")
+    empty = " ".join(f"{name}=none" for name in ("stack", "hazards") if not given.get(name))
+    return game.parse(f"{text} {empty} {aging or 'aging=none'}")
 
 
 def words(state: State) -> dict[str, str]:
@@ -29,8 +30,8 @@ def words(state: State) -> dict[str, str]:
 
 
 def word(state: State, name: str) -> str:
-    """Returns one word, "" if it is not there."""
-    return words(state).get(name, "")
+    """Returns one word, "" if it is not there or says that a pile is empty."""
+    return words(state).get(name, "").replace("none", "")
 
 
 def cards(state: State, name: str) -> Counter[str]:
@@ -321,9 +322,8 @@ def test_25_life_loss_and_defeat_together() -> None:
 
 
 def test_26_phase_change() -> None:
-    state = GAME.parse(
-        f"turn=choose phase=green life=20 pirates=P1,P2 active=W1,W3 stack=S2*8,S3*3 away=W5*2,W7,W8,W9,E1*2,E3*2,E5 {LEVEL_1}"
-    )
+    away = "hazards=none away=W5*2,W7,W8,W9,E1*2,E3*2,E5"
+    state = GAME.parse(f"turn=choose phase=green life=20 pirates=P1,P2 active=W1,W3 stack=S2*8,S3*3 {away} {LEVEL_1}")
     assert state.legal_names == ("first", "second")
     state = play(state, "first").play("free")
     state = Deal(card=["S3"]).settle(state).play("end")
@@ -333,9 +333,8 @@ def test_26_phase_change() -> None:
 
 
 def test_26_one_hazard_is_left_after_five_turns() -> None:
-    state = GAME.parse(
-        f"turn=hazard phase=yellow life=20 pirates=P1,P2 stack=S2*8,S3*3 hazards=W1*2,W3*2,W5*2,W7,W8,W9,E1*2 {LEVEL_1}"
-    )
+    hazards = "hazards=W1*2,W3*2,W5*2,W7,W8,W9,E1*2"
+    state = GAME.parse(f"turn=hazard phase=yellow life=20 pirates=P1,P2 stack=S2*8,S3*3 {hazards} {LEVEL_1}")
     for _ in range(5):
         while state.is_chance:
             state = state.outcomes()[0][1]
@@ -390,7 +389,8 @@ def test_pictures_show_what_there_is_to_choose() -> None:
     for words in ("0: E5", "1: W3", "face down: S3", "x2", "100 %", "free cards 1 of 3", "life 20 of 22"):
         assert words in svg
     assert "next card: focused 100 %" in state.board()
-    choice = GAME.parse(f"turn=choose phase=green life=20 pirates=P1,P2 active=W1,C1 stack=S2 away=F2 {LEVEL_1}")
+    piles = f"stack=S2 hazards=none away=F2 {LEVEL_1}"
+    choice = GAME.parse(f"turn=choose phase=green life=20 pirates=P1,P2 active=W1,C1 {piles}")
     for picture in (choice.board(), choice.svg()):
         assert "first: hazard W1" in picture
         assert "second: hazard C1" in picture

@@ -185,3 +185,20 @@ def test_keywords() -> None:
         GAME.variant(preset="tug")
     with pytest.raises(ValueError, match="expected nothing after hand, got 'x'"):
         leafwise.player("hand:x", SCOUT)
+
+
+def test_places_are_those_of_the_row_that_is_asked_about() -> None:
+    """The room remembers the last row's places: a row that changes, in place or for another, is searched anew."""
+    game, T, A = SCOUT, SCOUT.tables(), np.zeros(SCOUT.max_actions, dtype=np.int64)
+    first = GameEnv(game)
+    _, info = first.reset(seed=3)
+    S, expected = game.rows(2), []
+    for turn in range(4):
+        S[turn % 2] = first.state.row
+        for i in (np.uint64(0), np.uint64(1)) if turn else (np.uint64(0),):
+            fresh = game.tables()
+            assert_same(A[: game.rules.legal_actions(S, i, A, T)].copy(), A[: game.rules.legal_actions(S, i, A, fresh)])
+        expected.append(info["action_mask"].nonzero()[0])
+        assert_same(A[: game.rules.legal_actions(S, np.uint64(turn % 2), A, T)], expected[-1])
+        _, _, _, _, info = first.step(int(expected[-1][0]))
+    assert len({places.tobytes() for places in expected}) == 4

@@ -7,11 +7,14 @@ import { complain, h, trying } from "./dom.js";
 const PAGES = {
   "": () => import("./pages/home.js"),
   play: () => import("./pages/play.js"),
+  analyse: () => import("./pages/analyse.js"),
+  companion: () => import("./pages/companion.js"),
+  review: () => import("./pages/review.js"),
   ship: () => import("./pages/ship.js"),
   train: () => import("./pages/train.js"),
 };
 /** What stands at the top of every page: [address, title]. */
-const TOP = [["#/", "Games"], ["#/ship", "Starship"], ["#/train", "Training"]];
+const TOP = [["#/", "Games"], ["#/review", "Curve of a game"], ["#/ship", "Starship"], ["#/train", "Training"]];
 
 let leave = () => {};
 let turn = 0;

@@ -13,12 +13,16 @@
 //       A board with keys of its own listens on `host` and makes it focusable.
 //   makeEditor(host, about, text, changed) -> {}   (optional)
 //       A board that is set up by hand; calls changed(text) after every change. The server says whether the text is a position.
+//   outcomeTitle(name, stage)  what chance did, in words (optional)
 //   players      names of the players in order (optional)
 //   variants     short id -> title (optional)
 //
 // A game without a module of its own gets `any.js`: the server's drawing, and a button for each action.
 
 const MODULES = {
+  cassis: () => import("./cassis.js"),
+  threes: () => import("./threes.js"),
+  trap: () => import("./trap.js"),
   trilobite: () => import("./trilobite.js"),
 };
 

@@ -1,7 +1,9 @@
 // Trilobite (Connect Four): an upright board of columns. Clicks on a column, keys 1 to 9 and the arrow keys with Enter.
 // Text: rows from the top, `x` the first player's chips, `o` the other's.
 
-import { svg } from "../dom.js";
+import { h, svg } from "../dom.js";
+import { paletteEditor } from "../editor.js";
+import { tint } from "../tint.js";
 
 export const players = ["Red", "Yellow"];
 const CELL = 60, TOP = 34;
@@ -34,8 +36,7 @@ export function makeBoard(host, about, act) {
     }, svg("rect", {
       x: x * CELL, y: 0, width: CELL, height: TOP + height * CELL, fill: "#2e5aa8",
       class: x === at && host.matches(":focus-visible") ? "at" : null,
-    }), svg("rect", { x: x * CELL, y: 0, width: CELL, height: TOP, fill: share === undefined || share === null ? "#e8ece4"
-      : `hsl(${120 * share} 55% 78%)` }));
+    }), svg("rect", { x: x * CELL, y: 0, width: CELL, height: TOP, fill: tint(share) || "#e8ece4" }));
     const free = rows.filter((row) => row[x] === ".").length;
     rows.forEach((row, y) => group.append(svg("circle", {
       cx: (x + 0.5) * CELL, cy: TOP + (y + 0.5) * CELL, r: CELL * 0.4, fill: COLOURS[row[x]],
@@ -72,4 +73,15 @@ export function makeBoard(host, about, act) {
   host.addEventListener("focus", () => state && draw());
   host.addEventListener("blur", () => state && draw());
   return { show(newState, newMarks) { [state, marks] = [newState, newMarks]; draw(); } };
+}
+
+export function makeEditor(host, about, text, changed) {
+  const rows = rowsOf(text), width = rows[0].length, cells = [...rows.join("")];
+  const look = (mark) => ({ text: "", style: `background:${COLOURS[mark]};border-radius:50%;aspect-ratio:1` });
+  paletteEditor(host, {
+    pieces: [["x", players[0]], ["o", players[1]], [".", "empty"]], look, cells, columns: width, empty: ".",
+    changed: () => changed(rows.map((_, k) => cells.slice(k * width, (k + 1) * width).join("")).join("/")),
+  });
+  host.append(h("p", { class: "quiet" }, "Red begins, so it has as many chips as Yellow, or one more."));
+  return {};
 }

@@ -108,17 +108,19 @@ class PlayPage {
     });
     this.status.textContent = this.hint?.says || this.says();
     this.luck.replaceChildren(...oddsLine(session.last, session.module));
-    if (state.player === "chance" && session.seed === null) this.luck.append(chanceByHand(state, (name) => this.act(name)));
+    if (state.player === "chance" && session.seed === null) this.luck.append(chanceByHand(state, (name) => this.act(name), session.module));
     this.list.replaceChildren(...moveItems(session.steps));
     this.list.scrollTop = this.list.scrollHeight;
     this.buttons.undo.disabled = session.undoPoint(this.people) < 0;
     this.buttons.hint.disabled = !live;
     const here = session.told;
-    this.links.replaceChildren(
+    this.links.replaceChildren(...[
       h("a", { class: "button", href: address({ page: "analyse", ...here, more: {} }) }, "Analyse"),
       h("a", { class: "button", href: address({ page: "review", ...here, more: { p1: this.more.p1, p2: this.more.p2 || "" } }) },
         "Curve of the game"),
-      h("button", { onclick: () => trying(() => this.save()) }, "Save as a file"));
+      session.about.has_companion && session.about.game === "threes"
+        && h("a", { class: "button", href: address({ page: "companion", game: "threes", options: session.variant.options }) }, "Follow a game elsewhere"),
+      h("button", { onclick: () => trying(() => this.save()) }, "Save as a file")].filter(Boolean));
   }
 
   says() {

@@ -1,0 +1,61 @@
+"""Trained policies and Q-networks as priors of a Monte Carlo tree search."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.models.files import load_network, model_path
+from leafwise.models.sparse import SparseNetwork
+from leafwise.search.mcts import Policy
+
+TEMPERATURE = 0.2
+"""Divides action values, scaled to 0 to 1 by those of the position, where they become a prior; as `Mcts` does with its own."""
+
+
+def policy(game: Game, name: str) -> Policy:
+    """Returns what a text names: `sb3:FILE.zip`, by the probabilities or the action values of a model of Stable-Baselines3
+    (loading one runs code kept in it), or a run folder or model file of a network with a value for each action, like `dqn`'s.
+
+    Raises ValueError for anything else.
+    """
+    if name.startswith("sb3:"):
+        from leafwise.models.sb3 import PolicyPlayer, files_of, load
+
+        model, normalize = files_of(name)
+        player = PolicyPlayer(game, load(model), name, normalize)
+        scaled = by_values if player.values_actions else by_logits
+        return lambda rows, T: of_all(game, scaled(player.preferences(rows)))
+    if not model_path(name).exists():
+        raise ValueError(
+            f"{game.name}: expected a prior among uniform, values, sb3:FILE.zip or a model's path, got {name!r}"
+        )
+    network = load_network(model_path(name), game)
+    if not isinstance(network, SparseNetwork) or network.head != "max":
+        raise ValueError(
+            f"{game.name}: expected as prior a network with a value for each action, got {name!r}, which has one value"
+        )
+    T = game.tables(network.evaluator(name))
+    return lambda rows, _: of_all(game, by_values(network.action_values(rows, T)))
+
+
+def of_all(game: Game, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the weights of a variant's actions [n, A] with those of no variant's action, 0, behind: [n, game.max_actions]."""
+    return np.pad(weights, ((0, 0), (0, game.max_actions - weights.shape[1])))
+
+
+def by_logits(logits: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Returns probabilities [n, A] of their logarithms, with any constant; -inf: illegal."""
+    shifted = logits.astype(np.float64)
+    weights: NDArray[np.float64] = np.exp(shifted - shifted.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def by_values(values: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Returns a prior [n, A] from action values: their softmax, scaled to 0 to 1 by the least and the greatest; -inf: illegal."""
+    legal = np.isfinite(values)
+    least = np.where(legal, values, np.inf).min(axis=1, keepdims=True)
+    span = values.max(axis=1, keepdims=True) - least
+    scaled = np.where(legal, (values - least) / np.where(span > 0, span, 1), -np.inf)
+    return by_logits(scaled / TEMPERATURE)

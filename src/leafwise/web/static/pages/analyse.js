@@ -1,0 +1,219 @@
+// Analyse: any position, set up, pasted or reached by moves; values on the board as the search deepens, two leaves side by side,
+// the exact answer where a solver knows it, chance with its odds.
+
+import { address, keepAddress } from "../address.js";
+import { ask } from "../api.js";
+import { chanceByHand } from "../chance.js";
+import { complain, h, select, trying } from "../dom.js";
+import { Session, newSeed } from "../session.js";
+import { analyse, exactMarks, shares, solve } from "../thinking.js";
+import { optionsForm } from "../variants.js";
+import { moveItems, resultInWords } from "./play.js";
+
+const SECONDS = { 2: "2 s", 5: "5 s", 15: "15 s", 60: "60 s" };
+const EXACT_SECONDS = 10;
+const MOST_ROWS = 60;
+
+export const title = ({ game }) => `Analyse ${game}`;
+
+export async function open(main, told) {
+  const session = await Session.open(told, null);
+  session.startGiven = Boolean(told.start);
+  if (session.state.player === "chance" && !session.steps.length && !told.start) { // the start of a game that begins with chance
+    session.seed = newSeed();
+    Object.assign(session, { state: await session.tell(session.first, [], 0), steps: [] });
+    [session.first, session.startGiven, session.seed] = [session.state.text, true, null];
+  }
+  const page = new AnalysePage(main, session, { l: "best", k: "", d: "5", ...told.more });
+  page.build();
+  page.changed();
+  return () => page.stop();
+}
+
+class AnalysePage {
+  constructor(main, session, more) {
+    Object.assign(this, { main, session, more });
+    this.running = new AbortController();
+    this.clear();
+  }
+
+  clear() {
+    this.found = { a: null, b: null, exact: null };
+    this.notes = { a: "", b: "", exact: "" };
+  }
+
+  build() {
+    const { about, module } = this.session;
+    const leaves = about.leaves.map((one) => [one.name, one.title]);
+    if (!leaves.some(([name]) => name === this.more.l)) this.more.l = leaves[0][0];
+    const set = (key) => (value) => { this.more[key] = value; this.changed(); };
+    const host = h("div", { class: "host", role: "application", "aria-label": `board of ${about.title}` });
+    this.board = module.makeBoard(host, about, (name) => this.act(name));
+    this.status = h("p", { class: "status", "aria-live": "polite", id: "status" });
+    this.chance = h("div", { id: "chance" });
+    this.table = h("div", { id: "values" });
+    this.list = h("ol", { class: "moves", "aria-label": "Moves" });
+    this.text = h("textarea", { rows: 3, spellcheck: "false", id: "position", "aria-label": "Position or game as text" });
+    this.editor = h("div", { id: "editor" });
+    this.back = h("button", { onclick: () => this.goBack() }, "Back");
+    this.again = h("button", { onclick: () => this.changed(), id: "again" }, "Analyse again");
+    this.halt = h("button", { onclick: () => this.stop(), id: "halt" }, "Stop");
+    this.shownBy = "a";
+    this.drawnBy = h("span", {});
+    this.main.append(h("h1", {}, `${about.title.split(",")[0]}: analysis`), h("div", { class: "game" },
+      h("section", { "aria-label": "Board" }, host, this.status, this.chance),
+      h("section", { "aria-label": "Analysis" },
+        h("div", { class: "buttons" }, this.back, this.again, this.halt,
+          this.playLink = h("a", { class: "button" }, "Play from here")),
+        h("div", { class: "buttons" }, select("Leaf", leaves, this.more.l, set("l")),
+          select("beside", [["", "no other"], ...leaves], this.more.k, set("k")),
+          select("for", Object.entries(SECONDS), this.more.d, set("d"))),
+        this.drawnBy, this.table, h("h2", {}, "Moves"), this.list,
+        h("details", { id: "setup", ontoggle: (event) => event.target.open && this.openEditor() }, h("summary", {}, "Set up or paste a position"),
+          this.editor, h("label", { for: "position" }, "Position (the game's own text), or a game file"), this.text,
+          h("p", { class: "buttons" }, h("button", { onclick: () => trying(() => this.paste(this.text.value)) }, "Use this text"))),
+        h("details", {}, h("summary", {}, "Variant"), optionsForm(about, (options) => {
+          location.hash = address({ page: "analyse", game: about.game, options });
+        })))));
+    host.focus();
+  }
+
+  openEditor() {
+    const { about, module, state } = this.session;
+    this.editor.replaceChildren();
+    module.makeEditor?.(this.editor, about, state.text, (text) => trying(() => this.use(text)));
+    this.text.value = state.text;
+  }
+
+  /** Takes a text as the position; the server says what is wrong with it. */
+  async use(text) {
+    complain("");
+    this.text.value = text;
+    const { session } = this;
+    const told = await session.tell(text, [], 0, false);
+    Object.assign(session, { state: told, first: told.text, steps: [], startGiven: true });
+    this.changed();
+  }
+
+  async paste(text) {
+    if (!text.trim().startsWith("[")) return this.use(text.trim());
+    const { games: [game] } = await ask("api/read", { file: text });
+    location.hash = address({
+      page: "analyse", game: game.game, options: game.options, start: game.first, moves: game.steps.map((step) => step.name),
+    });
+    return undefined;
+  }
+
+  async act(name) {
+    await trying(() => this.session.play(name));
+    this.changed();
+  }
+
+  async goBack() {
+    await trying(() => this.session.goTo(Math.max(0, this.session.steps.length - 1)));
+    this.changed();
+  }
+
+  changed() {
+    this.stop();
+    this.clear();
+    complain("");
+    keepAddress({ page: "analyse", ...this.session.told, more: this.more });
+    this.running = new AbortController();
+    this.show();
+    if (!this.session.state.over) trying(() => this.think(this.running.signal));
+  }
+
+  stop() {
+    this.running.abort();
+    if (this.halt) this.halt.disabled = true;
+  }
+
+  async think(signal) {
+    const { session, more } = this, { state, variant } = session;
+    const begun = performance.now();
+    this.halt.disabled = false;
+    const clock = setInterval(() => this.tick(begun), 200);
+    signal.addEventListener("abort", () => clearInterval(clock));
+    const search = (key, leaf) => leaf && analyse(variant, state.text, leaf, Number(more.d), (answer) => {
+      this.found[key] = answer;
+      this.show();
+    }, (stage) => {
+      this.notes[key] = stage === "working" ? "" : `${stage} …`;
+      this.tick(begun);
+    }, signal);
+    const exact = session.about.has_solver && state.player !== "chance"
+      && solve(variant, state.text, EXACT_SECONDS, signal).then((found) => {
+        this.found.exact = found;
+        this.notes.exact = found?.complete ? "" : "the exact solver needs longer here";
+        this.show();
+      }, (problem) => {
+        if (problem.name !== "AbortError") this.notes.exact = problem.message;
+      });
+    try {
+      await Promise.all([search("a", more.l), search("b", more.k), exact].filter(Boolean));
+    } finally {
+      clearInterval(clock);
+      if (!signal.aborted) {
+        this.halt.disabled = true;
+        this.done = true;
+        this.tick(begun);
+      }
+    }
+  }
+
+  tick(begun) {
+    const { a } = this.found, notes = Object.values(this.notes).filter(Boolean).join("; ");
+    const seconds = ((performance.now() - begun) / 1000).toFixed(1);
+    this.status.textContent = a
+      ? `${a.worth} (${a.unit}${a.player === "chance" ? "" : `, ${this.who(a.player)}`}) · depth ${a.depth} · ${a.nodes.toLocaleString("en")} nodes · ${seconds} s ${notes && `· ${notes}`}`
+      : `searching … ${seconds} s ${notes && `· ${notes}`}`;
+  }
+
+  who(player) {
+    const { about, module } = this.session;
+    return about.players === 1 ? "to come" : (module.players || ["player 1", "player 2"])[player - 1];
+  }
+
+  marks() {
+    const { a, b, exact } = this.found;
+    if (this.shownBy === "exact" && exact?.complete) return exactMarks(exact);
+    const answer = this.shownBy === "b" && b ? b : a;
+    return answer && answer.best ? { ...answer, shares: shares(answer) } : {};
+  }
+
+  show() {
+    const { session } = this, { state } = session;
+    this.board.show(state, { live: !state.over, last: session.last, worths: null, shares: null, best: null, line: [], ...this.marks() });
+    if (state.over) this.status.textContent = `Game over: ${resultInWords(state, session.about, session.module)}`;
+    this.chance.replaceChildren();
+    if (state.player === "chance") this.chance.append(h("p", { class: "quiet" }, `Chance acts (${state.stage}); choose what it does:`),
+      chanceByHand(state, (name) => this.act(name), session.module));
+    this.back.disabled = !session.steps.length;
+    this.playLink.href = address({ page: "play", game: session.about.game, options: session.variant.options, start: state.text });
+    this.list.replaceChildren(...moveItems(session.steps));
+    if (!this.text.matches(":focus")) this.text.value = state.text;
+    this.showTable();
+  }
+
+  showTable() {
+    const { a, b, exact } = this.found, { more } = this;
+    const columns = [["a", more.l, a], more.k && ["b", more.k, b], exact?.complete && ["exact", "exact", exactMarks(exact)]]
+      .filter((one) => one && one[2]?.worths);
+    this.drawnBy.replaceChildren();
+    if (columns.length > 1) this.drawnBy.append(select("On the board", columns.map(([key, name]) => [key, name]), this.shownBy, (value) => {
+      this.shownBy = value;
+      this.show();
+    }));
+    if (!columns.length || !Object.keys(columns[0][2].worths).length) return this.table.replaceChildren();
+    const order = columns[0][0] === "exact" ? columns[0][2].shares : a?.values || columns[0][2].shares;
+    const names = Object.keys(columns[0][2].worths).sort((x, y) => order[y] - order[x]);
+    const lines = columns.filter(([, , told]) => told.line?.length).map(([, name, told]) =>
+      h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), told.line.join(" ")));
+    this.table.replaceChildren(...lines, h("div", { class: "scroll" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "Move"),
+      columns.map(([key, name]) => h("th", { scope: "col" }, name, key === "exact" ? "" : h("small", {}, ` depth ${this.found[key].depth}`))))),
+    h("tbody", {}, names.slice(0, MOST_ROWS).map((name) => h("tr", {}, h("th", { scope: "row" }, h("button", { onclick: () => this.act(name) }, name)),
+      columns.map(([, , told]) => h("td", { class: told.best === name ? "best" : null }, told.worths[name] ?? ""))))))));
+    return undefined;
+  }
+}

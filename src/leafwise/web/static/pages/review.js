@@ -1,0 +1,136 @@
+// The curve of a game: what each move was worth and gave away, from a game played here or a pasted game file.
+
+import { address } from "../address.js";
+import { ask, stream } from "../api.js";
+import { curve } from "../curve.js";
+import { complain, h, select, trying } from "../dom.js";
+import { gameModule } from "../games/index.js";
+
+const PACES = { 0.05: "50 ms a move", 0.2: "200 ms a move", 1: "1 s a move" };
+
+export const title = ({ game }) => `Curve ${game}`;
+
+export async function open(main, told) {
+  const page = new ReviewPage(main, told);
+  page.build();
+  if (told.game && told.moves.length) await page.fromAddress();
+  return () => page.running.abort();
+}
+
+class ReviewPage {
+  constructor(main, told) {
+    Object.assign(this, { main, told, running: new AbortController(), pace: "0.2", leaf: "best" });
+  }
+
+  build() {
+    this.file = h("textarea", { rows: 6, spellcheck: "false", id: "file", placeholder: '[Game "cassis"]\n1. 0-1\n2. 2-3' });
+    this.status = h("p", { class: "status", "aria-live": "polite", id: "status" });
+    this.picture = h("div", { class: "scroll", id: "curve" });
+    this.worst = h("div", { id: "worst" });
+    this.host = h("div", { class: "host", role: "application", "aria-label": "position" });
+    this.controls = h("div", { class: "buttons" });
+    this.main.append(h("h1", {}, "Curve of a game"),
+      h("details", { open: !this.told.moves.length, id: "paste" }, h("summary", {}, "Paste a game file"), h("label", { for: "file" }, "Game file"), this.file,
+        h("p", { class: "buttons" }, h("button", { class: "main", onclick: () => trying(() => this.read(this.file.value)) }, "Show its curve"))),
+      this.controls, this.status, this.picture, h("div", { class: "game" }, this.host, this.worst));
+  }
+
+  async fromAddress() {
+    const { game, options, start, moves, more } = this.told;
+    const players = [more.p1, more.p2].filter(Boolean);
+    const body = { game, options, text: start, moves };
+    await ask("api/game", { game, options });
+    const { file } = await ask("api/record", players.length ? { ...body, players } : body, this.running.signal);
+    this.file.value = file;
+    await this.read(file);
+  }
+
+  /** Reads a file's first game and has each of its moves judged. */
+  async read(file) {
+    complain("");
+    this.running.abort();
+    this.running = new AbortController();
+    const { signal } = this.running;
+    const { games } = await ask("api/read", { file }, signal);
+    this.game = games[0];
+    this.variant = { game: this.game.game, options: this.game.options };
+    [this.about, this.module] = await Promise.all([ask("api/game", this.variant, signal), gameModule(this.game.game)]);
+    this.host.replaceChildren();
+    this.board = this.module.makeBoard(this.host, this.about, () => {});
+    const leaves = this.about.leaves.map((one) => [one.name, `${one.title}${one.unit ? "" : " (no curve: its numbers have no unit)"}`]);
+    if (!leaves.some(([name]) => name === this.leaf)) this.leaf = leaves[0][0];
+    const again = (key) => (value) => { this[key] = value; trying(() => this.read(file)); };
+    this.controls.replaceChildren(select("Leaf", leaves, this.leaf, again("leaf")), select("with", Object.entries(PACES), this.pace, again("pace")));
+    this.decisions = this.game.steps.map((step, k) => ({ ...step, k })).filter((step) => step.player !== "chance");
+    this.judged = [];
+    this.at = null;
+    await this.goTo(0);
+    for await (const { event, data } of stream("api/review", { file, leaf: this.leaf, seconds: Number(this.pace) }, signal)) {
+      if (event === "stage") this.status.textContent = data === "working" ? "" : `${data} …`;
+      else if (event === "answer" && data.moves !== undefined) this.head = data;
+      else if (event === "answer") { this.judged.push(data); this.draw(); }
+    }
+    this.draw(true);
+  }
+
+  /** What the curve shows of a move: for two players the first one's chance, for one the score to come. */
+  worthOf(one, value) {
+    return this.about.players === 2 && one.player === 2 && this.head.is_chance ? 1 - value : value;
+  }
+
+  draw(done = false) {
+    const { judged, head, about, module } = this;
+    const names = module.players || ["Player 1", "Player 2"];
+    this.status.textContent = done ? this.summary() : `move ${judged.length} of ${head.moves}`;
+    if (head.unit === null) {
+      this.picture.replaceChildren(h("p", {}, `The values of the leaf ${head.leaf} have no unit that people know, so there is no curve; what each move gave away is told in its own numbers.`));
+    } else {
+      const points = judged.map((one) => ({
+        x: one.move - 1, y: this.worthOf(one, one.best_value_in_unit), blunder: one.blunder,
+        title: `${one.move}. ${one.played}, better ${one.best}`,
+      }));
+      if (done && head.result !== null && head.is_chance && judged.length) {
+        points.push({ x: judged.length, y: about.players === 2 ? (head.result + 1) / 2 : points.at(-1).y });
+      }
+      const high = head.is_chance ? 1 : Math.max(1, ...points.map((one) => one.y)) * 1.05;
+      const ticks = head.is_chance ? [[0, "0 %"], [0.5, "50 %"], [1, "100 %"]] : [0, 0.5, 1].map((t) => [t * high, Math.round(t * high).toLocaleString("en")]);
+      const whose = about.players === 2 ? ` of ${names[0]}` : "";
+      this.picture.replaceChildren(h("p", { class: "quiet" }, `${head.unit}${whose}, before each move; red: blunders; click to see the position`),
+        curve(points, { low: 0, high, ticks, label: `${head.unit}${whose} over ${judged.length} moves`, at: this.at, choose: (k) => this.goTo(k) }));
+    }
+    this.showWorst();
+  }
+
+  summary() {
+    const blunders = this.judged.filter((one) => one.blunder).length;
+    const who = this.game.players.length ? `${this.game.players.join(" – ")}: ` : "";
+    const result = this.game.result === null ? "not finished" : `result ${this.game.result}`;
+    return `${who}${this.judged.length} moves, ${result}${this.head.unit === null ? "" : `, ${blunders} blunder${blunders === 1 ? "" : "s"}`}`;
+  }
+
+  showWorst() {
+    const loss = (one) => one.loss_in_unit ?? one.loss;
+    const worst = [...this.judged].filter((one) => loss(one) > 1e-9).sort((a, b) => loss(b) - loss(a)).slice(0, 12);
+    const names = this.module.players || ["player 1", "player 2"];
+    this.worst.replaceChildren(h("h2", {}, "Most given away"), worst.length ? h("div", { class: "scroll" }, h("table", {},
+      h("thead", {}, h("tr", {}, ["Move", "Played", "worth", "Better", "worth"].map((word) => h("th", { scope: "col" }, word)))),
+      h("tbody", {}, worst.map((one) => h("tr", { class: one.blunder ? "blunder" : null },
+        h("th", { scope: "row" }, h("button", { onclick: () => this.goTo(one.move - 1) }, `${one.move}.${this.about.players === 2 ? ` ${names[one.player - 1]}` : ""}`)),
+        h("td", {}, one.played), h("td", {}, one.worth), h("td", {}, one.best), h("td", {}, one.best_worth)))))) : h("p", {}, "nothing"));
+  }
+
+  /** Shows the position before a move. */
+  async goTo(index) {
+    const step = this.decisions[index] || this.decisions.at(-1), before = index < this.decisions.length ? step.k : this.game.steps.length;
+    const text = before ? this.game.steps[before - 1].text : this.game.first;
+    this.at = index;
+    const state = await trying(() => ask("api/state", { ...this.variant, text, svg: Boolean(this.module.needsSvg) }));
+    if (!state) return;
+    const one = this.judged[index];
+    this.board.show(state, { live: false, last: [], worths: one ? { [one.played]: one.worth, [one.best]: one.best_worth } : null, shares: null,
+      best: one?.best ?? null, line: [] });
+    if (this.judged.length) this.draw(this.judged.length === this.head?.moves);
+    const link = address({ page: "analyse", ...this.variant, start: text });
+    this.host.append(h("p", {}, h("a", { href: link }, `Analyse this position (before move ${index + 1})`)));
+  }
+}

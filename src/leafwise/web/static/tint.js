@@ -1,0 +1,7 @@
+/** Returns the colour of an action by its share, 0 (worst) to 1 (best); "" where nothing is known of it. */
+export function tint(share) {
+  return share === undefined || share === null ? "" : `hsl(${(120 * Math.max(0, Math.min(1, share))).toFixed(0)} 60% 76%)`;
+}
+
+/** Returns a worth without its percent sign, for where there is little room. */
+export const brief = (worth) => (worth === undefined ? "" : worth.replace(" %", ""));

@@ -1,0 +1,92 @@
+"""A game looked back on: the curve, the decisions that cost most, the booklet's score."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from front.console import Shell
+
+from leafwise.analysis import Analyst
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.companion import Following
+from leafwise.envs.core.play.gamefile import Recorder
+from leafwise.envs.registry import game
+from leafwise.models.units import CHANCE, Units
+from leafwise.review import as_json, lines, picture, review
+from leafwise.search import Result
+
+FRIDAY = game("friday")
+PERCENT = Units(CHANCE, (0.0, 1.0), (0.0, 1.0), 0.0)
+
+
+class Stub:
+    """Stands in for a search: the first action is worth 0.9, each further one 0.2 less."""
+
+    def __init__(self, units: Units | None) -> None:
+        self.units = units
+        self.search = SimpleNamespace(evaluator=SimpleNamespace(name="stub"))
+
+    def __call__(self, state: State) -> Result:
+        values = {a: 0.9 - 0.2 * k for k, a in enumerate(state.legal_actions)}
+        return Result(state.legal_actions[0], 0.9, values, 1, 1, 1, 0.0, frozenset(), state, cast("Any", None))
+
+
+def followed() -> Following:
+    """Returns a game at a table with eight decisions: the second hazard is fought and given up."""
+    following = Following(FRIDAY, FRIDAY.start())
+    following.enter("3, 7, W1, N1, second, free, weak, free, distracted, end, end, E1, F1, first, free, weak, end")
+    return following
+
+
+def test_a_game_followed_at_a_table_is_reviewed() -> None:
+    found = review(followed().record, cast("Analyst", Stub(PERCENT)))
+    assert [one.number for one in found.worst] == [1, 4, 8]
+    assert found.curve == [0.9] * 8
+    text = "\n".join(lines(found))
+    assert "8 decisions, not finished, -" in text
+    assert "1. fight wild animals (value 4, 4 free) for realization 3 (destroy): 70.0 %, cost 20.0 %" in text
+    assert "better: fight with the raft to the wreck" in text
+    assert " 100.0 % |" in text
+    assert "points by the booklet, if it ended there: " in text
+    told = as_json(found, 1)
+    assert json.loads(json.dumps(told))["worst"] == [1, 4, 8]
+    first = told["decisions"][0]
+    assert (first["played"], first["best"], first["worth"]) == ("second", "first", 0.9)
+    assert first["cost"] == pytest.approx(0.2)
+    drawing = ET.fromstring(picture(found).svg())
+    assert len(drawing.findall("{http://www.w3.org/2000/svg}circle")) == 3
+
+
+def test_worth_is_the_first_players_and_ends_with_the_result() -> None:
+    trilobite = game("trilobite")
+    recorder = Recorder(trilobite.start())
+    for move in "12131":
+        recorder.play(move)
+    found = review(recorder.record(), cast("Analyst", Stub(PERCENT)))
+    assert recorder.state.is_terminal
+    assert found.curve == pytest.approx([0.9, 0.1, 0.9, 0.1, 0.9, 1.0])
+    bare = review(recorder.record(), cast("Analyst", Stub(None)))
+    assert bare.curve == pytest.approx([0.9, -0.9, 0.9, -0.9, 0.9, 1.0])
+    assert "game over, result 1" in lines(bare)[0]
+    with pytest.raises(ValueError, match="expected a game with a decision to review, got none"):
+        review(Recorder(trilobite.start()).record(), cast("Analyst", Stub(None)))
+
+
+def test_the_command_reviews(shell: Shell, tmp_path: Path) -> None:
+    file, svg = tmp_path / "game.txt", tmp_path / "game.svg"
+    file.write_text('[Game "trilobite"]\n1. 1\n2. 2\n3. 1\n4. 2\n')
+    asked = ("analyze", "--game", str(file), "--leaf", "lines", "--depth", "1")
+    out = shell(*asked, "--review", "--svg", str(svg)).out
+    assert "4 decisions, not finished" in out
+    assert svg.read_text().startswith("<svg")
+    told = json.loads(shell(*asked, "--review", "--json").out)
+    assert [one["move"] for one in told["decisions"]] == [1, 2, 3, 4]
+    assert "expected --review with --game FILE" in shell("analyze", "trilobite", "--review").refusal
+    assert "expected --review with --game FILE" in shell(*asked, "--svg", str(svg)).refusal
+    file.write_text(file.read_text() * 2)
+    assert "expected a file of one game with --svg, got 2" in shell(*asked, "--review", "--svg", str(svg)).refusal

@@ -1,0 +1,226 @@
+"""The JSON interface of `leafwise web`: what it tells of games, positions, players and searches, and what it refuses."""
+
+import json
+import threading
+from collections import Counter
+
+import pytest
+from front.web_server import LOOPBACK, serving
+
+from leafwise.envs import registry
+from leafwise.envs.core.play.gamefile import read_games
+
+START = ".../.../..."
+THREES = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1"
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    runs = tmp_path_factory.mktemp("runs")
+    (runs / "empty").mkdir()
+    with serving(LEAFWISE_WEB_RUNS=str(runs)) as found:
+        yield found
+
+
+def test_games_are_listed(client):
+    status, _, body = client.send("GET", "/api/games")
+    told = {one["game"]: one for one in json.loads(body)["games"]}
+    assert status == 200
+    assert set(told) == set(registry.games())
+    assert told["trilobite"]["ids"]["Trilobite7x6"] == {"board": "7x6", "k": 4}
+
+
+def test_a_game_tells_its_leaves_and_players(client):
+    told = client.ask("/api/game", game="trilobite", options={"board": "4x3"})
+    assert told["option_values"] == {"board": "4x3", "k": 3}
+    assert [leaf["name"] for leaf in told["leaves"]] == ["lines"]  # no network ships for this variant
+    assert told["leaves"][0]["unit"] is None
+    assert {"level:easy", "solver", "random", "search:lines,seconds=0.1"} <= {one["name"] for one in told["opponents"]}
+
+
+def test_steps_are_played_by_name(client):
+    told = client.ask("/api/state", game="trilobite", moves=["2", "2", "1"])
+    assert [step["player"] for step in told["steps"]] == [1, 2, 1]
+    assert told["text"] == told["steps"][-1]["text"] == ".../.o./xx."
+    assert (told["player"], told["over"], told["actions"]) == (2, False, ["1", "2", "3"])
+    over = client.ask("/api/state", game="trilobite", text=told["text"], moves=["1", "3"])
+    assert (over["over"], over["result"], over["player"]) == (True, "player 1 wins", None)
+
+
+def test_chance_is_drawn_or_told(client):
+    drawn = client.ask("/api/state", game="threes", text=THREES, moves=["left"], seed=3)
+    assert [step["player"] for step in drawn["steps"]] == [1, "chance", "chance"]
+    entering = drawn["steps"][1]
+    assert sum(entering["odds"].values()) == pytest.approx(1)
+    assert entering["odds"][entering["name"]] == pytest.approx(entering["probability"])
+    again = client.ask("/api/state", game="threes", text=THREES, moves=["left"], seed=3)
+    assert again["text"] == drawn["text"]
+    waiting = client.ask("/api/state", game="threes", text=THREES, moves=["left"])
+    assert waiting["player"] == "chance"
+    assert {one["name"]: one["probability"] for one in waiting["outcomes"]} == entering["odds"]
+    names = [step["name"] for step in drawn["steps"]]
+    assert client.ask("/api/state", game="threes", text=THREES, moves=names)["text"] == drawn["text"]
+
+
+def test_a_query_asks_the_same(client):
+    _, _, body = client.send("GET", "/api/state?game=cassis&options=%7B%22n%22%3A5%7D&moves=%5B%220-1%22%5D")
+    assert json.loads(body) == client.ask("/api/state", game="cassis", options={"n": 5}, moves=["0-1"])
+
+
+def test_any_game_has_a_drawing(client):
+    assert client.ask("/api/state", game="trap", options={"size": 3}, svg=True)["svg"].startswith("<svg")
+
+
+def test_players_move(client):
+    lost = {"text": ".../.../oxx", "game": "trilobite", "moves": []}
+    text = client.ask("/api/state", **lost)["text"]
+    told = client.ask("/api/move", game="trilobite", text=text, player="solver")
+    assert told["action"] in ("1", "2", "3")
+    moves = [
+        client.ask("/api/move", game="trilobite", text=START, player="random", seed=k)["action"] for k in (1, 1, 2, 3)
+    ]
+    assert moves[0] == moves[1]
+    assert len(set(moves)) > 1
+
+
+def test_an_analysis_deepens_until_its_time_is_up(client):
+    events = client.events("/api/analyse", game="trilobite", text=START, leaf="lines", seconds=0.6)
+    answers = [data for name, data in events if name == "answer"]
+    assert events[-1] == ("done", True)
+    depths = [answer["depth"] for answer in answers]
+    assert depths == sorted(depths)
+    assert depths[-1] > depths[0]
+    last = answers[-1]
+    assert last["seconds"] < 5
+    assert set(last["values"]) == {"1", "2", "3"}
+    assert last["value"] == max(last["values"].values())
+    assert last["line"][0] == last["best"]
+    assert (last["unit"], last["meanings"]) == ("score of the leaf", None)
+
+
+def test_values_are_in_units_where_they_are_known(client):
+    events = client.events("/api/analyse", game="trilobite", text=START, seconds=0.1)
+    last = [data for name, data in events if name == "answer"][-1]
+    assert last["unit"].startswith("chance to win")
+    assert last["worth"] == f"{100 * last['meaning']:.1f} %"
+
+
+def test_a_solver_answers_exactly_or_tells_what_it_knows(client):
+    events = client.events("/api/solve", game="trilobite", text=".../oo./xx.", seconds=20)
+    (found,) = [data for name, data in events if name == "answer"]
+    assert (found["complete"], found["value"], found["best"]) == (True, 1, ["3"])
+    wide = client.ask("/api/state", game="trilobite", options={"board": "7x6", "k": 4})["text"]
+    events = client.events("/api/solve", game="trilobite", options={"board": "7x6", "k": 4}, text=wide, seconds=0.1)
+    (found,) = [data for name, data in events if name == "answer"]
+    assert not found["complete"], "it was stopped, and tells so"
+
+
+def test_a_game_is_written_and_read(client):
+    moves = client.ask("/api/state", game="threes", text=THREES, moves=["left"], seed=3)["steps"]
+    names = [step["name"] for step in moves]
+    file = client.ask("/api/record", game="threes", text=THREES, moves=names, players=["human"])["file"]
+    (record,) = read_games(file)
+    assert str(record.states[-1]) == moves[-1]["text"]
+    (told,) = client.ask("/api/read", file=file)["games"]
+    assert [step["text"] for step in told["steps"]] == [step["text"] for step in moves]
+    assert (told["first"], told["players"], told["result"]) == (THREES, ["human"], None)
+
+
+def test_a_review_tells_what_moves_gave_away(client):
+    file = (
+        '[Game "trilobite"]\n1. 1\n2. 3\n3. 1\n4. 3\n5. 2\n'  # the first player leaves a line open; so does the second
+    )
+    events = client.events("/api/review", file=file, seconds=0.2)
+    head, *moves = [data for name, data in events if name == "answer"]
+    assert (head["moves"], head["is_chance"]) == (5, True)
+    assert [one["played"] for one in moves] == ["1", "3", "1", "3", "2"]
+    assert moves[2]["loss_in_unit"] == pytest.approx(moves[2]["best_value_in_unit"] - moves[2]["value_in_unit"])
+    assert moves[4]["blunder"], "1 would have won"
+    plain = client.events("/api/review", file=file, seconds=0.05, leaf="lines")
+    head, *moves = [data for name, data in plain if name == "answer"]
+    assert head["unit"] is None
+    assert not any(one["blunder"] for one in moves)
+
+
+def test_several_pages_are_answered_at_once(client):
+    told: Counter[tuple[str, object]] = Counter()
+
+    def page():
+        events = client.events("/api/analyse", game="trilobite", text=START, leaf="lines", seconds=0.3)
+        told[events[-1]] += 1
+
+    threads = [threading.Thread(target=page) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    assert client.ask("/api/state", game="trilobite")["text"] == START  # a click meanwhile
+    for thread in threads:
+        thread.join()
+    assert told == {("done", True): 4}
+
+
+@pytest.mark.parametrize(
+    ("path", "ask", "told"),
+    [
+        ("state", {}, "expected a request like game, [options], [text], [moves], [seed], [svg]: Object missing"),
+        ("state", {"game": "chess"}, "'chess'"),
+        ("state", {"game": "trilobite", "options": {"bord": "7x6"}}, "expected options among (board, k), got 'bord'"),
+        ("state", {"game": "trilobite", "options": {"board": 7}}, "expected board as 3x3 to 8x7"),
+        ("state", {"game": "trilobite", "text": "x"}, "expected 3 rows"),
+        ("state", {"game": "trilobite", "moves": ["2", "9"]}, "expected an action among 1, 2, 3, got '9' as step 2"),
+        ("state", {"game": "trilobite", "seed": -1}, "expected a request like"),
+        ("state", {"game": "trilobite", "more": 1}, "unknown field `more`"),
+        ("move", {"game": "trilobite", "text": START, "player": "course:/etc/passwd"}, "expected a player among"),
+        ("move", {"game": "trilobite", "text": "xo./xo./xo.", "player": "random"}, "expected"),
+        ("record", {"game": "trilobite", "players": ["a"]}, "expected the names of 2 players, got 1"),
+        ("read", {"file": "[Game"}, "line 1: expected"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_line(client, path, ask, told):
+    status, found = client.post(f"/api/{path}", **ask)
+    assert status == 400
+    assert told in found["error"]
+    assert "\n" not in found["error"]
+
+
+@pytest.mark.parametrize(
+    "leaf", ["/etc/passwd", "run:../secret", "run:empty", "sb3:model.zip", "hf://a/b", "../threes"]
+)
+def test_no_file_is_read_that_is_not_listed(client, leaf):
+    events = client.events("/api/analyse", game="trilobite", text=START, leaf=leaf, seconds=0.1)
+    assert events[-1][0] == "error"
+    assert events[-1][1]["error"].startswith("expected a leaf among best, learned, lines, got")
+
+
+@pytest.mark.parametrize(
+    "path", ["/../app.py", "/..%2fapp.py", "/%2e%2e/%2e%2e/pyproject.toml", "/static/app.js", "/api/none"]
+)
+def test_no_file_outside_the_page_is_served(client, path):
+    status, _, body = client.send("GET", path)
+    assert status in (400, 404)
+    assert "error" in json.loads(body)
+
+
+def test_what_is_too_large_is_refused(client):
+    status, _, body = client.send("POST", "/api/read", b'{"file": "' + b"x" * (1 << 20) + b'"}')
+    assert (status, json.loads(body)["error"]) == (400, "expected at most 1,048,576 bytes, got more")
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Origin": "http://{host}"}, 200),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "evil.example:{port}"}, 403),
+        ({"Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Sec-Fetch-Site": "same-origin"}, 200),
+    ],
+)
+def test_only_its_own_pages_are_answered(client, headers, status):
+    host = f"{LOOPBACK}:{client.port}"
+    told = {name: value.format(host=host, port=client.port) for name, value in headers.items()}
+    got, _, body = client.send("GET", "/api/games", headers=told)
+    assert got == status
+    assert status == 200 or json.loads(body)["error"].startswith("expected a")

@@ -1,0 +1,80 @@
+"""Trained policies and Q-networks as priors: what they say of the actions, and the players that name them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.models.files import save_network
+from leafwise.models.policies import by_values, policy
+from leafwise.models.sparse import SparseNetwork
+from leafwise.search.players import MctsPlayer
+
+GAME = leafwise.game("trilobite")
+STATE = GAME.new(1).play("1").play("3").play("1").play("3")
+
+
+@pytest.fixture(scope="module")
+def q_network(tmp_path_factory):
+    """A network with a value for each action, of random weights."""
+    network = SparseNetwork.create(GAME, (8,), head="max", sees="observation")
+    rng = np.random.default_rng(1)
+    tensors = {name: rng.normal(size=t.shape).astype(np.float32) for name, t in network.tensors.items()}
+    path = tmp_path_factory.mktemp("q") / "model.safetensors"
+    save_network(path, network.with_tensors(tensors), {"steps": 0, "command": "", "commit": ""})
+    return path
+
+
+def test_action_values_are_those_whose_best_is_the_leaf(q_network):
+    network = leafwise.models.files.load_network(q_network, GAME)
+    T = GAME.tables(network.evaluator("q"))
+    rows = np.array([STATE.row, STATE.play("2").row])
+    values = network.action_values(rows, T)
+    assert values.shape == (2, len(GAME.actions))
+    for row, state in zip(values, (STATE, STATE.play("2")), strict=True):
+        assert set(np.flatnonzero(np.isfinite(row))) == set(state.legal_actions)
+    signs = network.describe(rows, T)[2]
+    assert np.allclose(np.tanh(values.max(axis=1)) * signs, network.batch(rows, T), atol=1e-3)
+
+
+def test_a_prior_is_greatest_where_the_values_are():
+    weights = by_values(np.array([[0.5, -np.inf, 1.5], [2.0, 2.0, 2.0]], dtype=np.float32))
+    assert np.allclose(weights.sum(axis=1), 1)
+    assert weights[0, 1] == 0
+    assert np.isclose(weights[0, 2] / weights[0, 0], np.exp(5))
+    assert np.allclose(weights[1], 1 / 3)
+
+
+def test_a_player_s_text_names_a_q_network_as_prior(q_network):
+    text = f'mcts:simulations=60,prior="{q_network}"'
+    player = leafwise.player(text, GAME, seed=1)
+    assert isinstance(player, MctsPlayer)
+    prior = policy(GAME, str(q_network))(STATE.row[None], None)[0]
+    player.choose(STATE)
+    tree = player.search.tree
+    edges = slice(int(tree.first[0]), int(tree.end[0]))
+    assert np.allclose(tree.prior[edges], prior[tree.action[edges]])
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore:.*loading a .zip")
+def test_a_policy_of_stable_baselines3_is_a_prior(tmp_path):
+    import gymnasium as gym
+    from sb3_contrib import MaskablePPO
+
+    model = MaskablePPO("MlpPolicy", gym.make("leafwise/Trilobite-v0"), n_steps=64, seed=0)
+    model.save(tmp_path / "ppo.zip")
+    weights = policy(GAME, f"sb3:{tmp_path / 'ppo.zip'}")(STATE.row[None], None)[0]
+    assert np.isclose(weights.sum(), 1)
+    assert set(np.flatnonzero(weights)) == set(STATE.legal_actions)
+    assert (
+        leafwise.player(f'mcts:simulations=20,prior="sb3:{tmp_path / "ppo.zip"}"', GAME).choose(STATE)
+        in STATE.legal_actions
+    )
+
+
+def test_what_is_no_prior_is_refused():
+    for name in ("best", "trilobite"):
+        with pytest.raises(ValueError, match=r"expected (a prior among|as prior a network)"):
+            leafwise.player(f"mcts:simulations=20,prior={name}", GAME)

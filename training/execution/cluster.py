@@ -5,15 +5,20 @@ Ray is imported here alone, and this module only where a cluster was asked for.
 
 from __future__ import annotations
 
+import importlib
+import io
 import itertools
 import logging
+import operator
 import os
 import pickle
 import socket
+import sys
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Generic, TypeVar
 
 import ray
@@ -81,12 +86,36 @@ def _knock(cluster: str) -> None:
         raise Unfit(f"expected a Ray cluster that runs, got {cluster!r}: {problem}") from None
 
 
+class Pickler(pickle.Pickler):
+    """Names what is of a module that runs as `__main__` by its own name: that of the processes of a cluster is another."""
+
+    def reducer_override(self, thing: Any) -> Any:
+        """Returns how a function or class of that module is found."""
+        main = sys.modules["__main__"]
+        own = isinstance(thing, (type, FunctionType)) and thing.__module__ == "__main__"
+        if own and main.__spec__ is not None:
+            return named, (main.__spec__.name, thing.__qualname__)
+        return NotImplemented
+
+
+def named(module: str, name: str) -> Any:
+    """Returns what has a name in a module."""
+    return operator.attrgetter(name)(importlib.import_module(module))
+
+
+def pickled(thing: Any) -> bytes:
+    """Returns a thing as it is pickled for processes of the cluster."""
+    stream = io.BytesIO()
+    Pickler(stream).dump(thing)
+    return stream.getvalue()
+
+
 class Put(Generic[T]):
     """A thing in the cluster's memory; a machine fetches it once, and each of its processes unpickles it once."""
 
     def __init__(self, thing: T) -> None:
         self.ident = f"{ray.get_runtime_context().get_job_id()}-{next(_numbers)}"
-        self.place = ray.put(pickle.dumps(thing))
+        self.place = ray.put(pickled(thing))
 
     def get(self) -> T:
         """Returns the thing."""

@@ -7,6 +7,7 @@ machine is gone is begun again, and comes to the same.
 from __future__ import annotations
 
 import itertools
+import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -191,6 +192,57 @@ class Line(Executor[P, R]):
     def shutdown(self) -> None:
         """Gives up this one's pieces."""
         self.cancel()
+
+    def share(self, thing: T) -> Shared[T]:
+        """Returns what stands for a thing in pieces."""
+        return self.executor.share(thing)
+
+
+class Bundles(Executor[P, R]):
+    """Hands short pieces over several at a time, about as many as are done in `seconds`: each that travels costs time."""
+
+    def __init__(self, executor: Executor[tuple[P, ...], list[R]], seconds: float, most: int = 64) -> None:
+        """The executor works on bundles of pieces, at most so many in one, and returns their results in order."""
+        self.executor, self.seconds, self.most = executor, seconds, most
+        self.size = 1
+        self._waiting: deque[tuple[int, P]] = deque()
+        self._flying: dict[int, tuple[list[int], float]] = {}
+        self._done: deque[tuple[int, R]] = deque()
+
+    @property
+    def slots(self) -> int:  # type: ignore[override]
+        """Pieces that are worked on, or lie in a bundle that is worked on."""
+        return self.executor.slots * self.size
+
+    def submit(self, key: int, piece: P) -> None:
+        """Takes a piece."""
+        self._waiting.append((key, piece))
+
+    def next(self) -> tuple[int, R]:
+        """Returns the key and the result of a piece that is done."""
+        while not self._done:
+            while self._waiting and len(self._flying) < AHEAD * self.executor.slots:
+                bundle = [self._waiting.popleft() for _ in range(min(self.size, len(self._waiting)))]
+                self._flying[bundle[0][0]] = [key for key, _ in bundle], time.monotonic()
+                self.executor.submit(bundle[0][0], tuple(piece for _, piece in bundle))
+            first, results = self.executor.next()
+            keys, begun = self._flying.pop(first)
+            each = (time.monotonic() - begun) / (AHEAD * len(keys))  # it has waited for the one before it
+            self.size = max(1, min(self.most, 2 * self.size, int(self.seconds / max(each, 1e-6))))
+            self._done.extend(zip(keys, results, strict=True))
+        self.repeated = self.executor.repeated
+        return self._done.popleft()
+
+    def cancel(self, *keys: int) -> None:
+        """Gives up all pieces; it cannot do so with some of them."""
+        self.executor.cancel()
+        for things in (self._waiting, self._flying, self._done):
+            things.clear()
+
+    def shutdown(self) -> None:
+        """Gives up all pieces, and takes no more."""
+        self.cancel()
+        self.executor.shutdown()
 
     def share(self, thing: T) -> Shared[T]:
         """Returns what stands for a thing in pieces."""

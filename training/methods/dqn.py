@@ -11,7 +11,8 @@ The network sees the observation, one feature for each cell and value. As a leaf
 Logged: `rollout/ep_len_mean`, `time/fps` (decisions a second), `train/loss`, `train/exploration_rate`, and for two
 players `eval/elo`, `eval/best_elo`, `eval/score_mean` (points against the best network so far), `eval/keeps_value` (share of fixed
 positions in which one-ply play with it keeps the value, by the exact solver, which only judges); alone `eval/score_mean` and its
-95 % interval.
+95 % interval. With `--piece`: `rollout/staleness` (generations that the network of the decisions was behind, at most),
+`rollout/repeated` (pieces begun again, since their process was gone).
 """
 
 from __future__ import annotations

@@ -17,7 +17,8 @@ first has 0), `eval/best_elo`, `eval/keeps_value` (share of fixed critical posit
 by the exact solver, which judges but teaches nothing), with `--reference-players` `eval/ladder_elo` (of the newest network
 among them, the first of which has 0), `eval/ladder_elo_error` and `eval/points_NAME` (share of the points against each). In a
 game for one: `eval/score_mean` (share won) with its interval, that of every variant, and `eval/calibration_error` (mean distance
-between the chance told and the share won, by tenths).
+between the chance told and the share won, by tenths). With `--piece`: `rollout/staleness` (iterations that the network of the games
+was behind), `rollout/repeated` (pieces begun again, since their process was gone).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from leafwise.training.execution import processes
-from leafwise.training.execution.executor import AHEAD, Executor, Here, Line, Lost
+from leafwise.training.execution.executor import AHEAD, Bundles, Executor, Here, Line, Lost
 from leafwise.training.execution.identity import check_identity, identity
 from leafwise.training.execution.places import check_places, executor_for
 from leafwise.training.execution.processes import Processes
@@ -253,3 +253,24 @@ def test_those_who_share_an_executor_hear_of_their_own_pieces(pool: Executor[Pie
         one.cancel()
         assert not owners
         assert [key for key, _ in one.stream([(9, Piece(3))])] == [9]
+
+
+def squares(bundle: tuple[Piece, ...]) -> list[int]:
+    return [square(piece)[0] for piece in bundle]
+
+
+def test_short_pieces_travel_in_bundles() -> None:
+    sizes: list[int] = []
+
+    def told(bundle: tuple[Piece, ...]) -> list[int]:
+        sizes.append(len(bundle))
+        return squares(bundle)
+
+    executor: Bundles[Piece, int] = Bundles(Here(told), 0.5, 16)
+    found = dict(executor.stream(pieces(200)))
+    assert found == {100 + k: k * k for k in range(200)}
+    assert max(sizes) == 16
+    assert sum(sizes) == 200
+    sizes.clear()
+    assert list(Bundles(Here(told), 0.05).in_order(pieces(6, 0.1))) == [k * k for k in range(6)]
+    assert max(sizes) <= 2

@@ -151,6 +151,15 @@ def figures(outcomes: Sequence[Outcome], before: dict[str, Any] | None = None) -
     }
 
 
+def again(entry: Entry, found: dict[str, Any]) -> str:
+    """Returns the command that plays an entry's games again; players who see hidden cards play in this study alone."""
+    if entry.player.endswith("clairvoyant"):
+        return f"`python -m leafwise.experiments.friday.baselines --players {entry.player}`"
+    life = f" --start-life {entry.start_life}" if entry.start_life else ""
+    asked = f"leafwise eval friday {entry.player} --level {entry.level}{life}"
+    return f"`{asked} --games {found['games']} --seed {found['first_seed']}`"
+
+
 def page(results: dict[str, Any]) -> list[str]:
     """Returns the page: what was played, and a table."""
     rows = []
@@ -162,10 +171,12 @@ def page(results: dict[str, Any]) -> list[str]:
             row += [f"{100 * r['ci_low']:.2f} to {100 * r['ci_high']:.2f} %", f"{r['score']:.1f}"]
             row += [f"{r['score_ci_low']:.1f} to {r['score_ci_high']:.1f}"]
             row += [f"{100 * share:.1f} %" for share in r["reached"].values()]
-            rows.append([*row, f"{r['moves'] / r['games']:.0f}", f"{1000 * r['seconds_per_move']:.2g}"])
+            rows.append(
+                [*row, f"{r['moves'] / r['games']:.0f}", f"{1000 * r['seconds_per_move']:.2g}", again(entry, r)]
+            )
     head = "player | level: | games: | won: | 95 % interval: | final score: | 95 % interval: | "
     head += "".join(f"{phase}: | " for phase in PHASES[1:])
-    return [*HEAD.splitlines(), "", *table(head + "decisions a game: | ms a decision:", rows)]
+    return [*HEAD.splitlines(), "", *table(head + "decisions a game: | ms a decision: | command", rows)]
 
 
 def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") -> list[Outcome]:

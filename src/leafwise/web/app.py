@@ -54,6 +54,8 @@ ENDPOINTS = {
     "/api/analyse": Endpoint("analyse", asks.AnalyseAsk, lambda ask: ask.seconds + 20.0, streamed=True),
     "/api/solve": Endpoint("solve", asks.SolveAsk, lambda ask: ask.seconds + 20.0, streamed=True),
     "/api/review": Endpoint("review", asks.ReviewAsk, lambda ask: 20.0 + ask.seconds, streamed=True),
+    "/api/follow": Endpoint("follow", asks.FollowAsk, thinks=lambda ask: False),
+    "/api/follow-advice": Endpoint("follow-advice", asks.AdviceAsk, lambda ask: ask.seconds + 20.0, streamed=True),
     "/api/runs": Endpoint("runs", asks.RunsAsk),
     "/api/run": Endpoint("run", asks.RunAsk, lambda ask: 60.0),
     "/api/run-game": Endpoint("run-game", asks.RunGameAsk, lambda ask: 60.0),

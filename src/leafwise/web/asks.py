@@ -95,6 +95,24 @@ class ReviewAsk(FileAsk, kw_only=True):
     """For each position."""
 
 
+class FollowAsk(GameAsk):
+    """A game that is followed at a table, and what happens next in it."""
+
+    text: Line = ""
+    """Where it begins ("": that is asked for)."""
+    moves: Moves = []
+    line: Annotated[str, Meta(max_length=2000)] | None = None
+    """What a person types."""
+    best: Word = ""
+    """The action that was recommended, which an empty line stands for."""
+    undo: bool = False
+    """Takes the last line back."""
+
+
+class AdviceAsk(AnalyseAsk):
+    """What every option of a decision is worth, and what helps besides."""
+
+
 class RunsAsk(Struct, forbid_unknown_fields=True):
     """The training runs that may be shown."""
 

@@ -141,11 +141,13 @@ def described(state: State) -> dict[str, Any]:
         "returns": finite(state.returns),
         "result": ending(state) if state.is_terminal else "",
     }
+    if game.text.action_words is not None:
+        told["words"] = {name: state.action_words(name) for name in state.legal_names}
     if state.is_chance:
         outcomes = state.outcomes()
         names = outcome_names(state, [after for _, after in outcomes])
         told["outcomes"] = [
-            {"name": name, "probability": p, "text": str(after)}
+            {"name": name, "words": state.outcome_words(after), "probability": p, "text": str(after)}
             for name, (p, after) in zip(names, outcomes, strict=True)
         ]
     return told

@@ -92,6 +92,8 @@ def jobs() -> dict[str, tuple[type, Job]]:
         "analyse": (asks.AnalyseAsk, thinking.analyse),
         "solve": (asks.SolveAsk, thinking.solve),
         "review": (asks.ReviewAsk, thinking.review),
+        "follow": (asks.FollowAsk, later("follow", "follow")),
+        "follow-advice": (asks.AdviceAsk, later("follow", "advise")),
         "runs": (asks.RunsAsk, later("runs", "tell_runs")),
         "run": (asks.RunAsk, later("runs", "tell_run")),
         "run-game": (asks.RunGameAsk, later("runs", "play_run")),

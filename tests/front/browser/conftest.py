@@ -75,13 +75,20 @@ def browser() -> Iterator[Browser]:
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         pytest.skip(f"no browser found among {', '.join(BROWSERS)}")
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         sandbox = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
         found = playwright.chromium.launch(executable_path=path, args=sandbox)
         yield found
         found.close()
+
+
+def location_of(page: Page) -> str:
+    """Returns the address as the page has it now; `page.url` may lag behind."""
+    found: str = page.evaluate("location.href")
+    return found
 
 
 class Watched:

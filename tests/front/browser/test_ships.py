@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from front.browser.conftest import Open
+from front.browser.conftest import Open, location_of
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.long
@@ -20,7 +20,7 @@ def quality(page: Page) -> float:
 
 def places_taken(page: Page) -> int:
     """Returns how many places the address holds."""
-    found = re.search(r"[?&]m=([^&]*)", page.url)
+    found = re.search(r"[?&]m=([^&]*)", location_of(page))
     return len(found[1].split("~")) if found else 0
 
 

@@ -10,6 +10,7 @@ const PAGES = {
   analyse: () => import("./pages/analyse.js"),
   companion: () => import("./pages/companion.js"),
   review: () => import("./pages/review.js"),
+  follow: () => import("./pages/follow.js"),
   ship: () => import("./pages/ship.js"),
   train: () => import("./pages/train.js"),
 };

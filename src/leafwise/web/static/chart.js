@@ -43,7 +43,7 @@ export function chart(series, label) {
     picture.append(svg("line", { x1: MARGIN.left, x2: WIDTH - MARGIN.right, y1: up(y), y2: up(y), class: "chart-grid" }));
     picture.append(svg("text", { x: MARGIN.left - 6, y: up(y) + 4, class: "chart-number", "text-anchor": "end" }, brief(y)));
   }
-  for (const x of ticks(left, right)) {
+  for (const x of xs.every((one) => one === xs[0]) ? [xs[0]] : ticks(left, right)) {
     picture.append(svg("text", { x: across(x), y: HEIGHT - 8, class: "chart-number", "text-anchor": "middle" }, brief(x)));
   }
   for (const one of shown) {
@@ -57,6 +57,9 @@ export function chart(series, label) {
     if (one.points.length < 30) {
       for (const [x, y] of one.points) {
         picture.append(svg("circle", { cx: across(x), cy: up(y), r: 2.5, class: `chart-dot chart-colour-${one.colour}` }));
+      }
+      for (const [x, low, high] of one.band ?? []) {
+        picture.append(svg("line", { x1: across(x), x2: across(x), y1: up(low), y2: up(high), class: `chart-line chart-colour-${one.colour}` }));
       }
     }
   }

@@ -7,6 +7,8 @@ import { variantTitle } from "../games/index.js";
 
 /** Games with a page of their own. */
 const PAGES = { starship: "#/ship" };
+/** Games that are played elsewhere and followed here. */
+const ELSEWHERE = { friday: ["#/follow/friday", "At the table"] };
 
 export const title = () => "Games";
 
@@ -18,6 +20,7 @@ export async function open(main) {
     return h("li", {}, h("h2", {}, name), h("p", {}, about.trim()),
       h("p", { class: "buttons" }, Object.entries(one.ids).map(([short, options]) =>
         h("a", { class: "button", href: PAGES[one.game] || address({ page: "play", game: one.game, options }) },
-          variantTitle(one.game, short, options)))));
+          variantTitle(one.game, short, options))),
+      ELSEWHERE[one.game] && h("a", { class: "button", href: ELSEWHERE[one.game][0] }, ELSEWHERE[one.game][1])));
   })));
 }

@@ -118,8 +118,9 @@ class PlayPage {
       h("a", { class: "button", href: address({ page: "analyse", ...here, more: {} }) }, "Analyse"),
       h("a", { class: "button", href: address({ page: "review", ...here, more: { p1: this.more.p1, p2: this.more.p2 || "" } }) },
         "Curve of the game"),
-      session.about.has_companion && session.about.game === "threes"
-        && h("a", { class: "button", href: address({ page: "companion", game: "threes", options: session.variant.options }) }, "Follow a game elsewhere"),
+      session.about.has_companion && h("a", { class: "button", href: address({
+        page: session.about.game === "threes" ? "companion" : "follow", game: session.about.game, options: session.variant.options,
+      }) }, "Follow a game elsewhere"),
       h("button", { onclick: () => trying(() => this.save()) }, "Save as a file")].filter(Boolean));
   }
 

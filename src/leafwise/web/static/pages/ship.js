@@ -148,6 +148,8 @@ export async function open(main, told) {
     const image = document.importNode(new DOMParser().parseFromString(ship.svg, "image/svg+xml").documentElement, true);
     image.setAttribute("class", "board");
     image.setAttribute("viewBox", ship.box.join(" "));
+    image.removeAttribute("width");
+    image.removeAttribute("height");
     image.setAttribute("role", "img");
     image.setAttribute("aria-label", `The ship with ${moves.length} parts placed`);
     const places = svg("g", { class: "lit" }), ghost = svg("g", { class: "ghost" });

@@ -1,0 +1,142 @@
+// A game at a real table is followed: a tap or two letters say what happened there, and every option is told with what it is worth.
+// The address holds the game: #/follow/GAME?o=OPTIONS&t=START&m=STEPS.
+
+import { keepAddress } from "../address.js";
+import { ask, stream } from "../api.js";
+import { complain, h, trying } from "../dom.js";
+
+const LETTERS = 2; // typed letters after which the only card that fits is taken
+const SECONDS = 3; // that it thinks about a decision
+const GRACE = 500; // milliseconds in which the rest of a typed word is passed over
+
+export const title = () => "At the table";
+
+/** Whether what was typed stands for a choice: the beginning of its first word, or of its words one by one; a number last. */
+export function fits(typed, words) {
+  const [, letters, digits] = /^([a-z ]*?)\s*(\d*)$/.exec(typed.toLowerCase()) || [];
+  if (letters === undefined) return false;
+  const parts = words.toLowerCase().match(/[a-z]+|\d+/g) || [];
+  if (digits && !parts.some((part) => part === digits)) return false;
+  const names = parts.filter((part) => /[a-z]/.test(part));
+  const initials = names.map((name) => name[0]).join("");
+  return names.join(" ").startsWith(letters) || (letters.length > 1 && initials.startsWith(letters));
+}
+
+export async function open(main, told) {
+  let now = null, advice = null, thinking = null, busy = false, deaf = 0;
+  const leaving = new AbortController();
+
+  const status = h("p", { class: "status", role: "status" }), last = h("p", { class: "quiet" });
+  const picture = h("div", { class: "host picture" }), choices = h("div", { class: "choices", role: "group", "aria-label": "What happened" });
+  const notes = h("ul", { class: "notes" }), lines = h("ol", { class: "moves" }), legend = h("pre", { class: "legend" });
+  const typed = h("input", {
+    type: "text", autocomplete: "off", spellcheck: "false", "aria-label": "Type what happened", placeholder: "or type: two letters, or a number and Enter",
+    oninput: typing, onkeydown: keys,
+  });
+  const undo = h("button", { onclick: takeBack }, "Undo");
+  const again = h("button", { onclick: () => trying(() => begin()) }, "New game");
+  const help = h("pre", { class: "legend" });
+  main.append(h("h1", {}, "At the table"), h("div", { class: "game" },
+    h("div", {}, status, choices, h("div", { class: "buttons" }, typed, undo, again), last, notes),
+    h("div", {}, picture, h("details", {}, h("summary", {}, "The game so far"), lines),
+      h("details", {}, h("summary", {}, "Cards and their codes"), legend), h("details", {}, h("summary", {}, "What may be typed"), help))));
+  status.textContent = "Loading the game; the first time it is compiled …";
+  if (told.start) await show(await ask("api/follow", { game: told.game, options: told.options, text: told.start, moves: told.moves }));
+  else await begin();
+  return () => {
+    leaving.abort();
+    thinking?.abort();
+  };
+
+  /** Asks where the game begins. */
+  async function begin() {
+    await show(await ask("api/follow", { game: told.game, options: {} }, leaving.signal));
+  }
+
+  /** Says what happened, or takes it back. */
+  async function send(what) {
+    if (busy) return;
+    busy = true;
+    try {
+      complain("");
+      await show(await ask("api/follow", { game: told.game, options: now.options, text: now.first, moves: now.moves, ...what }, leaving.signal));
+    } finally {
+      busy = false;
+    }
+  }
+
+  function takeBack() {
+    return trying(() => (now.moves.length ? send({ undo: true }) : begin()));
+  }
+
+  function say(line) {
+    return trying(() => send({ line, best: advice?.best ?? "" }));
+  }
+
+  async function show(found) {
+    thinking?.abort();
+    [now, advice] = [found, null];
+    keepAddress({ page: "follow", game: told.game, options: now.first ? now.options : {}, start: now.first, moves: now.moves });
+    typed.value = "";
+    status.textContent = now.state?.over ? now.question.asks : `${now.state?.player === "chance" || !now.state ? "" : "You decide: "}${now.question.asks}`;
+    last.textContent = now.told ? `Taken down: ${now.told}` : "";
+    undo.disabled = !now.first;
+    again.hidden = !now.first;
+    help.textContent = now.help;
+    legend.textContent = now.legend;
+    legend.parentElement.hidden = !now.legend;
+    lines.replaceChildren(...now.lines.map((line) => h("li", {}, line)));
+    showBoard();
+    drawChoices();
+    if (matchMedia("(pointer: fine)").matches) typed.focus();
+    if (now.state && now.state.player !== "chance" && !now.state.over) trying(think);
+  }
+
+  function showBoard() {
+    if (!now.state) return picture.replaceChildren();
+    const image = new DOMParser().parseFromString(now.state.svg, "image/svg+xml").documentElement;
+    return picture.replaceChildren(document.importNode(image, true));
+  }
+
+  function drawChoices() {
+    const worth = new Map(advice?.options.map((one) => [one.name, one]) ?? []);
+    const shown = now.question.choices.filter((one) => fits(typed.value, one.words) || String(one.number).startsWith(typed.value));
+    choices.replaceChildren(...shown.map((one) => h("button", {
+      class: advice?.best === one.name ? "best" : null, "data-name": one.name, onclick: () => say(one.name),
+    }, h("span", {}, h("small", { class: "quiet" }, `${one.number} `), worth.get(one.name)?.words ?? one.words),
+    one.chance === null ? h("strong", {}, worth.get(one.name)?.told ?? "") : h("span", { class: "quiet" }, `${(100 * one.chance).toFixed(1)} %`))));
+    notes.replaceChildren(...(advice ? [`${advice.unit}, ${advice.depth} decisions deep`, ...advice.notes] : []).map((note) => h("li", {}, note)));
+  }
+
+  async function think() {
+    thinking = new AbortController();
+    const own = now;
+    for await (const { event, data } of stream("api/follow-advice", {
+      game: told.game, options: now.options, text: now.state.text, seconds: SECONDS,
+    }, thinking.signal)) {
+      if (own !== now) return;
+      if (event === "stage" && data === "loading") notes.replaceChildren(h("li", {}, "loading the search; the first time it is compiled …"));
+      if (event === "answer") {
+        advice = data;
+        drawChoices();
+      }
+    }
+  }
+
+  function typing() {
+    if (Date.now() < deaf) typed.value = "";
+    const text = typed.value.trim();
+    const found = now.question.choices.filter((one) => fits(text, one.words));
+    if (text.length >= LETTERS && /[a-z]/i.test(text) && found.length === 1) {
+      deaf = Date.now() + GRACE;
+      say(found[0].name);
+    } else drawChoices();
+  }
+
+  function keys(event) {
+    if (event.key === "Enter") say(typed.value.trim());
+    else if ((event.key === "Backspace" && !typed.value) || (event.key === "z" && (event.ctrlKey || event.metaKey))) takeBack();
+    else return;
+    event.preventDefault();
+  }
+}

@@ -39,6 +39,7 @@ HEAD = """# Friday: hand-made players
 Fair play unless it says clairvoyant: those see the order of all hidden cards, as the public engine does; its games start with 22
 life. Seeds are 1,000,000 and the following. Intervals are 95 %: of the share won by Wilson (1927), of the mean final score (the
 booklet's, of lost games too) 1.96 standard errors. Yellow, red, pirates: share of games that got there. Time is of the processor.
+The last column is what `leafwise eval` is told to play a row again; the clairvoyant play in this study alone.
 """
 
 
@@ -152,11 +153,11 @@ def figures(outcomes: Sequence[Outcome], before: dict[str, Any] | None = None) -
 
 
 def again(entry: Entry, found: dict[str, Any]) -> str:
-    """Returns the command that plays an entry's games again; players who see hidden cards play in this study alone."""
+    """Returns what `leafwise eval` is told to play an entry's games again; the clairvoyant play in this study alone."""
     if entry.player.endswith("clairvoyant"):
-        return f"`python -m leafwise.experiments.friday.baselines --players {entry.player}`"
+        return "-"
     life = f" --start-life {entry.start_life}" if entry.start_life else ""
-    asked = f"leafwise eval friday {entry.player} --level {entry.level}{life}"
+    asked = f"friday {entry.player} --level {entry.level}{life}"
     return f"`{asked} --games {found['games']} --seed {found['first_seed']}`"
 
 
@@ -176,7 +177,7 @@ def page(results: dict[str, Any]) -> list[str]:
             )
     head = "player | level: | games: | won: | 95 % interval: | final score: | 95 % interval: | "
     head += "".join(f"{phase}: | " for phase in PHASES[1:])
-    return [*HEAD.splitlines(), "", *table(head + "decisions a game: | ms a decision: | command", rows)]
+    return [*HEAD.splitlines(), "", *table(head + "decisions a game: | ms a decision: | `leafwise eval`", rows)]
 
 
 def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") -> list[Outcome]:

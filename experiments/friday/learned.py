@@ -191,7 +191,8 @@ def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> li
         "",
         "Share of games won, fair play, with its 95 % interval (Wilson) and the games played; seeds 1,000,000 and the following,",
         "the same for all. In depth a decision counts only if it reveals a card; there all searches look at no more than",
-        f"{config.nodes} decisions in all. Times are of the processor. A row's command plays it again at level L.",
+        f"{config.nodes} decisions in all. Times are of the processor.",
+        "The last column is what `leafwise eval` is told to play a row again at level L.",
     ]
     for kind in KINDS:
         what = f"at {kind}" if kind.startswith("depth") else f"with {kind} for every decision"
@@ -200,10 +201,10 @@ def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> li
             found = [results[f"{kind}, level {level}, {name}"] for level in LEVELS]
             cells = [share(f, more=f"; {f['games']:,}") for f in found]
             player = f"search:{source(name, config.model)},{limit(kind, config.nodes)}"
-            again = f"`leafwise eval friday {player} --level L --games {found[0]['games']} --seed {FINAL_SEED}`"
+            again = f"`friday {player} --level L --games {found[0]['games']} --seed {FINAL_SEED}`"
             rows.append([f"`{name}`", *cells, f"{sum(f['ms'] for f in found) / len(found):.2g}", again])
         levels = " | ".join(f"level {level}" for level in LEVELS)
-        text += ["", f"## Equal search: {what}", "", *table(f"leaf | {levels} | ms a decision | command", rows)]
+        text += ["", f"## Equal search: {what}", "", *table(f"leaf | {levels} | ms a decision | `leafwise eval`", rows)]
         text += ["", apart(results, names, kind)]
     text += ["", "## Is the chance it tells the share it wins?", ""]
     text += ["Every decision of the learned leaf's games; the error is the mean distance of the last two columns.", ""]

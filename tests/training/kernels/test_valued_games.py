@@ -41,4 +41,4 @@ def test_a_limit_of_work_is_that_of_the_search() -> None:
         assert played.values[0] == pytest.approx(found.value, abs=1e-12)
         assert not nodes or found.nodes <= nodes
         told.append(found.value)
-    assert len(set(told)) > 2, told
+    assert told[1] != told[0], told

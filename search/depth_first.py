@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from leafwise.envs.core.compile.jit import bind, jit
+from leafwise.envs.core.contract.evaluator import Siblings
 from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
 from leafwise.envs.core.contract.stream import mix
 from leafwise.search import frames as F
 from leafwise.search.frames import ONE, ZERO, open_frame, reach_below
 from leafwise.search.leaves import LeafValues
+from leafwise.search.siblings import make_last_decisions
 from leafwise.search.table import DATA, DEPTH_MASK, LOW, find_entry, second_hash, store_entry
 
 
@@ -29,14 +31,49 @@ def close(S, B, f):
     return value
 
 
+def make_mean_of_leaves(rules: Rules, leaves: LeafValues, fetch: Compiled, name: str, room: Path) -> Compiled:
+    """Compiles `mean_of_leaves`, to be inlined; `fetch` is the evaluator's."""
+    chance_outcomes, is_leaf, leaf_value = rules.chance_outcomes, leaves.is_leaf, leaves.leaf_value
+
+    @bind(name, room, inline=True)
+    def mean_of_leaves(S, B, row, T):
+        """Returns whether the outcomes of chance at a row are all leaves, and if so their mean: no frame is needed."""
+        first = row + ONE
+        end = first + np.uint64(chance_outcomes(S, row, B.P, first, T))
+        for o in range(first, end):
+            fetch(S, o, T)
+        total, leaves_only = 0.0, True
+        for o in range(first, end):
+            if is_leaf(S, o, T):
+                total += B.P[o] * leaf_value(S, o, T)
+            else:
+                leaves_only = False
+        if leaves_only:
+            B.counts[F.LEAVES] += np.int64(end - first)
+        return leaves_only, total
+
+    return mean_of_leaves
+
+
 def make_depth_first(
-    rules: Rules, leaves: LeafValues, leaf_stage: int, arrive: Compiled, fetch: Compiled, name: str, room: Path
+    rules: Rules,
+    leaves: LeafValues,
+    leaf_stage: int,
+    arrive: Compiled,
+    fetch: Compiled,
+    siblings: Siblings | None,
+    sizes: tuple[int, int],
+    name: str,
+    room: Path,
 ) -> Compiled:
-    """Compiles `depth_first` for a game and a leaf kind; `fetch` is the evaluator's."""
+    """Compiles `depth_first` for a game and a leaf kind; `fetch` and `siblings` are the evaluator's, `sizes` the most actions
+    and outcomes."""
     legal_actions = rules.candidates or rules.legal_actions  # a search may consider fewer
-    current_player, stage, chance_outcomes = rules.current_player, rules.stage, rules.chance_outcomes
+    current_player, stage = rules.current_player, rules.stage
     apply_action, action_cost, key = rules.apply_action, rules.action_cost, rules.key
     is_leaf, leaf_value = leaves.is_leaf, leaves.leaf_value
+    mean_of_leaves = make_mean_of_leaves(rules, leaves, fetch, name, room)
+    last_decisions = make_last_decisions(rules, *sizes, siblings, mean_of_leaves, name, room)
 
     @bind(name, room, inline=True)
     def open_decision(S, B, f, player, row, top, left, reach, T):
@@ -56,7 +93,7 @@ def make_depth_first(
 
     @bind(name, room, inline=True)
     def next_outcome(S, B, f, given, value, T):
-        """Adds to the mean of frame f the value of the outcome searched last, if given, and those of leaves.
+        """Adds to the mean of frame f the value of the outcome searched last, if given, and those that need no frame.
 
         Returns whether an outcome is to be searched, its row, and the depth left.
         """
@@ -64,30 +101,20 @@ def make_depth_first(
         total = B.worth[f, F.BEST]
         if given:
             total += B.P[row - ONE] * value
-        while row < end and left == 0 and is_leaf(S, row, T):
-            B.counts[F.LEAVES] += 1
-            total += B.P[row] * leaf_value(S, row, T)
-            row += ONE
+        free, known = B.frames[f, F.FREE], True
+        while row < end and known:
+            known, worth = left == 0 and is_leaf(S, row, T), 0.0
+            if known:
+                B.counts[F.LEAVES] += 1
+                worth = leaf_value(S, row, T)
+            elif left == 1 and B.options.cutoff == 0.0:
+                known, worth = last_decisions(S, B, row, free, T)
+            if known:
+                total += B.P[row] * worth
+                row += ONE
         B.frames[f, F.NEXT] = row + ONE
         B.worth[f, F.BEST] = total
         return row < end, row, left
-
-    @bind(name, room, inline=True)
-    def mean_of_leaves(S, B, row, T):
-        """Returns whether the outcomes of chance at a row are all leaves, and if so their mean: no frame is needed."""
-        first = row + ONE
-        end = first + np.uint64(chance_outcomes(S, row, B.P, first, T))
-        for o in range(first, end):
-            fetch(S, o, T)
-        total, leaves_only = 0.0, True
-        for o in range(first, end):
-            if is_leaf(S, o, T):
-                total += B.P[o] * leaf_value(S, o, T)
-            else:
-                leaves_only = False
-        if leaves_only:
-            B.counts[F.LEAVES] += np.int64(end - first)
-        return leaves_only, total
 
     @bind(name, room, inline=True)
     def next_action(S, B, f, given, value, T):

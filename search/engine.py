@@ -11,6 +11,7 @@ from dataclasses import asdict
 import numpy as np
 
 from leafwise.envs.core.compile import clock as clocks
+from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
@@ -20,8 +21,7 @@ from leafwise.search.compiled import compiled_search
 from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier
 from leafwise.search.result import Result
-from leafwise.search.settings import MAX_DEPTH, ORDERINGS, ROUNDED, Settings, make_buffers
-from leafwise.search.table import GENERATIONS
+from leafwise.search.settings import MAX_DEPTH, ORDERINGS, ROUNDED, Settings, check_evaluator, make_buffers, renewed
 
 ROUNDING = 1e-12
 """What the order of sums may change in a value, relative to the greater of 1 and its size."""
@@ -104,10 +104,7 @@ class Search:
 
         Raises ValueError for options out of range, or an evaluator of another game.
         """
-        if not isinstance(evaluator, Evaluator):
-            raise ValueError(
-                f"search: expected an Evaluator, as leafwise.leaf(game, model) makes of a model, got {type(evaluator).__name__}"
-            )
+        check_evaluator(evaluator)
         if nodes is None:
             nodes = game.search.nodes if seconds is None and not cutoff else 0
         self.settings = Settings(
@@ -142,17 +139,22 @@ class Search:
             self._frontier = Frontier(game, evaluator, self._T, cutoff=least, toll=toll)
         else:
             compiled = compiled_search(game, evaluator)
-            self._plain = compiled.depth_first if not self._prunes and width is None and not rare else None
-            self._windowed, self._root_search = compiled.alpha_beta, compiled.search_root
+            self._plain = Direct(compiled.depth_first) if not self._prunes and width is None and not rare else None
+            self._plain_root = Direct(compiled.plain_root)
+            self._windowed, self._root_search = Direct(compiled.alpha_beta), Direct(compiled.search_root)
+        self._find_actions = Direct(game.rules.candidates or game.rules.legal_actions)
+        self._apply_action, self._action_cost = Direct(game.rules.apply_action), Direct(game.rules.action_cost)
+        self._actions, self._values = np.zeros(game.max_actions, dtype=np.int64), np.zeros(game.max_actions)
+        self._is_bound = np.zeros(game.max_actions, dtype=np.bool_)
         reads_clock = clocks.READABLE and not self.settings.batched and not evaluator.slow
         self._needs_alarm = not reads_clock
         options = self.settings.options(game, *bounds(game, evaluator))
         self._S, self._B = make_buffers(
             game, depth, self.settings.entries(game), whole_rows, options, evaluator.expensive
         )
+        self._remembers = self._prunes or len(self._B.table) > 1
         alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
-        self._turn = threading.Lock()
-        self._patience = Patience()
+        self._turn, self._patience = threading.Lock(), Patience()
         self._crew = [self] + [Search(game, evaluator, **alone) for _ in range(threads - 1)]
 
     def stop(self) -> None:
@@ -178,8 +180,9 @@ class Search:
         """Searches a position that can be searched, alone with the buffers."""
         start = time.perf_counter()
         self._clear()
-        for search in self._crew:
-            search._forget()
+        if self._remembers:
+            for search in self._crew:
+                search._forget()
         always = self.evaluator.slow or self.settings.batched or self.settings.threads > 1
         listens = always or self._patience.is_needed(self.depth, self.seconds)
         if not listens or threading.current_thread() is not threading.main_thread():
@@ -197,12 +200,7 @@ class Search:
 
         So a search of given depth does not depend on those before it, and one with `seconds` goes on from them.
         """
-        generation = (int(self._B.options.generation) + 1) % GENERATIONS
-        if generation == 0:
-            self._B.table[:] = 0
-            generation = 1
-        self._B = self._B._replace(options=self._B.options._replace(generation=np.uint64(generation)))
-        self._B.killers[:] = -1
+        self._B = renewed(self._B)
 
     def _listening(self, work: Callable[[], Result]) -> Result:
         """Runs `work` in a thread, so that Ctrl-C is heard while compiled code runs.
@@ -261,25 +259,29 @@ class Search:
         elif state.is_chance:
             self._share(0)
             value, values = self._value(ROOT, TOP, depth), {}
+        elif self._plain is not None and self.settings.threads == 1:
+            values = self._plainly(depth)
+            value = max(values.values())
         else:
             self._B.counts[NODES] += 1
             actions = self._considered()
             if before is not None and self._prunes:
                 actions.sort(key=lambda a: -before.values[a])
             self._share(len(actions))
-            if self._plain is None and self.settings.threads == 1:
+            if self.settings.threads == 1:
                 values, upper_bounds = self._in_turn(actions, depth, before)
             else:
                 values, upper_bounds = self._shared_out(state, actions, depth)
             value = max(values.values())
-        exact = [a for a in values if a not in upper_bounds]
+        exact = [a for a in values if a not in upper_bounds] if upper_bounds else values
+        counts = [search._B.counts.tolist() for search in self._crew]
         return Result(
             action=max(exact, key=values.__getitem__) if exact else None,
             value=value,
             values=values,
-            nodes=sum(int(search._B.counts[NODES]) for search in self._crew),
-            leaves=sum(int(search._B.counts[LEAVES]) for search in self._crew),
-            depth=before.depth if before and self._B.counts[FAILED] else depth,
+            nodes=sum(count[NODES] for count in counts),
+            leaves=sum(count[LEAVES] for count in counts),
+            depth=before.depth if before and counts[0][FAILED] else depth,
             seconds=time.perf_counter() - start,
             bounds=upper_bounds,
             state=state,
@@ -302,6 +304,14 @@ class Search:
             return value, {}
         return sign * value, {a: sign * v for a, v in zip(self._considered(), children, strict=True)}
 
+    def _plainly(self, depth: int) -> dict[int, float]:
+        """Returns the exact values of the root actions, by one compiled call."""
+        if self.settings.nodes:
+            self._share(len(self._considered()))
+        done = self._plain_root(self._S, self._B, self._actions, self._values, depth, self._T)
+        self._check(depth)
+        return dict(zip(self._actions[:done].tolist(), self._values[:done].tolist(), strict=True))
+
     def _in_turn(
         self, actions: list[int], depth: int, before: Result | None
     ) -> tuple[dict[int, float], frozenset[int]]:
@@ -309,10 +319,12 @@ class Search:
 
         Where the clock breaks it off, actions not searched by then keep the value of the depth before, at most the best.
         """
-        values, is_bound = np.zeros(len(actions)), np.zeros(len(actions), dtype=np.bool_)
+        n = len(actions)
+        asked, values, is_bound = self._actions[:n], self._values[:n], self._is_bound[:n]
+        asked[:] = actions
         rounding = ROUNDING if self.game.max_stages else 0.0
         exact = self.settings.all_values or not self._prunes
-        done = self._root_search(self._S, self._B, np.array(actions), values, is_bound, depth, exact, rounding, self._T)
+        done = self._root_search(self._S, self._B, asked, values, is_bound, depth, exact, rounding, self._T)
         if before is None or self.seconds is None or exact or not done or self._B.counts[FAILED] != STOPPED:
             self._check(depth)
         else:
@@ -348,15 +360,13 @@ class Search:
 
     def _considered(self) -> list[int]:
         """Returns the actions that the search considers at the root."""
-        find = self.game.rules.candidates or self.game.rules.legal_actions
-        n = int(find(self._S, ROOT, self._B.A[0], self._bare))
-        return [int(a) for a in self._B.A[0, :n]]
+        n = self._find_actions(self._S, ROOT, self._actions, self._bare)
+        return [*self._actions[:n].tolist()]
 
     def _action_value(self, state: State, a: int, depth: int, known: float) -> float:
         """Returns the value of a root action for the player who acts, or an upper bound of it that is at most `known`."""
-        rules = self.game.rules
-        rules.apply_action(self._S, ROOT, a, TOP, self._bare)
-        left = depth - int(rules.action_cost(self._S, ROOT, a, self._bare))
+        self._apply_action(self._S, ROOT, a, TOP, self._bare)
+        left = depth - int(self._action_cost(self._S, ROOT, a, self._bare))
         if state.current_player == 1:
             return -self._value(TOP, TOP + np.uint64(1), left, upper=-known)
         return self._value(TOP, TOP + np.uint64(1), left, lower=known)
@@ -374,12 +384,13 @@ class Search:
 
     def _check(self, depth: int) -> None:
         """Raises Stopped if the search was stopped before its end."""
-        if self._B.counts[FAILED] == NO_ROWS:
+        failed = self._B.counts[FAILED]
+        if failed == NO_ROWS:
             where = f"{self.game.name}, depth {depth}"
             raise ValueError(
                 f"search: expected at most {self.game.max_stages} chance stages in a row ({where}), got more"
             )
-        if self._B.counts[FAILED] or (self.evaluator.slow and self._T.stop[0]):
+        if failed or (self.evaluator.slow and self._T.stop[0]):
             raise Stopped
 
     def _again(self, state: State, depth: int) -> Result:

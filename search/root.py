@@ -8,10 +8,34 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.rules import Compiled, Rules
-from leafwise.search.frames import FAILED
+from leafwise.search.frames import FAILED, NODES
 
 ROOT, TOP, ABOVE = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows: the position, the one after an action, the first that the search below may use."""
+
+
+def make_plain_root(rules: Rules, depth_first: Compiled, name: str, room: Path) -> Compiled:
+    """Compiles `plain_root` for a game and the depth-first search of a leaf kind."""
+    considered = rules.candidates or rules.legal_actions
+    current_player, apply_action, action_cost = rules.current_player, rules.apply_action, rules.action_cost
+
+    @bind(name, room)
+    def plain_root(S, B, actions, values, depth, T):
+        """Writes the actions of row ROOT that are considered to `actions`, and their values, for the player who acts, to
+        `values`; returns how many until the search was stopped. Counts the decision."""
+        B.counts[NODES] += 1
+        player = current_player(S, ROOT, T)
+        n = considered(S, ROOT, actions, T)
+        for k in range(n):
+            apply_action(S, ROOT, actions[k], TOP, T)
+            left = depth - action_cost(S, ROOT, actions[k], T)
+            value = depth_first(S, B, TOP, ABOVE, left, T)
+            if B.counts[FAILED]:
+                return k
+            values[k] = -value if player == 1 else value
+        return n
+
+    return plain_root
 
 
 def make_search_root(rules: Rules, alpha_beta: Compiled, name: str, room: Path) -> Compiled:

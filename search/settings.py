@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.search.frames import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE, WORTHS, Buffers, Options
-from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
+from leafwise.search.table import ENTRY_BYTES, GENERATIONS, MAX_ACTIONS
 
 MAX_DEPTH = 64
 """Where iterative deepening ends if no clock ends it."""
@@ -32,6 +33,13 @@ VALUES_FROM = 3
 """Least depth left at which one-ply values pay."""
 PROBE_FROM = 2
 """Least depth left at which Star2 probes."""
+
+
+def check_evaluator(evaluator: object) -> None:
+    """Raises ValueError for what is no evaluator."""
+    if not isinstance(evaluator, Evaluator):
+        expected = "an Evaluator, as leafwise.leaf(game, model) makes of a model"
+        raise ValueError(f"search: expected {expected}, got {type(evaluator).__name__}")
 
 
 @dataclass(frozen=True)
@@ -147,6 +155,8 @@ def make_buffers(
     """Returns the rows and the other memory of one search thread, whose leaves may be `expensive`."""
     levels = depth * game.search.decisions_per_depth + 1
     n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
+    if game.rules.afterstates is not None:
+        n += game.max_actions + 1
     frames = (levels + 1) * (1 + game.max_stages)
     table = np.zeros((entries, ENTRY_BYTES // 8), dtype=np.uint64)
     leaves = np.zeros((min(entries, EXPENSIVE_LEAF_ENTRIES if expensive else LEAF_ENTRIES), 2), dtype=np.uint64)
@@ -167,3 +177,13 @@ def make_buffers(
         rows=game.rows(entries if whole_rows else 1),
         options=options,
     )
+
+
+def renewed(B: Buffers) -> Buffers:
+    """Returns buffers in which the entries of the table are old, and no killers are known."""
+    generation = (int(B.options.generation) + 1) % GENERATIONS
+    if generation == 0:
+        B.table[:] = 0
+        generation = 1
+    B.killers[:] = -1
+    return B._replace(options=B.options._replace(generation=np.uint64(generation)))

@@ -27,6 +27,8 @@ GAME = Game(
             max_stages=2,
             stages=("decision", "enter", "draw", "setup"),
             stage=rules.stage,
+            afterstates=rules.afterstates,
+            joined=rules.joined,
         ),
     ),
     sizes=Sizes(width=2, max_actions=4),

@@ -88,6 +88,40 @@ def apply_action(S, i, a, j, T):
 
 
 @jit(inline=True)
+def put_afterstate(S, j, n, before, after, a, T):
+    """Writes the board after slide a (in lines) as the n-th from row j on, if anything moved; returns the new number."""
+    if after == before:
+        return n
+    lanes = lanes_that_moved(before, after) if T.entry == r.MOVED_LANE else r.empty_edges(after, a)
+    S[j + n, 0] = transpose(after) if a < 2 else after
+    S[j + n, 1] = r.ENTER | (lanes << r.LANES) | (u64(a) << r.DIRECTION)
+    return n + r.ONE
+
+
+@jit(inline=True)
+def afterstates(S, i, j, T):
+    """Slides the board of row i once for all tiles that may be drawn there; not where a 12288 ends the game at once."""
+    b = S[i, 0]
+    t = transpose(b)
+    if S[i, 1] & THREE != r.DRAW:
+        return np.int64(0)
+    up, down = r.looked_up(t, T.slide_low), r.looked_up(t, T.slide_high)
+    left, right = r.looked_up(b, T.slide_low), r.looked_up(b, T.slide_high)
+    if T.top == r.END_AT_12288 and (r.has_12288(up) or r.has_12288(down) or r.has_12288(left) or r.has_12288(right)):
+        return np.int64(0)
+    n = put_afterstate(S, j, ZERO, t, up, 0, T)
+    n = put_afterstate(S, j, n, t, down, 1, T)
+    n = put_afterstate(S, j, n, b, left, 2, T)
+    return np.int64(put_afterstate(S, j, n, b, right, 3, T))
+
+
+@jit(inline=True)
+def joined(S, k, o, j, T):
+    S[j, 0] = S[k, 0]
+    S[j, 1] = S[o, 1] | S[k, 1]
+
+
+@jit(inline=True)
 def merge_points(S, i, j, k, T):
     """The reward "merges": the points made by merging, without those of entering tiles."""
     return np.float64(r.board_score(S[j, 0], T) - r.board_score(S[i, 0], T))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator, Terminal
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
+from leafwise.envs.threes.lines import make_line_siblings
 from leafwise.envs.threes.options import Options
 from leafwise.envs.threes.row import FOUR, ONE, THREE, board_score, highest_rank, occupied, transpose
 from leafwise.envs.threes.tables import cells_of
@@ -174,6 +176,12 @@ def _score(name: str, value: Any, make: Callable[[], Any] = tuple, terminal: Ter
     return lambda options: Evaluator(name, value, weights=make(), stage="draw", terminal=terminal)
 
 
+ROOM = Path(__file__).parent
+LOST: Terminal = (0.0, 0.0, 0.0)
+LOSING_LINES = make_line_siblings("lost", ROOM, loses=True, twice=False)
+LINES_AND_TWICE = make_line_siblings("twice", ROOM, loses=False, twice=True)
+
+
 def _lines(name: str, value: Any, make: Callable[[], LineTable], terminal: Terminal = "evaluate") -> Factory:
     """Returns a score that is the sum of its line table, and so has bounds (one point of room for rounding)."""
 
@@ -181,12 +189,12 @@ def _lines(name: str, value: Any, make: Callable[[], LineTable], terminal: Termi
         table = make()
         low = 8 * float(table.value.min()) - 1
         high = 8 * float(table.value.max()) + 16 * table.twice_bonus + 1
-        return Evaluator(name, value, table, stage="draw", terminal=terminal, low=low, high=high)
+        siblings = LOSING_LINES if terminal == LOST else LINES_AND_TWICE
+        return Evaluator(name, value, table, stage="draw", terminal=terminal, low=low, high=high, siblings=siblings)
 
     return factory
 
 
-LOST: Terminal = (0.0, 0.0, 0.0)
 SCORES: dict[str, Factory] = {
     "openness": _lines("openness", openness, lambda: openness_table(2, 1, -1, 1)),
     "openness_wegner": _score("openness_wegner", openness_wegner, lambda: openness_table(3, 2, -5, 2)),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.state import State
@@ -67,8 +68,16 @@ class Solver:
         self.memory = make_memory(self.tables, table_mb)
         self.stop: NDArray[np.uint8] = self.memory.stop
         self.openings = read_openings() if by_heart and values_of(game.options) == BOARD else None
+        self._first_plies = self.memory.cells if self.openings is None else int(self.openings.left.min())
+        self._remembered: list[int] = []
+        """What `memory.size` was when the openings were stored last."""
+        self._search, self._narrow, self._follow = Direct(ab.search), Direct(ab.narrow), Direct(ab.follow)
+        self._score_rows, self._has_line = Direct(ab.score_rows), Direct(has_line)
+        self._remember_all = Direct(remember_all)
         full = self.memory.board
-        ab.follow(np.uint64(0), full, ab.narrow(np.uint64(0), full, 0, 0, self.memory), 0, self.memory)  # compiles
+        score = self._narrow(np.uint64(0), full, 0, 0, self.memory)  # compiles, as all that follows
+        self._follow(np.uint64(0), full, score, 0, self.memory)
+        self._search(np.uint64(0), full, 0, self.memory)
         self.scores(game.rows(0))
 
     def solve(self, state: State, actions: str = "all") -> Solution:
@@ -81,9 +90,9 @@ class Solver:
             return Solution(value=_sign(score), score=score, action_scores={}, bounds=(score, score))
         own, filled = state.row[state.current_player], state.row[0] | state.row[1]
         low, high = self._bounds(filled)
-        self._begin()
+        self._begin(filled)
         M.out[ab.LOWEST], M.out[ab.HIGHEST], M.out[ab.SCORING] = low, high, 1
-        score = int(ab.narrow(own, filled, low, high, M))
+        score = int(self._narrow(own, filled, low, high, M))
         M.out[ab.SCORING] = 0
         low, high = int(M.out[ab.LOWEST]), int(M.out[ab.HIGHEST])
         found: dict[str, int] = {}
@@ -93,7 +102,7 @@ class Solver:
                 break
             found[names[a]] = result
         if not M.out[ab.STOPPED]:
-            ab.follow(own, filled, score, 1 if actions == "move" else ab.MOST_PLIES, M)
+            self._follow(own, filled, score, 1 if actions == "move" else ab.MOST_PLIES, M)
         line = tuple(names[c] for c in M.line[: M.out[ab.LENGTH]])
         return Solution(
             value=_sign(score) if low == high else None,
@@ -109,12 +118,20 @@ class Solver:
             complete=not M.out[ab.STOPPED],
         )
 
-    def _begin(self) -> None:
-        """Clears what the last position left, and refreshes what is known by heart (a search may have displaced some)."""
-        self.memory.stop[0] = 0
-        self.memory.out[:] = 0
-        if self.openings is not None:
-            remember_all(self.openings.keys, self.openings.left, self.openings.scores, self.memory)
+    def _begin(self, filled: np.uint64 | None = None) -> None:
+        """Clears what the last position left, and refreshes what is known by heart, if a search may have displaced some.
+
+        `filled` are the chips of the one position that is asked about: after the first plies nothing known by heart is met.
+        """
+        M = self.memory
+        M.stop[0] = 0
+        M.out[:] = 0
+        if self.openings is None or (filled is not None and M.cells - int(filled).bit_count() < self._first_plies):
+            return
+        size = M.size.tolist()
+        if size != self._remembered:
+            self._remember_all(self.openings.keys, self.openings.left, self.openings.scores, M)
+            self._remembered = size
 
     def _bounds(self, filled: np.uint64) -> tuple[int, int]:
         """Returns the lowest and highest score that the mover of an unfinished board can have."""
@@ -125,18 +142,18 @@ class Solver:
         """Returns the score of a column, or (`roughly`) whether it is the position's `score`: that, or one less."""
         M = self.memory
         cell = (filled + (np.uint64(1) << M.stride * np.uint64(column))) & ~filled
-        if has_line(own | cell, self.tables):
+        if self._has_line(own | cell, self.tables):
             return self._bounds(filled)[1]
         other, after = own ^ filled, filled | cell
         if roughly:
-            return score if ab.search(other, after, 1 - score, M) <= -score else score - 1
-        return -int(ab.narrow(other, after, max(-score, self._bounds(after)[0]), self._bounds(after)[1], M))
+            return score if self._search(other, after, 1 - score, M) <= -score else score - 1
+        return -int(self._narrow(other, after, max(-score, self._bounds(after)[0]), self._bounds(after)[1], M))
 
     def scores(self, rows: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Returns the exact scores of many positions, none of them finished; rows [n, 2]."""
-        self._begin()
+        self._begin(rows[0, 0] | rows[0, 1] if len(rows) == 1 else None)
         results = np.zeros(len(rows), dtype=np.int64)
-        ab.score_rows(np.ascontiguousarray(rows), results, self.memory)
+        self._score_rows(np.ascontiguousarray(rows, dtype=np.uint64), results, self.memory)
         return results
 
     def value(self, state: State) -> int:
@@ -144,10 +161,10 @@ class Solver:
         if state.is_terminal:
             return _sign(self._finished(state))
         own, filled = state.row[state.current_player], state.row[0] | state.row[1]
-        self._begin()
-        if ab.search(own, filled, 1, self.memory) >= 1:
+        self._begin(filled)
+        if self._search(own, filled, 1, self.memory) >= 1:
             return 1
-        return 0 if ab.search(own, filled, 0, self.memory) >= 0 else -1
+        return 0 if self._search(own, filled, 0, self.memory) >= 0 else -1
 
     def known(self) -> dict[str, Any]:
         """Returns `bounds` of the score and `nodes`, of the search under way."""

@@ -55,10 +55,10 @@ def is_quiet(state: State) -> bool:
     return safe >= 2
 
 
-def openings(game: Game, n: int, plies: tuple[int, int]) -> list[State]:
+def openings(game: Game, n: int, plies: tuple[int, int], seed: int = FINAL_SEED) -> list[State]:
     """Returns n different positions after a random number of random actions."""
     found: dict[State, None] = {}
-    states = random_positions(game, FINAL_SEED, plies)
+    states = random_positions(game, seed, plies)
     while len(found) < n:
         found[next(states)] = None
     return list(found)

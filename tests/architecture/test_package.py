@@ -54,6 +54,38 @@ def test_the_sdist_holds_no_more_of_the_studies_than_the_wheel(wheel):
     assert [name for name in names if is_left_out(name) and Path(name).suffix] == []
 
 
+def shown_on_an_index(base):
+    """What a package index shows of the README, built with README_BASE."""
+    code = "import runpy, setuptools, sys; setuptools.setup = lambda **given: print(given['long_description']); "
+    environment = {**os.environ, "README_BASE": base, "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-c", code + "runpy.run_path('setup.py')"]
+    return subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, encoding="utf-8").stdout
+
+
+def test_links_and_pictures_of_the_readme_work_on_a_package_index():
+    relative = re.compile(r"\]\((?!https://)([^)\s]+)\)")
+    targets = relative.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    assert len(targets) > 20
+    assert [target for target in targets if not (ROOT / target).exists()] == []
+    assert relative.findall(shown_on_an_index("https://host/owner/name/blob/v1/")) == []
+    assert "](https://host/owner/name/blob/v1/experiments/boards.png?raw=true)" in shown_on_an_index(
+        "https://host/owner/name/blob/v1/"
+    )
+    bare = shown_on_an_index("")
+    assert relative.findall(bare) == []
+    assert "![" not in bare
+    assert "## Two commands" in bare
+
+
+def test_the_wheel_carries_that_description(wheel):
+    archive = zipfile.ZipFile(wheel)
+    (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    told = archive.read(name).decode()
+    assert "Description-Content-Type: text/markdown" in told
+    assert "## Two commands" in told
+    assert "](docs/" not in told
+
+
 def test_an_installed_study_says_where_its_data_are_missing(wheel, tmp_path):
     zipfile.ZipFile(wheel).extractall(tmp_path / "installed")
     command = [sys.executable, "-W", "ignore", "-m", "leafwise.experiments.trap.curves"]

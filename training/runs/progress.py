@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
+from rich import get_console
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Column
@@ -26,7 +29,12 @@ class Shortened(ProgressColumn):
 
 
 def run_progress(console: Console | None = None, *, shown: bool = True, transient: bool = False) -> Progress:
-    """Returns the bar of a task: what it is, percentage, time left, and what its field `told` says."""
+    """Returns the bar of a task: what it is, percentage, time left, and what its field `told` says.
+
+    In a notebook it is shown if ipywidgets is installed; without it rich would write a warning at every change instead.
+    """
+    if (console or get_console()).is_jupyter and find_spec("ipywidgets") is None:
+        shown = False
     columns = (
         Shortened("description"), BarColumn(BAR), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("left"),
         Shortened("told"),

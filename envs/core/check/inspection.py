@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leafwise.envs.core.check import answers
+from leafwise.envs.core.check import acting, answers, together
 from leafwise.envs.core.check.door import AT, Door, Row, permit, told
 from leafwise.envs.core.check.fault import Fault, expect
 from leafwise.envs.core.check.guards import guarded_tables
@@ -18,7 +18,9 @@ from leafwise.envs.core.check.note import Note
 from leafwise.envs.core.check.subject import Subject, subject_of, words
 from leafwise.envs.core.check.walk import Walk
 from leafwise.envs.core.compile.jit import BOUNDSCHECK, DISABLED
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE
 
 SCORED = 60
 """Positions at which every hand-made score is asked."""
@@ -121,15 +123,18 @@ def check_scores(door: Door, seen: Iterable[Row]) -> None:
         own = frozenset({"stop", *door.subject.scratch, *(f"leaf.{field}" for field in evaluator.scratch)})
         T = guarded_tables(T, own) if door.guarded else T
         asked = [row for row in rows if game.stages[int(door.ask("stage", row))] in ("decision", evaluator.stage)]
-        for row in Random(1).sample(asked, min(SCORED, len(asked))):
-            try:
-                check_score(door, rule, evaluator, row, T)
-            except Fault as fault:
-                text = door.subject.write(row, game.tables())
-                raise fault.at(text, words(row)) from None
+        chance = [row for row in rows if acting.player(door, row) == CHANCE] if evaluator.siblings is not None else []
+        checks = (check_score, asked, SCORED), (together.check_siblings, chance, together.MOST_STAGES)
+        for check, some, most in checks:
+            for row in Random(1).sample(some, min(most, len(some))):
+                try:
+                    check(door, rule, evaluator, row, T)
+                except Fault as fault:
+                    text = door.subject.write(row, game.tables())
+                    raise fault.at(text, words(row)) from None
 
 
-def check_score(door: Door, rule: str, evaluator: Any, row: Row, T: Any) -> None:
+def check_score(door: Door, rule: str, evaluator: Evaluator, row: Row, T: Any) -> None:
     """Checks one score at one position."""
     S = door.rows(2)
     S.clear(0)

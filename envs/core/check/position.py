@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from leafwise.envs.core.check import acting, mirrors
+from leafwise.envs.core.check import acting, mirrors, together
 from leafwise.envs.core.check.acting import draw, observation, outcomes, player
 from leafwise.envs.core.check.door import Door, Row, told
 from leafwise.envs.core.check.fault import Fault, expect
@@ -190,4 +190,5 @@ class Checker:
             drawn, again = (draw(door, row, key, T) for T in (door.used, door.fresh))
             expect(drawn.tobytes() in rows, "sample_outcome", "one of the outcomes", f"the row {words(drawn)}")
             expect((drawn == again).all(), "sample_outcome", "one outcome for one stream", "two")
+        together.check_afterstates(door, row, law)
         return [Step(after, -1, 0) for _, after in law]

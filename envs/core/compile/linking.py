@@ -227,6 +227,16 @@ class Function(CPUDispatcher):
         except (NumbaError, NotImplementedError) as problem:
             raise explained(problem, self.py_func, arguments) from None
 
+    def entry(self, *arguments: Any) -> Any:
+        """Returns the machine code for arguments of these types, as a function of Python's: it asks no types any more.
+
+        Raises CompileError as a call does.
+        """
+        try:
+            return self.compile(tuple(self.typeof_pyval(argument) for argument in arguments))
+        except (NumbaError, NotImplementedError) as problem:
+            raise explained(problem, self.py_func, arguments) from None
+
     @global_compiler_lock
     def compile(self, sig: Any) -> Any:
         """Compiles or loads a version, for Python unless a compiled caller asks, and returns its entry point."""

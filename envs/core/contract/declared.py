@@ -25,6 +25,7 @@ PARAMETERS = {
     "initial_state": "S, i, T", "current_player": "S, i, T", "legal_actions": "S, i, A, T",
     "apply_action": "S, i, a, j, T", "returns": "S, i, T", "observe": "S, i, O, e, T",
     "chance_outcomes": "S, j, P, o, T", "sample_outcome": "S, j, R, T", "stage": "S, i, T",
+    "afterstates": "S, i, j, T", "joined": "S, k, o, j, T",
     "action_cost": "S, i, a, T", "candidates": "S, i, A, T", "progress": "S, i, T", "key": "S, i, T",
     "transform": "S, i, k, j, T", "transform_action": "a, k, T",
 }  # fmt: skip
@@ -176,6 +177,10 @@ def _check_chance(game: Game) -> None:
     _need(game, isinstance(stages, tuple) and stages[:1] == ("decision",), "stages that begin with 'decision'", stages)
     _need_words(game, "stages", stages)
     _need(game, len(set(stages)) == len(stages), "stages that differ", stages)
+    both = (chance.afterstates is None) == (chance.joined is None)
+    _need(game, both, "both of afterstates and joined or none", chance.afterstates or chance.joined)
+    alone = chance.afterstates is None or (game.players == 1 and game.search.decisions_per_depth == 1)
+    _need(game, alone, "afterstates of a game for one, whose actions all cost 1", chance.afterstates)
     if chance is NO_CHANCE or chance.outcomes in DEFAULTS or chance.max_outcomes == chance.max_stages == 0:
         return
     _need(game, _whole(chance.max_outcomes, 1), "max_outcomes of at least 1", chance.max_outcomes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,20 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.jit import jit
 
 Terminal = Literal["evaluate", "returns"] | tuple[float, float, float]
+
+
+class Siblings(NamedTuple):
+    """Values together the leaves that one chance stage leads to: most of what they look up they share.
+
+    It only makes searches of games for one faster: values are, to the last bit, those without it.
+    """
+
+    shared: Callable[..., Any]
+    """Compiled `(S, j, T)` -> a tuple of numbers that `mean` is to know of chance row j; the same for every row that the rule
+    `joined` makes of one afterstate."""
+    mean: Callable[..., Any]
+    """Compiled `(S, j, shared, T)` -> (n, mean): how many outcomes chance row j has, and the sum of their values, each times its
+    probability, in the order of `chance_outcomes`; finished games are worth what `terminal` says. n is 0 where it cannot say."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +60,8 @@ class Evaluator:
     """True where one value takes longer than a look into some 100 kB: searches then remember more of them."""
     fetch: Callable[..., Any] | None = field(default=None, repr=False)
     """Compiled `(S, i, T)`: starts to load what `value` will read of large tables; called for neighbouring rows first."""
+    siblings: Siblings | None = field(default=None, repr=False)
+    """Values leaves together; None: each alone."""
     room: Path | None = None
     """Where `value` was written, if not in the game's room; names the cache of searches that use it."""
 
@@ -54,6 +70,8 @@ class Evaluator:
             raise ValueError(f"evaluator {self.name!r}: expected both of low and high or none")
         if self.value is None and self.batch is None:
             raise ValueError(f"evaluator {self.name!r}: expected a value, a batch or both, got none")
+        if self.siblings is not None and (self.to_go or self.value is None):
+            raise ValueError(f"evaluator {self.name!r}: expected siblings beside a value that is not to_go")
 
     @property
     def compiled(self) -> Callable[..., Any]:

@@ -117,6 +117,16 @@ class Chance:
 
     May be left out where chance has one stage: it is then told from `current_player`.
     """
+    afterstates: Compiled | None = None
+    """`(S, i, j, T)` -> n, where outcomes leave the actions alone, as a card that is drawn does: what the n legal actions, in
+    ascending order, make of all outcomes of row i, to rows j, j+1, ... to be read by `joined` alone; 0: not here.
+
+    May be left out, with `joined`: it spares searches of games for one to act anew for each outcome. Where it answers, every
+    outcome is a decision with these n actions, each of which leads to a chance stage and costs 1.
+    """
+    joined: Compiled | None = None
+    """`(S, k, o, j, T)`: writes to row j what an action, of which `afterstates` wrote row k, makes of outcome o: just what
+    `apply_action` would."""
 
 
 NO_CHANCE = Chance(no_chance_outcomes, no_sample, 0, 0, ("decision",), no_stage)
@@ -180,11 +190,21 @@ class Rules:
         """`chance.stage`."""
         return self.chance.stage
 
+    @property
+    def afterstates(self) -> Compiled | None:
+        """`chance.afterstates`."""
+        return self.chance.afterstates
+
+    @property
+    def joined(self) -> Compiled | None:
+        """`chance.joined`."""
+        return self.chance.joined
+
     def functions(self) -> dict[str, Compiled]:
         """Returns all functions by name."""
         names = (
             "initial_state", "current_player", "legal_actions", "apply_action", "returns", "observe", "chance_outcomes",
-            "sample_outcome", "stage", "action_cost", "candidates", "progress", "key",
+            "sample_outcome", "stage", "afterstates", "joined", "action_cost", "candidates", "progress", "key",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 

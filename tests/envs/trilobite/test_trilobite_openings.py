@@ -106,6 +106,18 @@ def test_a_solver_by_itself_knows_nothing_by_heart() -> None:
     assert Solver(leafwise.game("trilobite", board="7x6", k=5), 4).openings is None
 
 
+def test_openings_that_a_search_displaced_are_known_again() -> None:
+    solver = Solver(CONNECT_FOUR, 4)
+    start = CONNECT_FOUR.start()
+    assert solver.solve(start, "move").nodes < 1000
+    solver.memory.table[:] = 0
+    solver.memory.size[1] += 1  # as a search that stored something
+    late = CONNECT_FOUR.parse("......./......./......./xo...../oxxo.../xooxx..")
+    assert solver.value(late) in (-1, 0, 1)
+    solution = solver.solve(start, "move")
+    assert (solution.score, solution.nodes < 1000) == (1, True)
+
+
 def test_a_table_of_another_board_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "openings.safetensors"
     save_tensors(file, ARRAYS, {**TABLE.about, "k": 5})

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from leafwise.envs.core.compile.jit import DISABLED, bind, jit
+from leafwise.envs.core.compile.errors import CompileError
+from leafwise.envs.core.compile.jit import DISABLED, Direct, bind, jit
 
 HERE = Path(__file__)
 MODULE = """
@@ -211,3 +212,28 @@ def test_what_is_not_kept_on_disk_can_be_bound() -> None:
         return typed(x) * 2
 
     assert use(1) == 4
+
+
+@jit
+def scaled_sum(x, factor):
+    total = 0.0
+    for k in range(x.shape[0]):
+        total += factor * x[k]
+    return total
+
+
+@jit
+def unknown_field(x):
+    return x.nothing
+
+
+def test_a_direct_call_answers_as_any_and_asks_for_types_once():
+    direct = Direct(scaled_sum)
+    x = np.arange(4.0)
+    assert [direct(x, factor) for factor in (1.0, 2.0)] == [6.0, 12.0]
+    assert direct(np.ones(3), 2.0) == scaled_sum(np.ones(3), 2.0)
+    if not DISABLED:
+        with pytest.raises(TypeError):
+            direct("no array", 1.0)
+        with pytest.raises(CompileError, match="Unknown attribute 'nothing'"):
+            Direct(unknown_field)(1.0)

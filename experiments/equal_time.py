@@ -1,0 +1,233 @@
+"""Hand-made against learned leaf with the same processor time for each decision, in all six games: one chart.
+
+`python -m leafwise.experiments.equal_time` writes `equal_time.json`, `equal_time.png` and `equal_time.md`. Four games' figures are
+those of their own studies; Cassis and Starship are played here, on seeds from 2,400,000 on, and not again where they are known.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from leafwise.envs.registry import game
+from leafwise.experiments.starship.learned.page import summary
+from leafwise.experiments.study import Results, Study, command, leaves, picture, results_of, signed, table, write_page
+from leafwise.models.files import load_evaluator
+from leafwise.search.engine import Search
+from leafwise.training.evaluation.elo import share_interval
+from leafwise.training.starship.builders import builder, record
+
+FIRST_SEED = 2_400_000
+POINTS = "share of the points"
+CASSIS_SECONDS = 0.005
+HAND_MADE, LEARNED, OTHER = "#9a9a9a", "#2f6db5", "#d8b365"
+COLOURS = {"hand-made leaf": HAND_MADE, "learned leaf": LEARNED, "best of many by hand": OTHER}
+SHIPS = {
+    "hand-made leaf": "build:hopeful,depth=3,width=4",
+    "learned leaf": "build:learned",
+    "best of many by hand": "best:170",
+}
+"""Builders of ships that take no longer than the learned leaf. Depth and width of the hand-made leaf's search are those that built
+the best ships of selection seeds in that time: from wider or deeper ones it gains nothing."""
+
+
+@dataclass(frozen=True)
+class Config(Study):
+    """Draws hand-made and learned leaves at equal time."""
+
+    games: int = 400
+    """Games of Cassis, half of them from each seat."""
+    ships: int = 400
+    """Hulls that each builder builds on."""
+
+
+class Bar(NamedTuple):
+    """One leaf's result: a mean with its 95 % interval."""
+
+    who: str
+    mean: float
+    low: float
+    high: float
+    told: str = ""
+    """What the bar is about, where a panel has several pairs."""
+
+
+class Panel(NamedTuple):
+    """One game: what is compared, at what time, in which unit."""
+
+    title: str
+    unit: str
+    time: str
+    leaves: str
+    """The hand-made leaf's name and the search."""
+    bars: Sequence[Bar]
+    games: str
+
+
+def read(config: Config, folder: str, name: str = "learned.json") -> Any:
+    """Returns the results of another study."""
+    return json.loads(
+        config.needed(f"{folder}/{name}", f"python -m leafwise.experiments.{folder}.learned").read_bytes()
+    )
+
+
+def of_match(share: float, low: float, high: float) -> list[Bar]:
+    """Returns the bars of a match: what the learned leaf does not take is the other's."""
+    return [Bar("hand-made leaf", 1 - share, 1 - high, 1 - low), Bar("learned leaf", share, low, high)]
+
+
+def threes(config: Config) -> Panel:
+    """Reads 1 ms a move."""
+    found = read(config, "threes")["time"]
+    bars = [
+        Bar(who, *(found[f"{leaf} 1"][key] for key in ("mean", "ci_low", "ci_high")))
+        for who, leaf in (("hand-made leaf", "rows"), ("learned leaf", "learned"))
+    ]
+    return Panel("Threes", "mean score", "1 ms a move", "rows", bars, f"{found['rows 1']['games']} games each")
+
+
+def trilobite(config: Config) -> Panel:
+    """Reads 10 ms a move in Connect Four."""
+    found = read(config, "trilobite")["results"]["7x6, games, 10 ms a move"]
+    bars = of_match(found["share"], found["ci_low"], found["ci_high"])
+    return Panel("Trilobite 7x6", POINTS, "10 ms a move", "lines", bars, f"{found['games']} games")
+
+
+def trap(config: Config) -> Panel:
+    """Reads 5 ms a turn."""
+    found = read(config, "trap")["5 ms a turn, against `reach_open`"]
+    bars = of_match(found["share"], found["ci_low"], found["ci_high"])
+    return Panel("Trap", POINTS, "5 ms a turn", "reach_open", bars, f"{len(found['scores'])} games")
+
+
+def friday(config: Config) -> Panel:
+    """Reads 1 ms a decision, all levels."""
+    by_hand = read(config, "friday", "learned_by_hand.json")["results"]
+    learned = read(config, "friday")["results"]
+    bars = []
+    for level in range(1, 5):
+        one = next(found for name, found in by_hand.items() if name.startswith(f"1 ms, level {level}, pirates"))
+        parts = [found for name, found in learned.items() if name.startswith(f"1 ms, level {level}, learned")]
+        wins, games = (sum(part[key] for part in parts) for key in ("wins", "games"))
+        for who, won, of in (("hand-made leaf", one["wins"], one["games"]), ("learned leaf", wins, games)):
+            bars.append(Bar(who, won / of, *share_interval(won, of), f"level {level}"))
+    return Panel(
+        "Friday", "share of games won", "1 ms a decision", "pirates", bars,
+        f"{one['games']} and {games} games a level",
+    )  # fmt: skip
+
+
+def cassis(config: Config, results: Results) -> Panel:
+    """Plays 8 points from random openings, each from both seats."""
+    eight = game("cassis", n=8)
+
+    def play() -> dict[str, Any]:
+        starts = leaves.openings(eight, config.games // 2, (4, 8), FIRST_SEED)
+        pair = (load_evaluator(eight, "cassis8"), eight.score())
+        searches = [Search(eight, leaf, seconds=CASSIS_SECONDS, clock="cpu") for leaf in pair]
+        for search in searches:
+            search(starts[0])  # loads the machine code, which is no part of a move
+        return leaves.play_match(searches[0], searches[1], starts)
+
+    found = results.find(f"cassis, n = 8, {1000 * CASSIS_SECONDS:g} ms a move, {config.games} games", play)
+    bars = of_match(found["share"], found["ci_low"], found["ci_high"])
+    time = f"{1000 * CASSIS_SECONDS:g} ms a move"
+    return Panel("Cassis, 8 points", POINTS, time, "safe_edges", bars, f"{found['games']} games")
+
+
+def starship(config: Config, results: Results) -> Panel:
+    """Builds ships of the same hulls and requests."""
+    place = game("starship")
+
+    def build(text: str) -> dict[str, Any]:
+        own = builder(text, place)
+        own(FIRST_SEED - 1)  # loads the machine code, which is no part of a ship's time
+        return summary({text: [record(own, seed) for seed in range(FIRST_SEED, FIRST_SEED + config.ships)]})[text]
+
+    bars, seconds = [], []
+    for who, text in SHIPS.items():
+        found = results.find(f"starship, {text}, {config.ships} ships", lambda: build(text))  # noqa: B023
+        bars.append(Bar(who, *(found["quality"][key] for key in ("mean", "ci_low", "ci_high"))))
+        seconds.append(1000 * found["seconds"])
+    return Panel(
+        "Starship", "mean quality", f"{min(seconds):.0f} to {max(seconds):.0f} ms a ship", ", ".join(SHIPS.values()), bars,
+        f"{config.ships} ships each",
+    )  # fmt: skip
+
+
+def written(value: float, unit: str) -> str:
+    """Writes a mean as its panel counts."""
+    return f"{value:,.0f}" if value > 1 else f"{value:.3f}" if "quality" in unit else f"{100 * value:.1f} %"
+
+
+def draw(axis: Any, panel: Panel) -> None:
+    """Draws one game: bars with intervals, the numbers above them."""
+    top = max(bar.high for bar in panel.bars)
+    pairs = len({bar.told for bar in panel.bars})
+    for k, bar in enumerate(panel.bars):
+        x = k + (k // 2) * 0.5 * (pairs > 1)
+        error = [[bar.mean - bar.low], [bar.high - bar.mean]]
+        axis.bar(x, bar.mean, 0.8, yerr=error, capsize=3, color=COLOURS[bar.who], label=bar.who)
+        number = written(bar.mean, panel.unit) if pairs == 1 or bar.who == "learned leaf" else ""
+        axis.text(x, bar.high + 0.03 * top, number, ha="center", va="bottom", fontsize=8)
+        if pairs > 1 and k % 2:
+            axis.text(x - 0.5, -0.03 * top, bar.told, ha="center", va="top", fontsize=8)
+    if panel.unit == POINTS:
+        axis.axhline(0.5, color="#444444", linewidth=0.8, linestyle=":")
+    is_share = panel.unit.startswith("share")
+    axis.set_ylim(0, 1.18 * max(top, 0.9 * is_share))
+    axis.set_xticks([])
+    axis.set_yticks([0, 0.25, 0.5, 0.75, 1] if is_share else axis.get_yticks()[:-1])
+    axis.tick_params(labelsize=8)
+    axis.yaxis.set_major_formatter(
+        lambda y, _: f"{100 * y:.0f} %" if is_share else f"{y / 1000:,.0f}k" if top > 1 else f"{y:.1f}"
+    )
+    axis.set_title(f"{panel.title}\n{panel.unit}, {panel.time}", fontsize=9)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def page(config: Config, panels: Sequence[Panel]) -> list[str]:
+    """Returns the page: the chart, and its numbers."""
+    rows = []
+    for panel in panels:
+        for bar in panel.bars:
+            figures = [written(x, panel.unit) for x in (bar.mean, bar.low, bar.high)]
+            leaf = bar.told + ", " * bool(bar.told) + bar.who
+            rows.append(
+                [panel.title, leaf, panel.unit, figures[0], f"{figures[1]} to {figures[2]}", panel.time, panel.games]
+            )
+    return [
+        "# Hand-made against learned leaf at equal time", "",
+        "The same search with the same processor time for each decision; the leaf alone differs. Intervals are of 95 %.", "",
+        "![Bars for hand-made and learned leaf in six games, with their intervals](equal_time.png)", "",
+        *table("game | leaf | unit | mean: | interval | time | games", rows), "",
+        f"The hand-made leaf is the best of its game there: {', '.join(f'`{p.leaves}`' for p in panels[:5])}.",
+        "In games for two both shares are of one match, every opening from both seats. The games of Threes, Trilobite, Trap and",
+        "Friday are those of [their](threes/learned.md) [own](trilobite/learned.md) [studies](trap/learned.md)",
+        f"([Friday](friday/learned.md)). Starship's builders are {', '.join(f'`{text}`' for text in SHIPS.values())}:",
+        "depth and width with the hand-made leaf are the best that selection seeds show within the learned leaf's time. The third",
+        "needs no leaf: it builds many ships by hand, all requests known beforehand, and keeps the best.",
+        "",
+    ]  # fmt: skip
+
+
+def study(config: Config) -> None:
+    """Plays what is not known, draws the chart and writes the page."""
+    results = results_of(config, "equal_time.json", ("cassis8", "starshipplace"))
+    panels = [
+        threes(config), trilobite(config), cassis(config, results), trap(config), friday(config), starship(config, results),
+    ]  # fmt: skip
+    with picture(config.target("equal_time.png"), 2, 3, size=(8, 4.8)) as axes:
+        for axis, panel in zip(axes.flat, panels, strict=True):
+            draw(axis, panel)
+        shown = axes.flat[-1].get_legend_handles_labels()
+        axes.flat[-1].figure.legend(*shown, loc="outside lower center", ncols=3, fontsize=9, frameon=False)
+    write_page(config, "equal_time.md", signed(config, page(config, panels)))
+
+
+main = command(Config, study)
+
+if __name__ == "__main__":
+    raise SystemExit(main())

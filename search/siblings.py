@@ -1,0 +1,95 @@
+"""The last decisions below one chance node: their actions are tried once for all outcomes, and their leaves valued together.
+
+Games for one may bring the rules `afterstates` and `joined`, leaves the hook `siblings`; each alone is of use, and neither
+changes a value.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from leafwise.envs.core.compile.clock import is_late
+from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.evaluator import Siblings
+from leafwise.envs.core.contract.rules import Compiled, Rules
+from leafwise.search import frames as F
+
+
+def each_alone(S, B, row, top, T):
+    """Says that the decisions below a chance node are to be searched one by one: nothing is known of all together."""
+    return False, 0.0
+
+
+def nothing_shared(S, j, T):
+    """Of leaves that are valued each alone."""
+    return 0
+
+
+def no_mean(S, j, shared, T):
+    """Of leaves that are valued each alone."""
+    return 0, 0.0
+
+
+def make_last_decisions(
+    rules: Rules,
+    max_actions: int,
+    max_outcomes: int,
+    siblings: Siblings | None,
+    mean_of_leaves: Compiled,
+    name: str,
+    room: Path,
+) -> Compiled:
+    """Compiles `last_decisions(S, B, row, top, T)`, to be inlined, for a game and a leaf kind.
+
+    It returns whether the outcomes of a chance row are decisions of which all is known once, and if so their mean value with
+    one decision to go. Rows from `top` on are free.
+    """
+    own = bind(name, room, inline=True)
+    afterstates, joined, chance_outcomes = rules.afterstates, rules.joined, rules.chance_outcomes
+    if afterstates is None or joined is None or rules.candidates is not None:
+        return own(each_alone)
+    shared_by, mean = siblings or (own(nothing_shared), own(no_mean))
+    needed = np.uint64(max_actions + 2 * max_outcomes + 2)
+
+    @own
+    def mean_after(S, B, j, shared, T):
+        """Returns whether the outcomes of chance row j are all leaves, and if so their mean; counts them."""
+        count, worth = mean(S, j, shared, T)
+        if count == 0:
+            return mean_of_leaves(S, B, j, T)
+        B.counts[F.LEAVES] += count
+        return True, worth
+
+    @own
+    def last_decisions(S, B, row, top, T):
+        if top + needed > np.uint64(S.shape[0]) or B.counts[F.FAILED]:
+            return False, 0.0
+        actions = np.uint64(afterstates(S, row, top, T))
+        if actions == np.uint64(0):
+            return False, 0.0
+        first = top + actions
+        end = first + np.uint64(chance_outcomes(S, row, B.P, first, T))
+        leaves = B.counts[F.LEAVES]
+        for k in range(top, first):
+            joined(S, k, first, end, T)
+            shared = shared_by(S, end, T)
+            for o in range(first, end):
+                joined(S, k, o, end, T)
+                told, worth = mean_after(S, B, end, shared, T)
+                if not told:
+                    B.counts[F.LEAVES] = leaves
+                    return False, 0.0
+                best = B.between[o, 0]
+                B.between[o, 0] = worth if k == top or worth > best else best  # no branch that is hard to predict
+        total = 0.0
+        for o in range(first, end):
+            total += B.P[o] * B.between[o, 0]
+        before = B.counts[F.NODES]
+        B.counts[F.NODES] = before + np.int64(end - first)
+        if (before ^ B.counts[F.NODES]) & ~np.int64(F.POLL) and (T.stop[0] or is_late(B.deadline)):
+            B.counts[F.FAILED] = F.STOPPED
+        return True, total
+
+    return last_decisions

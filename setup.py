@@ -1,0 +1,34 @@
+"""The description that a package index shows: the README, whose relative links and pictures would lead nowhere there.
+
+Where the address of the repository is known, README_BASE makes them absolute (a release sets it to
+https://HOST/OWNER/NAME/blob/TAG); without it links give way to their words and pictures are left out.
+All else is in pyproject.toml.
+"""
+
+import os
+import re
+from pathlib import Path
+
+from setuptools import setup
+
+LINK = re.compile(r"(!?)\[([^\]]*)\]\((?!https?://)([^)\s]+)\)")
+
+
+def description(readme: str, base: str) -> str:
+    """Returns the README with links from `base` on; with an empty one, without them."""
+
+    def told(link: re.Match[str]) -> str:
+        is_picture, words, target = link.groups()
+        if not base:
+            return "" if is_picture else words
+        return f"{is_picture}[{words}]({base.rstrip('/')}/{target}{'?raw=true' * bool(is_picture)})"
+
+    return re.sub(r"\n{3,}", "\n\n", LINK.sub(told, readme))
+
+
+setup(
+    long_description=description(
+        (Path(__file__).parent / "README.md").read_text(encoding="utf-8"), os.environ.get("README_BASE", "")
+    ),
+    long_description_content_type="text/markdown",
+)

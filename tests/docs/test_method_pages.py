@@ -1,0 +1,37 @@
+"""A method's page names every tag that its sources log."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GATED = ("runs/learner.py", "runs/gating.py")
+SOURCES = {
+    "td": ("methods/td.py",),
+    "selfplay": ("methods/selfplay.py", *GATED, "evaluation/reference_players.py"),
+    "dqn": ("methods/dqn.py", *GATED),
+    "ppo": ("methods/ppo.py", "networks/sb3.py", *GATED),
+    "values": ("starship/values.py", "starship/samples.py"),
+}
+TAG = re.compile(r"[\"'`]((?:rollout|train|time|eval)/[a-z_]+)")
+
+
+def test_every_method_has_a_page() -> None:
+    methods = {path.stem for path in (ROOT / "training/methods").glob("*.py")} - {"__init__"}
+    assert methods <= set(SOURCES) == {path.stem for path in (ROOT / "docs/methods").glob("*.md")} - {"index"}
+
+
+@pytest.mark.parametrize("method", SOURCES)
+def test_a_page_names_every_tag(method: str) -> None:
+    page = (ROOT / f"docs/methods/{method}.md").read_text(encoding="utf-8")
+    logged = {tag for name in SOURCES[method] for tag in TAG.findall((ROOT / "training" / name).read_text("utf-8"))}
+    assert len(logged) > 5
+    missing = {tag for tag in logged if f"`{tag}" not in page}
+    if method != "selfplay":  # games for one in several variants: of the others only selfplay plays these
+        missing -= {"eval/score_mean_"}
+    assert missing == set()
+    for part in ("## What it learns", "## What it logs", "## Deviations from the paper", "## Options"):
+        assert part in page

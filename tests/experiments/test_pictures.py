@@ -1,0 +1,40 @@
+"""The README's pictures: the chart of what is known, the boards with their moves."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from leafwise.experiments import boards, equal_time
+
+
+def test_the_chart_is_drawn_from_what_is_known(tmp_path: Path) -> None:
+    assert equal_time.main(["--out", str(tmp_path)]) == 0
+    with Image.open(tmp_path / "equal_time.png") as chart:
+        assert chart.width == 800
+    assert not (tmp_path / "equal_time.json").exists()  # nothing was played again
+    page = (tmp_path / "equal_time.md").read_text(encoding="utf-8")
+    home = Path(equal_time.__file__).parent
+    assert page == (home / "equal_time.md").read_text(encoding="utf-8")
+    for name in ("Threes", "Trilobite 7x6", "Cassis, 8 points", "Trap", "Friday", "Starship"):
+        assert f"| {name} | " in page
+
+
+def test_a_match_is_told_from_both_sides() -> None:
+    hand_made, learned = equal_time.of_match(0.75, 0.7, 0.85)
+    assert hand_made[1:4] == pytest.approx((0.25, 0.15, 0.3))
+    assert learned[1:4] == (0.75, 0.7, 0.85)
+
+
+@pytest.mark.long
+def test_the_boards_are_those_of_the_readme(tmp_path: Path) -> None:
+    assert boards.main(["--out", str(tmp_path)]) == 0
+    drawn, kept = (Image.open(io.BytesIO((folder / "boards.png").read_bytes())).convert("RGB") for folder in (
+        tmp_path, Path(boards.__file__).parent,
+    ))  # fmt: skip
+    assert drawn.size == kept.size
+    assert np.abs(np.asarray(drawn, dtype=int) - np.asarray(kept, dtype=int)).mean() < 2

@@ -1,0 +1,48 @@
+"""Decisions below one chance node searched together give what they give one by one: to the last bit, with as many nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from games.walks import positions
+from leafwise.envs.registry import game
+from leafwise.search import Search
+
+ONE_BY_ONE = 1e-300
+"""A cutoff that cuts nothing, but lets every decision be asked how probable it is, and so be searched alone."""
+VARIANTS: list[dict[str, Any]] = [
+    {},
+    {"hint": "colour", "top": "continue"},
+    {"bonus_value": "window3", "hint": "window3", "entry": "any_empty_edge"},
+    {"bonus_value": "window3", "bonus_schedule": "slot21", "top": "no_merge_6144"},
+    {"hint": "exact"},
+]
+CROWDED = [
+    "768 384 192 96/12 24 48 96/6 3 2 1/1 2 0 3 next=1 deck=0,1,2",
+    "3072 768 2 96/2 48 768 6/6 3 2 1/1 2 6 3 next=2 deck=0,1,2",
+    "6144 6144 192 96/12 24 48 96/6 3 2 1/1 2 0 3 next=1 deck=0,1,2",
+]
+"""Boards that may die, and one whose slide makes a 12288."""
+
+
+def states(g: Any) -> list[Any]:
+    return [*positions(g, 400)[::25], *map(g.parse, CROWDED)]
+
+
+CASES = [("rows", options) for options in VARIANTS] + [("openness", {}), ("total_score", {})]
+
+
+@pytest.mark.parametrize(
+    ("leaf", "options"), CASES, ids=lambda case: case if isinstance(case, str) else "-".join(case.values())
+)
+def test_together_as_one_by_one(leaf: str, options: dict[str, Any]) -> None:
+    g = game("threes", **options)
+    for depth in (2, 3):
+        together = Search(g, g.score(leaf), depth)
+        alone = Search(g, g.score(leaf), depth, cutoff=ONE_BY_ONE)
+        for state in states(g)[:: 6 if depth == 3 else 2]:
+            found, expected = together(state), alone(state)
+            assert found.values == expected.values, str(state)
+            assert (found.nodes, found.leaves) == (expected.nodes, expected.leaves), str(state)

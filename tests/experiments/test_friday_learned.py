@@ -8,7 +8,7 @@ import pytest
 from leafwise.envs.friday import GAME
 from leafwise.experiments.friday.insight import in_words
 from leafwise.experiments.friday.learned import LEVELS, apart, limit, together
-from leafwise.search.players import player
+from leafwise.search.players import SearchPlayer, player
 from leafwise.training.evaluation.calibration import calibration
 
 
@@ -43,6 +43,7 @@ def test_a_limit_is_what_players_are_told() -> None:
         "10 ms": "seconds=0.01,clock=cpu",
     }
     search = player(f"search:pirates,{told['depth 2']}", GAME)
+    assert isinstance(search, SearchPlayer)
     assert (search.search.depth, search.search.settings.nodes) == (2, 100)
 
 

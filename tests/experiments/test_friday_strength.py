@@ -13,7 +13,7 @@ from leafwise.envs.registry import game
 from leafwise.experiments.friday import strength
 from leafwise.experiments.friday.baselines import Entry, Outcome
 from leafwise.experiments.friday.strength import PLAN, Config, Point, study, together
-from leafwise.search.players import player
+from leafwise.search.players import SearchPlayer, player
 from leafwise.training.evaluation.elo import share_interval
 
 SMALL = (Point(1, 1, 5), Point(1000, 4, 2))
@@ -66,4 +66,5 @@ def test_figures_of_parts_are_those_of_the_whole() -> None:
 def test_the_plan_is_what_players_are_told() -> None:
     assert sum(point.hours(point.games) for point in PLAN) < 17
     search = player(PLAN[0].player("pirates"), game("friday"))
+    assert isinstance(search, SearchPlayer)
     assert (search.search.seconds, search.search.settings.clock) == (0.001, "cpu")

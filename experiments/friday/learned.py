@@ -6,7 +6,7 @@ and `learned.md` part by part; what stands there is not played again as long as 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -26,9 +26,11 @@ from leafwise.experiments.study import (
     write_page,
 )
 from leafwise.models.files import leaf
+from leafwise.training.actors.generations import Call, call
 from leafwise.training.evaluation.arena import FINAL_SEED
 from leafwise.training.evaluation.calibration import BINS, calibration
 from leafwise.training.evaluation.elo import share_interval
+from leafwise.training.execution.places import executor_for
 from leafwise.training.kernels.solo_games import play_solo
 
 LEVELS = (1, 2, 3, 4)
@@ -56,6 +58,10 @@ class Config(Study):
     """Play only the games of these leaves; the page is written when there are some of each."""
     nodes: int = 100
     """Most decisions that a search of given depth looks at."""
+    processes: int = 1
+    """Processes that play at the same time."""
+    cluster: str = ""
+    """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
 
 BLOCKS = {"depth 1": 250, "depth 2": 50, "1 ms": 20, "10 ms": 4}
@@ -133,8 +139,8 @@ class Plan(NamedTuple):
         """Returns its games that are known."""
         return [found for name, found in results.items() if name.startswith(self.name_of)]
 
-    def play(self, results: Results, config: Config) -> None:
-        """Plays the games that are missing."""
+    def missing(self, results: Results, config: Config) -> Iterator[tuple[str, Call]]:
+        """Yields what plays the games that are missing, by the names of the results."""
         amount = int("".join(filter(str.isdigit, self.kind)))
         done = sum(part["games"] for part in self.known(results))
         for seeds in missing_seeds(done, self.games, BLOCKS[self.kind]):
@@ -142,7 +148,7 @@ class Plan(NamedTuple):
                 work = partial(at_depth, self.name, config.model, self.level, amount, seeds, config.nodes)
             else:
                 work = partial(at_clock, self.name, config.model, self.level, amount, seeds)
-            results.find(f"{self.name_of}from {seeds[0] - FINAL_SEED}", work)
+            yield f"{self.name_of}from {seeds[0] - FINAL_SEED}", work
 
 
 LEAVES = ("learned", "pirates", *(name for name in reversed(NAMES) if name != "pirates"))
@@ -175,9 +181,17 @@ def study(config: Config) -> None:
     by_hand = results_of(config, "learned_by_hand.json", command=rules)
     learned = results_of(config, "learned.json", [config.model], rules)
     todo = plans(config)
-    for plan in todo:
-        if config.only in ("", "learned" if plan.name == "learned" else "by hand"):
-            plan.play(learned if plan.name == "learned" else by_hand, config)
+    missing = [
+        (results, name, work)
+        for plan in todo
+        if config.only in ("", "learned" if plan.name == "learned" else "by hand")
+        for results in ([learned] if plan.name == "learned" else [by_hand])
+        for name, work in plan.missing(results, config)
+    ]
+    with executor_for(call, config.processes, config.cluster, len(missing)) as executor:
+        played = executor.in_order((k, work) for k, (_, _, work) in enumerate(missing))
+        for (results, name, _), found in zip(missing, played, strict=True):
+            results.keep(name, found)
     both = {**by_hand, **learned}
     if all(plan.known(both) for plan in todo):
         found = {f"{p.kind}, level {p.level}, {p.name}": together(p.known(both)) for p in todo}

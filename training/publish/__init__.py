@@ -65,7 +65,9 @@ class Config:
     loss_games: int = 1000
     """N-tuples: games that both the network before packing and the packed one play."""
     processes: int = 1
-    """N-tuples: threads that play."""
+    """Processes that play the final games (n-tuples: threads)."""
+    cluster: str = ""
+    """Ray cluster that plays them instead: auto, local or HOST:PORT."""
     judged: int = 500
     """Games for two: critical positions (some legal action loses value) that judge it."""
     judged_plies: tuple[int, int] = (8, 20)

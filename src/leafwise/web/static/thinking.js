@@ -36,7 +36,7 @@ export function exactMarks(found) {
     name, (WORDS[value] || `${(100 * (value + 1) / 2).toFixed(1)} %`)
       + (found.scores && value ? ` ${found.scores[name] > 0 ? "+" : "−"}${Math.abs(found.scores[name])}` : "")]));
   return {
-    worths, best: found.best[0] || null, line: found.line,
+    worths, best: found.line[0] || found.best[0] || null, line: found.line,
     shares: Object.fromEntries(Object.entries(found.values).map(([name, value]) => [name, (value + 1) / 2])),
   };
 }

@@ -91,6 +91,7 @@ class Solver:
         self._begin(filled)
         asked = ab.VALUES if actions == "all" else ab.BEST if actions == "best" else ab.NOTHING
         score = self._answer(own, filled, asked, 1 if actions == "move" else ab.MOST_PLIES, self._scores, M)
+        score = int(score)  # an array's element where nothing is compiled
         out, scores = M.out.tolist(), self._scores.tolist()
         low, high, stopped = out[ab.LOWEST], out[ab.HIGHEST], bool(out[ab.STOPPED])
         found = {names[a]: scores[a] for a in state.legal_actions if a < out[ab.ANSWERED]}

@@ -83,7 +83,8 @@ class Config(ActorOptions):
     depth: int = 1
     """Depth of the search whose root values are learned."""
     nodes: int = 0
-    """Most decisions that the search looks at below each action (0: no limit); for games with turns of many actions."""
+    """Most decisions that a search looks at, as in players `search:LEAF,nodes=` (0: no limit); for games with turns of many
+    actions."""
     rare: float = 0.0
     """Searches value outcomes of chance less probable than this at once, by the leaf."""
     candidates: str = ""

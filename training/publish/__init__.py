@@ -78,8 +78,8 @@ class Config:
     """Games for two: search depths at which it is judged."""
     variants: tuple[str, ...] = ()
     """Chances: variants that it plays (default: those of the game's recipe)."""
-    nodes: int = 50
-    """Chances: most decisions that a search looks at below each action."""
+    nodes: int = 100
+    """Chances: most decisions that a search looks at, as in players `search:LEAF,nodes=`."""
     rematch: int = 0
     """Chances: games in each variant that a run's best and newest networks play, to publish the better (0: the best)."""
     calibrate: int = 0

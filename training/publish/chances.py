@@ -36,7 +36,7 @@ def variants_of(game: Game, config: Any) -> dict[str, Game]:
 
 def prepare(network: SparseNetwork, source: Path, told: Any, config: Any) -> tuple[SparseNetwork, dict[str, Any]]:
     """Returns the network that is published, and how it was chosen and scaled."""
-    more: dict[str, Any] = {"nodes": config.nodes, "first_seed": FINAL_SEED, "calibrated": {}}
+    more: dict[str, Any] = {"search_nodes": config.nodes, "first_seed": FINAL_SEED, "calibrated": {}}
     if config.rematch:
         network, chosen = rematch(source, network, told, config)
         more |= chosen
@@ -116,10 +116,13 @@ def made(told: dict[str, Any]) -> list[str]:
 
 def figures(told: dict[str, Any]) -> list[str]:
     """Returns the table of figures."""
+    limit = f"a search looks at no more than {told['nodes']} decisions below each action" if "nodes" in told else ""
+    if "search_nodes" in told:
+        limit = f"the player is `search:{told['game']},depth=1,nodes={told['search_nodes']}`, or `depth=2`"
     last = told["first_seed"] + max(s["games"] for s in told["score"]) - 1
     lines = [
         f"Fair play on the {seeds_line(told['first_seed'], last)}; 95 %",
-        f"intervals by Wilson; a search looks at no more than {told['nodes']} decisions below each action. Calibration error:",
+        f"intervals by Wilson; {limit}. Calibration error:",
         "the mean distance between the chance that the network says at a decision and the share of games then won, by tenths.",
         "",
         "| variant | search depth | games | won | 95 % interval | calibration error | ms per decision |",

@@ -56,14 +56,15 @@ def test_a_run_that_was_cut_ends_as_one_that_was_not(method: str, tmp_path: Path
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore")  # Ray's own
 @pytest.mark.parametrize("method", METHODS)
 def test_a_run_comes_to_the_same_wherever_it_is_played(method: str, tmp_path: Path) -> None:
     module, _, options = METHODS[method]
+    places: list[dict[str, Any]] = [{}, {"processes": 2}, {"processes": 2, "cluster": "local"}]
     runs = [
-        module.train(module.Config(run=str(tmp_path / str(k)), **options, **where))
-        for k, where in enumerate(({}, {"processes": 2}))
+        module.train(module.Config(run=str(tmp_path / str(k)), **options, **where)) for k, where in enumerate(places)
     ]
-    assert state(runs[0]) == state(runs[1])
+    assert state(runs[0]) == state(runs[1]) == state(runs[2])
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -228,7 +228,7 @@ class Search:
         alarm = Alarm(left, self.stop, kind) if self._needs_alarm else None
         deadline = (0, 0) if alarm else clocks.after(left, kind)
         for search in self._crew:
-            search._B.deadline[:] = deadline
+            search._B.deadline[:2] = deadline
         try:
             for depth in range(2, self.depth + 1):
                 if self._settled(best) or self._B.counts[FAILED]:
@@ -238,7 +238,7 @@ class Search:
             pass
         finally:
             for search in self._crew:
-                search._B.deadline[:] = 0
+                search._B.deadline[:2] = 0
             if alarm:
                 alarm.cancel()
         return best

@@ -20,8 +20,9 @@ COUNTS = 5
 
 STOPPED, NO_ROWS = 1, 2
 
-POLL = 63
-"""The stop byte and the clock are read at every decision whose number has these bits clear."""
+POLL, POLL_EXPENSIVE = 63, 0
+"""The stop byte and the clock are read at every decision whose number has these bits clear: with expensive leaves at each, as some
+of them take longer than the clock may be late."""
 
 NEXT, END, DEPTH, ROW, FREE, KIND, HASH, CHECK = 0, 1, 2, 3, 4, 5, 6, 7
 """Columns of a frame: next child and end of children, depth left, row, first free row, player (or 2 for chance), and
@@ -67,7 +68,8 @@ class Buffers(NamedTuple):
     """The last two actions that cut a decision, [depth left, 2]; alpha-beta alone."""
     counts: NDArray[np.int64]
     deadline: NDArray[np.int64]
-    """When the search is to end, [2]: a clock's number and the nanoseconds on it (0: never)."""
+    """When the search is to end, [3]: a clock's number and the nanoseconds on it (0: never); and how often that is looked at,
+    POLL or POLL_EXPENSIVE."""
     table: NDArray[np.uint64]
     """Transposition table, [entries, 4], a power of two of them; one entry is no table. Columns: `leafwise.search.table`."""
     proven: NDArray[np.float64]

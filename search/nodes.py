@@ -45,7 +45,7 @@ def make_arrive(rules: Rules, leaves: LeafValues, max_outcomes: int, name: str, 
             open_frame(B, f, top, top + n, left, row, top + n, F.AVERAGE, reach)
             return CHANCE, 0.0
         B.counts[F.NODES] += 1
-        if B.counts[F.NODES] & F.POLL == 0 and (T.stop[0] or is_late(B.deadline)):
+        if B.counts[F.NODES] & B.deadline[2] == 0 and (T.stop[0] or is_late(B.deadline)):
             B.counts[F.FAILED] = F.STOPPED
         if B.counts[F.FAILED]:
             return F.GIVEN_UP, 0.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.search.frames import COLUMNS, COUNTS, WORTHS, Buffers, Options
+from leafwise.search.frames import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE, WORTHS, Buffers, Options
 from leafwise.search.table import ENTRY_BYTES, GENERATIONS, MAX_ACTIONS
 
 MAX_DEPTH = 64
@@ -169,7 +169,7 @@ def make_buffers(
         between=np.zeros((n, 2)),
         killers=np.full((MAX_DEPTH + 1, 2), -1, dtype=np.int64),
         counts=np.zeros(COUNTS, dtype=np.int64),
-        deadline=np.zeros(2, dtype=np.int64),
+        deadline=np.array([0, 0, POLL_EXPENSIVE if expensive else POLL], dtype=np.int64),
         table=table,
         proven=table.view(np.float64),
         leaves=leaves,

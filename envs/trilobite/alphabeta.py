@@ -44,7 +44,10 @@ SCATTER = u64(0x9E3779B97F4A7C15)
 """Odd, so that multiplying by it loses nothing: place and rest of the hash together are the position."""
 
 BITS, STORES = 0, 1
-NODES, STOPPED, SCORING, LOWEST, HIGHEST, LENGTH = 0, 1, 2, 3, 4, 5
+NODES, STOPPED, SCORING, LOWEST, HIGHEST, LENGTH, ANSWERED = 0, 1, 2, 3, 4, 5, 6
+
+VALUES, BEST, NOTHING = 0, 1, 2
+"""What `answer` is asked of each column: its score, whether it keeps the position's score, nothing."""
 
 
 class Memory(NamedTuple):
@@ -72,7 +75,8 @@ class Memory(NamedTuple):
     moves: NDArray[np.uint64]
     """Eight moves a ply [512, 4]: cell, mover's threats after it, replies that do not lose at once, order."""
     out: NDArray[np.int64]
-    """NODES visited, whether STOPPED, whether SCORING the root, its LOWEST and HIGHEST score, LENGTH of the line."""
+    """NODES visited, whether STOPPED, whether SCORING the root, its LOWEST and HIGHEST score, LENGTH of the line, and how many
+    columns are ANSWERED."""
     line: NDArray[np.int64]
     """Columns of best play [56]."""
     stop: NDArray[np.uint8]
@@ -363,3 +367,33 @@ def follow(own, filled, score, most, M):
             return
         own, filled = own ^ filled, filled | choice
         score = -score
+
+
+@jit
+def answer(own, filled, asked, most, scores, M):
+    """Returns the score of an unfinished position, and writes those of the columns that are asked for to scores [width] and up to
+    `most` plies of best play to M.line.
+
+    Asked for the BEST, a column that does not keep the position's score gets one less than that.
+    """
+    left = M.cells - np.int64(count_bits(filled))
+    M.out[LOWEST], M.out[HIGHEST], M.out[SCORING] = -(left // 2), (left + 1) // 2, 1
+    score = narrow(own, filled, M.out[LOWEST], M.out[HIGHEST], M)
+    M.out[SCORING] = 0
+    landing = landing_cells(filled, M)
+    wins = threats(own, M.board ^ filled, M) & landing
+    below, above = -((left - 1) // 2), left // 2
+    for c in range(M.width if asked != NOTHING else 0):
+        cell = landing & (((ONE << M.stride) - ONE) << (M.stride * u64(c)))
+        if cell & wins:
+            scores[c] = (left + 1) // 2
+        elif cell and asked == BEST:
+            scores[c] = score if search(own ^ filled, filled | cell, 1 - score, M) <= -score else score - 1
+        elif cell:
+            scores[c] = -narrow(own ^ filled, filled | cell, max(-score, below), above, M)
+        if M.out[STOPPED]:
+            return score
+        M.out[ANSWERED] = c + 1
+    if not M.out[STOPPED]:
+        follow(own, filled, score, most, M)
+    return score

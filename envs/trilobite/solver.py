@@ -15,7 +15,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import Solution, check_question
 from leafwise.envs.trilobite import alphabeta as ab
 from leafwise.envs.trilobite.openings import BOARD, read_openings, remember_all
-from leafwise.envs.trilobite.rules import Tables, has_line
+from leafwise.envs.trilobite.rules import Tables
 from leafwise.envs.trilobite.tables import make_tables
 
 
@@ -71,12 +71,11 @@ class Solver:
         self._first_plies = self.memory.cells if self.openings is None else int(self.openings.left.min())
         self._remembered: list[int] = []
         """What `memory.size` was when the openings were stored last."""
-        self._search, self._narrow, self._follow = Direct(ab.search), Direct(ab.narrow), Direct(ab.follow)
-        self._score_rows, self._has_line = Direct(ab.score_rows), Direct(has_line)
-        self._remember_all = Direct(remember_all)
+        self._scores = np.zeros(self.memory.width, dtype=np.int64)
+        self._search, self._answer = Direct(ab.search), Direct(ab.answer)
+        self._score_rows, self._remember_all = Direct(ab.score_rows), Direct(remember_all)
         full = self.memory.board
-        score = self._narrow(np.uint64(0), full, 0, 0, self.memory)  # compiles, as all that follows
-        self._follow(np.uint64(0), full, score, 0, self.memory)
+        self._answer(np.uint64(0), full, ab.NOTHING, 0, self._scores, self.memory)  # compiles, as all that follows
         self._search(np.uint64(0), full, 0, self.memory)
         self.scores(game.rows(0))
 
@@ -89,21 +88,14 @@ class Solver:
             score = self._finished(state)
             return Solution(value=_sign(score), score=score, action_scores={}, bounds=(score, score))
         own, filled = state.row[state.current_player], state.row[0] | state.row[1]
-        low, high = self._bounds(filled)
         self._begin(filled)
-        M.out[ab.LOWEST], M.out[ab.HIGHEST], M.out[ab.SCORING] = low, high, 1
-        score = int(self._narrow(own, filled, low, high, M))
-        M.out[ab.SCORING] = 0
-        low, high = int(M.out[ab.LOWEST]), int(M.out[ab.HIGHEST])
-        found: dict[str, int] = {}
-        for a in state.legal_actions if actions in ("all", "best") else ():
-            result = self._after(own, filled, a, score, actions == "best")
-            if M.out[ab.STOPPED]:
-                break
-            found[names[a]] = result
-        if not M.out[ab.STOPPED]:
-            self._follow(own, filled, score, 1 if actions == "move" else ab.MOST_PLIES, M)
-        line = tuple(names[c] for c in M.line[: M.out[ab.LENGTH]])
+        asked = ab.VALUES if actions == "all" else ab.BEST if actions == "best" else ab.NOTHING
+        score = self._answer(own, filled, asked, 1 if actions == "move" else ab.MOST_PLIES, self._scores, M)
+        score = int(score)  # an array's element where nothing is compiled
+        out, scores = M.out.tolist(), self._scores.tolist()
+        low, high, stopped = out[ab.LOWEST], out[ab.HIGHEST], bool(out[ab.STOPPED])
+        found = {names[a]: scores[a] for a in state.legal_actions if a < out[ab.ANSWERED]}
+        line = tuple(names[c] for c in M.line[: out[ab.LENGTH]].tolist())
         return Solution(
             value=_sign(score) if low == high else None,
             score=score if low == high else None,
@@ -111,11 +103,11 @@ class Solver:
             action_values={name: _sign(s) for name, s in found.items()} if actions == "all" else {},
             action_scores=found if actions == "all" else {},
             line=line,
-            nodes=int(M.out[ab.NODES]),
+            nodes=out[ab.NODES],
             depth=len(line),
             seconds=time.perf_counter() - started,
             bounds=(low, high),
-            complete=not M.out[ab.STOPPED],
+            complete=not stopped,
         )
 
     def _begin(self, filled: np.uint64 | None = None) -> None:
@@ -132,22 +124,6 @@ class Solver:
         if size != self._remembered:
             self._remember_all(self.openings.keys, self.openings.left, self.openings.scores, M)
             self._remembered = size
-
-    def _bounds(self, filled: np.uint64) -> tuple[int, int]:
-        """Returns the lowest and highest score that the mover of an unfinished board can have."""
-        left = self.memory.cells - int(filled).bit_count()
-        return -(left // 2), (left + 1) // 2
-
-    def _after(self, own: np.uint64, filled: np.uint64, column: int, score: int, roughly: bool) -> int:
-        """Returns the score of a column, or (`roughly`) whether it is the position's `score`: that, or one less."""
-        M = self.memory
-        cell = (filled + (np.uint64(1) << M.stride * np.uint64(column))) & ~filled
-        if self._has_line(own | cell, self.tables):
-            return self._bounds(filled)[1]
-        other, after = own ^ filled, filled | cell
-        if roughly:
-            return score if self._search(other, after, 1 - score, M) <= -score else score - 1
-        return -int(self._narrow(other, after, max(-score, self._bounds(after)[0]), self._bounds(after)[1], M))
 
     def scores(self, rows: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Returns the exact scores of many positions, none of them finished; rows [n, 2]."""

@@ -39,6 +39,7 @@ HEAD = """# Friday: hand-made players
 Fair play unless it says clairvoyant: those see the order of all hidden cards, as the public engine does; its games start with 22
 life. Seeds are 1,000,000 and the following. Intervals are 95 %: of the share won by Wilson (1927), of the mean final score (the
 booklet's, of lost games too) 1.96 standard errors. Yellow, red, pirates: share of games that got there. Time is of the processor.
+The last column is what `leafwise eval` is told to play a row again; the clairvoyant play in this study alone.
 """
 
 
@@ -151,6 +152,15 @@ def figures(outcomes: Sequence[Outcome], before: dict[str, Any] | None = None) -
     }
 
 
+def again(entry: Entry, found: dict[str, Any]) -> str:
+    """Returns what `leafwise eval` is told to play an entry's games again; the clairvoyant play in this study alone."""
+    if entry.player.endswith("clairvoyant"):
+        return "-"
+    life = f" --start-life {entry.start_life}" if entry.start_life else ""
+    asked = f"friday {entry.player} --level {entry.level}{life}"
+    return f"`{asked} --games {found['games']} --seed {found['first_seed']}`"
+
+
 def page(results: dict[str, Any]) -> list[str]:
     """Returns the page: what was played, and a table."""
     rows = []
@@ -162,10 +172,12 @@ def page(results: dict[str, Any]) -> list[str]:
             row += [f"{100 * r['ci_low']:.2f} to {100 * r['ci_high']:.2f} %", f"{r['score']:.1f}"]
             row += [f"{r['score_ci_low']:.1f} to {r['score_ci_high']:.1f}"]
             row += [f"{100 * share:.1f} %" for share in r["reached"].values()]
-            rows.append([*row, f"{r['moves'] / r['games']:.0f}", f"{1000 * r['seconds_per_move']:.2g}"])
+            rows.append(
+                [*row, f"{r['moves'] / r['games']:.0f}", f"{1000 * r['seconds_per_move']:.2g}", again(entry, r)]
+            )
     head = "player | level: | games: | won: | 95 % interval: | final score: | 95 % interval: | "
     head += "".join(f"{phase}: | " for phase in PHASES[1:])
-    return [*HEAD.splitlines(), "", *table(head + "decisions a game: | ms a decision:", rows)]
+    return [*HEAD.splitlines(), "", *table(head + "decisions a game: | ms a decision: | `leafwise eval`", rows)]
 
 
 def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") -> list[Outcome]:

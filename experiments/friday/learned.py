@@ -6,7 +6,7 @@ and `learned.md` part by part; what stands there is not played again as long as 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -26,9 +26,11 @@ from leafwise.experiments.study import (
     write_page,
 )
 from leafwise.models.files import leaf
+from leafwise.training.actors.generations import Call, call
 from leafwise.training.evaluation.arena import FINAL_SEED
 from leafwise.training.evaluation.calibration import BINS, calibration
 from leafwise.training.evaluation.elo import share_interval
+from leafwise.training.execution.places import executor_for
 from leafwise.training.kernels.solo_games import play_solo
 
 LEVELS = (1, 2, 3, 4)
@@ -54,20 +56,27 @@ class Config(Study):
     """The same of the hand-made ones."""
     only: Literal["", "learned", "by hand"] = ""
     """Play only the games of these leaves; the page is written when there are some of each."""
-    nodes: int = 50
-    """Most decisions that a search of given depth looks at below each action."""
+    nodes: int = 100
+    """Most decisions that a search of given depth looks at."""
+    processes: int = 1
+    """Processes that play at the same time."""
+    cluster: str = ""
+    """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
 
-LEARNED_LIMITS = {1: "depth=2,nodes=70", 10: "seconds=0.008,clock=cpu"}
-"""What keeps the learned leaf within so many milliseconds a decision, on average: a search reads the clock every 64 decisions,
-which with the network are more than a millisecond."""
 BLOCKS = {"depth 1": 250, "depth 2": 50, "1 ms": 20, "10 ms": 4}
 """Games that are kept at a time."""
 
 
 def source(name: str, model: str) -> str:
-    """Returns the leaf that a column stands for."""
+    """Returns the leaf that a row stands for."""
     return model if name == "learned" else name
+
+
+def limit(kind: str, nodes: int) -> str:
+    """Returns what a search is told of a kind of limit."""
+    amount = int("".join(filter(str.isdigit, kind)))
+    return f"depth={amount},nodes={nodes}" if kind.startswith("depth") else f"seconds={amount / 1000},clock=cpu"
 
 
 def at_depth(name: str, model: str, level: int, depth: int, seeds: range, nodes: int) -> dict[str, Any]:
@@ -86,8 +95,7 @@ def at_depth(name: str, model: str, level: int, depth: int, seeds: range, nodes:
 
 def at_clock(name: str, model: str, level: int, ms: int, seeds: range) -> dict[str, Any]:
     """Plays games with so many milliseconds of processor time for every decision."""
-    limit = LEARNED_LIMITS[ms] if name == "learned" else f"seconds={ms / 1000},clock=cpu"
-    text = f"search:{source(name, model)},{limit}"
+    text = f"search:{source(name, model)},{limit(f'{ms} ms', 0)}"
     outcomes = play_seeds(find_game("friday", level=level), text, seeds)
     moves, seconds = sum(o.moves for o in outcomes), sum(o.seconds for o in outcomes)
     wins = sum(o.won for o in outcomes)
@@ -131,8 +139,8 @@ class Plan(NamedTuple):
         """Returns its games that are known."""
         return [found for name, found in results.items() if name.startswith(self.name_of)]
 
-    def play(self, results: Results, config: Config) -> None:
-        """Plays the games that are missing."""
+    def missing(self, results: Results, config: Config) -> Iterator[tuple[str, Call]]:
+        """Yields what plays the games that are missing, by the names of the results."""
         amount = int("".join(filter(str.isdigit, self.kind)))
         done = sum(part["games"] for part in self.known(results))
         for seeds in missing_seeds(done, self.games, BLOCKS[self.kind]):
@@ -140,7 +148,7 @@ class Plan(NamedTuple):
                 work = partial(at_depth, self.name, config.model, self.level, amount, seeds, config.nodes)
             else:
                 work = partial(at_clock, self.name, config.model, self.level, amount, seeds)
-            results.find(f"{self.name_of}from {seeds[0] - FINAL_SEED}", work)
+            yield f"{self.name_of}from {seeds[0] - FINAL_SEED}", work
 
 
 LEAVES = ("learned", "pirates", *(name for name in reversed(NAMES) if name != "pirates"))
@@ -169,12 +177,21 @@ def plans(config: Config) -> list[Plan]:
 
 def study(config: Config) -> None:
     """Plays what is missing and writes the page; games of hand-made leaves are kept apart, for they outlast a model."""
-    by_hand = results_of(config, "learned_by_hand.json", command=config.program())
-    learned = results_of(config, "learned.json", [config.model], config.program())
+    rules = f"{config.program()}; {'; '.join(limit(kind, config.nodes) for kind in KINDS)}"
+    by_hand = results_of(config, "learned_by_hand.json", command=rules)
+    learned = results_of(config, "learned.json", [config.model], rules)
     todo = plans(config)
-    for plan in todo:
-        if config.only in ("", "learned" if plan.name == "learned" else "by hand"):
-            plan.play(learned if plan.name == "learned" else by_hand, config)
+    missing = [
+        (results, name, work)
+        for plan in todo
+        if config.only in ("", "learned" if plan.name == "learned" else "by hand")
+        for results in ([learned] if plan.name == "learned" else [by_hand])
+        for name, work in plan.missing(results, config)
+    ]
+    with executor_for(call, config.processes, config.cluster, len(missing)) as executor:
+        played = executor.in_order((k, work) for k, (_, _, work) in enumerate(missing))
+        for (results, name, _), found in zip(missing, played, strict=True):
+            results.keep(name, found)
     both = {**by_hand, **learned}
     if all(plan.known(both) for plan in todo):
         found = {f"{p.kind}, level {p.level}, {p.name}": together(p.known(both)) for p in todo}
@@ -188,10 +205,8 @@ def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> li
         "",
         "Share of games won, fair play, with its 95 % interval (Wilson) and the games played; seeds 1,000,000 and the following,",
         "the same for all. In depth a decision counts only if it reveals a card; there all searches look at no more than",
-        f"{config.nodes} decisions below each action. Times are of the processor. A search reads the clock every 64 decisions,",
-        "which with the network are more than a millisecond; so that it takes no more time than the others on average (the last",
-        "column), it plays against",
-        *[f"- {ms} ms with `search:learned,{limit}`" for ms, limit in LEARNED_LIMITS.items()],
+        f"{config.nodes} decisions in all. Times are of the processor.",
+        "The last column is what `leafwise eval` is told to play a row again at level L.",
     ]
     for kind in KINDS:
         what = f"at {kind}" if kind.startswith("depth") else f"with {kind} for every decision"
@@ -199,9 +214,11 @@ def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> li
         for name in names:
             found = [results[f"{kind}, level {level}, {name}"] for level in LEVELS]
             cells = [share(f, more=f"; {f['games']:,}") for f in found]
-            rows.append([f"`{name}`", *cells, f"{sum(f['ms'] for f in found) / len(found):.2g}"])
+            player = f"search:{source(name, config.model)},{limit(kind, config.nodes)}"
+            again = f"`friday {player} --level L --games {found[0]['games']} --seed {FINAL_SEED}`"
+            rows.append([f"`{name}`", *cells, f"{sum(f['ms'] for f in found) / len(found):.2g}", again])
         levels = " | ".join(f"level {level}" for level in LEVELS)
-        text += ["", f"## Equal search: {what}", "", *table(f"leaf | {levels} | ms a decision", rows)]
+        text += ["", f"## Equal search: {what}", "", *table(f"leaf | {levels} | ms a decision | `leafwise eval`", rows)]
         text += ["", apart(results, names, kind)]
     text += ["", "## Is the chance it tells the share it wins?", ""]
     text += ["Every decision of the learned leaf's games; the error is the mean distance of the last two columns.", ""]

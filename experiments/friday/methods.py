@@ -33,6 +33,8 @@ LENGTHS = {
 EASED = ("--eased", "4")
 """What self-play and TD are told besides: their recipes' easier games last longer than these runs."""
 LEVEL = 1
+NODES = 100
+"""Decisions that a search looks at in the final games, at most."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def learned(config: Config, method: str) -> dict[str, Any]:
     finished(path)
     told = json.loads((path / "results.json").read_text(encoding="utf-8"))
     game = find_game("friday", level=LEVEL)
-    played = play_solo(game, load_evaluator(game, path), FINAL_SEED, config.games, nodes=50)
+    played = play_solo(game, load_evaluator(game, path), FINAL_SEED, config.games, nodes=NODES)
     wins = int(played.scores.sum())
     low, high = share_interval(wins, config.games)
     return {
@@ -80,10 +82,11 @@ def study(config: Config) -> None:
     lines = [
         "# Friday: four ways to learn it, for a minute or three",
         "",
-        f"Level {LEVEL}, one run each; then {config.games} games one decision deep on the seeds from {FINAL_SEED:,} on, fair",
-        "play, with at most 50 decisions looked at below each action. Q-learning and PPO see the observation; the others the",
-        "sparse features and their sums, a guide's first games, easier games, and credit for lost ones. Seconds are of the",
-        "processor, evaluations included; what plays is the network that won most games of selection.",
+        f"Level {LEVEL}, one run each; then {config.games} games on the seeds from {FINAL_SEED:,} on, fair play:",
+        f"`leafwise eval friday search:RUN,depth=1,nodes={NODES} --level {LEVEL} --games {config.games} --seed {FINAL_SEED}`.",
+        "Q-learning and PPO see the observation; the others the sparse features and their sums, a guide's first games, easier",
+        "games, and credit for lost ones. Seconds are of the processor, evaluations included; what plays is the network that won",
+        "most games of selection.",
         "",
         *table("method | seconds: | games: | won: | 95 % interval: | decisions a game: | command", rows),
         "",

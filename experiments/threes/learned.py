@@ -159,7 +159,15 @@ class Parts:
 
         def play(seed: int, games: int) -> Evaluation:
             network = merged(load_ntuples(model_path(model), THREES))
-            found = play_games(network, depth, seed, games, cutoff=cutoff, threads=self.config.processes)
+            found = play_games(
+                network,
+                depth,
+                seed,
+                games,
+                cutoff=cutoff,
+                threads=self.config.processes,
+                cluster=self.config.cluster,
+            )
             return Evaluation(model, seed, found.scores, found.ranks, found.moves, found.seconds / max(found.moves, 1))
 
         return play

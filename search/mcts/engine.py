@@ -170,7 +170,7 @@ class Mcts:
             spent = time.perf_counter() - start if self.clock == "wall" else time.thread_time() - begun
             left = max(self.seconds - spent, 0.0)
             alarm = None if self._reads_clock else Alarm(left, self.stop, self.clock)
-            self._B.deadline[:] = clocks.after(left, self.clock) if alarm is None else (0, 0)
+            self._B.deadline[:2] = clocks.after(left, self.clock) if alarm is None else (0, 0)
         forced: int | None = None
         try:
             if self.gumbel and self.simulations is not None:
@@ -181,7 +181,7 @@ class Mcts:
             if self.seconds is None or self.seconds < LISTENING_SECONDS:
                 raise
         finally:
-            self._B.deadline[:] = 0
+            self._B.deadline[:2] = 0
             if alarm:
                 alarm.cancel()
         return self._result(state, root, forced, start)

@@ -33,6 +33,7 @@ def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFi
     study(replace(config, seconds=1e-9), [Entry("random", 60)])
     assert json.loads(path.read_text())["random level=1"]["games"] == 6
     assert set(results) <= {entry.name for entry in PLAN}
+    assert "`friday random --level 1 --games 6 --seed 1000000`" in (tmp_path / "baselines.md").read_text()
 
 
 def test_figures_of_parts_are_those_of_the_whole() -> None:

@@ -7,7 +7,8 @@ import pytest
 
 from leafwise.envs.friday import GAME
 from leafwise.experiments.friday.insight import in_words
-from leafwise.experiments.friday.learned import LEVELS, apart, together
+from leafwise.experiments.friday.learned import LEVELS, apart, limit, together
+from leafwise.search.players import SearchPlayer, player
 from leafwise.training.evaluation.calibration import calibration
 
 
@@ -32,6 +33,18 @@ def test_it_tells_where_intervals_lie_apart() -> None:
         results[f"1 ms, level {level}, pirates"] = {"ci_high": 0.25}
     told = apart(results, ("learned", "pirates"), "1 ms")
     assert told == "The learned leaf's interval lies above all others at level 3, 4, not at level 1, 2."
+
+
+def test_a_limit_is_what_players_are_told() -> None:
+    told = {kind: limit(kind, 100) for kind in ("depth 2", "1 ms", "10 ms")}
+    assert told == {
+        "depth 2": "depth=2,nodes=100",
+        "1 ms": "seconds=0.001,clock=cpu",
+        "10 ms": "seconds=0.01,clock=cpu",
+    }
+    search = player(f"search:pirates,{told['depth 2']}", GAME)
+    assert isinstance(search, SearchPlayer)
+    assert (search.search.depth, search.search.settings.nodes) == (2, 100)
 
 
 def test_actions_in_words() -> None:

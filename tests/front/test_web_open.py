@@ -127,3 +127,31 @@ def test_the_names_of_a_server_are_those_of_its_address():
     assert server.names_of(LOOPBACK, 80) == {"127.0.0.1:80", "localhost:80", "[::1]:80"}
     assert server.names_of("192.168.1.2", 80) == {"192.168.1.2:80"}
     assert f"{server.network_address()}:80" in server.names_of("0.0.0.0", 80)
+
+
+def test_a_server_ends_while_it_answers(capfd):
+    with serving(1) as client:
+        connection = http.client.HTTPConnection(LOOPBACK, client.port, timeout=60)
+        ask = {"game": "trilobite", "text": ".../.../...", "leaf": "lines", "seconds": 60}
+        connection.request("POST", "/api/analyse", json.dumps(ask))
+        answer = connection.getresponse()
+        while b"answer" not in answer.readline():
+            pass
+    assert b"event: error" in answer.read(), "the stream is told, and closed"
+    answer.close()
+    connection.close()
+    captured = capfd.readouterr()
+    assert captured.err + captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--port", "65536"), "expected --port of 0 to 65535, got 65536"),
+        (("--workers", "99"), "expected --workers of 0 to 64, got 99"),
+        (("--phone", "--host", "::1"), "expected --phone or --host, got both"),
+        (("--runs", "none/there"), "expected a folder with --runs, got 'none/there'"),
+    ],
+)
+def test_wrong_options_are_one_line(shell, words, told):
+    assert shell("web", "--no-open", *words).refusal == f"error: {told}"

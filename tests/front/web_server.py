@@ -14,7 +14,7 @@ import uvicorn
 
 from leafwise.web.app import make_app
 from leafwise.web.pool import Pool
-from leafwise.web.server import LOOPBACK, listening, names_of
+from leafwise.web.server import LOOPBACK, Server, listening, names_of
 
 PLAIN_PYTHON = {"NUMBA_DISABLE_JIT": "1"}
 
@@ -61,8 +61,9 @@ def serving(thinkers: int = 2, token: str = "", **environment: str) -> Iterator[
     """Runs a server; its processes see this of the environment besides."""
     sock = listening(LOOPBACK, 0)
     port = sock.getsockname()[1]
-    app = make_app(Pool(thinkers, {**PLAIN_PYTHON, **environment}), names_of(LOOPBACK, port), token)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=2))
+    pool = Pool(thinkers, {**PLAIN_PYTHON, **environment})
+    app = make_app(pool, names_of(LOOPBACK, port), token)
+    server = Server(uvicorn.Config(app, log_level="warning", ws="none", timeout_graceful_shutdown=2), pool)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [sock]}, daemon=True)
     thread.start()
     while not server.started:

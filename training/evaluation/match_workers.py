@@ -10,7 +10,7 @@ import os
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -24,7 +24,7 @@ from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder
 from leafwise.models.players import player
 from leafwise.search.players import Player
-from leafwise.training.execution.executor import Executor, Lost, Shared
+from leafwise.training.execution.executor import Bundles, Executor, Lost, Shared
 from leafwise.training.execution.places import executor_for
 from leafwise.training.execution.processes import Sent
 
@@ -34,6 +34,8 @@ Maker = Callable[[Game, int], Player]
 
 POLL = 0.05
 """Seconds between two looks at the clocks."""
+BUNDLE_SECONDS = 0.5
+"""Of games that travel together on a cluster."""
 MOST_KILLS = 3
 """Times that a game's process may be ended from outside."""
 GRACE = 5.0
@@ -319,13 +321,14 @@ class MatchWorkers(Executor[Job, Outcome]):
             return None
         return outcome
 
-    def cancel(self) -> None:
+    def cancel(self, *keys: int) -> None:
         """Ends the games that are played, and plays none of the others."""
-        for _, worker in self._busy:
-            worker.end()
-        self._waiting.clear()
-        self._busy.clear()
-        self._ended.clear()
+        for key, worker in list(self._busy):
+            if not keys or key in keys:
+                worker.end()
+                self._busy.remove((key, worker))
+        self._waiting = deque((key, job) for key, job in self._waiting if keys and key not in keys)
+        self._ended = deque((key, outcome) for key, outcome in self._ended if keys and key not in keys)
 
     def shutdown(self) -> None:
         """Ends the processes."""
@@ -349,12 +352,11 @@ class Host:
     def __reduce__(self) -> Any:
         return Host, self.told
 
-    def __call__(self, job: Job) -> Outcome:
-        """Returns how a game went."""
+    def __call__(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Returns how games went."""
         if self.workers is None:
             self.workers = MatchWorkers(*self.told)
-        self.workers.submit(0, job)
-        return self.workers.next()[1]
+        return list(self.workers.in_order(enumerate(jobs)))
 
 
 def matches_for(
@@ -362,5 +364,5 @@ def matches_for(
 ) -> Executor[Job, Outcome]:
     """Returns what plays games, each in a process that can be ended; arguments are those of `executor_for`."""
     if cluster:
-        return executor_for(Host(game, makers, limit), processes, cluster)
+        return Bundles(executor_for(Host(game, makers, limit), processes, cluster), BUNDLE_SECONDS)
     return MatchWorkers(game, makers, limit, processes)

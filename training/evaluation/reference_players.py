@@ -3,58 +3,65 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.players import player
-from leafwise.search.players import Player
-from leafwise.training.evaluation.arena import play_game
+from leafwise.models.sparse import SparseNetwork
+from leafwise.training.actors.matches import Meetings, NamedPlayer, NetworkPlayer
 from leafwise.training.evaluation.elo import Unit, rate
+from leafwise.training.execution.executor import Executor
 from leafwise.training.runs.seeds import SELECTION_SEED, SELECTION_SEEDS
 
 SAMPLES = 200
+BLOCK = 5
+"""Pairs of games in a piece of work."""
 
 
 class ReferencePlayers:
     """Players by name; their own games are played once, the first has Elo 0."""
 
-    def __init__(self, game: Game, names: Sequence[str], pairs: int) -> None:
-        """Plays `pairs` pairs of games between every two; raises ValueError for names of no players."""
-        self.game, self.names, self.pairs = game, tuple(names), pairs
+    def __init__(self, game: Game, names: Sequence[str], pairs: int, line: Executor[Any, Any]) -> None:
+        """Any two of them are to play `pairs` pairs of games, on `line`; raises ValueError for names of no players."""
+        self.game, self.names, self.pairs, self.line = game, tuple(names), pairs, line
         for name in names:
             player(name, game)
-        self.units = [
-            unit for a, b in combinations(range(len(names)), 2) for unit in self.games(a, b, self.named(a), 0)
-        ]
+        self.units: list[Unit] | None = None
 
-    def named(self, k: int) -> Callable[[int], Player]:
-        """Returns what makes one of them with a seed."""
-        return lambda seed: player(self.names[k], self.game, seed)
+    def games(self, meetings: Sequence[tuple[int, int, NetworkPlayer | NamedPlayer]], number: int) -> list[list[Unit]]:
+        """Plays the games of player a, made by the last of each meeting, against reference player b, first and second.
 
-    def games(self, a: int, b: int, make: Callable[[int], Player], number: int) -> list[Unit]:
-        """Plays player a, made by `make`, against reference player b on the seeds of evaluation `number`."""
-        units = []
-        for k in range(self.pairs):
-            seed = SELECTION_SEED + (number * self.pairs + k) % SELECTION_SEEDS
-            own, other = make(seed), self.named(b)(seed + 1)
-            scores = [
-                play_game(self.game, seats, seed, seat)[0] for seat, seats in enumerate(((own, other), (other, own)))
-            ]
-            units.append(Unit(a, b, 1 + float(np.sign(scores).mean()), 2))
-        return units
+        The seeds are those of evaluation `number`.
+        """
+        pieces = []
+        for a, b, own in meetings:
+            other = NamedPlayer(self.game, self.names[b])
+            for k in range(0, self.pairs, BLOCK):
+                places = range(number * self.pairs + k, number * self.pairs + min(k + BLOCK, self.pairs))
+                seeds = tuple(SELECTION_SEED + place % SELECTION_SEEDS for place in places)
+                pieces.append(((a, b), Meetings(self.game, own, other, seeds)))
+        units: dict[tuple[int, int], list[Unit]] = {(a, b): [] for a, b, _ in meetings}
+        found = self.line.in_order(enumerate(piece for _, piece in pieces))
+        for (pair, _), points in zip(pieces, found, strict=True):
+            units[pair] += [Unit(*pair, point, 2) for point in points]
+        return list(units.values())
 
-    def rating_of(self, newest: Player, number: int) -> dict[str, float]:
-        """Returns what is logged: Elo of a player over the first, half its 95 % interval, points against each."""
+    def rating_of(self, newest: SparseNetwork, depth: int, options: dict[str, Any], number: int) -> dict[str, float]:
+        """Returns what is logged: Elo over the first of a search with a network, half its 95 % interval, points against each."""
         n = len(self.names)
-        logged, units = {}, list(self.units)
-        for b, name in enumerate(self.names):
-            found = self.games(n, b, lambda seed: newest, number)
-            units += found
-            logged[f"eval/points_{tag(name)}"] = float(np.mean([u.points for u in found]) / 2)
-        elo, error = rate(n + 1, units, samples=SAMPLES).difference(n, 0)
+        if self.units is None:
+            own = [(a, b, NamedPlayer(self.game, self.names[a])) for a, b in combinations(range(n), 2)]
+            self.units = [unit for units in self.games(own, 0) for unit in units]
+        logged, found = {}, list(self.units)
+        challenger = NetworkPlayer(self.line.share(newest), depth, options)
+        for b, units in enumerate(self.games([(n, b, challenger) for b in range(n)], number)):
+            found += units
+            logged[f"eval/points_{tag(self.names[b])}"] = float(np.mean([u.points for u in units]) / 2)
+        elo, error = rate(n + 1, found, samples=SAMPLES).difference(n, 0)
         return {"eval/ladder_elo": elo, "eval/ladder_elo_error": error, **logged}
 
 

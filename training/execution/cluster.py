@@ -5,14 +5,20 @@ Ray is imported here alone, and this module only where a cluster was asked for.
 
 from __future__ import annotations
 
+import importlib
+import io
 import itertools
 import logging
+import operator
 import os
 import pickle
+import socket
+import sys
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, Generic, TypeVar
 
 import ray
@@ -31,7 +37,7 @@ from leafwise.envs.registry import INHERITED
 from leafwise.training.execution import worker
 from leafwise.training.execution.executor import Executor, Lost, P, R, Shared, Unfit
 from leafwise.training.execution.identity import check_identity, identity, take_games
-from leafwise.training.execution.places import LOCAL
+from leafwise.training.execution.places import AUTO, LOCAL
 
 T = TypeVar("T")
 GONE = (WorkerCrashedError, NodeDiedError, ObjectLostError, OutOfMemoryError)
@@ -40,6 +46,8 @@ MOST_LOSSES = 5
 """Times that a piece may be lost."""
 STORE_BYTES = 100 * 2**20
 """Memory for shared objects of a local cluster: networks, and results on their way."""
+CONNECT_SECONDS = 10.0
+"""What the head of a cluster may take to answer."""
 LOOK_SECONDS = 5.0
 """Between two looks at how many cores the cluster has."""
 _numbers = itertools.count()
@@ -52,6 +60,8 @@ def connect(cluster: str, processes: int = 1) -> None:
     """
     if ray.is_initialized():
         return
+    if cluster not in (AUTO, LOCAL):
+        _knock(cluster)
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     options: dict[str, Any] = {"address": cluster}
@@ -67,12 +77,45 @@ def connect(cluster: str, processes: int = 1) -> None:
             raise Unfit(f"expected a Ray cluster that runs, got {cluster!r}: {said:.200}") from None
 
 
+def _knock(cluster: str) -> None:
+    """Raises Unfit where nobody listens at HOST:PORT: Ray would try for minutes."""
+    host, _, port = cluster.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+    except (OSError, OverflowError) as problem:
+        raise Unfit(f"expected a Ray cluster that runs, got {cluster!r}: {problem}") from None
+
+
+class Pickler(pickle.Pickler):
+    """Names what is of a module that runs as `__main__` by its own name: that of the processes of a cluster is another."""
+
+    def reducer_override(self, thing: Any) -> Any:
+        """Returns how a function or class of that module is found."""
+        main = sys.modules["__main__"]
+        own = isinstance(thing, (type, FunctionType)) and thing.__module__ == "__main__"
+        if own and main.__spec__ is not None:
+            return named, (main.__spec__.name, thing.__qualname__)
+        return NotImplemented
+
+
+def named(module: str, name: str) -> Any:
+    """Returns what has a name in a module."""
+    return operator.attrgetter(name)(importlib.import_module(module))
+
+
+def pickled(thing: Any) -> bytes:
+    """Returns a thing as it is pickled for processes of the cluster."""
+    stream = io.BytesIO()
+    Pickler(stream).dump(thing)
+    return stream.getvalue()
+
+
 class Put(Generic[T]):
     """A thing in the cluster's memory; a machine fetches it once, and each of its processes unpickles it once."""
 
     def __init__(self, thing: T) -> None:
         self.ident = f"{ray.get_runtime_context().get_job_id()}-{next(_numbers)}"
-        self.place = ray.put(pickle.dumps(thing))
+        self.place = ray.put(pickled(thing))
 
     def get(self) -> T:
         """Returns the thing."""
@@ -160,15 +203,20 @@ class Cluster(Executor[P, R]):
         except RayTaskError as problem:
             raise (problem.cause if isinstance(problem.cause, Exception) else problem) from None
 
-    def cancel(self) -> None:
-        """Begins none of the pieces any more, and ends those that are worked on."""
-        for task in self._keys:
-            ray.cancel(task, force=True)
-        self._pieces.clear()
-        self._keys.clear()
-        self._losses.clear()
+    def cancel(self, *keys: int) -> None:
+        """Begins none of the pieces any more."""
+        self._give_up(set(keys) or set(self._pieces), force=False)
 
-    shutdown = cancel
+    def shutdown(self) -> None:
+        """Ends the processes that work on pieces."""
+        self._give_up(set(self._pieces), force=True)
+
+    def _give_up(self, keys: set[int], *, force: bool) -> None:
+        for one, key in list(self._keys.items()):
+            if key in keys:
+                ray.cancel(one, force=force)
+                del self._keys[one], self._pieces[key]
+                self._losses.pop(key, None)
 
     def share(self, thing: T) -> Shared[T]:
         """Puts a thing into the cluster's memory."""

@@ -6,6 +6,8 @@ machine is gone is begun again, and comes to the same.
 
 from __future__ import annotations
 
+import itertools
+import time
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -15,6 +17,7 @@ P = TypeVar("P")
 R = TypeVar("R")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+_numbers = itertools.count()
 
 AHEAD = 2
 """Pieces in flight for each that is worked on: the next is there when one is done, and what is lost with a machine is little."""
@@ -60,8 +63,8 @@ class Executor(ABC, Generic[P, R]):
         """
 
     @abstractmethod
-    def cancel(self) -> None:
-        """Gives up what is not done yet; its results are not returned."""
+    def cancel(self, *keys: int) -> None:
+        """Gives up these pieces, or all that are not done yet; their results are not returned."""
 
     @abstractmethod
     def shutdown(self) -> None:
@@ -137,12 +140,110 @@ class Here(Executor[P, R]):
         key, piece = self._waiting.popleft()
         return key, self.work(piece)
 
-    def cancel(self) -> None:
+    def cancel(self, *keys: int) -> None:
         """Forgets what was submitted."""
-        self._waiting.clear()
+        self._waiting = deque((key, piece) for key, piece in self._waiting if keys and key not in keys)
 
-    shutdown = cancel
+    def shutdown(self) -> None:
+        """Forgets what was submitted."""
+        self.cancel()
 
     def share(self, thing: T) -> Shared[T]:
         """Returns what stands for a thing."""
         return Own(thing)
+
+
+class Line(Executor[P, R]):
+    """One of several who hand work to the same executor, each with keys of its own, and hear only of their own pieces."""
+
+    def __init__(self, executor: Executor[P, R], owners: dict[int, tuple[Line[P, R], int]]) -> None:
+        """`owners` is the same for all of them: who submitted the pieces that are under way, and under what key."""
+        self.executor, self._owners = executor, owners
+        self._done: deque[tuple[int, R]] = deque()
+
+    @property
+    def slots(self) -> int:  # type: ignore[override]
+        """Pieces that the executor works on at the same time."""
+        return self.executor.slots
+
+    def submit(self, key: int, piece: P) -> None:
+        """Takes a piece."""
+        number = next(_numbers)
+        self._owners[number] = self, key
+        self.executor.submit(number, piece)
+
+    def next(self) -> tuple[int, R]:
+        """Returns a piece of this one's that is done; what is done of the others they are told."""
+        while not self._done:
+            number, result = self.executor.next()
+            owner, key = self._owners.pop(number)
+            owner._done.append((key, result))
+        return self._done.popleft()
+
+    def cancel(self, *keys: int) -> None:
+        """Gives up this one's pieces."""
+        numbers = [n for n, (owner, key) in self._owners.items() if owner is self and (not keys or key in keys)]
+        for number in numbers:
+            del self._owners[number]
+        if numbers:
+            self.executor.cancel(*numbers)
+        self._done = deque(one for one in self._done if keys and one[0] not in keys)
+
+    def shutdown(self) -> None:
+        """Gives up this one's pieces."""
+        self.cancel()
+
+    def share(self, thing: T) -> Shared[T]:
+        """Returns what stands for a thing in pieces."""
+        return self.executor.share(thing)
+
+
+class Bundles(Executor[P, R]):
+    """Hands short pieces over several at a time, about as many as are done in `seconds`: each that travels costs time."""
+
+    def __init__(self, executor: Executor[tuple[P, ...], list[R]], seconds: float, most: int = 64) -> None:
+        """The executor works on bundles of pieces, at most so many in one, and returns their results in order."""
+        self.executor, self.seconds, self.most = executor, seconds, most
+        self.size = 1
+        self._waiting: deque[tuple[int, P]] = deque()
+        self._flying: dict[int, tuple[list[int], float]] = {}
+        self._done: deque[tuple[int, R]] = deque()
+
+    @property
+    def slots(self) -> int:  # type: ignore[override]
+        """Pieces that are worked on, or lie in a bundle that is worked on."""
+        return self.executor.slots * self.size
+
+    def submit(self, key: int, piece: P) -> None:
+        """Takes a piece."""
+        self._waiting.append((key, piece))
+
+    def next(self) -> tuple[int, R]:
+        """Returns the key and the result of a piece that is done."""
+        while not self._done:
+            while self._waiting and len(self._flying) < AHEAD * self.executor.slots:
+                bundle = [self._waiting.popleft() for _ in range(min(self.size, len(self._waiting)))]
+                self._flying[bundle[0][0]] = [key for key, _ in bundle], time.monotonic()
+                self.executor.submit(bundle[0][0], tuple(piece for _, piece in bundle))
+            first, results = self.executor.next()
+            keys, begun = self._flying.pop(first)
+            each = (time.monotonic() - begun) / (AHEAD * len(keys))  # it has waited for the one before it
+            self.size = max(1, min(self.most, 2 * self.size, int(self.seconds / max(each, 1e-6))))
+            self._done.extend(zip(keys, results, strict=True))
+        self.repeated = self.executor.repeated
+        return self._done.popleft()
+
+    def cancel(self, *keys: int) -> None:
+        """Gives up all pieces; it cannot do so with some of them."""
+        self.executor.cancel()
+        for things in (self._waiting, self._flying, self._done):
+            things.clear()
+
+    def shutdown(self) -> None:
+        """Gives up all pieces, and takes no more."""
+        self.cancel()
+        self.executor.shutdown()
+
+    def share(self, thing: T) -> Shared[T]:
+        """Returns what stands for a thing in pieces."""
+        return self.executor.share(thing)

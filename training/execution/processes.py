@@ -6,12 +6,15 @@ import itertools
 import os
 import pickle
 import signal
+import tempfile
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from leafwise.training.execution import worker
@@ -26,14 +29,21 @@ _work: list[Any] = []
 
 
 class Sent(Generic[T]):
-    """A thing as it travels with every piece that holds it; where it arrives it is unpickled once."""
+    """A thing in a file that pieces name; a process that meets it reads it once. It goes with the last who names it here."""
 
     def __init__(self, thing: T) -> None:
-        self.ident, self.pickled = f"{os.getpid()}-{next(_numbers)}", pickle.dumps(thing)
+        self.ident = f"{os.getpid()}-{next(_numbers)}"
+        handle, self.path = tempfile.mkstemp(prefix="leafwise-shared-")
+        with os.fdopen(handle, "wb") as file:
+            pickle.dump(thing, file)
+        weakref.finalize(self, Path(self.path).unlink, missing_ok=True)
+
+    def __getstate__(self) -> dict[str, str]:
+        return {"ident": self.ident, "path": self.path}
 
     def get(self) -> T:
         """Returns the thing."""
-        thing: T = worker.known(self.ident, lambda: self.pickled)
+        thing: T = worker.known(self.ident, Path(self.path).read_bytes)
         return thing
 
 
@@ -99,12 +109,12 @@ class Processes(Executor[P, R]):
         for key in lost:
             self._keys[self._pool.submit(_done, self._pieces[key])] = key
 
-    def cancel(self) -> None:
+    def cancel(self, *keys: int) -> None:
         """Begins none of the pieces any more; one that is worked on goes to its end, and nobody hears of it."""
-        for future in self._keys:
-            future.cancel()
-        self._pieces.clear()
-        self._keys.clear()
+        for future, key in list(self._keys.items()):
+            if not keys or key in keys:
+                future.cancel()
+                del self._keys[future], self._pieces[key]
 
     def shutdown(self) -> None:
         """Ends the processes."""

@@ -9,16 +9,20 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.execution.places import executor_for
 from leafwise.training.kernels.td import MOVES, kernels, new_trainer
 
 BATCH = 5
-"""Games per task."""
+"""Games per task of a thread."""
+PIECE = 20
+"""Games of a piece of work for another process."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +61,23 @@ def play_games(
     *,
     cutoff: float = 0.0,
     threads: int = 1,
+    cluster: str = "",
     progress: Callable[[int], None] = lambda done: None,
 ) -> Games:
     """Plays games with seeds from `first_seed` on; `progress` is told how many are done.
 
-    Decisions less probable than `cutoff` are leaves of the search (0: exact).
+    Decisions less probable than `cutoff` are leaves of the search (0: exact). `threads` share the network's tables; a `cluster`, as
+    `leafwise.training.execution.places.executor_for` has it, has them once in each process.
     """
+    if cluster:
+        with executor_for(partial(_played, network, depth, cutoff), threads, cluster) as executor:
+            pieces = [range(k, min(k + PIECE, games)) for k in range(0, games, PIECE)]
+            parts = []
+            for part in executor.in_order((piece[0], (first_seed + piece[0], len(piece))) for piece in pieces):
+                parts.append(part)
+                progress(pieces[len(parts) - 1].stop)
+        scores, ranks = (np.concatenate([getattr(part, name) for part in parts]) for name in ("scores", "ranks"))
+        return Games(scores, ranks, sum(part.moves for part in parts), sum(part.seconds for part in parts))
     run, T = kernels(network, depth).greedy_games, network.game.tables(network.evaluator("games"))
     scores, ranks = np.zeros(games), np.zeros(games, dtype=np.int64)
     run(new_trainer(network.game, 0, depth), np.zeros(0, dtype=np.uint64), scores[:0], ranks[:0], T)  # compiles
@@ -80,3 +95,8 @@ def play_games(
             moves, seconds = moves + played, seconds + spent
             progress(min((k + 1) * BATCH, games))
     return Games(scores, ranks, moves, seconds)
+
+
+def _played(network: NTupleNetwork, depth: int, cutoff: float, seeds: tuple[int, int]) -> Games:
+    """Plays a piece: the first seed, and how many games."""
+    return play_games(network, depth, *seeds, cutoff=cutoff)

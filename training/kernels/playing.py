@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.search.alpha_beta import bounds
-from leafwise.search.frames import Buffers
-from leafwise.search.settings import ORDERINGS, Settings, make_buffers
+from leafwise.search.frames import Buffers, Options
+from leafwise.search.settings import ORDERINGS, ROUNDED, Settings, make_buffers
 from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, name_of
 
 GAMES, PLIES, WON_BY_FIRST = 0, 1, 2
@@ -47,13 +47,12 @@ def new_table(
 ) -> Table:
     """Returns a table for searches up to `depth`, its stream keyed by `seed`.
 
-    In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `rare` is that of `Search`, and so is
-    `nodes`, but the limit is that below each action.
+    In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `rare` and `nodes` are those of `Search`.
     """
     remember = game.players == 2 or game.search.decisions_per_depth > 1
     settings = Settings(depth, rare=rare, nodes=nodes, ordering=ORDERINGS, table_mb=TABLE_MB if remember else 0.0)
     options = settings.options(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
-    cutoff, toll = settings.share(0)
+    cutoff, toll = settings.share(1)  # `share_out` multiplies it by the actions of the decision that is searched
     options = options._replace(cutoff=cutoff, toll=toll)
     (rows, buffers), (_, other_buffers) = (
         make_buffers(
@@ -69,6 +68,47 @@ def new_table(
         R=new_stream(seed),
         chosen=np.zeros(1, dtype=np.int64),
         counts=np.zeros(3, dtype=np.int64),
+    )
+
+
+@jit(inline=True)
+def share_out(B, actions):
+    """Returns the buffers of searches below so many root actions, which share the limit of work."""
+    o = B.options
+    toll = o.toll * actions
+    options = Options(
+        toll * ROUNDED,
+        toll,
+        o.generation,
+        o.recall,
+        o.prune,
+        o.least,
+        o.most,
+        o.table_from,
+        o.table_move,
+        o.values_from,
+        o.killers,
+        o.probe_from,
+        o.rare,
+        o.width,
+        o.symmetries,
+    )
+    return Buffers(
+        B.P,
+        B.A,
+        B.scores,
+        B.frames,
+        B.worth,
+        B.between,
+        B.killers,
+        B.counts,
+        B.deadline,
+        B.table,
+        B.proven,
+        B.leaves,
+        B.leaf_values,
+        B.rows,
+        options,
     )
 
 
@@ -108,6 +148,7 @@ def make_best_action(game: Game, search: Compiled, name: str) -> Compiled:
         S, A = table.S, table.A
         player = current_player(S, HERE, T)
         n = considered(S, HERE, A, T)
+        shared = share_out(buffers, n)
         best, ties = 0.0, 0
         for k in range(n):
             a = A[k]
@@ -118,7 +159,7 @@ def make_best_action(game: Game, search: Compiled, name: str) -> Compiled:
                 upper = TIE - best
             elif ties > 0:
                 lower = best - TIE
-            value = for_player_zero(search(S, buffers, AFTER, FREE, left, lower, upper, T), player)
+            value = for_player_zero(search(S, shared, AFTER, FREE, left, lower, upper, T), player)
             if ties == 0 or value > best:
                 best, ties = value, 1
                 table.chosen[0] = a

@@ -52,8 +52,8 @@ def play_valued(
 ) -> ValuedGames:
     """Plays games, each from a seed from `first_seed` on, every player by a search of this depth.
 
-    A game begins with up to `plies` random moves; `nodes` bounds the decisions searched below each action (0: no limit). Of the
-    decisions one in `every` is kept. Raises ValueError for a game with more decisions than there is room for.
+    A game begins with up to `plies` random moves; `nodes` bounds the decisions that a search looks at, as in `Search` (0: no
+    limit). Of the decisions one in `every` is kept. Raises ValueError for a game with more decisions than there is room for.
     """
     table, T = new_table(game, depth, 0, evaluator, nodes=nodes), game.tables(evaluator)
     run = compiled_games(game, evaluator)

@@ -11,7 +11,8 @@ The network sees the observation, one feature for each cell and value. As a leaf
 Logged: `rollout/ep_len_mean`, `time/fps` (decisions a second), `train/loss`, `train/exploration_rate`, and for two
 players `eval/elo`, `eval/best_elo`, `eval/score_mean` (points against the best network so far), `eval/keeps_value` (share of fixed
 positions in which one-ply play with it keeps the value, by the exact solver, which only judges); alone `eval/score_mean` and its
-95 % interval.
+95 % interval. With `--piece`: `rollout/staleness` (generations that the network of the decisions was behind, at most),
+`rollout/repeated` (pieces begun again, since their process was gone).
 """
 
 from __future__ import annotations
@@ -24,10 +25,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.training.kernels.selfplay import GAMES, PLIES, kernels, new_table
+from leafwise.training.actors.dqn import GROUP, Decisions, Player, Steps
+from leafwise.training.actors.generations import Call, Generation, Generations, check_actors, key_of
+from leafwise.training.execution.executor import Shared
+from leafwise.training.kernels.selfplay import GAMES, PLIES
 from leafwise.training.runs.folder import need_train_extra, run_main
 from leafwise.training.runs.gating import named, prefixed
-from leafwise.training.runs.learner import GatedLearner, Options
+from leafwise.training.runs.learner import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.runs.options import accepts
 
@@ -37,7 +41,7 @@ from leafwise.training.runs.options import accepts
     rate="learning_rate", final_rate="final_learning_rate",
 )  # fmt: skip
 @dataclass(frozen=True)
-class Config(Options):
+class Config(ActorOptions):
     """Options of `leafwise train GAME --method dqn`."""
 
     total_steps: int = 2_000_000
@@ -74,7 +78,13 @@ class Config(Options):
     """Decisions between two log entries, and between two evaluations."""
 
 
-RANGES: dict[str, tuple[float, float]] = {"buffer_size": (100, 1e8), "train_every": (1, 1e6), "target_every": (1, 1e6)}
+RANGES: dict[str, tuple[float, float]] = {
+    "buffer_size": (100, 1e8),
+    "train_every": (1, 1e6),
+    "target_every": (1, 1e6),
+    "piece": (0, 1e8),
+    "staleness": (0, 100),
+}
 
 
 class QLearner(GatedLearner):
@@ -89,6 +99,7 @@ class QLearner(GatedLearner):
         from leafwise.training.networks.sparse import fresh_module
 
         super().__init__(config, RANGES)
+        check_actors(config.piece, config.staleness, config.processes, config.cluster)
         self.online, self.target = (
             fresh_module(self.game, config.hidden, config.seed, head="max", sees="observation", scale=config.scale)
             for _ in range(2)
@@ -96,13 +107,15 @@ class QLearner(GatedLearner):
         self.open_folder()
         self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
         self.newest = self.online.export()
-        evaluator = self.newest.evaluator("newest")
-        self.kernels, self.T = kernels(self.game, evaluator), self.game.tables(evaluator)
-        self.table = new_table(self.game, 1, 0)
-        n, replay, width = config.envs, config.buffer_size, self.game.width
-        self.streams = np.array([(config.seed * config.envs + e, 0) for e in range(n)], dtype=np.uint64)
-        self.rows, self.rewards, self.signs = self.game.rows(n), np.zeros(n), np.zeros(n)
-        self.kernels.start_games(self.table, self.rows, self.streams, config.plies, self.T)
+        self.player = Player(self.newest, config.plies)
+        self.kernels, self.T = self.player.kernels, self.player.T
+        if config.piece:
+            self.work_by(self.player)
+            self.actor = self.executor.share(Player(self.newest, config.plies))
+        self.generations = Generations(self.line(), self.pieces, config.staleness)
+        n, replay, width = config.envs * (config.staleness + 1), config.buffer_size, self.game.width
+        streams = np.array([(config.seed * n + e, 0) for e in range(n)], dtype=np.uint64)
+        self.rows, self.streams = self.player.begun(streams)
         self.before, self.after = self.game.rows(replay), self.game.rows(replay)
         self.actions = np.zeros(replay, dtype=np.int64)
         self.gains = np.zeros((replay, 2), dtype=np.float32)  # reward, and sign of what comes after it
@@ -133,7 +146,11 @@ class QLearner(GatedLearner):
         tensors |= prefixed("adam", optimizer_tensors(self.optimizer))
         tensors |= {name: getattr(self, name) for name in ("rows", "streams")}
         tensors |= {name: getattr(self, name)[: self.filled] for name in ("before", "after", "actions", "gains")}
-        return tensors, {"done": self.done, "batches": self.batches}
+        told = {"done": self.done, "batches": self.batches}
+        if not self.config.piece:
+            return tensors, told
+        more, ahead = self.generations.state()
+        return tensors | more, told | {"ahead": ahead}
 
     @property
     def filled(self) -> int:
@@ -144,32 +161,65 @@ class QLearner(GatedLearner):
         """Returns how much of the run is over, 0 to 1."""
         return min(self.done / self.config.total_steps, 1.0)
 
-    def exploration(self) -> float:
-        """Returns the share of random actions now."""
-        config = self.config
-        return config.exploration + (config.final_exploration - config.exploration) * min(1.0, 2 * self.share_of_run())
+    def exploration(self, done: int | None = None) -> float:
+        """Returns the share of random actions now, or when so many decisions have been played."""
+        config, share = self.config, self.share_of_run() if done is None else min(done / self.config.total_steps, 1.0)
+        return config.exploration + (config.final_exploration - config.exploration) * min(1.0, 2 * share)
 
     def act(self) -> None:
         """Plays one decision in every game and remembers it."""
-        import torch
+        rng = np.random.default_rng((self.config.seed, 0, self.done))
+        self.keep(self.player.step(self.newest, self.online, self.rows, self.streams, self.exploration(), rng))
 
-        n, config = self.config.envs, self.config
-        rng = np.random.default_rng((config.seed, 0, self.done))
-        features, legal, _ = self.newest.describe(self.rows, self.T)
-        actions = (rng.random(legal.shape) * legal).argmax(axis=1)
-        greedy = rng.random(n) >= self.exploration()
-        with torch.no_grad():
-            values = self.online(torch.from_numpy(features[greedy])).numpy()
-        actions[greedy] = np.where(legal[greedy], values, -np.inf).argmax(axis=1)
-        places = (self.done + np.arange(n)) % config.buffer_size
-        self.before[places], self.actions[places] = self.rows, actions
-        after = np.zeros_like(self.rows)
-        self.kernels.advance(
-            self.table, self.rows, after, self.streams, actions, self.rewards, self.signs, config.plies, self.T
-        )
-        self.after[places] = after
-        self.gains[places, 0], self.gains[places, 1] = self.rewards, self.signs
-        self.done += n
+    def keep(self, found: Decisions) -> None:
+        """Puts decisions into the replay."""
+        places = (self.done + np.arange(len(found.actions))) % self.config.buffer_size
+        self.before[places], self.after[places] = found.before, found.after
+        self.actions[places], self.gains[places] = found.actions, found.gains
+        self.done += len(found.actions)
+
+    @property
+    def steps(self) -> int:
+        """Decisions of each game in a generation."""
+        return max(1, self.config.piece // min(GROUP, self.config.envs))
+
+    def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
+        """Returns the decisions of a generation as pieces of work.
+
+        Of `staleness` + 1 sets of games each generation plays one, which no generation under way does.
+        """
+        n, number = self.config.envs, generation.number
+        first = n * (number % (self.config.staleness + 1))
+        share = self.exploration(number * n * self.steps)
+        found: list[Call] = []
+        for begin in range(first, first + n, GROUP):
+            own = slice(begin, min(begin + GROUP, first + n))
+            key = key_of(self.config.seed, number, begin)
+            rows, streams = self.rows[own].copy(), self.streams[own].copy()
+            found.append(Steps(self.actor, networks, rows, streams, self.steps, share, key))
+        return found
+
+    def take(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes all that a checkpoint holds."""
+        super().take(tensors, metadata)
+        if self.config.piece:
+            self.generations.restore(tensors, metadata["ahead"], self.newest)
+
+    def act_elsewhere(self) -> int:
+        """Remembers the decisions of a generation that others have played; returns how far their network was behind."""
+        n = self.config.envs
+        size = n * self.steps
+        self.generations.fill(self.done // size, -(-self.goal // size), lambda: {"newest": self.online.export()})
+        generation, found = self.generations.take()
+        first = n * (generation.number % (self.config.staleness + 1))
+        for begin, played in zip(range(first, first + n, GROUP), found, strict=True):
+            self.rows[begin : begin + len(played.rows)] = played.rows
+            self.streams[begin : begin + len(played.rows)] = played.streams
+            self.player.table.counts[:] += played.counts
+        for k in range(self.steps):
+            for played in found:
+                self.keep(played.decisions[k])
+        return generation.number - generation.learned
 
     def shown(
         self, rows: NDArray[Any], symmetries: NDArray[np.int64], actions: NDArray[np.int64]
@@ -221,10 +271,14 @@ class QLearner(GatedLearner):
     def advance(self) -> tuple[dict[str, float], int | None]:
         """Plays and learns for one interval, after which a match is due."""
         config, start, before = self.config, time.perf_counter(), self.done
-        self.table.counts[:] = 0
+        counts, behind = self.player.table.counts, 0
+        counts[:] = 0
         losses: list[float] = []
         while self.done < min(before + config.interval, config.total_steps):
-            self.act()
+            if config.piece:
+                behind = max(behind, self.act_elsewhere())
+            else:
+                self.act()
             while (
                 self.done >= config.learning_starts
                 and self.batches < (self.done - config.learning_starts) // config.train_every
@@ -232,9 +286,11 @@ class QLearner(GatedLearner):
                 losses.append(self.learn())
         logged = {
             "time/fps": (self.done - before) / (time.perf_counter() - start),
-            "rollout/ep_len_mean": self.table.counts[PLIES] / max(int(self.table.counts[GAMES]), 1),
+            "rollout/ep_len_mean": counts[PLIES] / max(int(counts[GAMES]), 1),
             "train/exploration_rate": self.exploration(),
         }
+        if config.piece:
+            logged |= {"rollout/staleness": behind, "rollout/repeated": self.executor.repeated}
         if losses:
             logged["train/loss"] = float(np.mean(losses))
         self.newest = self.online.export()

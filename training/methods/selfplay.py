@@ -17,14 +17,16 @@ first has 0), `eval/best_elo`, `eval/keeps_value` (share of fixed critical posit
 by the exact solver, which judges but teaches nothing), with `--reference-players` `eval/ladder_elo` (of the newest network
 among them, the first of which has 0), `eval/ladder_elo_error` and `eval/points_NAME` (share of the points against each). In a
 game for one: `eval/score_mean` (share won) with its interval, that of every variant, and `eval/calibration_error` (mean distance
-between the chance told and the share won, by tenths).
+between the chance told and the share won, by tenths). With `--piece`: `rollout/staleness` (iterations that the network of the games
+was behind), `rollout/repeated` (pieces begun again, since their process was gone).
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,15 +35,17 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import uniform
 from leafwise.models.files import model_path
+from leafwise.models.players import player
 from leafwise.models.sparse import BOUND, SparseNetwork
 from leafwise.models.sparse_files import load_sparse
-from leafwise.search.engine import Search
-from leafwise.search.players import SearchPlayer
+from leafwise.training.actors.generations import Call, Generation, Generations, check_actors, key_of
+from leafwise.training.actors.selfplay import Games, Recorder
 from leafwise.training.evaluation.reference_players import ReferencePlayers
-from leafwise.training.kernels.selfplay import GAMES, PLIES, WON_BY_FIRST, forget, kernels, new_record, new_table
+from leafwise.training.execution.executor import Shared
+from leafwise.training.kernels.selfplay import GAMES, PLIES, WON_BY_FIRST
 from leafwise.training.runs.folder import need_train_extra, origin, run_main
 from leafwise.training.runs.gating import named, prefixed
-from leafwise.training.runs.learner import GatedLearner, Options
+from leafwise.training.runs.learner import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import find_variant, run_learner
 from leafwise.training.runs.options import accepts
 
@@ -55,7 +59,7 @@ if TYPE_CHECKING:
     match_every="evaluate_every", rungs="reference_players", rung_pairs="reference_pairs",
 )  # fmt: skip
 @dataclass(frozen=True)
-class Config(Options):
+class Config(ActorOptions):
     """Options of `leafwise train GAME --method selfplay`."""
 
     total_steps: int = 60
@@ -79,7 +83,8 @@ class Config(Options):
     depth: int = 1
     """Depth of the search whose root values are learned."""
     nodes: int = 0
-    """Most decisions that the search looks at below each action (0: no limit); for games with turns of many actions."""
+    """Most decisions that a search looks at, as in players `search:LEAF,nodes=` (0: no limit); for games with turns of many
+    actions."""
     rare: float = 0.0
     """Searches value outcomes of chance less probable than this at once, by the leaf."""
     candidates: str = ""
@@ -130,6 +135,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "positions": (100, 1e8), "buffer_size": (100, 1e8), "passes": (0.01, 1000), "depth": (1, 8), "rare": (0, 1),
     "guided": (1, 1e6), "guide_depth": (0, 8), "match_depth": (1, 8), "reference_pairs": (1, 10_000), "earlier": (0, 1),
     "pool": (1, 100), "nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1), "credited": (1, 1e6),
+    "piece": (0, 1e8), "staleness": (0, 100),
 }  # fmt: skip
 
 
@@ -143,6 +149,7 @@ class SelfPlay(GatedLearner):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config, RANGES)
+        check_actors(config.piece, config.staleness, config.processes, config.cluster)
         self.solo = self.game.players == 1
         if self.solo and self.game.return_range != (0.0, 1.0):
             raise ValueError(
@@ -161,21 +168,27 @@ class SelfPlay(GatedLearner):
         self.guide = guide
         self.newest = self.module.export()
         self.tables(self.newest, self.game)  # raises ValueError for candidates that there are not
-        players = config.reference_players
-        self.references = ReferencePlayers(self.game, players, config.reference_pairs) if players else None
+        self.references: ReferencePlayers | None = None
+        for name in config.reference_players:
+            player(name, self.game)  # raises ValueError for what is none
         self.open_folder()
-        leaf, deepest = self.newest.evaluator("newest"), max(config.depth, config.guide_depth)
-        limits = config.rare, config.nodes
-        self.table = new_table(self.game, deepest, config.seed, leaf, *limits)
-        self.guide_table = new_table(self.game, deepest, config.seed, guide, *limits)._replace(R=self.table.R)
-        self.record = new_record(self.game, config.positions + 2000)
+        told = SimpleNamespace(**asdict(config))
+        self.recorder = Recorder(self.variants, self.newest, told, own=self.own, positions=config.positions)
+        self.table = self.recorder.table
         self.rows = self.game.rows(config.buffer_size)
         self.targets = np.zeros(config.buffer_size)
         self.places = np.zeros(config.buffer_size, dtype=np.int64)
         """Which of `variants` each position comes from."""
         self.filled, self.next = 0, 0
-        self.kernels = kernels(self.game, leaf)
-        self.guide_kernels = kernels(self.game, guide) if guide else None
+        self.kernels = self.recorder.kernels
+        if config.piece:
+            actor = Recorder(self.variants, self.newest, told, own=self.own, positions=config.piece)
+            self.work_by(actor)
+            self.actor = self.executor.share(actor)
+        self.generations = Generations(self.line(), self.pieces, config.staleness)
+        if config.reference_players:
+            players = config.reference_players
+            self.references = ReferencePlayers(self.game, players, config.reference_pairs, self.line())
         self.begin(
             pool=config.pool, plies=config.plies, depth=config.match_depth, rare=config.rare,
             nodes=config.nodes, candidates=config.candidates or None, variants=self.named(),
@@ -207,6 +220,8 @@ class SelfPlay(GatedLearner):
             getattr(self, name)[: self.filled] = tensors[name]
         self.table.R[:] = tensors["stream"]
         self.newest = self.newest.with_tensors(named(tensors, "newest"))
+        if self.config.piece:
+            self.generations.restore(tensors, metadata["ahead"], self.newest)
         self.module = SparseModule(self.newest)
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -214,59 +229,101 @@ class SelfPlay(GatedLearner):
         tensors = prefixed("newest", self.newest.tensors)
         tensors |= {name: getattr(self, name)[: self.filled] for name in ("rows", "targets", "places")}
         tensors["stream"] = self.table.R
-        return tensors, {"filled": self.filled, "next": self.next, "done": self.done}
+        told = {"filled": self.filled, "next": self.next, "done": self.done}
+        if not self.config.piece:
+            return tensors, told
+        more, ahead = self.generations.state()
+        return tensors | more, told | {"ahead": ahead}
 
     def tables(self, network: SparseNetwork, game: Game) -> Any:
         """Returns `T` of a variant with a network's weights."""
         return game.tables(network.evaluator("selfplay"), self.config.candidates or None)
 
-    def played(self) -> list[int]:
-        """Returns which of `variants` this iteration is played in."""
-        hard = len(self.mix)
+    def played(self, number: int) -> list[int]:
+        """Returns which of `variants` an iteration is played in."""
+        hard, eased = len(self.mix), self.config.eased
         easy = [hard + k for k in range(len(self.easy))]
-        later = max(0, self.done - self.config.eased)
-        if self.done < self.config.eased:
+        later = max(0, number - eased)
+        if number < eased:
             return easy or list(range(hard))
-        if later < self.config.eased:
-            return [*range(hard), *easy[(len(easy) * later) // self.config.eased :]]
+        if later < eased:
+            return [*range(hard), *easy[(len(easy) * later) // eased :]]
         return list(range(hard))
 
+    def credit(self, number: int) -> float:
+        """Returns what a lost game counts in an iteration, as a share of how far it got."""
+        return float(self.config.credit * max(0.0, 1 - number / max(self.config.credited, 1)))
+
+    def keep(self, place: int, rows: NDArray[Any], targets: NDArray[np.float64]) -> None:
+        """Puts positions of a variant into the replay."""
+        size, n = self.config.buffer_size, len(rows)
+        places = (self.next + np.arange(n)) % size
+        self.rows[places], self.targets[places] = rows, targets
+        self.places[places] = place
+        self.next = (self.next + n) % size
+        self.filled = min(self.filled + n, size)
+
     def play(self) -> dict[str, float]:
-        """Records games of the newest network, some against an earlier best; returns what is logged."""
-        config = self.config
-        start, total = time.perf_counter(), 0
-        guide = self.guide_kernels if self.done < config.guided else None
-        table = self.guide_table if guide else self.table
+        """Records the games of an iteration; returns what is logged."""
+        start = time.perf_counter()
+        total, counts, more = self.play_pieces() if self.config.piece else self.play_here()
+        games = max(int(counts[GAMES]), 1)
+        return {
+            "rollout/ep_len_mean": counts[PLIES] / games,
+            "rollout/first_wins": counts[WON_BY_FIRST] / games,
+            "time/fps": total / (time.perf_counter() - start),
+            **more,
+        }
+
+    def play_here(self) -> tuple[int, NDArray[np.int64], dict[str, float]]:
+        """Records games of the newest network, some against an earlier best; returns positions, counts, and nothing more."""
+        recorder, guided, total = self.recorder, bool(self.guide) and self.done < self.config.guided, 0
+        table = recorder.table_of(guided)
         table.counts[:] = 0
         earlier = self.newest
-        if not guide and not self.solo:
+        if not guided and not self.solo:
             earlier = self.gate.pool[int(uniform(self.table.R) * len(self.gate.pool))]
-        which = self.played()
+        which = self.played(self.done)
         for place in which:
-            forget(table)
-            game, count = self.variants[place], -(-config.positions // len(which))
-            if guide:
-                T = other = game.tables(self.guide, config.guide_candidates or config.candidates or None)
-                alone = (0.0, 0.0, 1.0) if self.solo else (config.exploration, 0.0, config.td_lambda)
-                run, depth = guide.record_games, config.guide_depth or config.depth
-            else:
-                T, other = self.tables(self.newest, game), self.tables(earlier, game)
-                alone = (config.exploration, 0.0 if self.solo else config.earlier, config.td_lambda)
-                run, depth = self.kernels.record_games, config.depth
-            own, credit = self.own and not guide, config.credit * max(0.0, 1 - self.done / max(config.credited, 1))
-            n = run(table, self.record, count, depth, config.plies, *alone, own, credit, T, other)
-            places = (self.next + np.arange(n)) % config.buffer_size
-            self.rows[places], self.targets[places] = self.record.rows[:n], self.record.targets[:n]
-            self.places[places] = place
-            self.next = (self.next + n) % config.buffer_size
-            self.filled = min(self.filled + n, config.buffer_size)
+            game, count = self.variants[place], -(-self.config.positions // len(which))
+            n = recorder.record(game, count, self.newest, earlier, guided=guided, credit=self.credit(self.done))
+            self.keep(place, recorder.room.rows[:n], recorder.room.targets[:n])
             total += n
-        games = max(int(table.counts[GAMES]), 1)
-        return {
-            "rollout/ep_len_mean": table.counts[PLIES] / games,
-            "rollout/first_wins": table.counts[WON_BY_FIRST] / games,
-            "time/fps": total / (time.perf_counter() - start),
-        }
+        return total, table.counts, {}
+
+    def play_pieces(self) -> tuple[int, NDArray[np.int64], dict[str, float]]:
+        """Takes the games that others have played; returns positions, counts, and how far their network was behind."""
+        self.generations.fill(self.done, self.goal, self.networks)
+        generation, found = self.generations.take()
+        total, counts = 0, np.zeros(3, dtype=np.int64)
+        for (place, _), recorded in zip(self.pieces_of(generation.number), found, strict=True):
+            self.keep(place, recorded.rows, recorded.targets)
+            total, counts = total + len(recorded.rows), counts + recorded.counts
+        behind = generation.number - generation.learned
+        return total, counts, {"rollout/staleness": behind, "rollout/repeated": self.executor.repeated}
+
+    def networks(self) -> dict[str, SparseNetwork]:
+        """Returns the networks of a generation that begins now: the newest, and an earlier best."""
+        pool, rng = (
+            self.gate.pool,
+            np.random.default_rng((self.config.seed, 1, self.done, len(self.generations.flying))),
+        )
+        return {"newest": self.newest, "earlier": pool[int(rng.integers(len(pool)))]}
+
+    def pieces_of(self, number: int) -> list[tuple[int, int]]:
+        """Returns variant and positions of each piece of an iteration."""
+        which, piece = self.played(number), self.config.piece
+        each = -(-self.config.positions // len(which))
+        return [(place, min(piece, each - begin)) for place in which for begin in range(0, each, piece)]
+
+    def pieces(self, generation: Generation, networks: Shared[Any]) -> list[Call]:
+        """Returns the games of a generation as pieces of work."""
+        number = generation.number
+        guided, credit = bool(self.guide) and number < self.config.guided, self.credit(number)
+        return [
+            Games(self.actor, networks, place, count, key_of(self.config.seed, number, k), guided, credit)
+            for k, (place, count) in enumerate(self.pieces_of(number))
+        ]
 
     def described(self, rows: NDArray[Any], places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Returns features and signs of rows of the variants at `places`."""
@@ -323,10 +380,9 @@ class SelfPlay(GatedLearner):
         """Returns the newest network's rating among the reference players, at the depth of matches."""
         if self.references is None:
             return {}
-        config, leaf = self.config, self.newest.evaluator("newest")
+        config = self.config
         options: dict[str, Any] = {"rare": config.rare, "candidates": config.candidates or None}
-        search = Search(self.game, leaf, config.match_depth, all_values=False, **options)
-        return self.references.rating_of(SearchPlayer(search, "newest"), self.done)
+        return self.references.rating_of(self.newest, config.match_depth, options, self.done)
 
 
 def train(config: Config) -> Path:

@@ -65,7 +65,9 @@ class Config:
     loss_games: int = 1000
     """N-tuples: games that both the network before packing and the packed one play."""
     processes: int = 1
-    """N-tuples: threads that play."""
+    """Processes that play the final games (n-tuples: threads)."""
+    cluster: str = ""
+    """Ray cluster that plays them instead: auto, local or HOST:PORT."""
     judged: int = 500
     """Games for two: critical positions (some legal action loses value) that judge it."""
     judged_plies: tuple[int, int] = (8, 20)
@@ -76,8 +78,8 @@ class Config:
     """Games for two: search depths at which it is judged."""
     variants: tuple[str, ...] = ()
     """Chances: variants that it plays (default: those of the game's recipe)."""
-    nodes: int = 50
-    """Chances: most decisions that a search looks at below each action."""
+    nodes: int = 100
+    """Chances: most decisions that a search looks at, as in players `search:LEAF,nodes=`."""
     rematch: int = 0
     """Chances: games in each variant that a run's best and newest networks play, to publish the better (0: the best)."""
     calibrate: int = 0

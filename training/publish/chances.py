@@ -12,8 +12,11 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import load_tensors
 from leafwise.models.sparse import SparseNetwork
 from leafwise.models.sparse_files import load_sparse
+from leafwise.training.actors.generations import call
+from leafwise.training.actors.matches import Alone
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
 from leafwise.training.evaluation.elo import share_interval
+from leafwise.training.execution.places import executor_for
 from leafwise.training.kernels.solo_games import play_solo
 from leafwise.training.publish.card import seeds_line
 from leafwise.training.runs.gating import named
@@ -22,7 +25,7 @@ from leafwise.training.runs.recipes import recipe
 from leafwise.training.runs.seeds import CALIBRATION_SEED, FINAL_SEED, REMATCH_SEED
 
 WHAT, UNIT, load = "network that says the chance to win", "iterations", load_sparse
-OPTIONS = ("variants", "games", "nodes", "rematch", "calibrate")
+OPTIONS = ("variants", "games", "nodes", "rematch", "calibrate", "processes", "cluster")
 
 
 def variants_of(game: Game, config: Any) -> dict[str, Game]:
@@ -33,7 +36,7 @@ def variants_of(game: Game, config: Any) -> dict[str, Game]:
 
 def prepare(network: SparseNetwork, source: Path, told: Any, config: Any) -> tuple[SparseNetwork, dict[str, Any]]:
     """Returns the network that is published, and how it was chosen and scaled."""
-    more: dict[str, Any] = {"nodes": config.nodes, "first_seed": FINAL_SEED, "calibrated": {}}
+    more: dict[str, Any] = {"search_nodes": config.nodes, "first_seed": FINAL_SEED, "calibrated": {}}
     if config.rematch:
         network, chosen = rematch(source, network, told, config)
         more |= chosen
@@ -76,10 +79,12 @@ def calibrated(network: SparseNetwork, config: Any) -> tuple[SparseNetwork, dict
 
 def measure(network: SparseNetwork, config: Any) -> Iterator[dict[str, Any]]:
     """Yields the figures of final games, by depth and variant."""
-    leaf = network.evaluator("learned")
-    for depth, games in enumerate(config.games or (300, 50), start=1):
-        for text, game in variants_of(network.game, config).items():
-            played = play_solo(game, leaf, FINAL_SEED, games, depth=depth, nodes=config.nodes)
+    amounts = list(enumerate(config.games or (300, 50), start=1))
+    wanted = [(d, n, text, game) for d, n in amounts for text, game in variants_of(network.game, config).items()]
+    with executor_for(call, config.processes, config.cluster, len(wanted)) as executor:
+        own = executor.share(network)
+        pieces = ((k, Alone(own, game, FINAL_SEED, n, d, config.nodes)) for k, (d, n, _, game) in enumerate(wanted))
+        for (depth, games, text, _), played in zip(wanted, executor.in_order(pieces), strict=True):
             wins = int(played.scores.sum())
             low, high = share_interval(wins, games)
             error = calibration(played.values, played.outcomes())[0]
@@ -111,10 +116,13 @@ def made(told: dict[str, Any]) -> list[str]:
 
 def figures(told: dict[str, Any]) -> list[str]:
     """Returns the table of figures."""
+    limit = f"a search looks at no more than {told['nodes']} decisions below each action" if "nodes" in told else ""
+    if "search_nodes" in told:
+        limit = f"the player is `search:{told['game']},depth=1,nodes={told['search_nodes']}`, or `depth=2`"
     last = told["first_seed"] + max(s["games"] for s in told["score"]) - 1
     lines = [
         f"Fair play on the {seeds_line(told['first_seed'], last)}; 95 %",
-        f"intervals by Wilson; a search looks at no more than {told['nodes']} decisions below each action. Calibration error:",
+        f"intervals by Wilson; {limit}. Calibration error:",
         "the mean distance between the chance that the network says at a decision and the share of games then won, by tenths.",
         "",
         "| variant | search depth | games | won | 95 % interval | calibration error | ms per decision |",

@@ -6,6 +6,7 @@ A game for one is played by both on the same seeds, in a game for two they meet,
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,16 @@ from leafwise.models.sparse import SparseNetwork
 from leafwise.models.sparse_files import load_sparse
 from leafwise.search.engine import Search
 from leafwise.search.players import Player, RandomPlayer, SearchPlayer
-from leafwise.training.evaluation.arena import play_game
+from leafwise.training.actors.generations import call
+from leafwise.training.evaluation.arena import BATCH, play_game
 from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.places import executor_for
 from leafwise.training.publish.card import interval, seeds_line
 from leafwise.training.runs.seeds import FINAL_SEED
 
 WHAT, UNIT, load = "value network", "steps", load_sparse
-OPTIONS = ("games",)
+OPTIONS = ("games", "processes", "cluster")
 GAMES = (400, 100)
 """Games at depth 1, 2 unless the options say others."""
 
@@ -35,35 +39,52 @@ def prepare(network: SparseNetwork, source: Path, told: Any, config: Any) -> tup
 
 def measure(network: SparseNetwork, config: Any) -> Iterator[dict[str, Any]]:
     """Yields the mean return by depth: of both leaves in a game for one, of the network against the other in a game for two."""
-    game, leaf = network.game, network.evaluator("learned")
-    other = game.score() if game.scores else None
-    for depth, games in enumerate(config.games or GAMES, start=1):
-        found: dict[str, Any] = {"depth": depth, "games": games, "players": game.players, "first_seed": FINAL_SEED}
-        if game.players == 2:
-            found["learned"] = figures_of(meetings(game, leaf, other, depth, games))
-        else:
-            found["learned"], found["hand_made"] = (figures_of(alone(game, x, depth, games)) for x in (leaf, other))
-        print(f"depth {depth}: mean return {found['learned']['mean']:,.3f}", flush=True)
-        yield found
+    game, hand_made = network.game, network.game.default_score or ""
+    with executor_for(call, config.processes, config.cluster) as executor:
+        own = executor.share(network)
+        for depth, games in enumerate(config.games or GAMES, start=1):
+            found: dict[str, Any] = {"depth": depth, "games": games, "players": game.players, "first_seed": FINAL_SEED}
+            seeds = range(FINAL_SEED, FINAL_SEED + games // game.players)
+            leaves = {"learned": own} if game.players == 2 else {"learned": own, "hand_made": None}
+            for name, leaf in leaves.items():
+                pieces = [
+                    Seeds(game, leaf, hand_made, depth, seeds[k : k + BATCH]) for k in range(0, len(seeds), BATCH)
+                ]
+                parts = executor.in_order(enumerate(pieces))
+                found[name] = figures_of([score for part in parts for score in part])
+            print(f"depth {depth}: mean return {found['learned']['mean']:,.3f}", flush=True)
+            yield found
 
 
-def seated(game: Game, leaf: Evaluator | None, depth: int) -> Player:
-    """Returns a search with a leaf, or random play where there is none."""
-    return RandomPlayer() if leaf is None else SearchPlayer(Search(game, leaf, depth, all_values=False), leaf.name)
+def seated(game: Game, leaf: Evaluator | None, depth: int, seed: int) -> Player:
+    """Returns a search with a leaf, or random play, which draws from `seed`, where there is none."""
+    return RandomPlayer(seed) if leaf is None else SearchPlayer(Search(game, leaf, depth, all_values=False), leaf.name)
 
 
-def alone(game: Game, leaf: Evaluator | None, depth: int, games: int) -> list[float]:
-    """Returns the return of each game."""
-    player = seated(game, leaf, depth)
-    return [play_game(game, [player], seed, 0)[0] for seed in range(FINAL_SEED, FINAL_SEED + games)]
+@dataclass(frozen=True)
+class Seeds:
+    """A piece of work: the games of some seeds, of a network or the hand-made leaf alone, or of both against each other."""
 
+    game: Game
+    network: Shared[SparseNetwork] | None
+    hand_made: str
+    depth: int
+    seeds: range
 
-def meetings(game: Game, leaf: Evaluator, other: Evaluator | None, depth: int, games: int) -> list[float]:
-    """Returns the mean return of the two games of each seed, one from either seat."""
-    own, rival = seated(game, leaf, depth), seated(game, other, depth)
-    tables = ((own, rival), (rival, own))
-    seeds = range(FINAL_SEED, FINAL_SEED + games // 2)
-    return [float(np.mean([play_game(game, table, seed, k)[0] for k, table in enumerate(tables)])) for seed in seeds]
+    def __call__(self) -> list[float]:
+        """Returns the return of each game, in a game for two the mean of those from either seat."""
+        game = self.game
+        other = game.score(self.hand_made) if self.hand_made else None
+        leaf = self.network.get().evaluator("learned") if self.network else other
+        player = seated(game, leaf, self.depth, self.seeds[0])
+        if game.players == 1:
+            return [play_game(game, [player], seed, 0).score for seed in self.seeds]
+        rival = seated(game, other, self.depth, self.seeds[0])
+        tables = ((player, rival), (rival, player))
+        return [
+            float(np.mean([play_game(game, table, seed, k).score for k, table in enumerate(tables)]))
+            for seed in self.seeds
+        ]
 
 
 def figures_of(scores: list[float]) -> dict[str, float]:

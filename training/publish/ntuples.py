@@ -20,7 +20,7 @@ from leafwise.training.kernels.td import kernels, new_trainer
 from leafwise.training.runs.seeds import FINAL_SEED, PACKING_SEED, SELECTION_SEED
 
 WHAT, UNIT, load = "value network", "moves", load_ntuples
-OPTIONS = ("games", "step", "loss_games", "processes")
+OPTIONS = ("games", "step", "loss_games", "processes", "cluster")
 REACHED = "reached_"
 
 
@@ -69,7 +69,7 @@ def measure(network: NTupleNetwork, config: Any) -> Iterator[dict[str, Any]]:
     """Yields the figures of final games, by depth."""
     names = features(network.game).names
     for depth, games in enumerate(config.games or (1000, 500, 300), start=1):
-        played = play_games(merged(network), depth, FINAL_SEED, games, threads=config.processes)
+        played = play_games(merged(network), depth, FINAL_SEED, games, threads=config.processes, cluster=config.cluster)
         reached = {f"{REACHED}{names[rank]}": float((played.ranks >= rank).mean()) for rank in (13, 14, 15)}
         told = {"depth": depth, "first_seed": FINAL_SEED, **played.figures(), **reached}
         mean, low, high = (f"{told[name]:,.0f}" for name in ("mean", "ci_low", "ci_high"))

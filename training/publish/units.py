@@ -48,7 +48,7 @@ class Config:
     plies: int = 8
     """Games for two: most random moves that a game begins with."""
     nodes: int = 0
-    """Most decisions that a search looks at below each action (0: as the recipe says, else no limit)."""
+    """Most decisions that a search looks at, as in players (0: as the recipe says, else no limit)."""
     every: int = 0
     """One decision in so many counts (0: as the recipe says, else each)."""
 

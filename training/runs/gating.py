@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.sparse import SparseNetwork
+from leafwise.training.actors.generations import call
+from leafwise.training.actors.matches import Alone, Pairs
 from leafwise.training.evaluation.calibration import calibration
 from leafwise.training.evaluation.elo import bootstrap_interval, elo_difference
 from leafwise.training.evaluation.sequential_test import SequentialTest
-from leafwise.training.kernels.selfplay import kernels, new_table
-from leafwise.training.kernels.solo_games import play_solo
-from leafwise.training.runs.seeds import SELECTION_SEED, SELECTION_SEEDS
+from leafwise.training.execution.executor import Executor, Here
+from leafwise.training.runs.seeds import SELECTION_SEED
 
 LOOK = 100
 """Pairs of games, or games of one player, between two looks at the sequential test."""
@@ -48,11 +49,14 @@ class Gate:
         nodes: int = 0,
         candidates: str | None = None,
         variants: Mapping[str, Game] | None = None,
+        line: Executor[Any, Any] | None = None,
     ) -> None:
         """Begins with one network; `depth`, `rare`, `nodes` and `candidates` are those of the searches in matches.
 
-        A game for one is played in all `variants` (default: the network's), which are logged by their names.
+        A game for one is played in all `variants` (default: the network's), which are logged by their names. `line` works on
+        the games (default: this process).
         """
+        self.line: Executor[Any, Any] = Here(call) if line is None else line
         self.game = first.game
         self.best, self.best_elo = first, 0.0
         self.pool, self.most = [first], pool
@@ -79,29 +83,35 @@ class Gate:
 
     def meet(self, newest: SparseNetwork, number: int) -> tuple[bool, float, int]:
         """Returns whether the newest network is better than the best, its share of the points, and the games played."""
-        evaluator, test = newest.evaluator("newest"), SequentialTest()
-        new, best = (self.game.tables(e, self.candidates) for e in (evaluator, self.best.evaluator("best")))
-        run = kernels(self.game, evaluator).play_matches
-        table = new_table(self.game, self.depth, 0, evaluator, self.rare)
-        pairs = np.zeros(0)
-        better: bool | None = None
-        while better is None and len(pairs) < self.pairs:
-            places = number * self.pairs + len(pairs) + np.arange(LOOK)
-            keys = (SELECTION_SEED + places % SELECTION_SEEDS).astype(np.uint64)
-            results = np.zeros((LOOK, 2))
-            run(table, keys, results, self.depth, self.plies, new, best)
+        test, networks = SequentialTest(), self.line.share((newest, self.best))
+        starts = range(number * self.pairs, (number + 1) * self.pairs, LOOK)
+        blocks = (
+            (at, Pairs(networks, range(at, at + LOOK), self.depth, self.plies, self.rare, self.candidates))
+            for at in starts
+        )
+        pairs, better = np.zeros(0), None
+        for results in self.line.in_order(blocks):
             pairs = np.concatenate([pairs, (results.mean(axis=1) + 1) / 2])
             better = test.decision(pairs)
+            if better is not None:
+                break
+        self.line.cancel()
         return bool(better), float(pairs.mean()), 2 * len(pairs)
 
     def compare_alone(self, newest: SparseNetwork) -> tuple[dict[str, float], bool]:
         """Plays games of one player with seeds that are always the same; the best is known by its mean."""
-        evaluator, found, played = newest.evaluator("newest"), {}, []
-        for name, game in self.variants.items():
-            games = play_solo(game, evaluator, SELECTION_SEED, self.pairs, depth=self.depth, nodes=self.nodes)
-            played.append(games)
-            if len(self.variants) > 1:
-                found[f"eval/score_mean_{name}"] = float(games.scores.mean())
+        network, found = self.line.share(newest), {}
+        variants = enumerate(self.variants.values())
+        played = list(
+            self.line.in_order(
+                (k, Alone(network, game, SELECTION_SEED, self.pairs, self.depth, self.nodes)) for k, game in variants
+            )
+        )
+        if len(self.variants) > 1:
+            found = {
+                f"eval/score_mean_{name}": float(games.scores.mean())
+                for name, games in zip(self.variants, played, strict=True)
+            }
         scores = np.concatenate([games.scores for games in played])
         if newest.head == "chance":
             values = np.concatenate([games.values for games in played])

@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import save_network
 from leafwise.models.sparse import SparseNetwork
+from leafwise.training.actors.generations import Call, Calls, call
 from leafwise.training.evaluation.agreement import Judged, judge_of
+from leafwise.training.execution.executor import Executor, Here, Line
+from leafwise.training.execution.places import executor_for
 from leafwise.training.runs.folder import RunFolder
 from leafwise.training.runs.gating import Gate
 from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_path
@@ -31,6 +34,21 @@ class Options(RunOptions):
     """Least and most actions before a judged position."""
     judged_depth: int = 0
     """Those actions are random, or with a depth those of players who search so deep for an end and else act at random."""
+
+
+@dataclass(frozen=True)
+class ActorOptions(Options):
+    """Options of methods whose games may be played by others than the learner."""
+
+    piece: int = 0
+    """What is played as one piece of work, from a seed of its own (0: all games are one stream, played by the learner)."""
+    staleness: int = 0
+    """Generations of games that are played ahead, while the learner learns: so far is the network behind that plays them."""
+    processes: int = 1
+    """Processes that play; with --piece no game depends on how many."""
+    cluster: str = ""
+    """Ray cluster that plays instead: auto (the one this machine belongs to), local (--processes cores of this machine, 1: all)
+    or HOST:PORT."""
 
 
 RANGES: dict[str, tuple[float, float]] = {"match_pairs": (100, 1e6), "judged": (0, 1e5), "judged_depth": (0, 6)}
@@ -53,6 +71,8 @@ class GatedLearner(Learner):
         from leafwise.training.networks.sparse import one_thread
 
         check_ranges(config, {**RANGES, **ranges})
+        self.executor: Executor[Call, Any] = Here(call)
+        self.owners: dict[int, Any] = {}
         one_thread()
         self.config, self.program = config, f"leafwise.training.methods.{self.method}"
         self.game = find_variant(config.game, config.variant)
@@ -64,10 +84,22 @@ class GatedLearner(Learner):
     def begin(self, **options: Any) -> None:
         """Starts from the newest network, or where the last checkpoint was; `options` are those of the gate."""
         config = self.config
-        self.gate = Gate(self.newest, pairs=config.match_pairs, **options)
+        self.gate = Gate(self.newest, pairs=config.match_pairs, line=self.line(), **options)
         self.judged = judge_of(self.game, config.judged, config.judged_plies, config.judged_depth)
         if not self.resume():
             self.keep_best()
+
+    def work_by(self, first: Any) -> None:
+        """Has pieces of the run's work done where the options say; `first` is warmed up there."""
+        self.executor = executor_for(Calls(first), self.config.processes, self.config.cluster)
+
+    def line(self) -> Executor[Call, Any]:
+        """Returns what takes pieces of work, for one of those who have some."""
+        return Line(self.executor, self.owners)
+
+    def close(self) -> None:
+        """Ends the processes that work for the run."""
+        self.executor.shutdown()
 
     @abstractmethod
     def advance(self) -> tuple[dict[str, float], int | None]:

@@ -129,6 +129,9 @@ class Learner(ABC):
             raise ValueError(f"{file!r}: expected the state of such a run: {what:.300}") from None
         return True
 
+    def close(self) -> None:  # noqa: B027
+        """Lets go of what works for the run elsewhere."""
+
     def description(self) -> dict[str, Any]:
         """Returns what the model file says of how it was made."""
         told = {
@@ -163,6 +166,7 @@ def run_learner(learner: Learner, title: str) -> Path:
         else:
             folder.save_results(learner.results())
     finally:
+        learner.close()
         folder.lock.release()
     return folder.path
 

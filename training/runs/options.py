@@ -22,8 +22,8 @@ from leafwise.envs.core.lines import short
 C = TypeVar("C")
 CONFIG, OLD_CONFIG = "config.toml", "config.json"
 """The options of a run in its folder; those of runs of version 0.1.0 are JSON."""
-NOT_OPTIONS = ("run", "resume")
-"""What says where a run is, not what it does."""
+NOT_OPTIONS = ("run", "resume", "processes", "cluster")
+"""What says where a run is, and where it is worked on, not what it does."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,19 @@ from leafwise.envs.threes.baselines.program import (
     make_board_functions,
     u64,
 )
-from leafwise.envs.threes.row import FIFTEEN, FOUR, HIGH, LOW, ONE, SEVEN, THREE, TWO, highest_rank, lanes_that_moved
+from leafwise.envs.threes.row import (
+    FIFTEEN,
+    FOUR,
+    HIGH,
+    LOW,
+    ONE,
+    SEVEN,
+    THREE,
+    TWO,
+    highest_rank,
+    lanes_that_moved,
+    transpose,
+)
 
 SIX = u64(6)
 BONUS = f32(1 / 21)
@@ -69,13 +81,13 @@ def make_value(game: Game) -> Compiled:
     the root's highest rank. `keys` [SLOTS, 2] holds (board, number of the search), `cached` [SLOTS] the values: a hash map of
     boards. `counts` [2]: leaves, and entries of that map.
     """
-    moved, score_of = make_board_functions(game, SCORE)
+    moved, score_of, shared, add_leaves = make_board_functions(game, SCORE)
 
     @bind(SCORE, game.room)
     def nneonneo_value(b, deck, depth, limit, reach, highest, search, keys, cached, counts):
         if depth >= limit or reach < LEAST_REACH:
             counts[LEAVES] += 1
-            return score_of(b)
+            return score_of(b, transpose(b))
         slot = mix(b) & u64(SLOTS - 1)
         if depth < CACHED_DEPTH:
             while keys[slot, 1] == search:
@@ -91,10 +103,16 @@ def make_value(game: Game) -> Compiled:
             cells = lane_count(lanes)
             base = f32(1)
             value = NOTHING
+            common = shared(after, a)
             if highest >= SEVEN:
                 base -= BONUS
                 share = f32(BONUS / f32(highest - SIX) / cells)
+                last = depth + 1 >= limit or f32(reach * share) < LEAST_REACH
                 for rank in range(FOUR, highest - THREE + ONE):
+                    if last:
+                        counts[LEAVES] += np.int64(cells)
+                        value = add_leaves(common, lanes, u64(rank), share, value)
+                        continue
                     for lane in range(4):
                         if (lanes >> u64(lane)) & ONE:
                             below = entered(after, a, u64(lane), u64(rank))
@@ -108,6 +126,10 @@ def make_value(game: Game) -> Compiled:
                     continue
                 share = f32(base * count / size / cells)
                 rest = draw_card(deck, u64(card))
+                if depth + 1 >= limit or f32(reach * share) < LEAST_REACH:
+                    counts[LEAVES] += np.int64(cells)
+                    value = add_leaves(common, lanes, u64(card), share, value)
+                    continue
                 for lane in range(4):
                     if (lanes >> u64(lane)) & ONE:
                         below = entered(after, a, u64(lane), u64(card))

@@ -19,7 +19,24 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.threes import row
-from leafwise.envs.threes.row import FULL_DECK, ONE, S12, S16, SEVEN, THREE, ZERO, looked_up, sum_of_rows, transpose
+from leafwise.envs.threes.row import (
+    EIGHT,
+    FOUR,
+    FULL_DECK,
+    LINE,
+    ONE,
+    S12,
+    S16,
+    S32,
+    S48,
+    SEVEN,
+    THREE,
+    TWO,
+    ZERO,
+    looked_up,
+    sum_of_rows,
+    transpose,
+)
 from leafwise.envs.threes.scores import big_tiles
 
 u64, f32 = np.uint64, np.float32
@@ -58,7 +75,11 @@ class BoardFunctions(NamedTuple):
     moved: Compiled
     """`(b, a)` -> the board before slide a and after it, in lines (columns for up and down)."""
     score_of: Compiled
-    """`(b)` -> its value, float32."""
+    """`(b, t)` -> the value, float32, of a board b whose transpose is t."""
+    shared: Compiled
+    """`(after, a)` -> what boards have in common in which a tile enters after slide a, in lines; of scores without `twice`."""
+    add_leaves: Compiled
+    """`(shared, lanes, tile, share, total)` -> the total with `share` times the values of those boards, lane by lane."""
 
 
 def make_board_functions(game: Game, score: str) -> BoardFunctions:
@@ -73,8 +94,7 @@ def make_board_functions(game: Game, score: str) -> BoardFunctions:
         return before, looked_up(before, slide_high) if a & 1 else looked_up(before, slide_low)
 
     @bind(score, game.room, inline=True)
-    def score_of(b):
-        t = transpose(b)
+    def score_of(b, t):
         total = sum_of_rows(b, values)
         total += sum_of_rows(t, values)
         if twice_bonus != 0.0:
@@ -83,7 +103,38 @@ def make_board_functions(game: Game, score: str) -> BoardFunctions:
             total += f32(big_tiles(b))
         return f32(total)
 
-    return BoardFunctions(moved, score_of)
+    @bind(score, game.room, inline=True)
+    def shared(after, a):
+        y = transpose(after)
+        v, x0, x1, x2, x3 = values, after & LINE, (after >> S16) & LINE, (after >> S32) & LINE, after >> S48
+        r0, r1, r2, r3 = v[x0], v[x1], v[x2], v[x3]
+        c0, c1, c2, c3 = v[y & LINE], v[(y >> S16) & LINE], v[(y >> S32) & LINE], v[y >> S48]
+        first = a & 1 != 0
+        edge, end = (y & LINE, ZERO) if first else (y >> S48, S12)
+        lines, rows = (x0, x1, x2, x3, edge, end), (r0, r1, r2, r3, r0 + r1, r0 + r1 + r2)
+        return lines, rows, (c0 + c1 + c2, c1, c2, c3), first
+
+    @bind(score, game.room, inline=True)
+    def columns_with(shared, tile, k):
+        (_, _, _, _, edge, _), _, (before, c1, c2, c3), first = shared
+        found = values[edge | (tile << (FOUR * k))]
+        return found + c1 + c2 + c3 if first else before + found
+
+    @bind(score, game.room, inline=True)
+    def add_leaves(shared, lanes, tile, share, total):
+        (x0, x1, x2, x3, _, end), (r0, r1, r2, r3, r01, r012), _, _ = shared
+        cell = tile << end
+        if lanes & ONE:
+            total += share * ((values[x0 | cell] + r1 + r2 + r3) + columns_with(shared, tile, ZERO))
+        if lanes & TWO:
+            total += share * ((r0 + values[x1 | cell] + r2 + r3) + columns_with(shared, tile, ONE))
+        if lanes & FOUR:
+            total += share * ((r01 + values[x2 | cell] + r3) + columns_with(shared, tile, TWO))
+        if lanes & EIGHT:
+            total += share * ((r012 + values[x3 | cell]) + columns_with(shared, tile, THREE))
+        return total
+
+    return BoardFunctions(moved, score_of, shared, add_leaves)
 
 
 class Program(ABC):

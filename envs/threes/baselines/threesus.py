@@ -38,13 +38,14 @@ def make_value(game: Game, score: str) -> Compiled:
     It is the value (float32) of a board `moves` slides deep; in the first `counted` of them cards enter. `counts` [1 or more]:
     leaves valued.
     """
-    moved, score_of = make_board_functions(game, score)
+    functions = make_board_functions(game, score)
+    moved, score_of = functions.moved, functions.score_of
 
     @bind(score, game.room)
     def threesus_value(b, deck, moves, counted, counts):
         if moves == 0:
             counts[LEAVES] += 1
-            return score_of(b)
+            return score_of(b, transpose(b))
         best = NO_VALUE
         for a in range(4):
             before, after = moved(b, a)
@@ -63,13 +64,17 @@ def make_value(game: Game, score: str) -> Compiled:
                             below = entered(after, a, u64(lane), u64(card))
                             total += count * threesus_value(below, rest, moves - 1, counted - 1, counts)
                             weight += count
+            elif moves == 1:
+                counts[LEAVES] += 1
+                total = score_of(transpose(after), after) if a < LEFT else score_of(after, transpose(after))
+                weight = f32(1)
             else:
                 total = threesus_value(transpose(after) if a < LEFT else after, deck, moves - 1, counted, counts)
                 weight = f32(1)
             best = max(best, f32(total / weight))
         if best == NO_VALUE:
             counts[LEAVES] += 1
-            return score_of(b)
+            return score_of(b, transpose(b))
         return best
 
     return threesus_value

@@ -97,12 +97,12 @@ def _stories(preset: str, ships: int, first_seed: int) -> dict[str, Any]:
 
 
 def _pictures(first_seed: int, results: dict[str, Any], config: Config) -> None:
-    """Draws one ship stage by stage, six ships of each preset, and the distributions."""
+    """Draws one ship stage by stage, four ships of each preset, and the distributions."""
     classic = Generator("classic")
     told = classic.stages(first_seed + 3, classic.ship(first_seed + 3).attempt)
     write_atomically(config.target("stages.png"), png_bytes(story(told)))
-    ships = [Generator(name).ship(first_seed + k) for name in PRESETS for k in range(6)]
-    write_atomically(config.target("gallery.png"), png_bytes(gallery(ships, 6, 0.5)))
+    ships = [Generator(name).ship(first_seed + k) for name in PRESETS for k in range(4)]
+    write_atomically(config.target("gallery.png"), png_bytes(gallery(ships, 2, 0.83)))
     plot(results, config.target("outcomes.png"))
 
 

@@ -36,7 +36,7 @@ def page(config: dict[str, Any], results: dict[str, Any]) -> list[str]:
         "",
         "## Pictures",
         "",
-        "![six ships of each preset](gallery.png)",
+        "![four ships of each preset](gallery.png)",
         "",
         "![one ship, stage by stage](stages.png)",
     ]

@@ -106,7 +106,7 @@ def report(config: Config) -> None:
         lines += ["", *diversity(sets)]
     if config.page:
         both = [ship for name in names for ship in (sets.get(name) or ships(config, name, PICTURED))[:PICTURED]]
-        write_atomically(config.target("gallery.png"), png_bytes(gallery(both, PICTURED, 0.4)))
+        write_atomically(config.target("gallery.png"), png_bytes(gallery(both, PICTURED // 2, 1.0)))
         if config.curves:
             curves(Path(config.curves), config.target("curves.png"))
         write_page(config, "README.md", page(config.repeated_by, lines, names, bool(config.curves)))

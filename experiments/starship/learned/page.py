@@ -88,7 +88,7 @@ def page(command: str, lines: Sequence[str], names: tuple[str, str], has_curves:
         "",
         "![ships of both builders](gallery.png)",
         "",
-        f"Above `{names[0]}`, below `{names[1]}`.",
+        f"The upper half is built by `{names[0]}`, the lower by `{names[1]}`.",
     ]
 
 

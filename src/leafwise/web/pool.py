@@ -67,11 +67,12 @@ class Worker:
 
     async def line(self) -> dict[str, Any]:
         """Returns the next line of the process; raises Failed where it has ended."""
-        assert self.process is not None
-        assert self.process.stdout is not None
-        line = await self.process.stdout.readline()
+        process = self.process
+        assert process is not None
+        assert process.stdout is not None
+        line = await process.stdout.readline()
         if not line:
-            status = await self.process.wait()
+            status = await process.wait()
             raise Failed(f"expected an answer of a process, got its end with status {status}")
         found: dict[str, Any] = json.loads(line)
         if "stage" in found:
@@ -124,11 +125,11 @@ class Worker:
 
     async def kill(self) -> None:
         """Ends the process at once."""
-        if self.process is not None and self.process.returncode is None:
+        process, self.process = self.process, None
+        if process is not None and process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
-                self.process.kill()
-            await self.process.wait()
-        self.process = None
+                process.kill()
+            await process.wait()
 
 
 class Lane:
@@ -137,7 +138,9 @@ class Lane:
     def __init__(self, size: int, patience: float, environment: Mapping[str, str] = NOTHING_MORE) -> None:
         """`patience`: seconds that a job waits for a worker before it is refused as Busy; `environment` is more of theirs."""
         self.size, self.patience = size, patience
-        self.free = [Worker(environment) for _ in range(size)]
+        self.workers = [Worker(environment) for _ in range(size)]
+        self.free = list(self.workers)
+        self.is_closed = False
         self.turn = asyncio.Semaphore(size)
         self.leaving: set[asyncio.Task[None]] = set()
 
@@ -156,6 +159,9 @@ class Lane:
                 await self.turn.acquire()
         except TimeoutError:
             raise Busy(f"expected a free process of {self.size}, got none for {self.patience:.0f} s") from None
+        if self.is_closed:
+            self.turn.release()
+            raise Busy("expected a server that goes on, got one that ends")
         game = getattr(ask, "game", "")
         worker = min(self.free, key=lambda one: (one.game != game, one.process is None, bool(one.game)))
         self.free.remove(worker)
@@ -188,12 +194,11 @@ class Lane:
         self.turn.release()
 
     async def close(self) -> None:
-        """Ends all processes that are free; one at work ends when it finds its standard input closed."""
-        for task in list(self.leaving):
-            task.cancel()
-        await asyncio.gather(*self.leaving, return_exceptions=True)
-        for worker in self.free:
+        """Ends all processes; jobs under way end as Failed."""
+        self.is_closed = True
+        for worker in self.workers:
             await worker.kill()
+        await asyncio.gather(*self.leaving, return_exceptions=True)
 
 
 class Pool:

@@ -82,6 +82,19 @@ def qr_code(address: str) -> str:
     return out.getvalue()
 
 
+class Server(uvicorn.Server):
+    """A server that ends its processes before it waits for the answers under way, which end by that."""
+
+    def __init__(self, config: uvicorn.Config, pool: Pool) -> None:
+        super().__init__(config)
+        self.pool = pool
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends."""
+        await self.pool.close()
+        await super().shutdown(sockets)
+
+
 def serve(
     host: str,
     port: int,
@@ -111,8 +124,9 @@ def serve(
         )
     if phone:
         say(qr_code(address))
+    pool = Pool(thinkers, {RUNS_VARIABLE: runs})
     config = uvicorn.Config(
-        make_app(Pool(thinkers, {RUNS_VARIABLE: runs}), names_of(host, port), token),
+        make_app(pool, names_of(host, port), token),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -124,4 +138,4 @@ def serve(
         timer = threading.Timer(0.5, webbrowser.open, [address])
         timer.daemon = True
         timer.start()
-    uvicorn.Server(config).run(sockets=[sock])
+    Server(config, pool).run(sockets=[sock])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -62,3 +64,23 @@ def test_a_game_for_two_needs_an_opponent_and_pairs() -> None:
         evaluate(dice.GAME, "random", 2)
     with pytest.raises(ValueError, match="even number"):
         evaluate(dice.GAME, "random", 3, opponent="random")
+
+
+def test_games_in_a_file_are_gone_on_with(tmp_path: Path) -> None:
+    file, told = tmp_path / "games.json", list[int]()
+    first = evaluate(dice.GAME, "random", 30, 900_000, opponent="random", file=file)
+    more = evaluate(
+        dice.GAME, "random", 50, 900_000, opponent="random", file=file, resume=True, progress=told.append, processes=2
+    )
+    assert sorted(told) == [40, 50]
+    assert np.array_equal(more.scores[:30], first.scores)
+    assert np.array_equal(more.scores, evaluate(dice.GAME, "random", 50, 900_000, opponent="random").scores)
+    for options, problem in (
+        ({}, "expected a new file, or to resume"),
+        ({"resume": True, "opponent": "greedy"}, "expected opponent 'greedy', got 'random'"),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            evaluate(dice.GAME, "random", 30, 900_000, **{"opponent": "random", "file": file, **options})  # type: ignore[arg-type]
+    file.write_text("[]")
+    with pytest.raises(ValueError, match="expected the games of an evaluation"):
+        evaluate(dice.GAME, "random", 30, 900_000, opponent="random", file=file, resume=True)

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -260,3 +261,33 @@ def test_evaluation_has_the_same_elo() -> None:
     evaluation = evaluate(dice.GAME, "greedy", 40, 900_000, opponent="random")
     share = (float((1 + evaluation.scores).sum()) / 2 + 1) / (40 + 2)
     assert evaluation.elo()[0] == pytest.approx(elo_difference(share))
+
+
+class Killed:
+    """A player whose process somebody kills at its first move, once or each time."""
+
+    name = "killed"
+
+    def __init__(self, mark: Path, always: bool) -> None:
+        self.mark, self.always = mark, always
+
+    def choose(self, state: leafwise.State) -> int:
+        """Returns the first legal action."""
+        if self.always or not self.mark.exists():
+            self.mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return state.legal_actions[0]
+
+
+def make_killed(game: leafwise.Game, seed: int, *, mark: Path, always: bool) -> Killed:
+    return Killed(mark, always)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("always", [False, True])
+def test_a_game_whose_process_is_killed_is_played_again_once(always: bool, tmp_path: Path) -> None:
+    makers = {"killed": partial(make_killed, mark=tmp_path / "mark", always=always), "random": make_random}
+    tournament = arena(TRILOBITE, makers, 2, plies=2)  # type: ignore[arg-type]
+    faults = [p.fault for p in tournament.played.values() if p.fault]
+    assert tournament.complete
+    assert [fault["what"] for fault in faults] == (["its process ended with status -9"] * 2 if always else [])

@@ -11,11 +11,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 from leafwise.training.execution import processes
-from leafwise.training.execution.executor import AHEAD, Executor, Here, Lost
+from leafwise.training.execution.executor import AHEAD, Bundles, Executor, Here, Line, Lost
 from leafwise.training.execution.identity import check_identity, identity
 from leafwise.training.execution.places import check_places, executor_for
 from leafwise.training.execution.processes import Processes
@@ -239,3 +240,37 @@ def test_an_executor_ends_while_pieces_are_under_way() -> None:
         list(executor.stream(pieces(1)))
         executor.submit(1, Piece(1, 600.0))
     assert time.monotonic() - begun < 300
+
+
+def test_those_who_share_an_executor_hear_of_their_own_pieces(pool: Executor[Piece, tuple[int, int]]) -> None:
+    for executor in (Here(square), pool):
+        owners: dict[int, Any] = {}
+        one, other = (Line(executor, owners) for _ in range(2))
+        for key in range(5):
+            one.submit(key, Piece(key))
+        assert [n for n, _ in other.in_order((k, Piece(10 * k)) for k in range(5))] == [100 * k * k for k in range(5)]
+        assert sorted(one.next()[0] for _ in range(3)) != []
+        one.cancel()
+        assert not owners
+        assert [key for key, _ in one.stream([(9, Piece(3))])] == [9]
+
+
+def squares(bundle: tuple[Piece, ...]) -> list[int]:
+    return [square(piece)[0] for piece in bundle]
+
+
+def test_short_pieces_travel_in_bundles() -> None:
+    sizes: list[int] = []
+
+    def told(bundle: tuple[Piece, ...]) -> list[int]:
+        sizes.append(len(bundle))
+        return squares(bundle)
+
+    executor: Bundles[Piece, int] = Bundles(Here(told), 0.5, 16)
+    found = dict(executor.stream(pieces(200)))
+    assert found == {100 + k: k * k for k in range(200)}
+    assert max(sizes) == 16
+    assert sum(sizes) == 200
+    sizes.clear()
+    assert list(Bundles(Here(told), 0.05).in_order(pieces(6, 0.1))) == [k * k for k in range(6)]
+    assert max(sizes) <= 2

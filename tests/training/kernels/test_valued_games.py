@@ -7,6 +7,7 @@ import pytest
 
 from games import dice, solitaire
 from leafwise.envs.core.contract.game import Game
+from leafwise.search import Search
 from leafwise.training.kernels.valued_games import play_valued
 
 
@@ -30,3 +31,14 @@ def test_values_and_outcomes_belong_together(game: Game) -> None:
     assert set(odd.games.tolist()) == set(range(1, 30, 2))
     thin = play_valued(game, score, 950_000, 30, plies=2 if game.players == 2 else 0, every=3)
     assert len(thin.values) == pytest.approx(len(played.values) / 3, abs=3)
+
+
+def test_a_limit_of_work_is_that_of_the_search() -> None:
+    game, told = solitaire.GAME, []
+    for nodes in (0, 4, 12, 40):
+        played = play_valued(game, game.score(), 950_000, 1, depth=2, nodes=nodes)
+        found = Search(game, game.score(), 2, nodes=nodes)(game.new(950_000))
+        assert played.values[0] == pytest.approx(found.value, abs=1e-12)
+        assert not nodes or found.nodes <= nodes
+        told.append(found.value)
+    assert told[1] != told[0], told

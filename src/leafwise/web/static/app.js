@@ -35,8 +35,9 @@ async function route() {
   const page = await PAGES[told.page]();
   if (own !== turn) return;
   document.title = `${page.title(told)} – Leafwise`;
-  main.replaceChildren();
-  const end = await trying(() => page.open(main, told));
+  const place = h("div", {}); // of this page alone: one that is left while it loads goes on where nobody sees it
+  main.replaceChildren(place);
+  const end = await trying(() => page.open(place, told));
   if (own === turn) leave = end || leave;
   else end?.();
 }

@@ -22,17 +22,18 @@ export function onSwipe(element, act) {
 
 /** Moves a cursor over the cells of a grid by arrow keys; Enter or Space calls choose(row, column), every step shown(). */
 export function gridKeys(host, size, choose, shown) {
-  const at = { row: 0, column: 0 };
+  const at = { row: 0, column: 0, shown: false }; // the cursor is seen from the first arrow key on
   const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
   host.tabIndex = 0;
   host.addEventListener("keydown", (event) => {
     const step = steps[event.key];
     if (step) {
+      at.shown = true;
       const { rows, columns } = size();
       at.row = (at.row + step[0] + rows) % rows;
       at.column = (at.column + step[1] + columns) % columns;
       shown();
-    } else if (event.key === "Enter" || event.key === " ") choose(at.row, at.column);
+    } else if (event.key === "Enter" || event.key === " ") at.shown && choose(at.row, at.column);
     else return;
     event.preventDefault();
   });

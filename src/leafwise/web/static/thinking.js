@@ -34,9 +34,9 @@ const WORDS = { 1: "win", 0: "draw", "-1": "loss" };
 export function exactMarks(found) {
   const worths = Object.fromEntries(Object.entries(found.values).map(([name, value]) => [
     name, (WORDS[value] || `${(100 * (value + 1) / 2).toFixed(1)} %`)
-      + (found.scores && value ? ` ${found.scores[name] > 0 ? "+" : ""}${found.scores[name]}` : "")]));
+      + (found.scores && value ? ` ${found.scores[name] > 0 ? "+" : "−"}${Math.abs(found.scores[name])}` : "")]));
   return {
-    worths, best: found.best[0] || null, line: found.line,
+    worths, best: found.line[0] || found.best[0] || null, line: found.line,
     shares: Object.fromEntries(Object.entries(found.values).map(([name, value]) => [name, (value + 1) / 2])),
   };
 }

@@ -43,13 +43,13 @@ function picture(text, look, extra = []) {
 }
 
 export function makeBoard(host, about, act) {
-  let state = null, marks = null, at = 0;
+  let state = null, marks = null, at = -1; // the cursor is seen from the first arrow key on
   host.tabIndex = 0;
   host.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!marks?.live || !state.actions.length) return;
-    if (step) { at = (at + step + state.actions.length) % state.actions.length; draw(); }
-    else if (event.key === "Enter" || event.key === " ") act(state.actions[Math.min(at, state.actions.length - 1)]);
+    if (step) { at = (Math.max(at, step > 0 ? -1 : 0) + step + state.actions.length) % state.actions.length; draw(); }
+    else if ((event.key === "Enter" || event.key === " ") && at >= 0) act(state.actions[Math.min(at, state.actions.length - 1)]);
     else return;
     event.preventDefault();
   });
@@ -57,7 +57,7 @@ export function makeBoard(host, about, act) {
   function draw() {
     const numbers = new Map((marks.line || []).slice(0, 6).map((name, k) => [name, k + 1]));
     const last = new Set((marks.last || []).map((step) => step.name));
-    const chosen = host.matches(":focus-visible") ? state.actions[Math.min(at, state.actions.length - 1)] : null;
+    const chosen = at >= 0 && host.matches(":focus-visible") ? state.actions[Math.min(at, state.actions.length - 1)] : null;
     host.replaceChildren(picture(state.text, (one) => {
       const legal = state.actions.includes(one.name), worth = marks.worths?.[one.name];
       const number = numbers.has(one.name) ? `${numbers.get(one.name)}: ` : "";

@@ -12,14 +12,14 @@ const COLOURS = { x: "#d8433b", o: "#f2c230", ".": "#f6f7f4" };
 const rowsOf = (text) => text.split("/");
 
 export function makeBoard(host, about, act) {
-  let state = null, marks = null, at = 0;
+  let state = null, marks = null, at = -1; // the cursor is seen from the first arrow key on
   host.tabIndex = 0;
   host.addEventListener("keydown", (event) => {
     if (!state || !marks.live) return;
     const width = rowsOf(state.text)[0].length;
     if (state.actions.includes(event.key)) act(event.key);
     else if (event.key === "ArrowLeft" || event.key === "ArrowRight") {
-      at = (at + (event.key === "ArrowLeft" ? width - 1 : 1)) % width;
+      at = event.key === "ArrowLeft" ? (Math.max(at, 0) + width - 1) % width : (at + 1) % width;
       draw();
     } else if ((event.key === "Enter" || event.key === " ") && state.actions.includes(String(at + 1))) act(String(at + 1));
     else return;

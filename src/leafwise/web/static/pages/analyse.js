@@ -11,6 +11,7 @@ import { optionsForm } from "../variants.js";
 import { moveItems, resultInWords } from "./play.js";
 
 const SECONDS = { 2: "2 s", 5: "5 s", 15: "15 s", 60: "60 s" };
+const STAGES = { loading: "loading the search, which is compiled where it is new …", waiting: "waiting for a free process …" };
 const EXACT_SECONDS = 10;
 const MOST_ROWS = 60;
 
@@ -58,7 +59,7 @@ class AnalysePage {
     this.back = h("button", { onclick: () => this.goBack() }, "Back");
     this.again = h("button", { onclick: () => this.changed(), id: "again" }, "Analyse again");
     this.halt = h("button", { onclick: () => this.stop(), id: "halt" }, "Stop");
-    this.shownBy = "a";
+    this.shownBy = about.has_solver ? "exact" : "a";
     this.drawnBy = h("span", {});
     this.main.append(h("h1", {}, `${about.title.split(",")[0]}: analysis`), h("div", { class: "game" },
       h("section", { "aria-label": "Board" }, host, this.status, this.chance),
@@ -139,7 +140,7 @@ class AnalysePage {
       this.found[key] = answer;
       this.show();
     }, (stage) => {
-      this.notes[key] = stage === "working" ? "" : `${stage} …`;
+      this.notes[key] = stage === "working" ? "" : STAGES[stage];
       this.tick(begun);
     }, signal);
     const exact = session.about.has_solver && state.player !== "chance"
@@ -148,7 +149,8 @@ class AnalysePage {
         this.notes.exact = found?.complete ? "" : "the exact solver needs longer here";
         this.show();
       }, (problem) => {
-        if (problem.name !== "AbortError") this.notes.exact = problem.message;
+        if (/exact solver/.test(problem.message)) session.about.has_solver = false; // none for this variant
+        else if (problem.name !== "AbortError") this.notes.exact = problem.message;
       });
     try {
       await Promise.all([search("a", more.l), search("b", more.k), exact].filter(Boolean));
@@ -177,8 +179,8 @@ class AnalysePage {
 
   marks() {
     const { a, b, exact } = this.found;
-    if (this.shownBy === "exact" && exact?.complete) return exactMarks(exact);
     const answer = this.shownBy === "b" && b ? b : a;
+    if (exact?.complete && (this.shownBy === "exact" || !answer)) return exactMarks(exact);
     return answer && answer.best ? { ...answer, shares: shares(answer) } : {};
   }
 
@@ -200,13 +202,14 @@ class AnalysePage {
     const { a, b, exact } = this.found, { more } = this;
     const columns = [["a", more.l, a], more.k && ["b", more.k, b], exact?.complete && ["exact", "exact", exactMarks(exact)]]
       .filter((one) => one && one[2]?.worths);
+    const drawn = columns.some(([key]) => key === this.shownBy) ? this.shownBy : columns[0]?.[0];
     this.drawnBy.replaceChildren();
-    if (columns.length > 1) this.drawnBy.append(select("On the board", columns.map(([key, name]) => [key, name]), this.shownBy, (value) => {
+    if (columns.length > 1) this.drawnBy.append(select("On the board", columns.map(([key, name]) => [key, name]), drawn, (value) => {
       this.shownBy = value;
       this.show();
     }));
     if (!columns.length || !Object.keys(columns[0][2].worths).length) return this.table.replaceChildren();
-    const order = columns[0][0] === "exact" ? columns[0][2].shares : a?.values || columns[0][2].shares;
+    const told = columns.find(([key]) => key === drawn)[2], order = told.values || told.shares;
     const names = Object.keys(columns[0][2].worths).sort((x, y) => order[y] - order[x]);
     const lines = columns.filter(([, , told]) => told.line?.length).map(([, name, told]) =>
       h("p", { class: "line" }, h("strong", {}, `Line (${name}): `), told.line.join(" ")));

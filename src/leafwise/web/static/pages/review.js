@@ -28,11 +28,12 @@ class ReviewPage {
     this.picture = h("div", { class: "scroll", id: "curve" });
     this.worst = h("div", { id: "worst" });
     this.host = h("div", { class: "host", role: "application", "aria-label": "position" });
+    this.link = h("p", {});
     this.controls = h("div", { class: "buttons" });
     this.main.append(h("h1", {}, "Curve of a game"),
       h("details", { open: !this.told.moves.length, id: "paste" }, h("summary", {}, "Paste a game file"), h("label", { for: "file" }, "Game file"), this.file,
         h("p", { class: "buttons" }, h("button", { class: "main", onclick: () => trying(() => this.read(this.file.value)) }, "Show its curve"))),
-      this.controls, this.status, this.picture, h("div", { class: "game" }, this.host, this.worst));
+      this.controls, this.status, this.picture, h("div", { class: "game" }, h("div", {}, this.host, this.link), this.worst));
   }
 
   async fromAddress() {
@@ -94,8 +95,8 @@ class ReviewPage {
       }
       const high = head.is_chance ? 1 : Math.max(1, ...points.map((one) => one.y)) * 1.05;
       const ticks = head.is_chance ? [[0, "0 %"], [0.5, "50 %"], [1, "100 %"]] : [0, 0.5, 1].map((t) => [t * high, Math.round(t * high).toLocaleString("en")]);
-      const whose = about.players === 2 ? ` of ${names[0]}` : "";
-      this.picture.replaceChildren(h("p", { class: "quiet" }, `${head.unit}${whose}, before each move; red: blunders; click to see the position`),
+      const whose = about.players === 2 ? `, for ${names[0]}` : "";
+      this.picture.replaceChildren(h("p", { class: "quiet" }, `${head.unit}${whose}; before each move; red: blunders; click to see the position`),
         curve(points, { low: 0, high, ticks, label: `${head.unit}${whose} over ${judged.length} moves`, at: this.at, choose: (k) => this.goTo(k) }));
     }
     this.showWorst();
@@ -131,6 +132,6 @@ class ReviewPage {
       best: one?.best ?? null, line: [] });
     if (this.judged.length) this.draw(this.judged.length === this.head?.moves);
     const link = address({ page: "analyse", ...this.variant, start: text });
-    this.host.append(h("p", {}, h("a", { href: link }, `Analyse this position (before move ${index + 1})`)));
+    this.link.replaceChildren(h("a", { href: link }, `Analyse this position (before move ${index + 1})`));
   }
 }

@@ -1,0 +1,109 @@
+"""Games between networks as pieces of work: matches of the sequential test, games for one, games against reference players."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.models.players import player
+from leafwise.models.sparse import SparseNetwork
+from leafwise.search.engine import Search
+from leafwise.search.players import Player, SearchPlayer
+from leafwise.training.evaluation.arena import play_game
+from leafwise.training.execution.executor import Shared
+from leafwise.training.kernels.selfplay import kernels, new_table
+from leafwise.training.kernels.solo_games import Played, play_solo
+from leafwise.training.runs.seeds import SELECTION_SEED, SELECTION_SEEDS
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Games of two networks from openings, each from both seats."""
+
+    networks: Shared[tuple[SparseNetwork, SparseNetwork]]
+    places: range
+    """Which of the selection seeds the openings have."""
+    depth: int
+    plies: int
+    rare: float
+    candidates: str | None
+
+    def __call__(self) -> NDArray[np.float64]:
+        """Returns the results of the first network, [openings, 2], first seat first."""
+        newest, best = self.networks.get()
+        game, evaluator = newest.game, newest.evaluator("newest")
+        new, old = (game.tables(e, self.candidates) for e in (evaluator, best.evaluator("best")))
+        keys = (SELECTION_SEED + np.array(self.places) % SELECTION_SEEDS).astype(np.uint64)
+        results = np.zeros((len(keys), 2))
+        table = new_table(game, self.depth, 0, evaluator, self.rare)
+        kernels(game, evaluator).play_matches(table, keys, results, self.depth, self.plies, new, old)
+        return results
+
+
+@dataclass(frozen=True)
+class Alone:
+    """Games of one network in a variant of a game for one."""
+
+    network: Shared[SparseNetwork]
+    game: Game
+    first_seed: int
+    games: int
+    depth: int
+    nodes: int
+
+    def __call__(self) -> Played:
+        """Returns the games."""
+        leaf = self.network.get().evaluator("newest")
+        return play_solo(self.game, leaf, self.first_seed, self.games, depth=self.depth, nodes=self.nodes)
+
+
+@dataclass(frozen=True)
+class NetworkPlayer:
+    """Makes a search with a network."""
+
+    network: Shared[SparseNetwork]
+    depth: int
+    options: dict[str, Any]
+
+    def __call__(self, seed: int) -> Player:
+        """Returns the player; it draws nothing at random."""
+        network = self.network.get()
+        search = Search(network.game, network.evaluator("newest"), self.depth, all_values=False, **self.options)
+        return SearchPlayer(search, "newest")
+
+
+@dataclass(frozen=True)
+class NamedPlayer:
+    """Makes a player that a text names."""
+
+    game: Game
+    text: str
+
+    def __call__(self, seed: int) -> Player:
+        """Returns the player."""
+        return player(self.text, self.game, seed)
+
+
+@dataclass(frozen=True)
+class Meetings:
+    """Games of two players, each seed from both seats."""
+
+    game: Game
+    own: NetworkPlayer | NamedPlayer
+    other: NamedPlayer
+    seeds: tuple[int, ...]
+
+    def __call__(self) -> list[float]:
+        """Returns the points of the first player with each seed, 0 to 2."""
+        newest = self.own(0) if isinstance(self.own, NetworkPlayer) else None
+        found = []
+        for seed in self.seeds:
+            own, other = newest or self.own(seed), self.other(seed + 1)
+            seats = (own, other), (other, own)
+            scores = [play_game(self.game, both, seed, k).score for k, both in enumerate(seats)]
+            found.append(1 + float(np.sign(scores).mean()))
+        return found

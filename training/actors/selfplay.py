@@ -1,0 +1,121 @@
+"""Games of self-play: recorded in the learner's process from one stream, or as pieces of work with streams of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.models.sparse import SparseNetwork
+from leafwise.training.execution.executor import Shared
+from leafwise.training.kernels.selfplay import Table, forget, kernels, new_record, new_table
+
+ROOM = 2000
+"""Positions beyond those asked for, since games are recorded whole."""
+
+
+class Recorded(NamedTuple):
+    """Positions of some games."""
+
+    rows: NDArray[Any]
+    """[n, width]"""
+    targets: NDArray[np.float64]
+    """[n]"""
+    counts: NDArray[np.int64]
+    """As in `leafwise.training.kernels.playing.Table`, of the games that these are of."""
+
+
+class Recorder:
+    """Records games in the variants of a run, by its options: by a network's searches, or by a guide's."""
+
+    def __init__(
+        self, variants: Sequence[Game], newest: SparseNetwork, options: Any, *, own: bool = False, positions: int = 0
+    ) -> None:
+        """`options` has the fields of the method's `Config` that say how games are played; `own` is the learner's."""
+        self.variants, self.options, self.own = variants, options, own
+        self.positions, self._first = positions, newest
+        game = variants[0]
+        self.solo, self.guide = game.players == 1, game.score(options.guide) if options.guide else None
+        leaf, deepest = newest.evaluator("newest"), max(options.depth, options.guide_depth)
+        limits = options.rare, options.nodes
+        self.table = new_table(game, deepest, options.seed, leaf, *limits)
+        self.guide_table = new_table(game, deepest, options.seed, self.guide, *limits)._replace(R=self.table.R)
+        self.room = new_record(game, positions + ROOM)
+        self.kernels = kernels(game, leaf)
+        self.guide_kernels = kernels(game, self.guide) if self.guide else None
+
+    def __reduce__(self) -> Any:
+        return _rebuilt, (self.variants, self._first, self.options, self.own, self.positions)
+
+    def warm(self) -> None:
+        """Loads the code: records one position of each kind of games."""
+        for guided in (False, *([True] if self.guide else [])):
+            self.piece(self.variants[0], 1, self._first, self._first, 0, guided=guided)
+
+    def tables(self, network: SparseNetwork, game: Game) -> Any:
+        """Returns `T` of a variant with a network's weights."""
+        return game.tables(network.evaluator("selfplay"), self.options.candidates or None)
+
+    def table_of(self, guided: bool) -> Table:
+        """Returns the table that games are played at."""
+        return self.guide_table if guided else self.table
+
+    def record(
+        self, game: Game, count: int, newest: SparseNetwork, earlier: SparseNetwork, *, guided: bool, credit: float
+    ) -> int:
+        """Records `count` positions or some more to `room`; returns how many. `earlier` is the network of some seats."""
+        options, table = self.options, self.table_of(guided)
+        forget(table)
+        if guided:
+            assert self.guide_kernels is not None
+            T = other = game.tables(self.guide, options.guide_candidates or options.candidates or None)
+            alone = (0.0, 0.0, 1.0) if self.solo else (options.exploration, 0.0, options.td_lambda)
+            run, depth = self.guide_kernels.record_games, options.guide_depth or options.depth
+        else:
+            T, other = self.tables(newest, game), self.tables(earlier, game)
+            alone = (options.exploration, 0.0 if self.solo else options.earlier, options.td_lambda)
+            run, depth = self.kernels.record_games, options.depth
+        own = self.own and not guided
+        return int(run(table, self.room, count, depth, options.plies, *alone, own, credit, T, other))
+
+    def piece(
+        self, game: Game, count: int, newest: SparseNetwork, earlier: SparseNetwork, key: int, *, guided: bool = False,
+        credit: float = 0.0,
+    ) -> Recorded:  # fmt: skip
+        """Returns games whose chance and choices come from a stream of this key alone."""
+        table = self.table_of(guided)
+        table.R[0], table.R[1] = np.uint64(key), np.uint64(0)
+        table.counts[:] = 0
+        n = self.record(game, count, newest, earlier, guided=guided, credit=credit)
+        return Recorded(self.room.rows[:n].copy(), self.room.targets[:n].copy(), table.counts.copy())
+
+
+def _rebuilt(variants: Sequence[Game], newest: SparseNetwork, options: Any, own: bool, positions: int) -> Recorder:
+    return Recorder(variants, newest, options, own=own, positions=positions)
+
+
+@dataclass(frozen=True)
+class Games:
+    """A piece of work: games of one variant."""
+
+    recorder: Shared[Recorder]
+    networks: Shared[Mapping[str, SparseNetwork]]
+    place: int
+    """Which of the recorder's variants."""
+    count: int
+    """Positions to record, at least."""
+    key: int
+    guided: bool
+    credit: float
+
+    def __call__(self) -> Recorded:
+        """Returns the positions."""
+        recorder, networks = self.recorder.get(), self.networks.get()
+        return recorder.piece(
+            recorder.variants[self.place], self.count, networks["newest"], networks["earlier"], self.key,
+            guided=self.guided, credit=self.credit,
+        )  # fmt: skip

@@ -68,3 +68,21 @@ def test_friday_by_two_letters_and_undo(opened: Open) -> None:
     page.get_by_label("Type what happened").press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("expected one of")
     window.wrong = [problem for problem in window.wrong if "400" not in problem]  # which is the answer to a wrong line
+
+
+def test_friday_is_played_to_its_end(opened: Open) -> None:
+    window, rng = opened(), random.Random(1)
+    page = window.go('#/play/friday?s=5&o={"level":4}&p1=human')
+    live = page.locator(".host button[data-action]:enabled")
+    for _ in range(2000):
+        expect(live.or_(page.get_by_text("Game over")).first).to_be_visible()
+        if not (names := [one.get_attribute("data-action") for one in live.all()]):
+            break
+        before = location_of(page)
+        page.locator(f".host button[data-action='{rng.choice(names)}']").click()
+        expect(page).not_to_have_url(before)
+        expect(page.locator("#status")).to_have_text(re.compile("Game over|Your move"))
+    expect(page.locator("#status")).to_contain_text("Game over")
+    window.picture("played")
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#status")).to_contain_text("Your move")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -45,7 +47,7 @@ def of_all(game: Game, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.pad(weights, ((0, 0), (0, game.max_actions - weights.shape[1])))
 
 
-def by_logits(logits: NDArray[np.float32]) -> NDArray[np.float64]:
+def by_logits(logits: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """Returns probabilities [n, A] of their logarithms, with any constant; -inf: illegal."""
     shifted = logits.astype(np.float64)
     weights: NDArray[np.float64] = np.exp(shifted - shifted.max(axis=1, keepdims=True))

@@ -158,8 +158,9 @@ def analyse(ask: AnalyseAsk, control: Control) -> Iterator[dict[str, Any]]:
                 line = found.line(result) if result.depth > depth else line
             except Stopped:
                 break
-            depth = max(depth, result.depth)
-            yield {**found.told(result, line), "seconds": time.perf_counter() - begun}
+            if result.depth >= depth:  # the last slice is what is left of the time, and may see less
+                depth = result.depth
+                yield {**found.told(result, line), "seconds": time.perf_counter() - begun}
             piece *= 2
             if result.depth >= found.search.depth:
                 break

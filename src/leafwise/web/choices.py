@@ -6,11 +6,13 @@ A run is named `run:NAME`; NAME is a folder of `RUNS_FOLDER` with a model in it.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.play.solver import LEVELS
+from leafwise.envs.core.play.named import named_ai
+from leafwise.envs.core.play.solver import LEVELS, exact_solver
 from leafwise.models.shipped import LEARNED, shipped_model
 from leafwise.models.tensors import WEIGHTS, load_metadata
 from leafwise.models.units import units_of
@@ -19,6 +21,10 @@ from leafwise.web.worker import RUNS_VARIABLE
 RUN = "run:"
 PACES = {"0.01": "10 ms", "0.1": "100 ms", "1": "1 s"}
 """Seconds that a player may think, and how people say it."""
+NO_TABLE_MB = 1e-6
+"""Memory that no solver can do with: it refuses before it loads any code."""
+VARIANTS = 64
+"""Variants of games that a process remembers answers about."""
 
 
 def runs_folder() -> Path | None:
@@ -86,13 +92,46 @@ def checked_leaf(game: Game, leaf: str) -> str:
     return leaf
 
 
+@lru_cache(VARIANTS)
+def has_solver(game: Game) -> bool:
+    """Whether the game's exact solver, if it has one, takes this variant; asked without the memory that it needs."""
+    if not (game.room / "solver.py").exists():
+        return False
+    try:
+        exact_solver(game, NO_TABLE_MB)
+    except ValueError as problem:
+        return "exact solver" not in str(problem)  # else it is the memory that is refused
+    return True
+
+
+@lru_cache(VARIANTS)
+def own_programs(game: Game) -> tuple[str, ...]:
+    """Returns the game's own programs that need nothing said besides.
+
+    In games without chance some walk through the whole game, which would never end on a larger board, so there they are for
+    the default variant alone.
+    """
+    if game.given_options and not game.max_outcomes:
+        return ()
+    return tuple(name for name in game.ais if name != "solver" and is_ready(game, name))
+
+
+def is_ready(game: Game, name: str) -> bool:
+    """Whether a program of a game's room plays without options."""
+    try:
+        return named_ai(game, name) is not None
+    except ValueError:
+        return False
+
+
 def players(game: Game) -> list[dict[str, Any]]:
     """Returns who a page may let play, `name` and `title`, the strongest pace first."""
     found = []
     if game.players == 2:
         found += [{"name": f"level:{level}", "title": f"level {level}"} for level in LEVELS]
-    if "solver" in game.ais:
+    if "solver" in game.ais and has_solver(game):
         found.append({"name": "solver", "title": "exact solver"})
+    found += [{"name": name, "title": f"program {name}"} for name in own_programs(game)]
     for leaf in leaves(game):
         for pace, words in PACES.items():
             found.append({"name": f"search:{leaf['name']},seconds={pace}", "title": f"{leaf['title']}, {words}"})

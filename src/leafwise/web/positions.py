@@ -72,7 +72,7 @@ def tell_game(ask: GameAsk, control: Control) -> Iterator[dict[str, Any]]:
         "ids": {short: dict(options) for short, options in game.ids.items()},
         "actions": list(game.actions),
         "has_chance": game.max_outcomes > 0,
-        "has_solver": (game.room / "solver.py").exists(),
+        "has_solver": choices.has_solver(game),
         "has_companion": game.companion is not None,
         "leaves": choices.leaves(game),
         "opponents": choices.players(game),

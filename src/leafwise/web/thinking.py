@@ -189,10 +189,10 @@ def move(ask: MoveAsk, control: Control) -> Iterator[dict[str, Any]]:
 
 
 def ready_player(text: str, game: Game) -> Any:
-    """Returns a player whose code is loaded: one that searches has chosen a first move."""
+    """Returns a player whose code is loaded: one that searches, or a game's own program, has chosen a first move."""
     who: Any = named_player(text, game)
     strong = getattr(who, "strong", who)
-    if isinstance(strong, SearchPlayer):
+    if isinstance(strong, SearchPlayer) or text in choices.own_programs(game):
         strong.choose(game.new(0))
     return who
 

@@ -21,6 +21,7 @@
 
 const MODULES = {
   cassis: () => import("./cassis.js"),
+  friday: () => import("./friday.js"),
   threes: () => import("./threes.js"),
   trap: () => import("./trap.js"),
   trilobite: () => import("./trilobite.js"),

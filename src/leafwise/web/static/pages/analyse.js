@@ -97,7 +97,10 @@ class AnalysePage {
   }
 
   async paste(text) {
-    if (!text.trim().startsWith("[")) return this.use(text.trim());
+    if (!text.trim().startsWith("[")) {
+      await this.use(text.trim());
+      return this.openEditor();
+    }
     const { games: [game] } = await ask("api/read", { file: text });
     location.hash = address({
       page: "analyse", game: game.game, options: game.options, start: game.first, moves: game.steps.map((step) => step.name),
@@ -107,12 +110,18 @@ class AnalysePage {
 
   async act(name) {
     await trying(() => this.session.play(name));
-    this.changed();
+    this.moved();
   }
 
   async goBack() {
     await trying(() => this.session.goTo(Math.max(0, this.session.steps.length - 1)));
+    this.moved();
+  }
+
+  /** Shows another position, in an open editor too. */
+  moved() {
     this.changed();
+    if (document.getElementById("setup").open) this.openEditor();
   }
 
   changed() {

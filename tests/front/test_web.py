@@ -38,6 +38,24 @@ def test_a_game_tells_its_leaves_and_players(client):
     assert {"level:easy", "solver", "random", "search:lines,seconds=0.1"} <= {one["name"] for one in told["opponents"]}
 
 
+@pytest.mark.parametrize(
+    ("game", "options", "own", "has_solver"),
+    [
+        ("trilobite", {}, {"minimax"}, True),
+        ("trilobite", {"board": "7x6", "k": 4}, set(), True),  # it would walk through the whole game
+        ("threes", {}, {"threesus", "nneonneo"}, False),
+        ("trap", {}, set(), False),  # a player of the course has to be named
+        ("trap", {"size": 3}, set(), True),
+    ],
+)
+def test_a_game_lists_its_own_programs_and_its_solver(client, game, options, own, has_solver):
+    told = client.ask("/api/game", game=game, options=options)
+    names = {one["name"] for one in told["opponents"]}
+    others = {name for name in names if not name.startswith(("search:", "level:"))}
+    assert others == own | {"random"} | ({"solver"} if has_solver else set())
+    assert told["has_solver"] == has_solver
+
+
 def test_steps_are_played_by_name(client):
     told = client.ask("/api/state", game="trilobite", moves=["2", "2", "1"])
     assert [step["player"] for step in told["steps"]] == [1, 2, 1]
@@ -76,6 +94,8 @@ def test_players_move(client):
     text = client.ask("/api/state", **lost)["text"]
     told = client.ask("/api/move", game="trilobite", text=text, player="solver")
     assert told["action"] in ("1", "2", "3")
+    won = client.ask("/api/state", game="trilobite", moves=["1", "2", "1", "2"])["text"]
+    assert client.ask("/api/move", game="trilobite", text=won, player="minimax")["action"] == "1"
     moves = [
         client.ask("/api/move", game="trilobite", text=START, player="random", seed=k)["action"] for k in (1, 1, 2, 3)
     ]

@@ -1,4 +1,4 @@
-"""What the page of a table is told, without a server: Friday, followed card by card."""
+"""What the pages of a table and of a phone are told, without a server: Friday card by card, Threes tap by tap."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from leafwise.web import follow
 from leafwise.web.asks import AdviceAsk, FollowAsk
 from leafwise.web.worker import Control
 
+THREES = "3 0 1 0/0 2 1 3/0 2 0 3/1 0 0 2 next=1"
 
-def followed(found: dict[str, Any] | None = None, **what: Any) -> dict[str, Any]:
+
+def followed(found: dict[str, Any] | None = None, game: str = "friday", **what: Any) -> dict[str, Any]:
     """Returns where the game stands after a line, or one taken back."""
     so_far = {"options": found["options"], "text": found["first"], "moves": found["moves"]} if found else {}
-    (answer,) = follow.follow(FollowAsk(game="friday", **so_far, **what), Control(lambda message: None))
+    (answer,) = follow.follow(FollowAsk(game=game, **so_far, **what), Control(lambda message: None))
     told: dict[str, Any] = answer
     return told
 
@@ -34,6 +36,21 @@ def test_friday_is_followed_line_by_line() -> None:
     card = followed(fight, line="free")
     assert sum(choice["chance"] for choice in card["question"]["choices"]) == pytest.approx(1)
     assert followed(card, undo=True)["state"] == fight["state"]
+
+
+def test_a_move_of_threes_takes_two_taps() -> None:
+    begun = followed(game="threes", line=THREES)
+    assert begun["first"].endswith("deck=0,1,1")  # of a new game it is counted
+    swiped = followed(begun, game="threes", line="left")
+    entries = [choice["name"] for choice in swiped["question"]["choices"]]
+    assert entries == ["1@0,3", "1@1,3", "1@2,3", "1@3,3"]
+    entered = followed({**swiped, "first": swiped["state"]["text"], "moves": []}, game="threes", line=entries[0])
+    assert [choice["name"] for choice in entered["question"]["choices"]] == ["2", "3"]
+    told = followed({**begun, "moves": ["left", entries[0]]}, game="threes", line="2")
+    assert told["moves"] == ["left", entries[0], "2"]
+    assert told["state"]["player"] == 1
+    back = followed(told, game="threes", undo=True)
+    assert back["state"] == entered["state"]
 
 
 def test_wrong_lines_of_friday_change_nothing() -> None:

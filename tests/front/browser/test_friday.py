@@ -1,21 +1,33 @@
-"""Friday in a browser: a game at a real table is followed to its end, and one is played."""
+"""Friday in a browser: a game at a real table is followed to its end, one is played, a position is set up."""
 
 from __future__ import annotations
 
 import random
 import re
+from urllib.parse import quote
 
 import pytest
 from front.browser.conftest import Open, location_of
 from playwright.sync_api import Page, expect
 
 pytestmark = pytest.mark.long
+FIGHT = (
+    "turn=fight phase=green life=20 pirates=P2,P5 stack=S1*5,S2*7,S3*3,S4,S5 "
+    "hazards=W1*2,W3*2,W5*2,W7,W8,W9,W10,E1*2,E5,E6,E7,E8,F1,F2,F3,F4,F5,F6,N1,N2,N3,N4,C1*2 away=E3 "
+    "aging=G1,G2*2,G5*2,G7,G8,D1,D2,D3 active=E3 left=S2 free=1"
+)
+"""A first fight after one card, with the hazard that was not chosen away."""
 
 
 def taken(page: Page) -> str:
     """Returns the steps that the address holds."""
     found = re.search(r"[?&]m=(.*)", location_of(page))
     return found[1] if found else ""
+
+
+def holding(words: str) -> re.Pattern[str]:
+    """Returns what an address matches that holds these words of a position."""
+    return re.compile(re.escape(quote(words, safe="*")))
 
 
 def tap(page: Page, name: str) -> None:
@@ -86,3 +98,39 @@ def test_friday_is_played_to_its_end(opened: Open) -> None:
     window.picture("played")
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("#status")).to_contain_text("Your move")
+
+
+@pytest.mark.parametrize("phone", [False, True], ids=["desktop", "phone"])
+def test_a_position_of_friday_is_set_up(opened: Open, phone: bool) -> None:
+    window = opened(phone=phone)
+    page = window.go(f"#/analyse/friday?t={quote(FIGHT)}&d=2")
+    page.get_by_text("Set up or paste a position").click()
+    position, stack = page.locator("#position"), page.locator("[data-pile='stack']")
+    text, weak = stack.get_by_role("textbox"), stack.locator("[data-card='S2']")
+    expect(weak).to_contain_text("7 × weak 0")
+    window.picture("editor")
+    assert window.fits()
+    weak.locator("[data-by='-1']").click()
+    expect(position).to_have_value(re.compile(r"stack=S1\*5,S2\*6,"))
+    expect(text).to_have_value("S1*5,S2*6,S3*3,S4,S5")
+    page.get_by_label("On the table, left (free cards): one more weak 0").click()
+    expect(page).to_have_url(holding("left=S2*2 "))
+    assert page.get_by_role("alert").is_hidden()
+    page.get_by_label("Discard: add a card", exact=True).select_option("W8")  # which still lies among the hazards
+    expect(page.get_by_role("alert")).to_have_text(re.compile("expected at most 1 of W8 in all, got 2"))
+    page.locator("[data-pile='hazards'] [data-card='W8'] [data-by='-1']").click()
+    expect(page).to_have_url(holding("discard=W8 "))
+    expect(page.get_by_role("alert")).to_be_hidden()
+    text.fill("S1*5")
+    text.press("Enter")
+    expect(stack.locator("li")).to_have_count(1)
+    expect(page).to_have_url(holding("stack=S1*5 "))
+    for _ in range(5):
+        stack.locator("[data-by='-1']").click()
+    expect(page).to_have_url(holding("stack=none "))
+    expect(stack.get_by_label("add a card")).to_be_focused()
+    window.picture("edited")
+    assert window.fits()
+    window.wrong = [
+        problem for problem in window.wrong if "400" not in problem
+    ]  # which is the answer to a card too many

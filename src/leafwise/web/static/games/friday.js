@@ -22,8 +22,8 @@ const PHASES = ["green", "yellow", "red", "pirates"];
 const PILES = {
   stack: ["Stack, in unknown order", "SWEFNCGD"], discard: ["Discard", "SWEFNCGD"],
   left: ["On the table, left (free cards)", "SWEFNCGD"], right: ["On the table, right (paid cards)", "SWEFNCGD"],
-  active: ["Hazards revealed or fought", "WEFNC"], hazards: ["Hazard stack", "WEFNC"], away: ["Hazard discard", "WEFNC"],
-  aging: ["Aging pile", "GD"],
+  active: ["Hazards revealed or fought", "WEFNC"], away: ["Hazard discard", "WEFNC"],
+  hazards: ["Hazard stack", "WEFNC"], aging: ["Aging pile", "GD"],
 };
 const MORE_PILES = {
   top: ["Known on top of the stack, the next first", "SWEFNCGD"], bottom: ["Known under the stack, the highest first", "SWEFNCGD"],

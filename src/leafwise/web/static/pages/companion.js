@@ -1,29 +1,31 @@
-// The companion of Threes: follows a game on a phone. One tap says where the tile entered, one what comes next; where only one thing
-// is possible nobody is asked. The swipe is the recommended one, unless another is swiped or tapped on the board.
+// The companion of Threes: follows a game on a phone by the game's own companion (/api/follow), which counts the deck. One tap says where
+// the tile entered, one what comes next; where only one thing is possible nobody is asked. The swipe is the recommended one, unless
+// another is swiped or tapped on the board.
 
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
 import { complain, h, trying } from "../dom.js";
 import { paint, read } from "../games/threes.js";
 import * as threes from "../games/threes.js";
-import { Session } from "../session.js";
 import { analyse, shares } from "../thinking.js";
 
 const SECONDS = 1.0;
 const START = "0 0 0 0/0 0 0 0/0 0 0 0/0 0 0 0";
+const FULL_DECK = " deck=4,4,4"; // of the editor: left out where it was not changed, so that the companion counts the deck of a new game
 
 export const title = () => "Threes on a phone";
 
 export async function open(main, told) {
   const page = new Companion(main, told);
-  if (told.start) await page.follow(told);
+  page.about = await ask("api/game", { game: "threes", options: told.options });
+  if (told.start) await page.follow({ text: told.start, moves: told.moves });
   else page.setUp();
   return () => page.end();
 }
 
 class Companion {
   constructor(main, told) {
-    Object.assign(this, { main, told, running: new AbortController() });
+    Object.assign(this, { main, now: { options: told.options, first: "", moves: [], state: null }, running: new AbortController() });
     this.keys = (event) => { if (event.key === "u") this.undo(); };
     addEventListener("keydown", this.keys);
   }
@@ -34,68 +36,68 @@ class Companion {
   }
 
   /** Asks for the board that the game begins with. */
-  async setUp() {
-    const variant = { game: "threes", options: this.told.options };
-    const about = await ask("api/game", variant);
-    let text = `${START} next=1 deck=4,4,4`;
+  setUp() {
+    let text = `${START} next=1${FULL_DECK}`;
     const editor = h("div", {});
-    threes.makeEditor(editor, about, text, (changed) => { text = changed; });
+    threes.makeEditor(editor, this.about, text, (changed) => { text = changed; });
     this.main.replaceChildren(h("h1", {}, "Follow a game of Threes"),
       h("p", {}, "Choose a tile, tap the cells where it lies, then say which tile comes next. In a new game (nine tiles) the deck is counted for you."),
-      editor, h("p", { class: "buttons" }, h("button", { class: "main", id: "follow", onclick: () => trying(async () => {
-        const told = { ...this.told, page: "companion", game: "threes", start: counted(text), moves: [] };
-        await this.follow(told);
-      }) }, "Follow this game")));
+      editor, h("p", { class: "buttons" }, h("button", {
+        class: "main", id: "follow", onclick: () => trying(() => this.follow({ line: text.replace(FULL_DECK, "") })),
+      }, "Follow this game")));
   }
 
-  async follow(told) {
-    this.session = await Session.open({ ...told, game: "threes" }, null);
-    this.session.startGiven = true;
-    await this.settleAlone();
+  /** Begins with what /api/follow answers to `what`: a board that was typed, or a game under way. */
+  async follow(what) {
+    const found = await ask("api/follow", { game: "threes", options: this.now.options, ...what });
     this.host = h("div", { class: "host" });
-    this.board = threes.makeBoard(this.host, this.session.about, (name) => this.swipe(name));
+    this.board = threes.makeBoard(this.host, this.about, (name) => this.swipe(name));
     this.advice = h("p", { class: "status big", "aria-live": "polite", id: "status" });
     this.asked = h("div", { id: "asked" });
-    this.back = h("button", { onclick: () => this.undo(), id: "undo" }, "Undo");
+    this.back = h("button", { onclick: () => trying(() => this.undo()), id: "undo" }, "Undo");
     this.main.replaceChildren(h("div", { class: "companion" }, this.advice, this.asked, h("div", { class: "buttons" }, this.back,
       h("a", { class: "button", id: "fresh", href: address({ page: "companion", game: "threes" }) }, "Another game"),
       h("a", { class: "button", id: "analyse" }, "Analyse")), this.host));
-    this.changed();
+    this.changed(found);
   }
 
-  /** Takes every act of chance that is the only one possible. */
-  async settleAlone() {
-    const { session } = this;
-    while (session.state.player === "chance" && session.state.outcomes.length === 1) await session.play(session.state.outcomes[0].name);
+  /** Returns where the game of an answer stands after a line. Its last position says all, so that a long game takes no longer. */
+  async after({ options, first, moves, state }, line, signal) {
+    const found = await ask("api/follow", { game: "threes", options, text: state.text, line }, signal);
+    return { ...found, first, moves: [...moves, ...found.moves] };
   }
 
-  changed() {
-    const { session } = this, { state } = session;
+  /** Goes on from an answer of /api/follow. */
+  changed(now) {
+    this.now = now;
+    const { options, first, moves, state, question } = now;
     this.running.abort();
     this.running = new AbortController();
     complain("");
-    keepAddress({ page: "companion", ...session.told });
-    this.back.disabled = !session.steps.length;
-    document.getElementById("analyse").href = address({ page: "analyse", ...session.told });
+    const told = { game: "threes", options, start: first, moves };
+    keepAddress({ page: "companion", ...told });
+    this.back.disabled = !moves.length;
+    document.getElementById("analyse").href = address({ page: "analyse", ...told });
     this.marks = {};
     this.show();
-    if (state.over) this.advice.textContent = `Game over: ${Math.round(state.returns).toLocaleString("en")} points since the start`;
-    else if (state.player === "chance") this.askChance(state, []);
+    this.asked.replaceChildren();
+    if (state.over) this.advice.textContent = `Game over: ${Math.round(state.returns).toLocaleString("en")} points since the start (${question.asks})`;
+    else if (state.player === "chance") this.askChance(now);
     else trying(() => this.advise(this.running.signal));
   }
 
   show() {
-    const { state } = this.session;
-    this.board.show(state, { live: state.player === 1, last: this.session.last, worths: null, shares: null, best: null, line: [], ...this.marks });
+    const { moves, state } = this.now, at = moves.findLastIndex((name) => this.about.actions.includes(name));
+    const last = moves.slice(Math.max(0, at)).map((name) => ({ name }));
+    this.board.show(state, { live: state.player === 1, last, worths: null, shares: null, best: null, line: [], ...this.marks });
   }
 
   /** Tells the best swipe as the search finds it, and asks what entered after it. */
   async advise(signal) {
-    const { session } = this, { text } = session.state;
+    const { options, state } = this.now;
     this.advice.textContent = "…";
-    this.asked.replaceChildren();
     let asked = "";
-    await analyse(session.variant, text, "best", SECONDS, (answer) => {
+    await analyse({ game: "threes", options }, state.text, "best", SECONDS, (answer) => {
       this.marks = { ...answer, shares: shares(answer), line: [] };
       this.advice.textContent = `Swipe ${answer.best.toUpperCase()} – ${answer.worth} (${answer.unit})`;
       this.show();
@@ -105,10 +107,14 @@ class Companion {
     }, (stage) => { if (stage === "loading" && !asked) this.advice.textContent = "loading the search …"; }, signal);
   }
 
-  /** Asks where the tile enters after a swipe that was not entered yet. */
+  /** Asks what happened after a swipe that was not taken down yet. */
   async lookAhead(name, signal) {
-    const after = await ask("api/state", { ...this.session.variant, text: this.session.state.text, moves: [name] }, signal);
-    if (!signal.aborted) this.askChance(after, [name]);
+    const after = await this.after(this.now, name, signal);
+    if (signal.aborted) return;
+    if (after.state.player === "chance") this.askChance(after);
+    else this.asked.replaceChildren(h("div", { class: "buttons taps" }, h("button", { // all that followed was the only thing possible
+      class: "tap", "data-outcome": name, onclick: () => this.changed(after),
+    }, `${name.toUpperCase()}, done`)));
   }
 
   /** Another swipe than the recommended one, made on the board. */
@@ -119,55 +125,41 @@ class Companion {
     trying(() => this.lookAhead(name, this.running.signal));
   }
 
-  /** Asks what chance did in a position that follows the shown one by `moves`. */
-  askChance(after, moves) {
+  /** Asks what chance did where an answer stands: that of the game, or one after the swipe that is recommended. */
+  askChance(after) {
+    const { state, question } = after;
     const take = (name) => trying(async () => {
       this.running.abort();
-      for (const one of [...moves, name]) await this.session.play(one);
-      await this.settleAlone();
-      this.changed();
+      const { signal } = this.running = new AbortController();
+      this.changed(await this.after(after, name, signal));
     });
-    if (after.player !== "chance") return this.asked.replaceChildren();
-    if (after.stage === "draw") {
-      this.advice.textContent = "What comes next?";
-      return this.asked.replaceChildren(nextButtons(after, take));
-    }
-    return this.asked.replaceChildren(h("p", { class: "quiet" }, "Tap where the new tile entered:"), entryBoard(after, take));
+    if (state.stage === "draw") {
+      if (after === this.now) this.advice.textContent = "What comes next?";
+      this.asked.replaceChildren(h("p", { class: "quiet" }, "Tap what comes next:"), nextButtons(question.choices, take));
+    } else this.asked.replaceChildren(h("p", { class: "quiet" }, "Tap where the new tile entered:"), entryBoard(state, question.choices, take));
   }
 
-  /** Takes back the last entry: to before the last swipe, or to before what comes next is told. */
+  /** Takes back the last tap. */
   async undo() {
-    const { session } = this;
-    if (!session?.steps.length) return;
-    const at = session.steps.findLastIndex((step) => step.player === 1);
-    await trying(() => session.goTo(Math.max(0, at)));
-    await trying(() => this.settleAlone());
-    this.changed();
+    const { options, first, moves } = this.now;
+    if (!moves.length) return;
+    this.running.abort();
+    this.changed(await ask("api/follow", { game: "threes", options, text: first, moves, undo: true }));
   }
-}
-
-/** Returns a text whose deck is what nine start tiles and the next one leave, where it is such a start. */
-function counted(text) {
-  const { cells, next, named } = read(text);
-  const tiles = cells.filter((tile) => tile !== "0"), left = ["1", "2", "3"].map((card) => 4 - tiles.filter((tile) => tile === card).length);
-  const isStart = tiles.length === 9 && left.reduce((a, b) => a + b) === 3 && Math.min(...left) >= 0;
-  if (!isStart || named.deck !== "4,4,4") return text;
-  if (["1", "2", "3"].includes(next)) left[Number(next) - 1] -= 1;
-  return Math.min(...left) < 0 || !left.some(Boolean) ? text : text.replace(/deck=\S+/, `deck=${left.join(",")}`);
 }
 
 /** Returns a button for each tile that may come next. */
-function nextButtons(state, take) {
-  return h("div", { class: "buttons taps", role: "group", "aria-label": "Next tile" }, [...state.outcomes].sort((a, b) =>
+function nextButtons(choices, take) {
+  return h("div", { class: "buttons taps", role: "group", "aria-label": "Next tile" }, [...choices].sort((a, b) =>
     Number.parseInt(a.name, 10) - Number.parseInt(b.name, 10) || 0).map((one) => h("button", {
     class: "tap", "data-outcome": one.name, onclick: () => take(one.name), style: `background:${paint(one.name)[0]};color:${paint(one.name)[1]}`,
   }, one.name)));
 }
 
 /** Returns the board after the swipe, with a place to tap wherever the tile may have entered; with a bonus, one for each value. */
-function entryBoard(state, take) {
+function entryBoard(state, choices, take) {
   const { cells } = read(state.text), places = new Map();
-  for (const one of state.outcomes) {
+  for (const one of choices) {
     const [tile, place] = one.name.split("@"), [row, column] = place.split(",").map(Number), k = 4 * row + column;
     places.set(k, [...(places.get(k) || []), { name: one.name, tile }]);
   }

@@ -69,7 +69,7 @@ class Companion {
 
   /** Goes on from an answer of /api/follow. */
   changed(now) {
-    this.now = now;
+    Object.assign(this, { now, taking: null });
     const { options, first, moves, state, question } = now;
     this.running.abort();
     this.running = new AbortController();
@@ -130,17 +130,18 @@ class Companion {
     const { state, question } = after;
     const take = (name) => trying(async () => {
       this.running.abort();
-      const { signal } = this.running = new AbortController();
-      this.changed(await this.after(after, name, signal));
+      this.running = this.taking = new AbortController();
+      this.changed(await this.after(after, name, this.running.signal));
     });
     if (state.stage === "draw") {
       if (after === this.now) this.advice.textContent = "What comes next?";
-      this.asked.replaceChildren(h("p", { class: "quiet" }, "Tap what comes next:"), nextButtons(question.choices, take));
+      this.asked.replaceChildren(after === this.now ? "" : h("p", { class: "quiet" }, "Tap what comes next:"), nextButtons(question.choices, take));
     } else this.asked.replaceChildren(h("p", { class: "quiet" }, "Tap where the new tile entered:"), entryBoard(state, question.choices, take));
   }
 
-  /** Takes back the last tap. */
+  /** Takes back the last tap, also one that is not answered yet. */
   async undo() {
+    if (this.taking) return this.changed(this.now);
     const { options, first, moves } = this.now;
     if (!moves.length) return;
     this.running.abort();

@@ -32,7 +32,7 @@ const MORE_PILES = {
 const HOMES = ["stack", "hazards", "aging"]; // where cards begin the game: that such a pile is empty has to be said
 const IN_ORDER = ["active", "top", "bottom", "look"];
 const NUMBERS = { life: "Life", free: "Free cards drawn" };
-const FIELDS = { pirates: "Pirates (P1 to P10)", fought: "fought", beaten: "beaten" };
+const FIELDS = { pirates: "Pirates (P1 to P10)", fought: "Fought", beaten: "Beaten" };
 const MORE_FIELDS = {
   ability: "Ability under way", acting: "by the card", steps: "steps left", uses: "Abilities used", lowered: "Cards that lower the phase",
   points: "Points left for removing cards", from: "the lowest card to remove", to: "Where the next card goes", debt: "Debt",

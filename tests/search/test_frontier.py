@@ -38,7 +38,7 @@ def in_torch(rows, T):
 
 
 def batch_only(evaluator, batch):
-    return replace(evaluator, value=None, batch=batch)
+    return replace(evaluator, value=None, batch=batch, siblings=None)
 
 
 def assert_same(found, expected):

@@ -201,6 +201,7 @@ def test_a_leaf_that_fails_leaves_no_trace():
     assert search(TRILOBITE.new(1)).simulations == 40
 
 
+@pytest.mark.long
 def test_time_ends_a_search_and_so_does_stop():
     search = Mcts(THREES, THREES.score(), seconds=0.05)
     search(THREES.new(1))

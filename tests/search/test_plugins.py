@@ -47,6 +47,7 @@ def values(cache: Path, folders: list[Path], *names: str) -> list[float]:
     return [float(line) for line in done.stdout.split()]
 
 
+@pytest.mark.long
 def test_leaves_of_one_name_in_two_modules_and_an_edited_one(tmp_path: Path) -> None:
     for name, worth in (("one", 0.25), ("two", 0.5)):
         (tmp_path / f"{name}.py").write_text(LEAF.format(worth=worth))
@@ -56,7 +57,6 @@ def test_leaves_of_one_name_in_two_modules_and_an_edited_one(tmp_path: Path) -> 
     assert values(tmp_path / "cache", [tmp_path], "two", "one") == pytest.approx([0.5 * share] * 3 + [0.75 * share] * 3)
 
 
-@pytest.mark.long
 @pytest.mark.long
 def test_games_of_one_name_in_two_folders(tmp_path: Path) -> None:
     source = (TESTS.parent / "examples" / "race" / "leafwise_race" / "__init__.py").read_text()

@@ -24,7 +24,14 @@ THREES = game("threes")
 CROWDED = THREES.parse(POSITIONS["s19"])
 
 
-@pytest.mark.parametrize("options", [{"pruning": False, "table_mb": 0}, {"pruning": True}, {"table_mb": 1.0}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"table_mb": 1.0},
+        *(pytest.param(x, marks=pytest.mark.long) for x in ({"pruning": False, "table_mb": 0}, {"pruning": True})),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize("g", [dice.GAME, solitaire.GAME], ids=lambda g: g.name)
 def test_the_values_are_those_of_one_thread(g, options):
     alone, shared = (Search(g, g.score(), 4, threads=n, **options) for n in (1, 3))

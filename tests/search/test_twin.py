@@ -23,8 +23,10 @@ SCORES = {
 DEPTHS = {"threes": 2, "cassis": 3, "trilobite": 4, "dice": 4, "solitaire": 3, "starship": 1}
 """Depth of the searches that are compared with each other and with the recursion (default: 2). Two requests of a ship in a row may
 have a new target drawn between them, digit by digit: too many outcomes for the recursion."""
+DEAR = ("friday", "starship")
+"""Games whose search takes long to compile."""
 CASES = [
-    pytest.param(g, score, marks=pytest.mark.long if k else ())
+    pytest.param(g, score, marks=pytest.mark.long if k or g.name in DEAR else ())
     for g in GAMES
     for k, score in enumerate(SCORES.get(g.name, [g.default_score]))
 ]

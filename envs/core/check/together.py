@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,9 @@ from numpy.typing import NDArray
 from leafwise.envs.core.check import acting
 from leafwise.envs.core.check.door import AT, TO, Door, Row, permit
 from leafwise.envs.core.check.fault import Fault, expect
-from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.compile.fingerprint import label
+from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.evaluator import Evaluator, Siblings
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 
 MOST_OUTCOMES = 4
@@ -87,11 +91,33 @@ def check_siblings(door: Door, rule: str, evaluator: Evaluator, row: Row, T: Any
             _check_mean(door, rule, evaluator, other, rows[0], T)
 
 
+@cache
+def _mean_by_another(siblings: Siblings, name: str, room: Path) -> Any:
+    """Compiles `(S, j, first, T)`: the mean at row j with the shared numbers of row `first`, which stay compiled code's own.
+
+    Passed on through Python, a word and a whole number would come back as the same.
+    """
+    shared_by, mean = siblings
+
+    @bind(name, room)
+    def mean_by_another(S, j, first, T):
+        return mean(S, j, shared_by(S, first, T), T)
+
+    return mean_by_another
+
+
 def _check_mean(door: Door, rule: str, evaluator: Evaluator, row: Row, first: Row, T: Any) -> None:
     """Checks the mean at a chance row; `first` is the row that the shared numbers are of."""
     assert evaluator.siblings is not None
-    shared = _asked(door, rule, evaluator.siblings.shared, first, T)
-    n, mean = _asked(door, rule, evaluator.siblings.mean, row, shared, T)
+    game = door.subject.game
+    name = f"{game.name}_{label(*evaluator.siblings)}"
+    function = _mean_by_another(evaluator.siblings, name, evaluator.room or game.room)
+    S = door.rows(3)
+    S.clear(0)
+    S.plain[AT], S.plain[TO] = row, first
+    permit(S.guard, {AT, TO}, set())
+    n, mean = door.call(rule, S.array, np.uint64(AT), np.uint64(TO), T, function=function)
+    door.check_kept(rule, S, {AT: row, TO: first}, 0)
     if n == 0:
         return
     law = acting.outcomes(door, row)
@@ -109,20 +135,15 @@ def _worth(door: Door, rule: str, evaluator: Evaluator, leaf: Row, T: Any) -> fl
     stage, acts = game.stages[door.whole_number("stage", leaf)], acting.player(door, leaf)
     expect(stage in (evaluator.stage, "decision"), rule, f"siblings of leaves at {evaluator.stage!r}", repr(stage))
     if acts != TERMINAL or evaluator.terminal == "evaluate":
-        return float(_asked(door, rule, evaluator.value, leaf, T))
+        S = door.rows(2)
+        S.clear(0)
+        S.plain[AT] = leaf
+        permit(S.guard, {AT}, set())
+        value = float(door.call(rule, S.array, np.uint64(AT), T, function=evaluator.value))
+        door.check_kept(rule, S, {AT: leaf}, 0)
+        return value
     returns = float(door.ask("returns", leaf))
     if evaluator.terminal == "returns":
         return returns
     win, draw, loss = evaluator.terminal
     return win if returns > 0 else loss if returns < 0 else draw
-
-
-def _asked(door: Door, rule: str, function: Any, row: Row, *more: Any) -> Any:
-    """Returns what a function of an evaluator, which only reads, answers at a row."""
-    S = door.rows(2)
-    S.clear(0)
-    S.plain[AT] = row
-    permit(S.guard, {AT}, set())
-    answer = door.call(rule, S.array, np.uint64(AT), *more, function=function)
-    door.check_kept(rule, S, {AT: row}, 0)
-    return answer

@@ -24,7 +24,8 @@ def crowded(size: int, traps: int, rng: Random) -> str:
     return "/".join("".join(marks[k : k + size]) for k in range(0, size * size, size))
 
 
-@pytest.mark.parametrize("leaf", ["is", pytest.param("reach", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("leaf", ["is", "reach"])
 def test_values_tend_to_the_exact_ones(leaf: str) -> None:
     game = GAME.variant(size=3, max_turns=1000)
     solver = Solver(game)

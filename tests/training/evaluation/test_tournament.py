@@ -284,7 +284,7 @@ def make_killed(game: leafwise.Game, seed: int, *, mark: Path, always: bool) -> 
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize("always", [False, True])
+@pytest.mark.parametrize("always", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_a_game_whose_process_is_killed_is_played_again_once(always: bool, tmp_path: Path) -> None:
     makers = {"killed": partial(make_killed, mark=tmp_path / "mark", always=always), "random": make_random}
     tournament = arena(TRILOBITE, makers, 2, plies=2)  # type: ignore[arg-type]

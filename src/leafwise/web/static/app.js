@@ -35,9 +35,11 @@ async function route() {
   const page = await PAGES[told.page]();
   if (own !== turn) return;
   document.title = `${page.title(told)} – Leafwise`;
-  const place = h("div", {}); // of this page alone: one that is left while it loads goes on where nobody sees it
-  main.replaceChildren(place);
+  const place = h("div", { class: "page" }); // of this page alone: one that is left while it loads goes on where nobody sees it
+  const loading = h("p", { class: "loading" }, "Loading; a game that is new here is compiled first, which may take a minute …");
+  main.replaceChildren(place, loading);
   const end = await trying(() => page.open(place, told));
+  loading.remove();
   if (own === turn) leave = end || leave;
   else end?.();
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -256,7 +257,10 @@ def test_module_needs_a_value_and_is_taken_out_of_a_command_line(site: Path) -> 
 def test_pip_installs_the_examples(tmp_path: Path) -> None:
     for example in sorted(path.parent for path in EXAMPLES.glob("*/pyproject.toml")):
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
-        subprocess.run([*pip, "--target", str(tmp_path / example.name), str(example)], check=True)
+        source = shutil.copytree(
+            example, tmp_path / "sources" / example.name
+        )  # a build leaves what looks installed beside it
+        subprocess.run([*pip, "--target", str(tmp_path / example.name), str(source)], check=True)
         (data,) = example.glob("leafwise_*/games.json")
         listed = json.loads(data.read_text(encoding="utf-8"))
         told = subprocess.run(

@@ -13,7 +13,7 @@ from leafwise.experiments.study.config import CHECKOUT
 from leafwise.experiments.study.leaves import compare_choices, is_quiet, openings, play_match, subset
 from leafwise.experiments.trilobite.fair_openings import FILE, is_fair, read
 from leafwise.experiments.trilobite.learned import every_board
-from leafwise.training.evaluation.agreement import Judged, critical_positions, played_positions
+from leafwise.training.evaluation.agreement import Judged, critical_positions, played_lines
 
 GAME = leafwise.game("trilobite")
 
@@ -69,15 +69,15 @@ def test_quiet_positions() -> None:
 def test_players_who_see_to_the_end_keep_the_game_drawn() -> None:
     """3x3 is a draw, so whatever they play is one; players who see two moves ahead err, but never pass over a win."""
     solver = Solver(GAME, 4)
-    assert all(solver.value(s) == 0 for s in islice(played_positions(GAME, 5, (1, 8), 9), 40))
-    short = list(islice(played_positions(GAME, 5, (5, 8), 2), 200))
+    assert all(solver.value(s) == 0 for s, _ in islice(played_lines(GAME, 5, (1, 8), 9), 40))
+    short = [s for s, _ in islice(played_lines(GAME, 5, (5, 8), 2), 200)]
     assert any(solver.value(s) for s in short)
     assert len(set(short)) > 20
 
 
 def test_openings_are_fair_by_the_values_of_their_moves() -> None:
     solver = Solver(GAME, 4)
-    for state in islice(played_positions(GAME, 6, (0, 7), 1), 150):
+    for state, _ in islice(played_lines(GAME, 6, (0, 7), 1), 150):
         found = solver.solve(state)
         values = list(found.action_values.values())
         assert solver.value(state) == found.value

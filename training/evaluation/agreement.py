@@ -5,7 +5,7 @@ For judging only: nothing learns from these labels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,20 +50,30 @@ class Judged:
         return float(self.kept(self.choices(evaluator, depth)).mean())
 
 
-def random_positions(game: Game, seed: int, plies: tuple[int, int]) -> Iterator[State]:
-    """Yields decisions after a random number of random actions between `plies`, from one game each, without end."""
-    stream = new_stream(seed)
+Line = tuple[State, tuple[int, ...]]
+"""A decision and the actions that led to it."""
+
+
+def _lines(game: Game, stream: Any, plies: tuple[int, int], choose: Callable[[State], int]) -> Iterator[Line]:
+    """Yields decisions, one from a game each, after a random number of actions between `plies`, without end."""
     low, high = plies
     while True:
-        state = game.start().settle(stream)
+        state, actions = game.start().settle(stream), []
         for _ in range(low + int(below(stream, high - low + 1))):
             if not state.is_terminal:
-                state = state.play(state.legal_actions[int(below(stream, len(state.legal_actions)))]).settle(stream)
+                actions.append(choose(state))
+                state = state.play(actions[-1]).settle(stream)
         if not state.is_terminal:
-            yield state
+            yield state, tuple(actions)
 
 
-def played_positions(game: Game, seed: int, plies: tuple[int, int], depth: int) -> Iterator[State]:
+def random_lines(game: Game, seed: int, plies: tuple[int, int]) -> Iterator[Line]:
+    """Yields decisions after a random number of random actions between `plies`, from one game each, without end."""
+    stream = new_stream(seed)
+    return _lines(game, stream, plies, lambda state: state.legal_actions[int(below(stream, len(state.legal_actions)))])
+
+
+def played_lines(game: Game, seed: int, plies: tuple[int, int], depth: int) -> Iterator[Line]:
     """Yields decisions of games, one from each, between two players who see `depth` decisions ahead and know nothing else.
 
     They search with a leaf that is always 0 and break ties at random: they win or block what they see, and else move at
@@ -71,16 +81,18 @@ def played_positions(game: Game, seed: int, plies: tuple[int, int], depth: int) 
     """
     blank = SparseNetwork.create(game, (BLOCK,)).evaluator("blank")
     run, T, table = kernels(game, blank), game.tables(blank), new_table(game, depth, seed)
-    stream, action = new_stream(seed), np.zeros(1, dtype=np.int64)
-    low, high = plies
-    while True:
-        state = game.start().settle(stream)
-        for _ in range(low + int(below(stream, high - low + 1))):
-            if not state.is_terminal:
-                run.choose_actions(table, state.row[None], depth, action, T)
-                state = state.play(int(action[0])).settle(stream)
-        if not state.is_terminal:
-            yield state
+    action = np.zeros(1, dtype=np.int64)
+
+    def choose(state: State) -> int:
+        run.choose_actions(table, state.row[None], depth, action, T)
+        return int(action[0])
+
+    return _lines(game, new_stream(seed), plies, choose)
+
+
+def random_positions(game: Game, seed: int, plies: tuple[int, int]) -> Iterator[State]:
+    """Yields the decisions of `random_lines`."""
+    return (state for state, _ in random_lines(game, seed, plies))
 
 
 def value_keeping(solver: Solver, state: State) -> NDArray[np.bool_]:
@@ -108,12 +120,12 @@ def judge_of(game: Game, n: int, plies: tuple[int, int], depth: int = 0) -> Judg
 def critical_positions(game: Game, n: int, seed: int, plies: tuple[int, int], depth: int = 0) -> Judged:
     """Returns n different decisions in which some legal action, but not every one, loses value.
 
-    They come after random actions, or with a `depth` out of games as `played_positions` tells.
+    They come after random actions, or with a `depth` out of games as `played_lines` tells.
     """
     solver = exact_solver(game, TABLE_MB)
     found: dict[bytes, tuple[NDArray[Any], NDArray[np.bool_]]] = {}
-    states = played_positions(game, seed, plies, depth) if depth else random_positions(game, seed, plies)
-    for state in states:
+    lines = played_lines(game, seed, plies, depth) if depth else random_lines(game, seed, plies)
+    for state, _ in lines:
         if len(found) == n:
             break
         key = state.row.tobytes()

@@ -1,0 +1,221 @@
+"""How often players keep the exact value of Connect Four's critical positions, and what they score against perfect play.
+
+`python -m leafwise.experiments.trilobite.critical` asks every player of `--players` for its move in each position of
+`positions.csv`, on its own, and lets it play the drawn openings from both seats and the empty board as the first against the
+exact solver, which picks at random among the moves that keep the value. Times are processor time of this process; those of
+`--program`, anyone's program (see `program.py`), are by the clock. `scores.json` keeps what came out, one letter an answer or
+game; `scores.md` has the tables. What is known for
+these positions and this model is not worked out again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.envs.trilobite.solver import Solver
+from leafwise.experiments.study import Results, Study, command, share, signed, table, write_page
+from leafwise.experiments.trilobite.critical.positions import (
+    CONNECT_FOUR,
+    FILE,
+    OPENING,
+    TABLE_MB,
+    Position,
+    after,
+    read,
+)
+from leafwise.experiments.trilobite.critical.program import Program
+from leafwise.models.files import model_path
+from leafwise.models.players import player
+from leafwise.training.evaluation.elo import bootstrap_interval
+
+POINTS = {"W": 1.0, "D": 0.5, "L": 0.0}
+FILES = {"positions": Path(__file__).with_name(FILE), "model": model_path("trilobite7x6")}
+"""Files that results hold for."""
+PLIES = ((10, 15), (16, 20), (21, 25), (26, 30))
+"""Positions by the moves before them."""
+
+
+@dataclass(frozen=True)
+class Config(Study):
+    """Measures players of Connect Four against perfect play."""
+
+    players: tuple[str, ...] = (
+        *(f"search:{leaf},depth={depth}" for leaf in ("learned", "lines") for depth in (1, 2, 4, 6)),
+        *(f"{kind}:learned,seconds={seconds},clock=cpu" for seconds in (0.01, 0.1) for kind in ("search", "mcts")),
+        "search:lines,seconds=0.01,clock=cpu",
+    )
+    """Players by name."""
+    program: tuple[str, ...] = ()
+    """Commands that start programs, which are asked like the players."""
+    games: tuple[str, ...] = (
+        "search:learned,depth=6", "mcts:learned,seconds=0.01,clock=cpu", "search:learned,seconds=0.01,clock=cpu",
+        "search:learned,seconds=0.1,clock=cpu", "search:lines,depth=6",
+    )  # fmt: skip
+    """Players and commands among them that play games too."""
+    first: int = 20
+    """Games that they begin on the empty board."""
+
+
+class Asked(NamedTuple):
+    """A player: what it is asked for, and the seconds that it took so far."""
+
+    choose: Callable[[str, State], int]
+    seconds: Callable[[], float]
+
+
+def named(text: str) -> Asked:
+    """Returns one of this package's players, compiled and warm."""
+    one, spent = player(text, CONNECT_FOUR, seed=1), [0.0]
+    one.choose(CONNECT_FOUR.start())
+
+    def choose(moves: str, state: State) -> int:
+        begun = time.process_time()
+        action = one.choose(state)
+        spent[0] += time.process_time() - begun
+        return action
+
+    return Asked(choose, lambda: spent[0])
+
+
+def outside(program: Program) -> Asked:
+    """Returns a program as a player."""
+
+    def choose(moves: str, state: State) -> int:
+        return program.ask(moves, "".join(CONNECT_FOUR.actions[a] for a in state.legal_actions))
+
+    return Asked(choose, lambda: program.seconds)
+
+
+class Perfect:
+    """The exact solver, with ties broken at random."""
+
+    def __init__(self) -> None:
+        self.solver, self.stream = Solver(CONNECT_FOUR, TABLE_MB), new_stream(1)
+
+    def choose(self, state: State) -> int:
+        """Returns one of the moves that keep the value."""
+        values = self.solver.solve(state).action_values
+        kept = [a for a in state.legal_actions if values[CONNECT_FOUR.actions[a]] == max(values.values())]
+        return kept[int(below(self.stream, len(kept)))]
+
+
+def answers(one: Asked, positions: list[Position]) -> dict[str, Any]:
+    """Returns for each position whether (1) or not (0) the choice keeps the value, and the time."""
+    begun = one.seconds()
+    kept = "".join(str(int(p.columns[one.choose(p.moves, p.state)] == p.value)) for p in positions)
+    return {"kept": kept, "ms": 1000 * (one.seconds() - begun) / len(positions)}
+
+
+def play(one: Asked, perfect: Perfect, opening: str, seat: int) -> str:
+    """Returns how a game ends for the player, who is the first (0) or second (1) to move after an opening."""
+    state, moves, turn = after(opening), opening, 0
+    while not state.is_terminal:
+        action = one.choose(moves, state) if turn % 2 == seat else perfect.choose(state)
+        state, moves, turn = state.play(action), moves + str(action + 1), turn + 1
+    won = state.returns * (1 if (len(opening) + seat) % 2 == 0 else -1)
+    return {1: "W", 0: "D", -1: "L"}[int(won)]
+
+
+def matches(one: Asked, openings: list[Position], first: int) -> dict[str, Any]:
+    """Returns the results of both seats' games from each opening, and of those begun on the empty board."""
+    perfect = Perfect()
+    return {
+        "openings": "".join(play(one, perfect, p.moves, seat) for p in openings for seat in range(2)),
+        "empty": "".join(play(one, perfect, "", 0) for _ in range(first)),
+    }
+
+
+def kept_share(kept: str, chosen: list[bool]) -> str:
+    """Returns the share of some positions in which the value was kept, with its interval."""
+    found = np.array([letter == "1" for letter in kept], dtype=float)[chosen]
+    low, high = bootstrap_interval(found)
+    return share({"mean": found.mean(), "ci_low": low, "ci_high": high})
+
+
+def kept_table(positions: list[Position], results: Results, kind: str) -> list[str]:
+    """Returns the table of a kind of positions."""
+    groups = {
+        "all": lambda p: True,
+        "won": lambda p: p.value == "W",
+        "drawn": lambda p: p.value == "D",
+        "one keeping move": lambda p: p.kept_by == 1,
+        **{f"plies {low} to {high}": lambda p, low=low, high=high: low <= p.plies <= high for low, high in PLIES},
+    }
+    chosen = {name: [p.kind == kind and bool(rule(p)) for p in positions] for name, rule in groups.items()}
+    chosen = {name: those for name, those in chosen.items() if any(those)}
+    head = " | ".join(["player", "ms a move:", *(f"{name} ({sum(those)})" for name, those in chosen.items())])
+    rows = [
+        [f"`{name}`", f"{found['ms']:.2f}", *(kept_share(found["kept"], those) for those in chosen.values())]
+        for name, found in results.items()
+    ]
+    return ["", f"## {kind.capitalize()} positions: share of choices that keep the value", "", *table(head, rows)]
+
+
+def games_table(results: Results) -> list[str]:
+    """Returns the table of the games."""
+    rows = []
+    for name, found in results.items():
+        if "openings" in found:
+            ends, empty = found["openings"], found["empty"]
+            pairs = np.array([POINTS[letter] for letter in ends]).reshape(-1, 2).mean(axis=1)
+            low, high = bootstrap_interval(pairs)
+            told = " / ".join(str(ends.count(letter)) for letter in "WDL")
+            points = share({"mean": pairs.mean(), "ci_low": low, "ci_high": high})
+            rows.append([f"`{name}`", str(len(ends)), told, points, f"{empty.count('W')} of {len(empty)}"])
+    head = "player | games: | won / drawn / lost | share of the points (95 %) | wins from the empty board"
+    lines = [
+        "",
+        "## Games against perfect play, from drawn openings, both seats",
+        "",
+        "Perfect play against itself: 50 %.",
+    ]
+    return [*lines, "", *table(head, rows)]
+
+
+def report(config: Config, positions: list[Position], results: Results) -> None:
+    """Writes the page."""
+    lines = [
+        "# Connect Four: critical positions and perfect play",
+        "",
+        "A position is critical if some legal move keeps the game's value and another does not. 95 % intervals by bootstrap.",
+        "The exact solver plays all of this without an error, at some 10 ms a position: the networks are a yardstick of learning",
+        "here, not the strongest players of this package.",
+    ]
+    for kind in dict.fromkeys(p.kind for p in positions):
+        lines += kept_table(positions, results, kind)
+    write_page(config, "scores.md", signed(config, [*lines, *games_table(results), ""]))
+
+
+def study(config: Config) -> None:
+    """Measures what is missing."""
+    rows = read()
+    positions = [p for p in rows if p.kind != OPENING]
+    of = {name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in FILES.items()}
+    results = Results(config, "scores.json", of, indent=1)
+    for name in (*config.players, *config.program):
+        wanted = name in config.games and "openings" not in results.get(name, {})
+        if name in results and not wanted:
+            continue
+        with ExitStack() as stack:
+            one = outside(stack.enter_context(Program(name))) if name in config.program else named(name)
+            found = results.get(name) or answers(one, positions)
+            if wanted:
+                found = {**found, **matches(one, [p for p in rows if p.kind == OPENING], config.first)}
+        results.keep(name, found, f"{name}: {found['kept'].count('1') / len(positions):.1%} kept, {found['ms']:.2f} ms")
+        report(config, positions, results)
+
+
+main = command(Config, study)
+
+if __name__ == "__main__":
+    raise SystemExit(main())

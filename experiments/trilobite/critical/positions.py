@@ -1,0 +1,158 @@
+"""Makes and reads `positions.csv`: critical positions and drawn openings of Connect Four with their exact values.
+
+`python -m leafwise.experiments.trilobite.critical.positions` draws them and has each solved. A position is critical if some
+legal move keeps the game's value and another does not. A row holds
+
+- `kind`: `played`, from games of players who see 4 moves ahead and know nothing else; `random`, after random moves;
+  `opening`, after random moves, and drawn;
+- `moves`: the columns played from the empty board, 1 to 7 from the left;
+- `value`: W, D or L: a win, a draw or a loss for the player to move;
+- `columns`: for each column what it leads to for that player, a dot where it is full.
+
+Those of a kind and ply are written as soon as they are found, so that the command goes on where it was stopped; a greater number
+of positions a ply adds to those there are. Seeds from 2,950,000 on.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from rich.progress import track
+
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.registry import game
+from leafwise.envs.trilobite.solver import Solver
+from leafwise.experiments.study import Study, command
+from leafwise.models.files import write_atomically
+from leafwise.training.evaluation.agreement import Line, played_lines, random_lines
+
+CONNECT_FOUR = game("trilobite", board="7x6", k=4)
+FILE = "positions.csv"
+FIRST_SEED = 2_950_000
+SEEN = 4
+"""Moves that the players of `played` positions see ahead."""
+OPENING = "opening"
+KINDS = ("played", "random", OPENING)
+LETTERS = {1.0: "W", 0.0: "D", -1.0: "L"}
+TABLE_MB = 512.0
+"""Memory of the solver's table."""
+
+
+class Position(NamedTuple):
+    """A row of the file."""
+
+    kind: str
+    moves: str
+    value: str
+    columns: str
+
+    @property
+    def plies(self) -> int:
+        """Moves made so far."""
+        return len(self.moves)
+
+    @property
+    def kept_by(self) -> int:
+        """How many columns keep the value."""
+        return self.columns.count(self.value)
+
+    @property
+    def state(self) -> State:
+        """The position itself."""
+        return after(self.moves)
+
+
+def after(moves: str) -> State:
+    """Returns the position after columns 1 to 7 were played."""
+    state = CONNECT_FOUR.start()
+    for column in moves:
+        state = state.play(int(column) - 1)
+    return state
+
+
+def read(path: Path | None = None) -> list[Position]:
+    """Returns the rows of the file (default: the one in the package)."""
+    with (path or Path(__file__).with_name(FILE)).open(encoding="utf-8", newline="") as file:
+        return [Position(**row) for row in csv.DictReader(file)]
+
+
+@dataclass(frozen=True)
+class Config(Study):
+    """Draws critical positions and drawn openings of Connect Four, and has them solved."""
+
+    plies: tuple[int, int] = (10, 30)
+    """Least and most moves before a critical position."""
+    positions: int = 40
+    """Critical positions of each kind and ply."""
+    opening_plies: tuple[int, int] = (8, 12)
+    """The same of an opening."""
+    openings: int = 40
+    """Drawn openings of each ply."""
+
+    @cached_property
+    def solver(self) -> Solver:
+        """The solver of all of them."""
+        return Solver(CONNECT_FOUR, TABLE_MB)
+
+
+def judged(config: Config, kind: str, state: State, actions: tuple[int, ...]) -> Position | None:
+    """Returns the row of a position, or None where it is not critical, or no drawn opening."""
+    solver = config.solver
+    if kind == OPENING and solver.value(state) != 0:
+        return None
+    values = solver.solve(state).action_values
+    columns = "".join(LETTERS[values[name]] if name in values else "." for name in CONNECT_FOUR.actions)
+    found = Position(kind, "".join(str(a + 1) for a in actions), LETTERS[max(values.values())], columns)
+    critical = 0 < found.kept_by < len(values)
+    return found if critical or kind == OPENING else None
+
+
+def drawn(config: Config, kind: str, plies: int) -> Iterator[Position]:
+    """Yields rows of a kind and ply without end, each position once."""
+    seed = FIRST_SEED + 100 * KINDS.index(kind) + plies
+    source = random_lines if kind != "played" else lambda *told: played_lines(*told, SEEN)
+    seen: set[State] = set()
+    lines: Iterator[Line] = source(CONNECT_FOUR, seed, (plies, plies))
+    for state, actions in lines:
+        if state not in seen and (found := judged(config, kind, state, actions)):
+            yield found
+        seen.add(state)
+
+
+def write(config: Config, rows: list[Position]) -> None:
+    """Writes the file, by kind and ply."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(Position._fields)
+    writer.writerows(sorted(rows, key=lambda row: (KINDS.index(row.kind), row.plies)))
+    write_atomically(config.target(FILE), text.getvalue().encode())
+
+
+def study(config: Config) -> None:
+    """Finds the rows that are missing."""
+    path = config.source(FILE)
+    rows = read(path) if path else []
+    wanted = {
+        (kind, plies): config.openings if kind == OPENING else config.positions
+        for kind in KINDS
+        for low, high in [config.opening_plies if kind == OPENING else config.plies]
+        for plies in range(low, high + 1)
+    }
+    for (kind, plies), number in track(list(wanted.items()), "positions"):
+        known = [row for row in rows if (row.kind, row.plies) == (kind, plies)]
+        if len(known) < number:
+            rows += islice((row for row in drawn(config, kind, plies) if row not in known), number - len(known))
+            write(config, rows)
+
+
+main = command(Config, study)
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,105 @@
+"""The critical positions of Connect Four, and programs that are asked for their moves."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from leafwise.envs.trilobite.solver import Solver
+from leafwise.experiments.trilobite.critical.__main__ import Config, answers, kept_table, matches, outside, study
+from leafwise.experiments.trilobite.critical.positions import (
+    CONNECT_FOUR,
+    FILE,
+    KINDS,
+    LETTERS,
+    OPENING,
+    Position,
+    after,
+    judged,
+    read,
+)
+from leafwise.experiments.trilobite.critical.positions import Config as Made
+from leafwise.experiments.trilobite.critical.program import Program
+
+ROWS = read()
+LATE = [p for p in ROWS if p.plies >= 28]
+LEFTMOST = """
+import sys
+for line in sys.stdin:
+    moves = line.strip()
+    print(next(c for c in "1234567" if moves.count(c) < 6), flush=True)
+"""
+
+
+def command(script: str) -> str:
+    """Returns the command that runs a script with this Python."""
+    return shlex.join([sys.executable, "-c", script])
+
+
+def test_the_file_holds_positions_that_are_critical() -> None:
+    path = Path(sys.modules["leafwise.experiments.trilobite.critical.positions"].__file__ or "").with_name(FILE)
+    assert path.stat().st_size < 200_000
+    assert {p.kind for p in ROWS} == set(KINDS)
+    assert len({(p.kind, p.moves) for p in ROWS}) == len(ROWS) >= 1_800
+    for p in ROWS:
+        legal = [CONNECT_FOUR.actions[a] for a in p.state.legal_actions]
+        assert [CONNECT_FOUR.actions[k] for k, letter in enumerate(p.columns) if letter != "."] == legal
+        assert p.value == next(letter for letter in "WDL" if letter in p.columns)
+        assert p.value == "D" if p.kind == OPENING else p.kept_by < len(legal)
+
+
+def test_late_positions_are_solved_alike_by_a_table_of_another_size() -> None:
+    solver = Solver(CONNECT_FOUR, 2)
+    assert len(LATE) > 100
+    for p in LATE:
+        values = solver.solve(p.state).action_values
+        assert "".join(LETTERS[values[a]] if a in values else "." for a in CONNECT_FOUR.actions) == p.columns, p.moves
+
+
+def test_a_position_in_which_every_move_loses_is_not_critical() -> None:
+    open_three = after("2233")  # the first has two in a row with both ends open: any third chip there wins
+    assert judged(Made(), OPENING, open_three, (1, 1, 2, 2)) is None
+    assert after("22334").legal_actions == (0, 1, 2, 3, 4, 5, 6)
+
+
+def test_a_program_is_judged_and_plays() -> None:
+    some = LATE[:20]
+    with Program(command(LEFTMOST)) as program:
+        one = outside(program)
+        found = answers(one, some)
+        expected = "".join(str(int(p.columns[p.state.legal_actions[0]] == p.value)) for p in some)
+        assert found["kept"] == expected
+        assert found["ms"] > 0
+        opening = Position(OPENING, "44444" + "1122766", "D", "DLLLLLL")
+        ends = matches(one, [opening], 0)
+    assert ends["empty"] == ""
+    assert len(ends["openings"]) == 2
+    assert set(ends["openings"]) <= set("WDL")
+    lines = kept_table(some, {"leftmost": found}, some[0].kind)  # type: ignore[arg-type]
+    assert f"| {expected.count('1') / 20:.1%} (" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("print('8', flush=True); input()", "expected one of the columns 1234567 for '', got '8'"),
+        ("pass", "expected a column for '', got the end of its output"),
+        ("import time; time.sleep(60)", "expected a column within 1 s, got none"),
+    ],
+)
+def test_a_wrong_answer_is_one_line(script: str, message: str) -> None:
+    with Program(command(script), patience=1) as program, pytest.raises(ValueError, match=message):
+        outside(program).choose("", CONNECT_FOUR.start())
+
+
+def test_a_program_that_does_not_start() -> None:
+    with pytest.raises(ValueError, match="expected a command that starts, got 'no-such-program'"):
+        Program("no-such-program")
+
+
+def test_the_study_tells_a_program_that_does_not_start(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="expected a command that starts"):
+        study(Config(out=tmp_path, players=(), program=("no-such-program",)))

@@ -58,8 +58,6 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "clock": str,
 }
 """Options of `Search` that a player's text may hold, and what reads them."""
-OWN_OPTIONS = {name: OPTIONS[name] for name in ("depth", "width", "seconds")}
-"""Those that a game's own search takes."""
 MCTS_OPTIONS: dict[str, Callable[[str], Any]] = {
     "simulations": int,
     "seconds": float,
@@ -162,7 +160,7 @@ def player(
         except ValueError as problem:
             raise ValueError(f"player {text!r}: {problem}") from None
     if kind == BEST:
-        kind, words = "search", [BEST, *words]
+        kind, words = game.search.best, [BEST, *words]
     if kind == "random" and not rest:
         return RandomPlayer(seed, text)
     own: Player | None = named_ai(game, text)
@@ -174,8 +172,9 @@ def player(
     if isinstance(search, OwnSearch):
         name = leaf_name(words) or game.default_score
         try:
-            options = search_options(words, OWN_OPTIONS)
-            return cast(Player, search.make(game, bound_values(game, leaf(game, name)), text, **options))
+            options = search_options(words, search.options)
+            found = leaf(game, name)
+            return cast(Player, search.make(game, found if search.compiled else bound_values(game, found), text, **options))
         except ValueError as problem:
             raise ValueError(f"player {text!r}: {problem}") from None
     if kind not in ("greedy", "search", "mcts", "rollout"):

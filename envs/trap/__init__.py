@@ -1,12 +1,13 @@
 """Trap: move, then throw a trap; who can no longer move has lost (two players, chance). Rules: `rules`."""
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.parts import Observation, OwnSearch, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 from leafwise.envs.trap import draw, features, options, rules, scores, sparse, tables, text
 from leafwise.envs.trap.about import ABOUT
 from leafwise.envs.trap.baselines.course import players
+from leafwise.envs.trap.turns.player import OPTIONS, TurnPlayer
 
 GAME = Game(
     name="trap",
@@ -46,7 +47,7 @@ GAME = Game(
     search=SearchDefaults(candidates=rules.CANDIDATES),
     options=options.Options(),
     scores=scores.SCORES,
-    ais={"solver": solver_player, "course": players.named},
+    ais={"solver": solver_player, "course": players.named, "turns": OwnSearch(TurnPlayer, OPTIONS, compiled=True)},
     features={"sparse": sparse.SPARSE},
     ids={"Trap": {}},
 )

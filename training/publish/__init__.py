@@ -81,7 +81,7 @@ class Config:
     nodes: int = 100
     """Chances: most decisions that a search looks at, as in players `search:LEAF,nodes=`."""
     rematch: int = 0
-    """Chances: games in each variant that a run's best and newest networks play, to publish the better (0: the best)."""
+    """Games (chances: in each variant) that a run's best and newest networks play, to publish the better (0: the best)."""
     calibrate: int = 0
     """Chances: games in each variant that slope and offset of the log odds it says are set by (0: it says what it learned)."""
 

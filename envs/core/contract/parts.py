@@ -160,6 +160,8 @@ class SearchDefaults:
     """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
     candidates: tuple[str, ...] = ()
     """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
+    best: str = "search"
+    """What the player `best` searches with: `search`, or the name of an `OwnSearch` of the game."""
 
 
 SEARCH_DEFAULTS = SearchDefaults()
@@ -170,4 +172,8 @@ class OwnSearch:
     """A search of one game alone, which asks a leaf what rows are worth."""
 
     make: Callable[..., Any]
-    """(game, what values rows, name, **options) -> object with `name`, `choose(state)`; options: depth, width, seconds."""
+    """(game, what values rows, name, **options) -> object with `name`, `choose(state)`."""
+    options: Mapping[str, Callable[[str], Any]] = field(default_factory=lambda: {"depth": int, "width": int, "seconds": float})
+    """Its options, and what reads each from a player's text."""
+    compiled: bool = False
+    """Whether `make` gets the evaluator itself, for code that is compiled with it, rather than a function of rows [n, width]."""

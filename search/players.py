@@ -130,6 +130,15 @@ class MctsPlayer:
         self.search.draw_from(stream)
 
 
+def search_of(who: Any) -> Any:
+    """Returns the search that a player plays by, if it can be stopped (`stop`) and tells its leaf (`evaluator`), else None.
+
+    That of a player who blunders at times is that of who it is else.
+    """
+    found = getattr(getattr(who, "strong", who), "search", None)
+    return found if hasattr(found, "stop") and hasattr(found, "evaluator") else None
+
+
 LEVEL, BEST = "level", "best"
 """Players of a level; and the player that searches with the best leaf there is, as deep as the game does, and that leaf."""
 
@@ -174,7 +183,9 @@ def player(
         try:
             options = search_options(words, search.options)
             found = leaf(game, name)
-            return cast(Player, search.make(game, found if search.compiled else bound_values(game, found), text, **options))
+            return cast(
+                Player, search.make(game, found if search.compiled else bound_values(game, found), text, **options)
+            )
         except ValueError as problem:
             raise ValueError(f"player {text!r}: {problem}") from None
     if kind not in ("greedy", "search", "mcts", "rollout"):

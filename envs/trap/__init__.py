@@ -44,7 +44,7 @@ GAME = Game(
     ),
     draw=draw.draw,
     symmetries=Symmetries(8, features.transform, features.transform_action),
-    search=SearchDefaults(candidates=rules.CANDIDATES),
+    search=SearchDefaults(candidates=rules.CANDIDATES, best="turns"),
     options=options.Options(),
     scores=scores.SCORES,
     ais={"solver": solver_player, "course": players.named, "turns": OwnSearch(TurnPlayer, OPTIONS, compiled=True)},

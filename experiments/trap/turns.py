@@ -170,9 +170,9 @@ def page(results: dict[str, Any], config: Config) -> list[str]:
     return [
         "# Trap: the search of whole turns",
         "",
-        f"Seeds from {config.first_seed:,} on, each from both seats. Times are processor time of a turn, move and throw. Whole turns: "
-        "the player `turns`, a node a turn; single decisions: the player `search`, half of the time for the move and half "
-        "for the throw. Both consider the same throws, near+traps, and value landings less probable than the hit at once.",
+        f"Seeds from {config.first_seed:,} on, each from both seats. Times are processor time of a turn, move and throw. Whole "
+        "turns: the player `turns`, a node a turn; single decisions: the player `search`, half of the time for the move and half "
+        "for the throw. Both consider the same throws, near+traps, and value improbable landings at once.",
         "",
         *table(
             "match | games | won / drawn / lost | share of the points (95 %) | Elo",

@@ -173,7 +173,9 @@ class OwnSearch:
 
     make: Callable[..., Any]
     """(game, what values rows, name, **options) -> object with `name`, `choose(state)`."""
-    options: Mapping[str, Callable[[str], Any]] = field(default_factory=lambda: {"depth": int, "width": int, "seconds": float})
+    options: Mapping[str, Callable[[str], Any]] = field(
+        default_factory=lambda: {"depth": int, "width": int, "seconds": float}
+    )
     """Its options, and what reads each from a player's text."""
     compiled: bool = False
     """Whether `make` gets the evaluator itself, for code that is compiled with it, rather than a function of rows [n, width]."""

@@ -148,5 +148,7 @@ def store(S, B, i, left, bound, pair, value, T):
         if (old >> GENERATION_AT) & LOW32 == B.options.generation and np.int64(old & LOW8) > left:
             e += 1
     B.table[e, WORD_0], B.table[e, WORD_1] = word_0, word_1
-    B.table[e, DATA] = (B.options.generation << GENERATION_AT) | (u64(pair) << PAIR_AT) | (bound << BOUND_AT) | u64(left)
+    B.table[e, DATA] = (
+        (B.options.generation << GENERATION_AT) | (u64(pair) << PAIR_AT) | (bound << BOUND_AT) | u64(left)
+    )
     B.proven[e, VALUE] = value

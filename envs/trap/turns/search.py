@@ -212,9 +212,9 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> TurnSearch:
             data, told = B.table[e, M.DATA], B.proven[e, M.VALUE]
             known = np.int64((data >> M.PAIR_AT) & u64(M.NO_PAIR))
             bound = (data >> M.BOUND_AT) & M.LOW8
-            if level > 0 and np.int64(data & M.LOW8) >= left:
-                if bound == M.EXACT or (bound == M.AT_LEAST and told >= upper) or (bound == M.AT_MOST and told <= lower):
-                    return False, told
+            beyond = (bound == M.AT_LEAST and told >= upper) or (bound == M.AT_MOST and told <= lower)
+            if level > 0 and np.int64(data & M.LOW8) >= left and (bound == M.EXACT or beyond):
+                return False, told
         moved, wins = try_moves(S, B, level, T)
         if wins >= 0:
             B.frames[level, M.BEST_PAIR] = wins << 8

@@ -180,10 +180,10 @@ def ask(prompt: str) -> str | None:
 def choose(chooser: Player, state: State) -> int:
     """Returns a player's choice; Ctrl-C is heard meanwhile."""
     from leafwise.envs.core.play.solver import SolverPlayer
-    from leafwise.search.players import SearchPlayer
+    from leafwise.search.players import search_of
 
-    if isinstance(chooser, SearchPlayer):
-        return patiently(lambda: chooser.choose(state), chooser.search.stop)
+    if search := search_of(chooser):
+        return patiently(lambda: chooser.choose(state), search.stop)
     if isinstance(chooser, SolverPlayer):
         return patiently(lambda: chooser.choose(state), lambda: chooser.solver.stop.fill(1))
     return patiently(lambda: chooser.choose(state))
@@ -305,12 +305,13 @@ def introduce(config: Config, session: Session, hints: Hints) -> None:
     """Says who plays, and who answers for hints."""
     from leafwise.envs.core.play.solver import SolverPlayer
     from leafwise.search.levels import level_lines
-    from leafwise.search.players import SearchPlayer
+    from leafwise.search.players import search_of
 
     for who in session.seats.values():
         if who is not None:
             strong = getattr(who, "strong", who)
-            by = f", leaf {strong.search.evaluator.name}" if isinstance(strong, SearchPlayer) else ""
+            search = search_of(who)
+            by = f", leaf {search.evaluator.name}" if search else ""
             by = ", the exact solver" if isinstance(strong, SolverPlayer) else by
             say(f"against {who.name}{by}")
     if config.strength:

@@ -24,7 +24,7 @@ from leafwise.envs.trap.turns.search import make_turn_search
 DEPTH = 3
 """Turns looked ahead if neither depth nor time is given."""
 TABLE_MB = 4.0
-LATE_FROM = 4
+LATE_FROM = 12
 NEVER = 1 << 30
 CERTAIN = 1.0 - 1e-12
 """From here on a value is that of a won game."""

@@ -17,7 +17,9 @@ from leafwise.experiments.trap.turns import Answering, Config, Pairs, study
 
 
 def test_the_study_goes_on_where_it_was(tmp_path: Path) -> None:
-    config = Config(tmp_path, tmp_path, parts=("rivals",), rival="is", model="reach", seconds=(0.0005,), games=2, first_seed=920_000)
+    config = Config(
+        tmp_path, tmp_path, parts=("rivals",), rival="is", model="reach", seconds=(0.0005,), games=2, first_seed=920_000
+    )
     study(config)
     first = json.loads((tmp_path / "turns.json").read_text())
     assert [len(found["scores"]) for found in first.values()] == [2, 2]

@@ -54,6 +54,8 @@ RECIPES = {
     "hard": Recipe(Leaves(TWO_P_MINUS_O, P_MINUS_2O), Leaves(TWO_P_MINUS_O, P_MINUS_2O), depth=3),
 }
 """is, ais, ocls: the handout's scores at the depth that it allows. easy, medium, hard: the staff's Minimax, Hard and Super."""
+LEVELS = ("easy", "medium", "hard")
+"""The course's three opponents, which are the levels of play in this game."""
 
 
 def settings(leaves: Leaves, chance: str, throws: str) -> trees.Settings:

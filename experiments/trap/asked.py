@@ -20,6 +20,8 @@ GAME = find_game("trap")
 SIDE = int(GAME.options.size)
 RANDOM_TURNS = 2
 """Turns at the beginning of a game that are drawn at random, so that games differ from the first."""
+SURE = 1 - 1e-9
+"""A value as far from 0 is that of a game that is won or lost whatever the other does."""
 LAST_TURN = 60
 """No question is asked after it: few games last longer, and then both players often stand walled off and pass for ever."""
 THROWS = "near+traps"
@@ -133,7 +135,7 @@ class Asked:
         value = self.below(state).value
         if state.is_chance and player == 0:  # the value is player 0's there, and the other player is next to act
             value = -value
-        return 1 - self.units(value)
+        return 1 - self.units(value) if abs(value) < SURE else float(value < 0)
 
     def stands(self, state: State) -> list[Stand]:
         """Returns what each free cell would be worth to the player who is not to move."""

@@ -57,7 +57,7 @@ def test_the_page_can_be_followed(tmp_path: Path) -> None:
             run("-m", *quick(step))
     program = tmp_path / "mine/PlayerAI.py"
     source = program.read_text(encoding="utf-8")
-    learned = [step for step in steps() if "def learned_score" in step][0]
+    learned = next(step for step in steps() if "def learned_score" in step)
     changed = re.sub(r"^HEURISTIC = .*$", lambda _: f"{learned}\nHEURISTIC = learned_score", source, flags=re.MULTILINE)
     program.write_text(changed, encoding="utf-8")
     asked = (

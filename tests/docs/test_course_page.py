@@ -23,9 +23,8 @@ FEWER = {
 
 def steps() -> list[str]:
     """Returns the commands and blocks of Python of the page, in order."""
-    parts = re.findall(
-        r"```python\n(.*?)```|^    (leafwise .*)$", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
-    )
+    text = PAGE.read_text(encoding="utf-8")
+    parts = re.findall(r"```python\n(.*?)```|^    (leafwise [^\n]*)$", text, re.DOTALL | re.MULTILINE)
     return [code or command for code, command in parts]
 
 

@@ -92,6 +92,16 @@ def test_a_fault_costs_the_game_and_is_told(shell: Shell, tmp_path: Path) -> Non
     assert "getMove, turn 3)" in told["faults"][0]["what"]
 
 
+def test_faults_that_are_alike_are_told_once(shell: Shell, tmp_path: Path) -> None:
+    program(tmp_path, "{}[self.pos]")
+    said = shell("eval", "trap", f"course:{tmp_path}", "--opponent", "random", "--games", "2").out
+    assert (
+        f"  lost    2 games by a fault: course:{tmp_path}: KeyError: (0, 3) (line 10 of PlayerAI.py, getMove, turn 1)\n"
+        in said
+    )
+    assert "(6, 3)" not in said
+
+
 def test_a_loop_without_end_loses_alone(shell: Shell, tmp_path: Path) -> None:
     hangs = program(tmp_path, "while self.num == 2: pass") + ",seconds=1,allowance=0.5"
     told = json.loads(shell("eval", "trap", "random", "--opponent", hangs, "--games", "2", "--json").out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -57,7 +58,7 @@ class Config:
     """Print one JSON object."""
 
 
-MOST_FAULTS = 5
+MOST_FAULTS = 3
 """Reasons of faults that are told."""
 
 
@@ -153,15 +154,16 @@ def show(result: dict[str, Any]) -> None:
 
 
 def show_faults(faults: list[dict[str, Any]]) -> None:
-    """Prints how games were given away: of those that were so for the same reason the first."""
+    """Prints how games were given away: of those that were so for the same reason, but for numbers, the first."""
     alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for fault in faults:
-        alike.setdefault((fault["player"], fault["what"]), []).append(fault)
-    for number, ((player, what), cases) in enumerate(alike.items()):
+        reason = re.sub(r"(?<!line )\b\d+", "", fault["what"])
+        alike.setdefault((fault["player"], reason), []).append(fault)
+    for number, ((player, _), cases) in enumerate(alike.items()):
         if number == MOST_FAULTS:
             say(f"  and {len(alike) - MOST_FAULTS} other reasons (--json tells all)")
             break
-        first = cases[0]
+        first, what = cases[0], cases[0]["what"]
         times = f"{len(cases)} games" if len(cases) > 1 else "a game"
         say(f"  lost    {times} by a fault: {what if player in what else f'{player}: {what}'}")
         seat = ("first", "second")[first["seat"]]

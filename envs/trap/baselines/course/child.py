@@ -63,6 +63,8 @@ class Desk:
     def __init__(self, path: Path) -> None:
         self.path, self.folder = path, str(path.parent)
         self.ai: Any = None
+        self.grid: Any = None
+        self.array: Any = None
         self._requests, self._replies = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)  # a program that asks for input gets none
@@ -103,7 +105,9 @@ class Desk:
             os._exit(1)
 
     def load(self, number: int) -> dict[str, Any]:
-        """Loads the program anew, and makes its player."""
+        """Loads the program anew, and makes its player; and what its board needs, so that no move waits for it."""
+        self.array = importlib.import_module("numpy").array
+        self.grid = importlib.import_module("Grid").Grid  # the program's own where it brings one
         spec = importlib.util.spec_from_file_location("PlayerAI", self.path)
         assert spec is not None
         assert spec.loader is not None
@@ -118,12 +122,8 @@ class Desk:
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """Returns the cell that the program chooses."""
-        import numpy as np
-
-        grid = importlib.import_module("Grid").Grid(
-            len(request["map"])
-        )  # of the program's own class where it brings one
-        grid.map = np.array(request["map"], dtype=np.float64)
+        grid = self.grid(len(request["map"]))
+        grid.map = self.array(request["map"], dtype="float64")
         self.ai.setPosition(tuple(request["position"]))
         cell = getattr(self.ai, request["call"])(grid)
         try:

@@ -25,6 +25,8 @@ FIRST_SEED = 2_600_000
 PIECE = 10
 """Games of a piece of work."""
 RESAMPLES = 1000
+DECIDED = 0.01, 0.99
+"""Chances to win beyond which it hardly matters where is thrown: such throws are not counted."""
 LEAST = 40
 """Cases that a row of a table needs."""
 Sums = dict[str, list[float]]
@@ -42,7 +44,7 @@ class Config(Study):
 
     model: str = "trap"
     """Shipped model, run folder or file."""
-    games: int = 400
+    games: int = 200
     """Games that it plays, tens of them."""
     depth: int = 4
     """Decisions that are searched below what is asked about, two a turn."""
@@ -106,6 +108,8 @@ def add_throw(sums: Sums, throw: Throw) -> None:
     """Counts a decision where to throw."""
     values = {kind: value for kind in KINDS if (value := getattr(throw, kind)) is not None}
     best = max(values, key=values.__getitem__)
+    if not DECIDED[0] < values[best] < DECIDED[1]:
+        return add(sums, "decided")
     theirs, apart = (throw.their_free - 1) // 2, min((throw.apart - 1) // 2, len(APART) - 1)
     for name in (f"best {theirs}", "best all"):
         add(sums, name, *(float(kind == best) for kind in KINDS), throw.hit, float(throw.steps))
@@ -164,7 +168,8 @@ def lines(figures: Figures, config: Config) -> list[str]:
         f"{games} games of the shipped player against itself, seeds from {FIRST_SEED:,} on,",
         f"{turns / games:.0f} turns each on average, the first {RANDOM_TURNS} of them at random.",
         f"At {sum(boards):,} turns it was asked what every free cell would be worth to stand on, and at {throws:,}",
-        f"throws what every throw would be worth, each by a search {config.depth} decisions ({config.depth // 2} turns) deep",
+        f"throws ({figures.count('decided'):,} of them in games as good as won or lost, which are left out below) what every",
+        f"throw would be worth, each by a search {config.depth} decisions ({config.depth // 2} turns) deep",
         "below it with the network at its leaves. Gains are points of percent of the chance to win, with",
         "95 % intervals. It tells what wins with its own play.",
         "",

@@ -18,8 +18,8 @@ ABOUT = About(
     options={
         "preset": "how large ships are, and what is asked for: a name of `leafwise.envs.starship.PRESETS`",
         "parameters": (
-            "what differs from the preset: a settings file of `leafwise ship gen --save-config`, by its path, or a mapping such as"
-            ' `{"crew": {"min_seats": 12}}`; a preset that it names takes the place of the option'
+            "what differs from the preset: a settings file, as `leafwise ship gen --save-config FILE` writes it, by its path,"
+            ' or a mapping such as `{"crew": {"min_seats": 12}}`; a preset that it names takes the place of the option'
         ),
         "hull": 'the hull in place of a drawn one: rows of "." and " ", booleans [grid, grid], or the path of a text file',
         "targets": (

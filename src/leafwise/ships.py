@@ -37,7 +37,7 @@ from leafwise.envs.starship import (
 )
 from leafwise.envs.starship.files import write_bytes
 from leafwise.envs.starship.hulls import lines_of
-from leafwise.envs.starship.settings import read_text, stage_field
+from leafwise.envs.starship.settings import read_text
 from leafwise.envs.starship.targets import read_targets, with_targets
 
 PROGRAM = "leafwise ship"
@@ -250,6 +250,7 @@ COMMANDS: dict[str, tuple[Any, Callable[[Any], int]]] = {
 
 def parse(kind: Any, command: str, arguments: list[str]) -> Any:
     """Returns the options of a command; ValueError in one line for wrong ones."""
+    arguments = renamed(arguments)
     extra = {"default": kind(parameters=base(arguments))} if issubclass(kind, Common) else {}
     said = io.StringIO()
     try:
@@ -265,16 +266,14 @@ def parse(kind: Any, command: str, arguments: list[str]) -> Any:
 
 def renamed(arguments: list[str]) -> list[str]:
     """Returns a command line with `--story FILE` for `--stages FILE`, as it was called before there were lists of stages."""
-    if "--stages" not in arguments[:-1]:
+    words = [piece for word in arguments for piece in (word.split("=", 1) if word.startswith("--stages=") else [word])]
+    if "--stages" not in words[:-1]:
         return arguments
-    at = arguments.index("--stages")
-    try:
-        stage_field(arguments[at + 1].split("=")[0])
-    except ValueError:
-        if Path(arguments[at + 1]).suffix:
-            print("warning: --stages FILE is called --story FILE now", file=sys.stderr)
-            return [*arguments[:at], "--story", *arguments[at + 1 :]]
-    return arguments
+    at = words.index("--stages")
+    if not Path(words[at + 1]).suffix:
+        return words
+    print("warning: --stages FILE is called --story FILE now", file=sys.stderr)
+    return [*words[:at], "--story", *words[at + 1 :]]
 
 
 def base(arguments: Sequence[str]) -> Parameters:

@@ -90,7 +90,7 @@ def test_parameters_check_themselves():
         Parameters(shape=Shape(min_modules=0))
     with pytest.raises(ValueError, match="thrusters should be an object, got 3"):
         Parameters(thrusters=3)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=r"shape\.symmetry should be one of none, x"):
+    with pytest.raises(ValueError, match=r"shape\.symmetry should be one of none, pairs, x"):
         Parameters(shape=Shape(symmetry="y"))  # type: ignore[arg-type]
 
 

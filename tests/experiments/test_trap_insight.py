@@ -70,11 +70,15 @@ def test_figures_are_means_over_the_cases_of_all_pieces(ask: Asked) -> None:
     assert (mean, low, high) == pytest.approx((0.2, 0.1, 0.3))
     sums = Sums()
     _, throw = ask.throw(GAME.parse("2#...../#....../.1...../......./......./......./....... turn=0 throw"))
-    add_throw(sums, throw._replace(behind=0.75))
+    add_throw(sums, throw)
+    assert sums == {"decided": [1]}
+    sums.clear()
+    throw = throw._replace(near=0.875, behind=0.625, elsewhere=0.5, trap=None)
+    add_throw(sums, throw)
     assert sums["far all"] == [1, 0, -0.25, 0]
     assert sums["best all"] == [1, 1, 0, 0, 0, 0, 1, 1]
     assert "pass all" not in sums
-    add_throw(sums, throw._replace(certain=1.0))
+    add_throw(sums, throw._replace(certain=0.875))
     assert sums["pass 3"] == [1, 1, 0]  # nothing is better
 
 

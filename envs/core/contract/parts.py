@@ -179,3 +179,19 @@ class OwnSearch:
     """Its options, and what reads each from a player's text."""
     compiled: bool = False
     """Whether `make` gets the evaluator itself, for code that is compiled with it, rather than a function of rows [n, width]."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Players of one game that share a name and differ in a word after it: `course:easy`, `course:hard`."""
+
+    make: Callable[..., Any]
+    """(game, name, words after the colon) -> object with `name`, `choose(state)`."""
+    words: tuple[str, ...]
+    """Those that need nothing said besides: what lists show."""
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """Level of play -> the word of the player that is of that level in this game; other levels are as everywhere."""
+
+    def __call__(self, game: Any, name: str, words: list[str]) -> Any:
+        """Returns the player that the words name; raises ValueError for words that it does not know."""
+        return self.make(game, name, words)

@@ -135,9 +135,7 @@ def players(game: Game) -> list[dict[str, Any]]:
     found += [{"name": name, "title": f"program {name}"} for name in programs(game)]
     for leaf in leaves(game):
         for pace, words in PACES.items():
-            found.append(
-                {"name": f"{game.search.best}:{leaf['name']},seconds={pace}", "title": f"{leaf['title']}, {words}"}
-            )
+            found.append({"name": f"search:{leaf['name']},seconds={pace}", "title": f"{leaf['title']}, {words}"})
     return [*found, {"name": "random", "title": "random moves"}]
 
 
@@ -147,7 +145,7 @@ def player_text(game: Game, player: str) -> str:
     if player not in listed:
         raise ValueError(f"expected a player among {', '.join(listed)}, got {player!r}")
     kind, _, rest = player.partition(":")
-    if kind == game.search.best and rest.startswith(RUN):
+    if kind == "search" and rest.startswith(RUN):
         leaf, _, pace = rest.rpartition(",")
-        return f'{kind}:"{leaf_source(game, leaf)}",{pace}'
+        return f'search:"{leaf_source(game, leaf)}",{pace}'
     return player

@@ -70,6 +70,7 @@ def moves_a_second(run: Compiled, actors: Sequence[Trainer], options: tuple[Any,
     before, start = sum(int(actor.counts[MOVES]) for actor in actors), time.perf_counter()
 
     def play(actor: Trainer) -> None:
+        run(actor, STEP, *options)
         while time.perf_counter() - start < seconds:
             run(actor, STEP, *options)
 
@@ -92,7 +93,7 @@ def bench_selfplay(game: Game, seconds: float) -> dict[str, float]:
         recorder = Recorder([game], network, config, positions=PIECE)
         recorder.warm()
         recorded, key, start = 0, 0, time.process_time()
-        while time.process_time() - start < seconds:
+        while not key or time.process_time() - start < seconds:
             recorded += len(recorder.piece(game, PIECE, network, network, key).rows)
             key += 1
         limit = f"nodes={nodes}" if nodes else f"depth={depth}"

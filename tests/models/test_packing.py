@@ -98,8 +98,8 @@ def test_compiled_values_equal_numpy_after_reloading(reloaded: NTupleNetwork) ->
             for t, tuple_ in enumerate(TUPLES):
                 index = sum(seen[:, c] << (4 * k) for k, c in enumerate(tuple_))
                 total += scales[t] * table[stage + starts[t] + index]
-    index = Direct(GAME.features["ntuple"].index)
-    small = np.array([[index(rows, np.uint64(i), k, T) for k in range(3)] for i in range(len(rows))])
+    small_index = Direct(GAME.features["ntuple"].index)
+    small = np.array([[small_index(rows, np.uint64(i), k, T) for k in range(3)] for i in range(len(rows))])
     for k in range(3):
         total += scales[len(TUPLES) + k] * table[stage + starts[len(TUPLES) + k] + small[:, k].astype(np.int64)]
     assert np.allclose(compiled, total, rtol=1e-5, atol=1e-5)
@@ -126,9 +126,13 @@ def test_merged_tables_are_worth_the_same() -> None:
 
 def test_a_search_asks_packed_networks_too(network: NTupleNetwork, reloaded: NTupleNetwork) -> None:
     state = GAME.parse("48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1")
-    exact, packed = (Search(GAME, n.evaluator("x"), 2)(state) for n in (network, reloaded))
-    assert packed.leaves == exact.leaves
-    assert list(packed.values.values()) == pytest.approx(list(exact.values.values()), abs=30 * STEP)
+    exact, found = network.evaluator("x"), Search(GAME, reloaded.evaluator("x"), 1)(state)
+    entered = {action: state.play(action).outcomes() for action in state.legal_actions}
+    assert found.leaves == sum(map(len, entered.values()))
+    for action, outcomes in entered.items():
+        assert found.values[action] == pytest.approx(
+            sum(p * after.value(exact) for p, after in outcomes), abs=30 * STEP
+        )
 
 
 def spoil(tensors: dict[str, Any], name: str, value: Any) -> dict[str, Any]:

@@ -206,7 +206,7 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> TurnSearch:
         if B.counts[M.NODES] & M.POLL == 0 and (T.stop[0] or is_late(B.deadline)):
             B.counts[M.FAILED] = 1
             return False, 0.0
-        known = M.NO_PAIR
+        known = np.int64(M.NO_PAIR)
         e = M.find(S, B, row, T)
         if e >= 0:
             data, told = B.table[e, M.DATA], B.proven[e, M.VALUE]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.check import check
-from leafwise.envs.starship.diversity import pairwise_distances, set_score
+from leafwise.envs.starship.diversity import core_entropy, pairwise_distances, set_score
 from leafwise.envs.starship.generator import Generator
 from leafwise.envs.starship.presets import Parameters
 from leafwise.envs.starship.quality import FIGURES, TERMS
 from leafwise.envs.starship.ship import Ship
+from leafwise.envs.starship.targets import asked_errors
 
 COMPARED = 300
 """Ships that are compared pair by pair; more tell little and take long."""
@@ -29,11 +30,16 @@ SPLIT_TOLERANCE = 0.25
 """Total variation distance up to which the firepower's facings count as those asked for."""
 
 
-def survey(parameters: Parameters, seeds: Sequence[int], *, checked: bool = False) -> dict[str, Any]:
+def survey(
+    parameters: Parameters, seeds: Sequence[int], *, checked: bool = False, targets: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Makes the ship of every seed and returns the figures by name.
 
     Shares from 0 to 1; `ships_per_second` counts generation with retries and figures, in processor time,
     after warm-up.
+    `targets` are those that `parameters` were given (`with_targets`): `controllability` is then the share of ships, valid or
+    not, that have each of them, and `target_error` how far off they are on average. Without targets nothing was asked for but
+    where the weapons face, by their weights.
     With `checked`, every ship is also checked against the rules, and `broken` counts the broken rules by name.
     """
     if not seeds:
@@ -43,6 +49,7 @@ def survey(parameters: Parameters, seeds: Sequence[int], *, checked: bool = Fals
     seconds = 0.0
     kept: list[Ship] = []
     tallies: list[dict[str, float]] = []
+    errors: list[dict[str, int]] = []
     reasons: Counter[str] = Counter()
     broken: Counter[str] = Counter()
     for seed in seeds:
@@ -50,6 +57,7 @@ def survey(parameters: Parameters, seeds: Sequence[int], *, checked: bool = Fals
         ship = generator.ship(seed)
         seconds += time.process_time() - started
         tallies.append(_tally(ship))
+        errors.append(asked_errors(ship, targets or {}))
         if len(kept) < COMPARED:
             kept.append(ship)
         reasons.update(ship.reasons if ship.attempt == 0 else generator.attempt(seed, 0).reasons)
@@ -70,11 +78,12 @@ def survey(parameters: Parameters, seeds: Sequence[int], *, checked: bool = Fals
     for name in MEASURED:
         figures[name] = {"mean": _mean(table[name][valid]), "sd": _spread(table[name][valid])}
     figures["diversity"] = _diversity(kept)
-    figures["controllability"] = {
-        "thrust": _mean(table["thrust_score"] >= table["thrust_target"]),
-        "fire": _mean(table["fire_as_asked"]),
-        "seats": _mean(table["seats"] >= parameters.crew.min_seats),
-    }
+    if targets:
+        off = {name: np.array([error[name] for error in errors]) for name in errors[0]}
+        figures["controllability"] = {name: _mean(array == 0) for name, array in off.items()}
+        figures["target_error"] = {name: _mean(array) for name, array in off.items()}
+    else:
+        figures["controllability"] = {"fire": _mean(table["fire_as_asked"])}
     if checked:
         figures["broken"] = dict(sorted(broken.items()))
     return figures
@@ -90,7 +99,8 @@ def _diversity(ships: Sequence[Ship]) -> dict[str, float]:
     distances = pairwise_distances(ships)
     n = len(distances)
     mean = float(distances.sum() / (n * (n - 1))) if n > 1 else 0.0
-    return {"ships": n, "set_score": round(set_score(distances), 4), "mean_distance": round(mean, 4)}
+    core = {"core_entropy": round(core_entropy(ships), 4)}
+    return {"ships": n, "set_score": round(set_score(distances), 4), "mean_distance": round(mean, 4), **core}
 
 
 def _fire_as_asked(ship: Ship) -> bool:

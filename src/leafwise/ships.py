@@ -212,7 +212,8 @@ def stats(options: Stats) -> int:
     """Measures the ships of many seeds."""
     from leafwise.envs.starship.survey import survey
 
-    figures = survey(options.chosen(), seed_range(options.seeds), checked=options.check)
+    targets = read_targets(options.targets)
+    figures = survey(options.chosen(), seed_range(options.seeds), checked=options.check, targets=targets)
     if options.json:
         print(json.dumps(figures))
     else:

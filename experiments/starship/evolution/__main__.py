@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from leafwise.envs.starship.hand import finish_by_hand
 from leafwise.envs.starship.problem import ShipProblem
 from leafwise.experiments.study import Study, command, table, write_json, write_page
 from leafwise.training.evaluation.elo import bootstrap_interval
-from leafwise.training.starship.builders import builder
+from leafwise.training.starship.builders import Build, builder
 
 POPULATION, PARENTS = 20, 5
 Content = NDArray[np.int64]
@@ -128,13 +129,11 @@ def study(config: Config) -> None:
     seeds = range(config.first_seed, config.first_seed + config.hulls)
     found: dict[str, list[dict[str, float]]] = {}
     runs: dict[str, Callable[[int, float], Found]] = {
-        name: lambda seed, seconds, own=method: evolved(config.preset, seed, seconds, own)
-        for name, method in METHODS.items()
+        name: partial(evolved, config.preset, method) for name, method in METHODS.items()
     }
-    runs["best by hand"] = lambda seed, seconds: best_by_hand(config.preset, seed, seconds)
+    runs["best by hand"] = partial(best_by_hand, config.preset)
     for text in config.builders:
-        build = builder(text, game("starship", preset=config.preset))
-        runs[text] = lambda seed, seconds, own=build: (float(own(seed).returns), 1)
+        runs[text] = partial(built, builder(text, game("starship", preset=config.preset)))
     for name, run in runs.items():
         run(config.first_seed - 1, 0.01)  # loads the machine code, which is no part of a ship's time
         found[name] = [timed(run, seed, config.seconds) for seed in seeds]
@@ -145,7 +144,12 @@ def study(config: Config) -> None:
     print("\n".join(lines))
 
 
-def evolved(preset: str, seed: int, seconds: float, method: Callable[[Trials, np.random.Generator], None]) -> Found:
+def built(build: Build, seed: int, seconds: float) -> Found:
+    """Builds one ship, in whatever time that takes."""
+    return float(build(seed).returns), 1
+
+
+def evolved(preset: str, method: Callable[[Trials, np.random.Generator], None], seed: int, seconds: float) -> Found:
     """Lets a method try contents on the hull and requests of a seed."""
     trials = Trials(ShipProblem(preset, seed=seed), seconds)
     method(trials, np.random.default_rng(seed))

@@ -35,7 +35,7 @@ class Config(Study):
 
     preset: str = "scout"
     """Whose ships."""
-    hulls: int = 20
+    hulls: int = 16
     """Hulls with their requests; every method has the same."""
     seconds: float = 0.2
     """Processor time a ship."""

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.starship import PRESETS, Generator
-from leafwise.envs.starship.presets import Parameters
+from leafwise.envs.starship.draw import gallery, png_bytes
+from leafwise.envs.starship.presets import FRIGATE, Parameters
 from leafwise.envs.starship.targets import asked_errors, with_targets
 from leafwise.experiments.study import Study, command, table, write_json, write_page
+from leafwise.models.files import write_atomically
 
 GRID: dict[str, dict[str, list[Any]]] = {
     "classic": {
@@ -43,13 +45,15 @@ TOGETHER: dict[str, list[dict[str, Any]]] = {
     ],
 }
 """And those that are tried together."""
+PICTURED: list[dict[str, Any]] = [{"thrust": 16}, {"seats": 96}, {"firepower": {"south": 8}}]
+"""What is asked of the frigates in the picture."""
 
 
 @dataclass(frozen=True)
 class Config(Study):
     """How much is measured."""
 
-    ships: int = 300
+    ships: int = 200
     """Ships for each target."""
     first_seed: int = 2_500_000
     """First seed of every target."""
@@ -64,6 +68,7 @@ def study(config: Config) -> None:
         rows += [measure(PRESETS[preset], targets, config) for targets in [*single, *TOGETHER[preset]]]
     results = {"rows": rows, "seconds": round(time.process_time() - started, 1)}
     write_json(config, "results.json", results)
+    write_atomically(config.target("gallery.png"), pictures(config))
     lines = page(config, results)
     write_page(config, "README.md", lines)
     print("\n".join(lines))
@@ -85,6 +90,14 @@ def measure(parameters: Parameters, targets: dict[str, Any], config: Config) -> 
             found["quality"].append(ship.stats["quality"])
     means = {name: round(float(np.mean(values)), 4) if values else 0.0 for name, values in found.items()}
     return {"preset": parameters.preset, "targets": targets, **means}
+
+
+def pictures(config: Config) -> bytes:
+    """Draws frigates: three that nothing is asked of, three of which something is."""
+    plain = Generator(FRIGATE)
+    ships = [plain.ship(config.first_seed + k) for k in range(len(PICTURED))]
+    ships += [Generator(with_targets(FRIGATE, asked)).ship(config.first_seed) for asked in PICTURED]
+    return png_bytes(gallery(ships, 3, 0.5))
 
 
 def told(targets: dict[str, Any]) -> str:
@@ -110,6 +123,8 @@ def page(config: Config, results: dict[str, Any]) -> list[str]:
         f"{config.ships} ships of the generator for each row, seeds from {config.first_seed:,} on.",
         "",
         *table(head, rows),
+        "",
+        "![frigates, and below those of which a thruster score of 16, 96 seats, and all weapons astern were asked](gallery.png)",
         "",
         "Met: the ship is valid and has exactly what is asked for (of seats up to five more, as rooms have two or six). Error: how "
         "many points, seats and points of firepower in each direction it is off, all added up, valid or not; first attempts, "

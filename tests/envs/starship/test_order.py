@@ -137,7 +137,7 @@ def test_filling_inwards_leaves_as_many_level_corridors_as_upright_ones() -> Non
 
 
 def test_a_survey_compares_with_the_targets_that_were_given() -> None:
-    targets = {"thrust": 10, "seats": 30}
+    targets = {"thrust": 10, "seats": 60}
     figures = survey(with_targets(SCOUT, targets), range(30), targets=targets)
     assert set(figures["controllability"]) == set(figures["target_error"]) == {"thrust", "seats"}
     assert 0 < figures["controllability"]["seats"] < 1

@@ -60,7 +60,7 @@ def test_the_table_reads_as_the_cards_do(shell: Shell) -> None:
 def test_one_model_is_told_with_how_it_was_made(shell: Shell) -> None:
     about = shell("models", "trap").out
     assert "trap: leafwise.load('trap'), of 19 steps, commit 01a3b8d6" in about
-    assert "trained  990 s on 1 of 2 cores" in about
+    assert "trained  908 s on 1 of 2 cores" in about
     assert str(WEIGHTS / "trap.md") in about
     assert [line.split()[0] for line in shell("models", "cassis").out.splitlines() if "leafwise.load" in line] == [
         "cassis:",

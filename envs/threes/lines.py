@@ -109,7 +109,7 @@ def make_line_siblings(name: str, room: Path, *, loses: bool, twice: bool) -> Si
         return total
 
     @bind(name, room, inline=True)
-    def mean_of_lines(S, j, shared, T):
+    def mean_of_lines(S, j, shared, P, o, T):
         word = S[j, 1]
         shown = (word >> r.SHOWN) & r.SEVEN
         lanes, n, share = shared[8]

@@ -65,14 +65,14 @@ def over_the_outcome(S, k, o, j, T):
 
 
 @jit
-def mean_of_all_but_one(S, j, shared, T):
-    n, mean = MEAN(S, j, shared, T)
+def mean_of_all_but_one(S, j, shared, P, o, T):
+    n, mean = MEAN(S, j, shared, P, o, T)
     return max(0, n - 1), mean
 
 
 @jit
-def mean_a_little_off(S, j, shared, T):
-    n, mean = MEAN(S, j, shared, T)
+def mean_a_little_off(S, j, shared, P, o, T):
+    n, mean = MEAN(S, j, shared, P, o, T)
     return n, mean * (1.0 + 1e-15)
 
 
@@ -82,8 +82,8 @@ def shared_by_one_alone(S, j, T):
 
 
 @jit
-def mean_by_one_alone(S, j, shared, T):
-    n, mean = MEAN(S, j, SHARED(S, j, T), T)
+def mean_by_one_alone(S, j, shared, P, o, T):
+    n, mean = MEAN(S, j, SHARED(S, j, T), P, o, T)
     return n, mean if shared[0] == S[j, 1] else 0.0
 
 

@@ -30,7 +30,8 @@ class Near(NamedTuple):
     symmetries + symmetry."""
 
     starts: NDArray[np.uint64]
-    """Where in `seeing` those of cell c and tuple t begin, at c * tuples + t; [(cells + 1) * tuples + 1]. Nothing sees cell `cells`."""
+    """Where in `seeing` those of cell c and tuple t begin, at c * tuples + t; [(cells + 1) * tuples + 1]. No tuple has a cell
+    numbered `cells`."""
     seeing: NDArray[np.uint64]
     """Look-ups."""
     shifts: NDArray[np.uint64]
@@ -192,10 +193,10 @@ def make_ntuple_siblings(
     @bind(name, room, inline=True)
     def same_beside(S, i, k):
         """Whether two rows are the same beside the board."""
+        same = True
         for w in range(S.shape[1]):
-            if w != first and S[i, w] != S[k, w]:
-                return False
-        return True
+            same = same and (w == first or S[i, w] == S[k, w])
+        return same
 
     @bind(name, room, inline=True)
     def units_of(t, own, rise, W):

@@ -123,7 +123,8 @@ def _compiled(game: Game, cells: CellFeatures, layout: Layout) -> NTupleFunction
     board = make_board(cells, layout.runs, layout.worth, returns, name, game.room)
     stage_start = make_stage_start(board.highest, layout.staged, name, game.room)
     fetch = make_fetch(board, stage_start, layout.fetched, name, game.room)
-    add_small = make_add_small(cells, layout, name, game.room)
+    index_of = cells.index or bind(name, game.room, inline=True)(no_index)
+    add_small = make_add_small(cells, index_of, layout, name, game.room)
     to_come = make_to_come(board, stage_start, add_small, layout, name, game.room)
     placed = tuple(table.placed for table in cells.tables.values())
     siblings, bits = {}, small_bits(cells, layout.small)
@@ -132,7 +133,17 @@ def _compiled(game: Game, cells: CellFeatures, layout: Layout) -> NTupleFunction
             stage = game.stages.index(valued)
             own = f"{name}_{label(game.rules.chance_outcomes, game.rules.stage, placed)}_{stage}"
             siblings[valued] = make_ntuple_siblings(
-                game.rules, cells, board, stage_start, bits, layout.worth, layout.fetched, stage, own, game.room
+                game.rules,
+                cells,
+                board,
+                stage_start,
+                index_of,
+                bits,
+                layout.worth,
+                layout.fetched,
+                stage,
+                own,
+                game.room,
             )
     potential = board.potential
 
@@ -165,10 +176,9 @@ def make_fetch(board: BoardFunctions, stage_start: Compiled, fetched: bool, name
     return fetch
 
 
-def make_add_small(cells: CellFeatures, layout: Layout, name: str, room: Path) -> Compiled:
+def make_add_small(cells: CellFeatures, index_of: Compiled, layout: Layout, name: str, room: Path) -> Compiled:
     """Compiles `add_small(S, i, start, total, T)`: a float32 sum, and what row i finds in the small tables; returned as float64."""
     small, tables = small_bits(cells, layout.small), len(cells.tables)
-    index_of = cells.index or bind(name, room, inline=True)(no_index)
 
     @bind(name, room, inline=True)
     def add_small(S, i, start, total, T):

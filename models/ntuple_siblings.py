@@ -109,6 +109,7 @@ def make_ntuple_siblings(
     cells: CellFeatures,
     board: BoardFunctions,
     stage_start: Compiled,
+    index_of: Compiled,
     small: int,
     worth: str,
     fetched: bool,
@@ -118,11 +119,11 @@ def make_ntuple_siblings(
 ) -> Siblings:
     """Compiles the siblings of networks of int16 whose rooms give the board's word under each symmetry.
 
-    `small` has a bit for each of the room's small tables that the network has, values begin with `worth`, tables are large where
-    `fetched`, and `valued` is the stage of the leaves.
+    `index_of` is the room's index into its small tables, `small` has a bit for each of them that the network has, values begin with
+    `worth`, tables are large where `fetched`, and `valued` is the stage of the leaves.
     """
     current_player, chance_outcomes, stage = rules.current_player, rules.chance_outcomes, rules.stage
-    boards, tuple_index, index_of, tables = board.seen, board.tuple_index, cells.index, len(cells.tables)
+    boards, tuple_index, tables = board.seen, board.tuple_index, len(cells.tables)
     first, bits, mask = cells.words[0], np.uint64(cells.bits), np.uint64(cells.values - 1)
     full, none = np.uint64((1 << cells.bits * cells.cells) - 1), np.uint64(cells.cells)
     placed = any(small >> k & 1 and table.placed for k, table in enumerate(cells.tables.values()))

@@ -6,6 +6,7 @@ that are too much like others are dropped, the one with the most likenesses firs
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -43,6 +44,27 @@ def pairwise_distances(ships: Sequence[Ship]) -> NDArray[np.float64]:
         occupied = ((maps[k + 1 :] != 0) | (own != 0)).sum(axis=1)
         distances[k, k + 1 :] = (maps[k + 1 :] != own).sum(axis=1) / np.maximum(occupied, 1)
     return distances + distances.T
+
+
+def share_that_differs(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
+    """Returns the share of the cells occupied in either of two maps of parts that differ."""
+    return float((one != other).sum() / max(1, ((one != 0) | (other != 0)).sum()))
+
+
+def core_entropy(ships: Sequence[Ship]) -> float:
+    """Returns the entropy, in bits, of how the core is laid out: the cockpit's rotation, and where the reactor is from it.
+
+    A builder that always puts the same core in the same way has 0, however much the ships differ elsewhere; ships without
+    either part are left out.
+    """
+    layouts: Counter[tuple[int, int, int]] = Counter()
+    for ship in ships:
+        first = {part.id: part for part in reversed(ship.parts)}
+        if "cockpit" in first and "reactor" in first:
+            cockpit, reactor = first["cockpit"], first["reactor"]
+            layouts[cockpit.r, reactor.x - cockpit.x, reactor.y - cockpit.y] += 1
+    shares = np.array(list(layouts.values()), dtype=float) / max(1, layouts.total())
+    return float(-(shares * np.log2(shares)).sum()) + 0.0
 
 
 def set_score(distances: NDArray[np.float64], different: float = DIFFERENT) -> float:

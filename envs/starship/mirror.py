@@ -1,4 +1,4 @@
-"""Ships with left and right exchanged. Every term of the quality is the same for both; the crew's detours may be measured otherwise."""
+"""Ships with left and right exchanged: each term of the quality is the same; detours of the crew may be measured otherwise."""
 
 from __future__ import annotations
 

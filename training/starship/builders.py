@@ -12,19 +12,23 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.starship.builder import LookAhead
+from leafwise.envs.starship.builder import TRIED_FIRST, WIDTH, LookAhead
 from leafwise.envs.starship.hand import HandBuilder, hand_made_ships, hand_rollout
 from leafwise.envs.starship.quality import TERMS
+from leafwise.envs.starship.refine import Plans
 from leafwise.envs.starship.report import measured
+from leafwise.models.files import leaf
 from leafwise.models.players import player
 from leafwise.search.frontier import bound_values
 from leafwise.search.players import Player, RandomPlayer
 
 NOISE = 0.005
 """Standard deviation of the noise, in quality, that makes one ship differ from the next."""
-LEARNED = "valid:16:build:learned"
+LEARNED = "refine:300:build:learned,depth=1,heat=0.01"
 AT_RANDOM = 64
 """Most ships with places drawn at random that are tried where a search, however noisy, builds no valid one."""
+ROUNDS = 8
+"""Times that a ship is begun anew by hand and changed, at most, where it is not valid yet."""
 
 Build = Callable[[int], State]
 """seed -> the finished ship."""
@@ -34,16 +38,20 @@ def builder(text: str, game: Game) -> Build:
     """Returns the builder that a text names; raises ValueError for another.
 
     `hand`, `random`, `policy:RUN` (what `--method ppo` learned), `rollout:4` (one decision ahead, each place worth the mean
-    of 4 ships finished by hand), or any player of `leafwise eval`, such as `build:hopeful,depth=1`. `best:16` is the best of
-    so many hand-made ships, `best:4:build:learned` the best of so many that a search builds, each after the first with some
-    noise in its values: both may try all requests beforehand. `valid:16:build:learned` builds again in that way only while
-    the ship is not valid, with more noise each time, and where all 16 are not, draws places at random; `learned` is short
-    for that.
+    of 4 ships finished by hand), or any player of `leafwise eval`, such as `build:hopeful,depth=1`, which as a builder takes
+    `heat=0.01` too: the temperature, in quality, at which cockpit and reactor are drawn among places about as good. `best:16` is
+    the best of so many hand-made ships, `best:4:build:learned` the best of so many that a search builds, each after the first
+    with some noise in its values: both may try all requests beforehand. `valid:16:build:learned` builds again in that way only
+    while the ship is not valid, with more noise each time, and where all 16 are not, draws places at random.
+    `refine:300:hand` and `refine:300:build:learned,depth=1` put 300 parts of a ship elsewhere, one at a time, and keep what is no
+    worse; they too know all requests then. `learned` is short for the builder of that kind with the shipped network.
     """
-    if best := re.fullmatch(r"best:([1-9][0-9]{0,5})", text):
-        return lambda seed: hand_made_ships(game, seed, int(best[1]))[1]
     if text == "learned":
         text = LEARNED
+    if best := re.fullmatch(r"best:([1-9][0-9]{0,5})", text):
+        return lambda seed: hand_made_ships(game, seed, int(best[1]))[1]
+    if refined := re.fullmatch(r"refine:([1-9][0-9]{0,6}):(.+)", text):
+        return Planned(game, refined[2], int(refined[1]))
     if several := re.fullmatch(r"(best|valid):([1-9][0-9]{0,5}):(build:.+)", text):
         return Tries(game, several[3], int(several[2]), until_valid=several[1] == "valid")
     if text == "hand":
@@ -57,9 +65,45 @@ def builder(text: str, game: Game) -> Build:
         return lambda seed: play(game, learned, seed)
     if rollout := re.fullmatch(r"rollout:([1-9][0-9]{0,3})", text):
         ahead: Player = LookAhead(game, bound_values(game, hand_rollout(game, int(rollout[1]))), text, depth=1)
+    elif ONE_AHEAD.fullmatch(text):
+        return Planned(game, text)
     else:
         ahead = player(text, game)
     return lambda seed: play(game, ahead, seed)
+
+
+ONE_AHEAD = re.compile(r"build:((?:'[^']*'|\"[^\"]*\"|[^,'\"])+),depth=1(?:,heat=([0-9.]+))?")
+"""Builders that look one placement ahead: the leaf, the temperature of the core."""
+
+
+class Planned:
+    """Builds ships by hand or one placement ahead, in compiled code as a whole; changes them afterwards, if it is to."""
+
+    def __init__(self, game: Game, text: str, tries: int = 0) -> None:
+        """Raises ValueError for a text that is neither `hand` nor `build:LEAF,depth=1`."""
+        self.game, self.tries, self.heat, evaluator = game, tries, 0.0, None
+        if text != "hand":
+            found = ONE_AHEAD.fullmatch(text)
+            if not found:
+                raise ValueError(f"expected refine:N: before hand or build:LEAF,depth=1, got {text!r}")
+            evaluator, self.heat = leaf(game, found[1].strip("'\"")), float(found[2] or 0.0)
+            bound_values(game, evaluator)  # says what values cannot be compared
+        self.by_value, self.plans = evaluator is not None, Plans(game, evaluator)
+
+    def __call__(self, seed: int) -> State:
+        plans, chances = self.plans, np.array([seed, 1 << 62], dtype=np.uint64)
+        plans.start(new_stream(seed))
+        if self.by_value:
+            plans.by_value(chances, TRIED_FIRST * WIDTH, core_heat=self.heat)
+        else:
+            plans.by_hand(seed)
+        for k in range(ROUNDS if self.tries else 0):
+            plans.improve(chances, self.tries)
+            if plans.quality > 0:
+                break
+            plans.start(new_stream(seed))
+            plans.by_hand(seed + ((k + 1) << 32))
+        return State(self.game, plans.row)
 
 
 class Tries:

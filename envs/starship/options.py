@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.options import need_one_of
+from leafwise.envs.core.contract.options import RULE_ONLY, need_one_of
 from leafwise.envs.starship.draw import rgb, svg
 from leafwise.envs.starship.presets import PRESETS, preset
 from leafwise.envs.starship.report import reported
@@ -21,8 +21,8 @@ from leafwise.envs.starship.text import PRESET_OF_GRID, action_names
 class Options:
     """The variant; raises ValueError for a preset that there is not."""
 
-    preset: str = "scout"
-    """Whose hulls and parts: a name in `presets.PRESETS`."""
+    preset: str = field(default="scout", metadata=RULE_ONLY)
+    """Whose hulls and parts: a name in `presets.PRESETS`; one network serves all."""
 
     def __post_init__(self) -> None:
         need_one_of("starship", self, {"preset": tuple(PRESETS)})

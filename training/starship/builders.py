@@ -12,10 +12,11 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.starship.builder import TRIED_FIRST, WIDTH, LookAhead
+from leafwise.envs.starship.builder import WIDTH, LookAhead
+from leafwise.envs.starship.diversity import core_layout
 from leafwise.envs.starship.hand import HandBuilder, hand_made_ships, hand_rollout
+from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.quality import TERMS
-from leafwise.envs.starship.refine import Plans
 from leafwise.envs.starship.report import measured
 from leafwise.models.files import leaf
 from leafwise.models.players import player
@@ -38,13 +39,13 @@ def builder(text: str, game: Game) -> Build:
     """Returns the builder that a text names; raises ValueError for another.
 
     `hand`, `random`, `policy:RUN` (what `--method ppo` learned), `rollout:4` (one decision ahead, each place worth the mean
-    of 4 ships finished by hand), or any player of `leafwise eval`, such as `build:hopeful,depth=1`, which as a builder takes
-    `heat=0.01` too: the temperature, in quality, at which cockpit and reactor are drawn among places about as good. `best:16` is
-    the best of so many hand-made ships, `best:4:build:learned` the best of so many that a search builds, each after the first
-    with some noise in its values: both may try all requests beforehand. `valid:16:build:learned` builds again in that way only
-    while the ship is not valid, with more noise each time, and where all 16 are not, draws places at random.
-    `refine:300:hand` and `refine:300:build:learned,depth=1` put 300 parts of a ship elsewhere, one at a time, and keep what is no
-    worse; they too know all requests then. `learned` is short for the builder of that kind with the shipped network.
+    of 4 ships finished by hand), or any player of `leafwise eval`, such as `build:hopeful,depth=1`. As a builder a search of
+    depth 1 or 2 is compiled as a whole, and takes `heat=0.01` too: the temperature, in quality, at which cockpit and reactor are
+    drawn among places about as good. The others know all requests beforehand. `best:16` is the best of so many hand-made
+    ships, `best:4:build:learned` the best of so many that a search builds, each after the first with some noise in its values.
+    `valid:16:build:learned` builds again in that way only while the ship is not valid, with more noise each time, and where all
+    16 are not, draws places at random. `refine:300:hand` and `refine:300:build:learned,depth=1` put 300 parts of a ship
+    elsewhere, one at a time, and keep what is no worse. `learned` is short for such a builder with the shipped network.
     """
     if text == "learned":
         text = LEARNED
@@ -65,36 +66,39 @@ def builder(text: str, game: Game) -> Build:
         return lambda seed: play(game, learned, seed)
     if rollout := re.fullmatch(r"rollout:([1-9][0-9]{0,3})", text):
         ahead: Player = LookAhead(game, bound_values(game, hand_rollout(game, int(rollout[1]))), text, depth=1)
-    elif ONE_AHEAD.fullmatch(text):
+    elif AHEAD.fullmatch(text):
         return Planned(game, text)
     else:
         ahead = player(text, game)
     return lambda seed: play(game, ahead, seed)
 
 
-ONE_AHEAD = re.compile(r"build:((?:'[^']*'|\"[^\"]*\"|[^,'\"])+),depth=1(?:,heat=([0-9.]+))?")
-"""Builders that look one placement ahead: the leaf, the temperature of the core."""
+AHEAD = re.compile(r"""build:((?:'[^']*'|"[^"]*"|[^,'"=])+)((?:,(?:depth=[12]|width=[1-9][0-9]{0,2}|heat=[0-9.]+))*)""")
+"""Builders that look one or two placements ahead: the leaf, and options."""
 
 
 class Planned:
-    """Builds ships by hand or one placement ahead, in compiled code as a whole; changes them afterwards, if it is to."""
+    """Builds ships by hand or by looking ahead, in compiled code as a whole; changes them afterwards, if it is to."""
 
     def __init__(self, game: Game, text: str, tries: int = 0) -> None:
-        """Raises ValueError for a text that is neither `hand` nor `build:LEAF,depth=1`."""
-        self.game, self.tries, self.heat, evaluator = game, tries, 0.0, None
-        if text != "hand":
-            found = ONE_AHEAD.fullmatch(text)
-            if not found:
-                raise ValueError(f"expected refine:N: before hand or build:LEAF,depth=1, got {text!r}")
-            evaluator, self.heat = leaf(game, found[1].strip("'\"")), float(found[2] or 0.0)
-            bound_values(game, evaluator)  # says what values cannot be compared
-        self.by_value, self.plans = evaluator is not None, Plans(game, evaluator)
+        """Raises ValueError for a text that is neither `hand` nor `build:LEAF` with depth, width and heat."""
+        found = AHEAD.fullmatch(text)
+        if text != "hand" and not found:
+            raise ValueError(f"expected hand or build:LEAF,depth=1,heat=0.01 after refine:{tries}:, got {text!r}")
+        self.game, self.tries, self.how, evaluator = game, tries, dict[str, Any](), None
+        if found:
+            given = dict(word.split("=") for word in found[2].split(",")[1:])
+            width = int(given.get("width", WIDTH)) if given.get("depth", "2") == "2" else 0
+            self.how = {"width": width, "core_heat": float(given.get("heat", 0))}
+            evaluator = leaf(game, found[1].strip("'\""))
+            bound_values(game, evaluator)  # refuses one whose values cannot be compared
+        self.plans = Plans(game, evaluator)
 
     def __call__(self, seed: int) -> State:
         plans, chances = self.plans, np.array([seed, 1 << 62], dtype=np.uint64)
         plans.start(new_stream(seed))
-        if self.by_value:
-            plans.by_value(chances, TRIED_FIRST * WIDTH, core_heat=self.heat)
+        if self.how:
+            plans.by_value(chances, **self.how)
         else:
             plans.by_hand(seed)
         for k in range(ROUNDS if self.tries else 0):
@@ -141,11 +145,13 @@ def play(game: Game, who: Player, seed: int) -> State:
 
 
 def record(build: Build, seed: int) -> dict[str, Any]:
-    """Returns what a builder made of a seed: quality, the six terms, whether valid, and processor seconds."""
+    """Returns what a builder made of a seed: quality, the six terms, whether valid, the core's layout, and processor seconds."""
     started = time.process_time()
     state = build(seed)
     seconds = time.process_time() - started
     figures = measured(np.array([state.row]), state.game.tables().ship)
     terms = {name: figures[name] for name in TERMS}
     valid = bool(figures["quality"] > 0)
-    return {"seed": seed, "quality": round(state.returns, 6), "valid": valid, **terms, "seconds": round(seconds, 5)}
+    core = core_layout(state.row, state.game.tables().ship.grid)
+    told = {"seed": seed, "quality": round(state.returns, 6), "valid": valid, **terms}
+    return told | {"core": core and list(core), "seconds": round(seconds, 5)}

@@ -12,18 +12,15 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.starship.ahead import draw_on, list_places, place_all
-from leafwise.envs.starship.builder import TRIED_FIRST, WIDTH
 from leafwise.envs.starship.draw import gallery
 from leafwise.envs.starship.hand import finish_by_hand, hand_choice, hand_made_ships
 from leafwise.envs.starship.options import ship_at
+from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.quality import TERMS, potential
-from leafwise.envs.starship.refine import Plans
 from leafwise.envs.starship.tables import TURN
 from leafwise.envs.starship.turns import OVER
 from leafwise.training.evaluation.arena import bootstrap_interval
 
-TRIED = TRIED_FIRST * WIDTH
-"""Places that are tried at a decision, at most."""
 PICTURED = 8
 """Ships in the picture of an evaluation."""
 
@@ -84,7 +81,7 @@ class Yard:
         `core_heat` is the temperature at which cockpit and reactor are placed.
         """
         plans.start(self.stream)
-        plans.by_value(self._chances, TRIED, core_heat=core_heat, strays=epsilon)
+        plans.by_value(self._chances, core_heat=core_heat, strays=epsilon)
         self.stream[:] = plans.stream
         states, values, strayed = plans.story()
         worth = [plans.quality]

@@ -28,8 +28,8 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.starship.mirror import mirrored
+from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.quality import potential
-from leafwise.envs.starship.refine import Plans
 from leafwise.models.files import save_network
 from leafwise.models.grid import GridNetwork
 from leafwise.search.frontier import bound_values

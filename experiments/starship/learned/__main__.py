@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from leafwise.envs.registry import game
@@ -14,18 +15,18 @@ from leafwise.envs.starship.draw import gallery, png_bytes
 from leafwise.envs.starship.options import ship_at
 from leafwise.envs.starship.ship import Ship
 from leafwise.experiments.starship.learned.page import Records, curves, diversity, page, paired, summary, table_of
-from leafwise.experiments.study import Study, command, write_json, write_page
+from leafwise.experiments.study import PlacedStudy, command, write_json, write_page
 from leafwise.models.files import write_atomically
-from leafwise.training.starship.builders import builder, record
+from leafwise.training.starship.builders import builder, records
 
 SAVED_EVERY = 10
-"""Ships after which the results so far are written."""
+"""Ships that are built as one piece of work; then the results so far are written."""
 PICTURED = 6
 """Hulls in the gallery."""
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """What is compared; the first builder is the one the others are compared with."""
 
     builders: tuple[str, ...] = (
@@ -68,14 +69,11 @@ def measure(config: Config) -> dict[str, Records]:
         path = config.records / f"{config.preset}-{''.join(c if c.isalnum() else '_' for c in name)}.json"
         done = {r["seed"]: r for r in json.loads(path.read_text())} if path.exists() else {}
         missing = [seed for seed in wanted if seed not in done]
-        if missing:
-            build = builder(name, place)
-            build(config.first_seed - 1)  # loads the machine code, which is no part of a ship's time
-        for k, seed in enumerate(missing, start=1):
-            done[seed] = record(build, seed)
-            if k % SAVED_EVERY == 0 or k == len(missing):
-                rows = [done[s] for s in sorted(done)]
-                write_atomically(path, ("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n").encode())
+        pieces = [missing[k : k + SAVED_EVERY] for k in range(0, len(missing), SAVED_EVERY)]
+        for part in config.each(partial(records, place, name), pieces):
+            done |= {one["seed"]: one for one in part}
+            rows = [done[s] for s in sorted(done)]
+            write_atomically(path, ("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n").encode())
         results[name] = [done[seed] for seed in wanted]
     return results
 

@@ -11,7 +11,7 @@ import contextlib
 import io
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -104,6 +104,11 @@ class Stats(Common):
     """Check every ship against the rules too (about 15 ms a classic ship)."""
     json: bool = False
     """Print the figures as JSON."""
+    processes: int = 1
+    """Processes that make ships at the same time."""
+    cluster: str = ""
+    """Ray cluster that makes them instead: auto (the one this machine belongs to), local (--processes cores of this machine,
+    1: all) or HOST:PORT."""
 
 
 @dataclass
@@ -197,8 +202,13 @@ def checked(options: Check) -> int:
 def stats(options: Stats) -> int:
     """Measures the ships of many seeds."""
     from leafwise.envs.starship.survey import survey
+    from leafwise.training.execution.places import executor_for
 
-    figures = survey(options.chosen(), seed_range(options.seeds), checked=options.check)
+    def each(work: Callable[[Sequence[int]], Any], pieces: Sequence[Sequence[int]]) -> Iterator[Any]:
+        with executor_for(work, options.processes, options.cluster, len(pieces)) as executor:
+            yield from executor.in_order(enumerate(pieces))
+
+    figures = survey(options.chosen(), seed_range(options.seeds), checked=options.check, each=each)
     if options.json:
         print(json.dumps(figures))
     else:

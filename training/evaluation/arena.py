@@ -318,7 +318,7 @@ def run(
     saved = time.monotonic()
     try:
         jobs = [job._replace(keep=keep is not None) for job in tournament.jobs()]
-        with matches_for(tournament.game, makers, seconds, processes, cluster) as executor:
+        with matches_for(tournament.game, makers, seconds, len(jobs), processes, cluster) as executor:
             for number, outcome in executor.stream(enumerate(jobs)):
                 if keep is not None:
                     keep(outcome.record or str(unseen(jobs[number], outcome)))

@@ -6,13 +6,15 @@ Without an exact solver there is no judge; the card then names the study that me
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from leafwise.models.sparse import SparseNetwork
 from leafwise.models.sparse_files import load_sparse
-from leafwise.training.evaluation.agreement import critical_positions, has_solver
+from leafwise.training.evaluation.agreement import Judged, Keeping, critical_positions, has_solver
 from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.execution.places import executor_for
 from leafwise.training.publish.card import interval
 from leafwise.training.runs.seeds import FINAL_SEED
 
@@ -31,17 +33,28 @@ def measure(network: SparseNetwork, config: Any) -> Iterator[dict[str, Any]]:
     if not has_solver(game):
         yield {}
         return
-    judged = critical_positions(game, config.judged, FINAL_SEED, plies, config.judged_depth)
-    for depth in config.depths:
-        found: dict[str, Any] = {"depth": depth, "positions": config.judged, "plies": list(plies)}
-        found["ahead"] = config.judged_depth
-        for name, leaf in (("learned", network.evaluator("learned")), ("hand_made", game.score())):
-            kept = judged.kept(judged.choices(leaf, depth)).astype(float)
-            low, high = bootstrap_interval(kept)
-            found[name] = {"mean": float(kept.mean()), "ci_low": low, "ci_high": high}
-        shares = f"{found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
-        print(f"depth {depth}: keeps the value in {shares}", flush=True)
-        yield found
+    where = config.processes, config.cluster
+    with executor_for(Keeping(game), *where) as solvers:
+        judged = critical_positions(game, config.judged, FINAL_SEED, plies, config.judged_depth, solvers)
+    pieces = [(depth, name) for depth in config.depths for name in ("learned", "hand_made")]
+    with executor_for(partial(kept, judged, network), *where, len(pieces)) as executor:
+        shares = executor.in_order(enumerate(pieces))
+        for depth in config.depths:
+            found: dict[str, Any] = {"depth": depth, "positions": config.judged, "plies": list(plies)}
+            found["ahead"] = config.judged_depth
+            found |= {"learned": next(shares), "hand_made": next(shares)}
+            both = f"{found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
+            print(f"depth {depth}: keeps the value in {both}", flush=True)
+            yield found
+
+
+def kept(judged: Judged, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float]:
+    """Returns in what share of decisions a leaf at a depth keeps the value, with its interval: a piece of work."""
+    depth, name = piece
+    leaf = network.evaluator(name) if name == "learned" else network.game.score()
+    keeps = judged.kept(judged.choices(leaf, depth)).astype(float)
+    low, high = bootstrap_interval(keeps)
+    return {"mean": float(keeps.mean()), "ci_low": low, "ci_high": high}
 
 
 def about(path: Path, told: dict[str, Any]) -> list[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -155,3 +156,17 @@ def record(build: Build, seed: int) -> dict[str, Any]:
     core = core_layout(state.row, state.game.tables().ship.grid)
     told = {"seed": seed, "quality": round(state.returns, 6), "valid": valid, **terms}
     return told | {"core": core and list(core), "seconds": round(seconds, 5)}
+
+
+def records(game: Game, text: str, seeds: Sequence[int]) -> list[dict[str, Any]]:
+    """Returns what the builder that a text names made of seeds: a piece of work, the same wherever it is done."""
+    build = _ready(game, text)
+    return [record(build, seed) for seed in seeds]
+
+
+@functools.lru_cache(maxsize=4)
+def _ready(game: Game, text: str) -> Build:
+    """Returns a builder that has loaded its machine code, which is no part of a ship's time."""
+    build = builder(text, game)
+    build(0)
+    return build

@@ -5,7 +5,7 @@ A kind of `leafwise.training.publish`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,9 @@ from leafwise.envs.starship.builder import TRIED_FIRST, LookAhead
 from leafwise.envs.starship.hand import HandBuilder
 from leafwise.models.grid import GridNetwork, load_grid
 from leafwise.search.frontier import bound_values
+from leafwise.training.evaluation.arena import batches_of
 from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.execution.places import executor_for
 from leafwise.training.kernels.valued_games import ValuedGames
 from leafwise.training.publish.card import interval, seeds_line
 from leafwise.training.runs.seeds import CALIBRATION_SEED, FINAL_SEED
@@ -37,11 +39,11 @@ def prepare(network: GridNetwork, source: Path, told: Any, config: Any) -> tuple
 
 def measure(network: GridNetwork, config: Any) -> Iterator[dict[str, Any]]:
     """Yields the quality of the ships built one placement ahead, and of those by hand."""
-    game, n = network.game, (config.games or (200,))[0]
-    ahead = LookAhead(game, bound_values(game, network.evaluator("learned")), "learned", depth=1)
-    seeds = range(FINAL_SEED, FINAL_SEED + n)
-    learned = [record(lambda s: play(game, ahead, s), seed) for seed in seeds]
-    by_hand = [record(lambda s: play(game, HandBuilder(s), s), seed) for seed in seeds]
+    n = (config.games or (200,))[0]
+    pieces = batches_of(range(FINAL_SEED, FINAL_SEED + n))
+    with executor_for(Ships(network), config.processes, config.cluster, len(pieces)) as executor:
+        parts = list(executor.in_order(pieces))
+    learned, by_hand = ([one for part in parts for one in part[k]] for k in (0, 1))
     quality, bar = (np.array([r["quality"] for r in records]) for records in (learned, by_hand))
     score: dict[str, Any] = {"seeds": n, "first_seed": FINAL_SEED, "depth": 1}
     for name, found in (("learned", quality), ("hand", bar), ("gain", quality - bar)):
@@ -50,14 +52,35 @@ def measure(network: GridNetwork, config: Any) -> Iterator[dict[str, Any]]:
     yield score | {"valid": float(np.mean([r["valid"] for r in learned]))}
 
 
-def valued_games(game: Game, leaf: Evaluator, config: Any) -> ValuedGames:
-    """Builds ships one placement ahead on selection seeds; returns what the best place was worth each time, and the quality."""
+class Ships:
+    """Builds ships of seeds: one placement ahead with a network, and by hand."""
+
+    def __init__(self, network: GridNetwork) -> None:
+        self.network = network
+
+    def __reduce__(self) -> Any:
+        return Ships, (self.network,)
+
+    def __call__(self, seeds: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Returns the records of the learned ships and of those by hand."""
+        game = self.network.game
+        values = bound_values(game, self.network.evaluator("learned"))
+        ahead = LookAhead(game, values, "learned", depth=1)
+        learned = [record(lambda s: play(game, ahead, s), seed) for seed in seeds]
+        return learned, [record(lambda s: play(game, HandBuilder(s), s), seed) for seed in seeds]
+
+
+def valued_piece(game: Game, leaf: Evaluator, config: Any, ships: range) -> ValuedGames:
+    """Builds some of the ships one placement ahead on selection seeds.
+
+    Returns what the best place was worth each time, and the quality.
+    """
     ahead = LookAhead(game, bound_values(game, leaf), "learned", depth=1)
     values: list[float] = []
     games: list[int] = []
     outcomes: list[float] = []
-    for k, seed in enumerate(range(CALIBRATION_SEED, CALIBRATION_SEED + config.games)):
-        stream, before = new_stream(seed), len(values)
+    for k in ships:
+        stream, before = new_stream(CALIBRATION_SEED + k), len(values)
         state = game.start().settle(stream)
         while not state.is_terminal:
             tried = ahead.children(state.row, TRIED_FIRST * ahead.width)

@@ -170,10 +170,9 @@ class Plans:
         draw_on(self._S, u64(0), self._streams[0], self._T.ship)
         self.decisions = 0
 
-    def by_hand(self, ties: int) -> None:
-        """Goes on by the generator's places; equal ones are chosen among by the stream `ties`."""
-        self._T.ship.place[:] = ties, 0
-        self.decisions = rebuild(self._S, self._streams, self._places, self.decisions, 0, 0, self._T.ship)
+    def by_hand(self, R: NDArray[np.uint64]) -> None:
+        """Goes on by the generator's places; of equal ones one is drawn from stream `R`."""
+        self.decisions = rebuild(self._S, self._streams, self._places, self.decisions, 0, 0, R, self._T.ship)
 
     def by_value(
         self,

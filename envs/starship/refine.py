@@ -10,10 +10,10 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.rules import copy_row
-from leafwise.envs.core.contract.stream import below
+from leafwise.envs.core.contract.stream import below, next_u64
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.ahead import draw_on, list_places
-from leafwise.envs.starship.board import load_planes
+from leafwise.envs.starship.board import ZERO, load_planes
 from leafwise.envs.starship.hand import hand_choice
 from leafwise.envs.starship.legality import is_place
 from leafwise.envs.starship.quality import potential
@@ -56,10 +56,10 @@ def same_request(S, k, old, end):
 
 
 @jit
-def rebuild(S, streams, places, k, old, end, T):
+def rebuild(S, streams, places, k, old, end, R, T):
     """Goes on from row `k` by the places of decisions `old` to `end`, by the generator's where those are not legal any more.
 
-    Returns the last row.
+    Of equal places one is drawn from stream `R`. Returns the last row.
     """
     while S[u64(k), at.TURN] != OVER:
         m, place = same_request(S, k, old, end), np.int64(-1)
@@ -69,7 +69,10 @@ def rebuild(S, streams, places, k, old, end, T):
             stage, entry = current_request(S, u64(k))
             if is_place(T, stage, entry, places[m]):
                 place = places[m]
-        places[k] = place if place >= 0 else hand_choice(S, u64(k), T)
+        if place < 0:
+            T.place[0], T.place[1] = next_u64(R), ZERO  # drawing requests has set it anew
+            place = hand_choice(S, u64(k), T)
+        places[k] = place
         go_on(S, k, streams, places[k], T)
         k += 1
     return k
@@ -88,13 +91,12 @@ def improve(S, streams, places, room, last, tries, R, A, scores, T):
         place = A[np.int64(below(R, u64(n)))]
         if place == places[k]:
             continue
-        T.place[0], T.place[1] = R[0], R[1]
         here = room + k
         copy_row(S, u64(k), u64(here))
         streams[here, 0], streams[here, 1] = streams[k, 0], streams[k, 1]
         places[here] = place
         go_on(S, here, streams, place, T)
-        end = rebuild(S, streams, places, here + 1, k + 1, last, T)
+        end = rebuild(S, streams, places, here + 1, k + 1, last, R, T)
         found = merit(S, u64(end), T)
         if found >= best:
             best, last = found, end - room

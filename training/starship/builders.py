@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
@@ -53,7 +54,7 @@ def builder(text: str, game: Game) -> Build:
     if best := re.fullmatch(r"best:([1-9][0-9]{0,5})", text):
         return lambda seed: hand_made_ships(game, seed, int(best[1]))[1]
     if refined := re.fullmatch(r"refine:([1-9][0-9]{0,6}):(.+)", text):
-        return Planned(game, refined[2], int(refined[1]))
+        return planned(game, refined[2], int(refined[1]))
     if several := re.fullmatch(r"(best|valid):([1-9][0-9]{0,5}):(build:.+)", text):
         return Tries(game, several[3], int(several[2]), until_valid=several[1] == "valid")
     if text == "hand":
@@ -68,7 +69,7 @@ def builder(text: str, game: Game) -> Build:
     if rollout := re.fullmatch(r"rollout:([1-9][0-9]{0,3})", text):
         ahead: Player = LookAhead(game, bound_values(game, hand_rollout(game, int(rollout[1]))), text, depth=1)
     elif AHEAD.fullmatch(text):
-        return Planned(game, text)
+        return planned(game, text)
     else:
         ahead = player(text, game)
     return lambda seed: play(game, ahead, seed)
@@ -78,36 +79,47 @@ AHEAD = re.compile(r"""build:((?:'[^']*'|"[^"]*"|[^,'"=])+)((?:,(?:depth=[12]|wi
 """Builders that look one or two placements ahead: the leaf, and options."""
 
 
+def planned(game: Game, text: str, tries: int = 0) -> Planned:
+    """Returns the builder that `hand` or `build:LEAF` names, with depth 1 or 2, width and heat; ValueError for another."""
+    if text == "hand":
+        return Planned(game, tries=tries)
+    found = AHEAD.fullmatch(text)
+    if not found:
+        raise ValueError(f"expected hand or build:LEAF,depth=1,heat=0.01 after refine:{tries}:, got {text!r}")
+    given = dict(word.split("=") for word in found[2].split(",")[1:])
+    width = int(given.get("width", WIDTH)) if given.get("depth", "2") == "2" else 0
+    evaluator = leaf(game, found[1].strip("'\""))
+    bound_values(game, evaluator)  # refuses one whose values cannot be compared
+    return Planned(game, evaluator, width=width, heat=float(given.get("heat", 0)), tries=tries)
+
+
 class Planned:
     """Builds ships by hand or by looking ahead, in compiled code as a whole; changes them afterwards, if it is to."""
 
-    def __init__(self, game: Game, text: str, tries: int = 0) -> None:
-        """Raises ValueError for a text that is neither `hand` nor `build:LEAF` with depth, width and heat."""
-        found = AHEAD.fullmatch(text)
-        if text != "hand" and not found:
-            raise ValueError(f"expected hand or build:LEAF,depth=1,heat=0.01 after refine:{tries}:, got {text!r}")
-        self.game, self.tries, self.how, evaluator = game, tries, dict[str, Any](), None
-        if found:
-            given = dict(word.split("=") for word in found[2].split(",")[1:])
-            width = int(given.get("width", WIDTH)) if given.get("depth", "2") == "2" else 0
-            self.how = {"width": width, "core_heat": float(given.get("heat", 0))}
-            evaluator = leaf(game, found[1].strip("'\""))
-            bound_values(game, evaluator)  # refuses one whose values cannot be compared
+    def __init__(
+        self, game: Game, evaluator: Evaluator | None = None, *, width: int = 0, heat: float = 0.0, tries: int = 0
+    ) -> None:
+        """With an evaluator the ship is worth most to it after each place, or with a `width` after the next one (`plans`).
+
+        `heat` is the temperature of the core; `tries` places are changed afterwards, one at a time.
+        """
+        self.game, self.by_hand, self.tries = game, evaluator is None, tries
+        self.how: dict[str, Any] = {"width": width, "core_heat": heat}
         self.plans = Plans(game, evaluator)
 
     def __call__(self, seed: int) -> State:
         plans, chances = self.plans, np.array([seed, 1 << 62], dtype=np.uint64)
         plans.start(new_stream(seed))
-        if self.how:
-            plans.by_value(chances, **self.how)
+        if self.by_hand:
+            plans.by_hand(chances)
         else:
-            plans.by_hand(seed)
-        for k in range(ROUNDS if self.tries else 0):
+            plans.by_value(chances, **self.how)
+        for _ in range(ROUNDS if self.tries else 0):
             plans.improve(chances, self.tries)
             if plans.quality > 0:
                 break
             plans.start(new_stream(seed))
-            plans.by_hand(seed + ((k + 1) << 32))
+            plans.by_hand(chances)
         return State(self.game, plans.row)
 
 

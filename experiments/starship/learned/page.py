@@ -65,14 +65,14 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
         "",
         "`hand` is the generator's own choice of places; `best:N` the best of N hand-made ships. `build:LEAF` looks two",
         "placements ahead over the requests in sight, `depth=1` one: in one pass, which knows no request beyond those. `hopeful`",
-        "is the hand-made leaf, `learned` the shipped network, one for all presets; with `heat` cockpit and reactor are drawn among",
-        "places about as good. `refine:N:` puts N parts of a finished ship elsewhere, one at a time, and keeps what is no worse;",
-        "`learned` is what `leafwise ship gen --builder learned` does. `best:`, `refine:` and `learned` may try the same requests",
-        "again and again. `policy:RUN` is what masked PPO learned (`leafwise train starship --method ppo`).",
+        "is the hand-made leaf, `learned` the shipped network, one for all presets; with `heat` cockpit and reactor are drawn",
+        "among places about as good. `refine:N:` puts N parts of a finished ship elsewhere, one at a time, and keeps what is no",
+        "worse; `learned` is what `leafwise ship gen --builder learned` does. `best:`, `refine:` and `learned` may try the same",
+        "requests again and again. `policy:RUN` is what masked PPO learned (`leafwise train starship --method ppo`).",
         "",
         "Quality counts 0 where a ship is not valid; gains are paired, with 95 % bootstrap intervals; the terms are means over",
-        'valid ships; "both valid" is the gain where both ships are valid; seconds are processor time a ship. The layout of the core',
-        "is the rotation of the cockpit and where the reactor stands off it, over the valid ships.",
+        'valid ships; "both valid" is the gain where both ships are valid; seconds are processor time a ship. The layout of the',
+        "core is the rotation of the cockpit and where the reactor stands off it, over the valid ships.",
     ]
     for preset, own in sections.items():
         lines += ["", f"## {preset}", "", "```", own["command"], "```", "", *own["lines"], ""]

@@ -8,10 +8,14 @@ the values seen and the quality reached, 0 if the ship is not valid, so that the
 "Learning to predict by the methods of temporal differences", 1988.) Loss: Huber. Evaluation on the hulls and requests of
 seeds from 900,000 on.
 
+With `--mix` one network learns several presets: each batch holds states of all. Some ships are learned from with left and right
+exchanged, and cockpit and reactor are drawn among places about as good, so that it does not know ships round one core alone.
+
 Logged: `time/fps` (states learned from a second), `train/loss`, `train/quality` (mean quality of the ships built to learn
 from), `eval/score_mean` with its 95 % interval (quality of the network's ships, one placement ahead), `eval/gain` (over the
 hand-made ships of the same seeds), `eval/valid`, `eval/TERM` for the six terms, `eval/correlation` and
-`eval/absolute_error` (of values with the quality, over the states of these ships), and `ships`, a picture of some.
+`eval/absolute_error` (of values with the quality, over the states of these ships), the same as `eval_PRESET/...` for the presets of
+`--mix`, `eval/mean_of_presets`, by which the best network is chosen, and `ships`, a picture of some.
 """
 
 from __future__ import annotations

@@ -73,19 +73,34 @@ def shortlist(A, scores, n, most, R):
     return most
 
 
+@jit
+def of_one_rotation(A, scores, n, grid, R):
+    """Moves those of n places to the front that are of one rotation, that of a place drawn at random; returns how many."""
+    rotation, count = A[np.int64(below(R, u64(n)))] // (grid * grid), 0
+    for k in range(n):
+        if A[k] // (grid * grid) == rotation:
+            A[count], scores[count] = A[k], scores[k]
+            count += 1
+    return count
+
+
 @functools.cache
 def make_build(value: Compiled, room: Any) -> Compiled:
     """Compiles the building of plans by an evaluator's `value`."""
     name = f"{getattr(value, '__qualname__', '')}_{label(value)}"
 
     @bind(name, room)
-    def try_places(W, i, most, level, R, T):
-        """Tries places at row `i` of W.rows, writes what they lead to after it and what that is worth; returns how many.
+    def try_places(W, i, most, level, turned, R, T):
+        """Tries places at row `i` of W.rows, writes what they lead to after it and what that is worth.
 
-        At level 1 the rows are scratch, one after another in the last one; returned is the greatest worth.
+        At level 1 the rows are scratch, one after another in the last one. With `turned` only places of one rotation are tried,
+        drawn at random. Returns how many places were tried, and the greatest worth.
         """
         A, scores = W.places[level], W.scores[level]
-        n = shortlist(A, scores, list_places(W.rows, i, A, scores, T.ship), most, R)
+        n = list_places(W.rows, i, A, scores, T.ship)
+        if turned:
+            n = of_one_rotation(A, scores, n, T.ship.grid, R)
+        n = shortlist(A, scores, n, most, R)
         greatest = -np.inf
         for m in range(n):
             there = u64(m + 1) if level == 0 else u64(W.rows.shape[0] - 1)
@@ -109,7 +124,7 @@ def make_build(value: Compiled, room: Any) -> Compiled:
                     best = m
             W.scores[0, best] = -np.inf
             if placeable(W.rows, u64(best + 1)):
-                _, W.worth[best] = try_places(W, u64(best + 1), TRIED_BELOW, 1, R, T)
+                _, W.worth[best] = try_places(W, u64(best + 1), TRIED_BELOW, 1, False, R, T)
         for m in range(n):
             if W.scores[0, m] > -np.inf:
                 W.worth[m] = -np.inf
@@ -120,16 +135,19 @@ def make_build(value: Compiled, room: Any) -> Compiled:
 
         At most TRIED places are tried, the best by the stage's strategy; with a `width` that many of them one placement further.
         `how` holds three numbers: a temperature for the core, one for what follows (values get noise by which a place is drawn
-        in proportion to exp(value / temperature); 0: none), and the chance of any place that was tried.
+        in proportion to exp(value / temperature); 0: none), and the chance of any place that was tried. With a temperature the
+        cockpit's rotation is drawn first, as the generator draws it.
         """
         zero = u64(0)
         while S[u64(k), at.TURN] != OVER:
             for word in range(S.shape[1]):
                 W.rows[0, word] = S[u64(k), word]
-            n, W.values[k] = try_places(W, zero, TRIED, 0, R, T)
+            stage = S[u64(k), at.PHASE]
+            heat = how[CORE_HEAT] if stage <= at.STAGE_REACTOR else how[HEAT]
+            turned = stage == at.STAGE_COCKPIT and heat > 0.0
+            n, W.values[k] = try_places(W, zero, TRIED, 0, turned, R, T)
             if width > 0 and n > 1:
                 follow(W, n, width, R, T)
-            heat = how[CORE_HEAT] if S[u64(k), at.PHASE] <= at.STAGE_REACTOR else how[HEAT]
             chosen, best = 0, -np.inf
             for m in range(n):
                 noise = heat * np.log(LEAST - np.log(LEAST + uniform(R))) if heat > 0.0 else 0.0

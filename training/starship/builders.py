@@ -42,12 +42,13 @@ def builder(text: str, game: Game) -> Build:
 
     `hand`, `random`, `policy:RUN` (what `--method ppo` learned), `rollout:4` (one decision ahead, each place worth the mean
     of 4 ships finished by hand), or any player of `leafwise eval`, such as `build:hopeful,depth=1`. As a builder a search of
-    depth 1 or 2 is compiled as a whole, and takes `heat=0.01` too: the temperature, in quality, at which cockpit and reactor are
-    drawn among places about as good. The others know all requests beforehand. `best:16` is the best of so many hand-made
-    ships, `best:4:build:learned` the best of so many that a search builds, each after the first with some noise in its values.
-    `valid:16:build:learned` builds again in that way only while the ship is not valid, with more noise each time, and where all
-    16 are not, draws places at random. `refine:300:hand` and `refine:300:build:learned,depth=1` put 300 parts of a ship
-    elsewhere, one at a time, and keep what is no worse. `learned` is short for such a builder with the shipped network.
+    depth 1 or 2 is compiled as a whole, and takes `heat=0.01` too: the cockpit's rotation is drawn at random, then cockpit and
+    reactor among places about as good, at this temperature in quality. The others know all requests beforehand. `best:16`
+    is the best of so many hand-made ships, `best:4:build:learned` the best of so many that a search builds, each after the first
+    with some noise in its values. `valid:16:build:learned` builds again in that way only while the ship is not valid, with more
+    noise each time, and where all 16 are not, draws places at random. `refine:300:hand` and `refine:300:build:learned,depth=1`
+    put 300 parts of a ship elsewhere, one at a time, and keep what is no worse. `learned` is short for such a builder with
+    the shipped network.
     """
     if text == "learned":
         text = LEARNED
@@ -101,7 +102,7 @@ class Planned:
     ) -> None:
         """With an evaluator the ship is worth most to it after each place, or with a `width` after the next one (`plans`).
 
-        `heat` is the temperature of the core; `tries` places are changed afterwards, one at a time.
+        `heat` is the temperature of the core, whose rotation is drawn; `tries` places are changed afterwards, one at a time.
         """
         self.game, self.by_hand, self.tries = game, evaluator is None, tries
         self.how: dict[str, Any] = {"width": width, "core_heat": heat}

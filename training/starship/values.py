@@ -80,7 +80,8 @@ class Config(RunOptions):
     exploration: float = 0.08
     """Chance of a random place instead of the network's."""
     core_heat: float = 0.0
-    """Temperature, in quality, at which cockpit and reactor are placed: with 0.01 places 0.01 apart are e times as likely."""
+    """Temperature, in quality, at which cockpit and reactor are placed, the cockpit's rotation being drawn first (0: the best
+    places): with 0.01 the better of two places 0.01 apart is e times as likely."""
     reflections: float = 0.5
     """Share of the ships that are learned from with left and right exchanged."""
     td_lambda: float = 0.8

@@ -37,8 +37,10 @@ facings of the next two requests; how far the centre of mass is off the middle o
 height are, and what the ship is asked for: thrust, weapons, full firepower, ammo, power, seats."""
 FAR_CELLS, FAR_STEPS, NEAR_STEPS, MUCH_THRUST = 8.0, 24, 12, 10_000.0
 LARGE_GRID, LARGE_HULL, LONG_HULL = 64.0, 1000.0, 48.0
-ASKED = ((at.STAGE_THRUSTERS, at.HIGH, 45.0), (at.STAGE_WEAPONS, at.HIGH, 12.0), (at.STAGE_WEAPONS, at.FULL, 10.0))
-ASKED += ((at.STAGE_AMMO, at.HIGH, 3.0), (at.STAGE_POWER, at.HIGH, 3.0), (at.STAGE_CREW, at.LOW, 48.0))
+ASKED = (
+    *((at.STAGE_THRUSTERS, at.HIGH, 45.0), (at.STAGE_WEAPONS, at.HIGH, 12.0), (at.STAGE_WEAPONS, at.FULL, 10.0)),
+    *((at.STAGE_AMMO, at.HIGH, 3.0), (at.STAGE_POWER, at.HIGH, 3.0), (at.STAGE_CREW, at.LOW, 48.0)),
+)
 """Stages, columns of their parameters, and what these are divided by; the shares are at most 1."""
 CLEAR_LANE, LONG_LANE = 1.0, 10.0
 """Lanes: clear to the edge of the grid, or else the free cells as a share of LONG_LANE (parts ask for at most 7)."""

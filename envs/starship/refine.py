@@ -79,29 +79,35 @@ def rebuild(S, streams, places, k, old, end, R, T):
 
 
 @jit
-def improve(S, streams, places, room, last, tries, R, A, scores, T):
-    """Puts `tries` parts of the plan in rows 0 to `last` elsewhere, drawn at random; keeps what is no worse. Returns its last row.
+def change(S, streams, places, room, last, k, place, best, R, T):
+    """Takes another place at decision `k` of the plan in rows 0 to `last`, if the ship of merit `best` gets no worse by it.
 
-    S has 2 * `room` rows, the second half is scratch.
+    Returns merit and last row. S has 2 * `room` rows, the second half is scratch.
     """
+    here = room + k
+    copy_row(S, u64(k), u64(here))
+    streams[here, 0], streams[here, 1] = streams[k, 0], streams[k, 1]
+    places[here] = place
+    go_on(S, here, streams, place, T)
+    end = rebuild(S, streams, places, here + 1, k + 1, last, R, T)
+    found = merit(S, u64(end), T)
+    if found < best:
+        return best, last
+    for m in range(here, end + 1):
+        copy_row(S, u64(m), u64(m - room))
+        streams[m - room, 0], streams[m - room, 1] = streams[m, 0], streams[m, 1]
+        places[m - room] = places[m]
+    return found, end - room
+
+
+@jit
+def improve(S, streams, places, room, last, tries, R, A, scores, T):
+    """Puts `tries` parts of a plan elsewhere, drawn at random; keeps what is no worse. Returns its last row; see `change`."""
     best = merit(S, u64(last), T)
     for _ in range(tries):
         k = np.int64(below(R, u64(last)))
         n = list_places(S, u64(k), A, scores, T)
         place = A[np.int64(below(R, u64(n)))]
-        if place == places[k]:
-            continue
-        here = room + k
-        copy_row(S, u64(k), u64(here))
-        streams[here, 0], streams[here, 1] = streams[k, 0], streams[k, 1]
-        places[here] = place
-        go_on(S, here, streams, place, T)
-        end = rebuild(S, streams, places, here + 1, k + 1, last, R, T)
-        found = merit(S, u64(end), T)
-        if found >= best:
-            best, last = found, end - room
-            for m in range(here, end + 1):
-                copy_row(S, u64(m), u64(m - room))
-                streams[m - room, 0], streams[m - room, 1] = streams[m, 0], streams[m, 1]
-                places[m - room] = places[m]
+        if place != places[k]:
+            best, last = change(S, streams, places, room, last, k, place, best, R, T)
     return last

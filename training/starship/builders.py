@@ -27,7 +27,7 @@ from leafwise.search.players import Player, RandomPlayer
 
 NOISE = 0.005
 """Standard deviation of the noise, in quality, that makes one ship differ from the next."""
-LEARNED = "refine:300:build:learned,depth=1,heat=0.01"
+LEARNED = "refine:500:build:learned,depth=1,heat=0.002"
 AT_RANDOM = 64
 """Most ships with places drawn at random that are tried where a search, however noisy, builds no valid one."""
 ROUNDS = 8

@@ -65,7 +65,7 @@ def shortlist(A, scores, n, most, R):
         place, score = A[k], scores[k]
         if k >= most and score <= scores[most - 1]:
             continue
-        j = min(k, most - 1)
+        j = np.int64(min(k, most - 1))
         while j > 0 and scores[j - 1] < score:
             A[j], scores[j] = A[j - 1], scores[j - 1]
             j -= 1
@@ -148,11 +148,11 @@ def make_build(value: Compiled, room: Any) -> Compiled:
             n, W.values[k] = try_places(W, zero, TRIED, 0, turned, R, T)
             if width > 0 and n > 1:
                 follow(W, n, width, R, T)
-            chosen, best = 0, -np.inf
+            chosen, best = np.int64(0), -np.inf
             for m in range(n):
                 noise = heat * np.log(LEAST - np.log(LEAST + uniform(R))) if heat > 0.0 else 0.0
                 if W.worth[m] - noise > best:
-                    chosen, best = m, W.worth[m] - noise
+                    chosen, best = np.int64(m), W.worth[m] - noise
             W.strayed[k] = how[STRAYS] > 0.0 and uniform(R) < how[STRAYS]
             if W.strayed[k]:
                 chosen = np.int64(below(R, u64(n)))

@@ -99,7 +99,8 @@ def paired(results: dict[str, Records], pairs: Sequence[str]) -> list[str]:
 
 def layouts(results: dict[str, Records]) -> list[str]:
     """Returns how many ways of laying out the core each builder has: entropies, and what share they are of the first one's."""
-    rows, first = [], np.zeros(0)
+    rows: list[list[str]] = []
+    first = np.zeros(0)
     for name, records in results.items():
         cores = [tuple(record["core"]) for record in records if record["valid"]]
         if not cores:

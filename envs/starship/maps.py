@@ -11,11 +11,20 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.grid import GridFeatures
 from leafwise.envs.starship import catalogue
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import ZERO, bit, cell_value, load_planes, part_at, step_x, step_y, write_steps
+from leafwise.envs.starship.board import (
+    ZERO,
+    bit,
+    cell_value,
+    hull_extent,
+    load_planes,
+    part_at,
+    step_x,
+    step_y,
+    write_steps,
+)
 from leafwise.envs.starship.catalogue import ROOM, SPACE
 from leafwise.envs.starship.features import NUMBERS, show_numbers
-from leafwise.envs.starship.presets import PRESETS
-from leafwise.envs.starship.quality import hull_extent, potential, start_from, thrust_of
+from leafwise.envs.starship.quality import potential, start_from, thrust_of
 from leafwise.envs.starship.stages import hull_area
 from leafwise.envs.starship.strategies import MOMENT_X, MOMENT_Y, TOTAL, measure_distance
 
@@ -185,7 +194,7 @@ SHIPPED = {"codes": 47, "maps": 12, "numbers": 72}
 
 GRID = GridFeatures(
     see=see,
-    side=lambda options: PRESETS[options.preset].grid,
+    side=lambda options: options.built.grid,
     codes=CODES,
     maps=MAPS,
     numbers=ALL_NUMBERS,

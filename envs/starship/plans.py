@@ -142,8 +142,8 @@ def make_build(value: Compiled, room: Any) -> Compiled:
         while S[u64(k), at.TURN] != OVER:
             for word in range(S.shape[1]):
                 W.rows[0, word] = S[u64(k), word]
-            stage = S[u64(k), at.PHASE]
-            heat = how[CORE_HEAT] if stage <= at.STAGE_REACTOR else how[HEAT]
+            stage = T.ship.base[np.int64(S[u64(k), at.PHASE])]
+            heat = how[CORE_HEAT] if stage == at.STAGE_COCKPIT or stage == at.STAGE_REACTOR else how[HEAT]
             turned = stage == at.STAGE_COCKPIT and heat > 0.0
             n, W.values[k] = try_places(W, zero, TRIED, 0, turned, R, T)
             if width > 0 and n > 1:

@@ -43,6 +43,8 @@ class Parameters:
     crew: stage.Crew = field(default_factory=stage.Crew)
     fill_with_armour: stage.FillWithArmour = field(default_factory=stage.FillWithArmour)
     extra_doors: stage.ExtraDoors = field(default_factory=stage.ExtraDoors)
+    stages: tuple[str, ...] = ()
+    """The stages that run, in this order, if it is not the usual one: Weapons, "Armour part=ammo_supply layers=2"."""
 
     def __post_init__(self) -> None:
         """Raises ValueError, naming the parameter, where a value makes no sense."""
@@ -75,7 +77,7 @@ STAGES: tuple[tuple[int, str, str], ...] = (
 
 def check(parameters: Parameters) -> None:
     """Raises ValueError in one line, naming the entry, for parameters that make no sense."""
-    from leafwise.envs.starship import schema
+    from leafwise.envs.starship import order, schema
 
     values = asdict(parameters)
     schema.read(values, schema.struct(Parameters), "parameters")
@@ -94,6 +96,7 @@ def check(parameters: Parameters) -> None:
         if FACINGS[0] in weights:
             _some_weight(name, [weights[key] for key in FACINGS])
     _in_order("", values)
+    order.check(parameters)
     if most_parts(parameters) > MOST_PARTS:
         raise ValueError(f"targets should allow at most {MOST_PARTS} parts, got up to {most_parts(parameters)}")
 
@@ -120,13 +123,15 @@ def _in_order(where: str, values: dict[str, Any]) -> None:
 
 def most_parts(parameters: Parameters) -> int:
     """Returns an upper bound of the number of parts a ship with these parameters can have."""
+    from leafwise.envs.starship.order import greatest
+
     return (
         2
-        + parameters.thrusters.max_score // PARTS[THRUSTER_SMALL].points
-        + parameters.weapons.max_score
-        + parameters.ammo_supplies.max_count
-        + parameters.power_storage.max_count
-        + (parameters.crew.min_seats + MOST_EXTRA_SEATS) // PARTS[BUNK].points
+        + greatest(parameters, "thrusters", "max_score") // PARTS[THRUSTER_SMALL].points
+        + greatest(parameters, "weapons", "max_score")
+        + greatest(parameters, "ammo_supplies", "max_count")
+        + greatest(parameters, "power_storage", "max_count")
+        + (greatest(parameters, "crew", "min_seats") + MOST_EXTRA_SEATS) // PARTS[BUNK].points
     )
 
 

@@ -29,7 +29,7 @@ def merit(S, i, T):
         return potential(S, i, T)
     stage = np.int64(S[i, at.PHASE])
     share = np.int64(S[i, at.POINTS + stage]) / max(1, T.stages[stage, at.LOW])
-    return (stage + min(1.0, share)) / 16.0 - 1.0
+    return (T.turn_of[stage] + min(1.0, share)) / (T.order.shape[0] + 1.0) - 1.0
 
 
 @jit
@@ -48,8 +48,6 @@ def same_request(S, k, old, end):
     stage, entry = current_request(S, u64(k))
     for m in range(old, end):
         other, request = current_request(S, u64(m))
-        if other > stage:
-            return -1
         if other == stage and request == entry:
             return m
     return -1
@@ -104,7 +102,7 @@ def change(S, streams, places, room, last, k, place, best, R, T):
 def improve(S, streams, places, room, last, tries, R, A, scores, T):
     """Puts `tries` parts of a plan elsewhere, drawn at random; keeps what is no worse. Returns its last row; see `change`."""
     best = merit(S, u64(last), T)
-    for _ in range(tries):
+    for _ in range(tries if last > 0 else 0):
         k = np.int64(below(R, u64(last)))
         n = list_places(S, u64(k), A, scores, T)
         place = A[np.int64(below(R, u64(n)))]

@@ -63,8 +63,8 @@ def core_layout(row: NDArray[np.uint16], grid: int) -> tuple[int, int, int] | No
     `row` [words] is a state row of a grid of this side.
     """
     first = HEADER + grid**2
-    words = row[first : first + 2 * int(row[PARTS_PLACED])].astype(int).reshape(-1, 2)
-    found = {what & 15: (what >> 4 & 3, where & 255, where >> 8) for what, where in words[::-1]}
+    words = row[first : first + 2 * int(row[PARTS_PLACED])].reshape(-1, 2).tolist()
+    found = {what & 15: (what >> 4 & 3, where & 255, where >> 8) for what, where in reversed(words)}
     if COCKPIT not in found or REACTOR not in found:
         return None
     (turned, x, y), (_, reactor_x, reactor_y) = found[COCKPIT], found[REACTOR]

@@ -8,7 +8,6 @@ keep the cores busy too, it says what free cores would give at most.
 
 from __future__ import annotations
 
-import os
 import pickle
 import tempfile
 import time
@@ -29,7 +28,7 @@ from leafwise.training.evaluation.arena import BATCH, Batches, batches_of
 from leafwise.training.evaluation.match_workers import from_text, matches_for
 from leafwise.training.evaluation.tournament import plan
 from leafwise.training.execution.executor import Executor, Here
-from leafwise.training.execution.places import executor_for
+from leafwise.training.execution.places import check_places, executor_for
 from leafwise.training.methods import selfplay
 from leafwise.training.runs.folder import hardware, need_train_extra
 from leafwise.training.runs.seeds import SELECTION_SEED
@@ -145,6 +144,13 @@ def family() -> list[Any]:
         raise ValueError("expected psutil, found none: pip install 'leafwise[experiments]'") from None
     own = psutil.Process()
     return [own, *own.children(recursive=True)]
+
+
+def load() -> float:
+    """Returns how many processes wanted a core of this machine in the last minute, on average."""
+    import psutil
+
+    return float(psutil.getloadavg()[0])
 
 
 def core_seconds() -> float:
@@ -282,10 +288,11 @@ def study(config: Config) -> None:
     for name, low, high in (("cores", 2, 1024), ("repeats", 1, 1000), ("share", 0.05, 100)):
         if not low <= getattr(config, name) <= high:
             raise ValueError(f"expected --{name} of {low} to {high:,}, got {getattr(config, name)!r}")
+    check_places(1, config.cluster)
     names = (*CASES, "limits")
     if wrong := [name for name in config.only if name not in names]:
         raise ValueError(f"expected --only some of {', '.join(names)}, got {wrong[0]!r}")
-    found: dict[str, Any] = {"hardware": hardware(config.cores), "load": os.getloadavg()[0], "cases": {}}
+    found: dict[str, Any] = {"hardware": hardware(config.cores), "load": load(), "cases": {}}
     for name, make in CASES.items():
         if not config.only or name in config.only:
             case, told = make(config), []
@@ -313,10 +320,10 @@ def page(config: Config, found: Mapping[str, Any]) -> list[str]:
             )
     lines = [
         "# Executors: one process, several, a cluster", "",
-        f"{found['hardware']}; {config.cores} cores; load at the start {found['load']:.1f}. Medians of {config.repeats} repeats, of the steady",
-        "state; in brackets the least and the most. Core seconds are processor time of all processes, the driver and Ray's own",
-        f"included; by them free cores would be at most so many times faster. Marks for two cores: {MARKS[SEVERAL]} with processes,",
-        f"{MARKS[RAY]} with Ray.",
+        f"{found['hardware']}; load of the machine at the start {found['load']:.1f}. Medians of {config.repeats} repeats,",
+        "steady state; in brackets the least and the most. Core seconds are processor time of all processes, the driver and",
+        "Ray's own included; by them free cores would be at most so many times faster.",
+        f"Marks for two cores: {MARKS[SEVERAL]} with processes, {MARKS[RAY]} with Ray.",
         "",
         *table("work | way | seconds: | core seconds: | times faster: | by core seconds: | MB a process:", rows),
         "",

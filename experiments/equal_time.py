@@ -135,7 +135,8 @@ def cassis(config: Config, results: Results) -> Panel:
 
     def play() -> dict[str, Any]:
         starts = leaves.openings(eight, config.games // 2, (4, 8), FIRST_SEED)
-        match = leaves.Match(eight, ("cassis8", ""), {"seconds": CASSIS_SECONDS, "clock": "cpu"})
+        options = {"seconds": CASSIS_SECONDS, "clock": "cpu"}
+        match = leaves.Match(eight, (("cassis8", options), ("", options)))
         return leaves.play_match(match, starts, config.each)
 
     found = results.find(f"cassis, n = 8, {1000 * CASSIS_SECONDS:g} ms a move, {config.games} games", play)

@@ -73,7 +73,8 @@ def play_large(config: Config, results: Results) -> list[str]:
     starts = leaves.openings(eight, config.games // 2, (4, 8))
     rows = []
     for depth in config.depths:
-        match = leaves.Match(eight, (config.large, ""), {"depth": depth})
+        options = {"depth": depth}
+        match = leaves.Match(eight, ((config.large, options), ("", options)))
         found = results.find(f"n = 8, depth {depth}", partial(leaves.play_match, match, starts, config.each))
         rows.append(leaves.match_row(f"depth {depth}", found))
     title = "## n = 8: against the hand-made leaf `safe_edges`, from 4 to 8 random edges, both seats"

@@ -67,17 +67,15 @@ def openings(game: Game, n: int, plies: tuple[int, int], seed: int = FINAL_SEED)
 
 @dataclass(frozen=True)
 class Match:
-    """Plays openings from both seats: a search with one leaf against the same search with another."""
+    """Plays openings from both seats: a search with one leaf against a search with another."""
 
     game: Game
-    models: tuple[str, str]
-    """Model of either leaf, "" for the game's hand-made score."""
-    options: Mapping[str, Any]
-    """Of both searches."""
+    sides: tuple[tuple[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
+    """Of either search its leaf, a model or "" for the game's hand-made score, and its options."""
 
     def __call__(self, starts: Sequence[State]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-        """Returns the first leaf's points of each game [openings, 2], and the seconds and moves of either leaf, [2]."""
-        searches = [Search(self.game, model_or_score(self.game, model), **self.options) for model in self.models]
+        """Returns the first side's points of each game [openings, 2], and the seconds and moves of either, [2]."""
+        searches = [Search(self.game, model_or_score(self.game, model), **options) for model, options in self.sides]
         for search in searches:
             search(starts[0])  # loads the machine code, which is no part of a move
         points, seconds, moves = np.zeros((len(starts), 2)), np.zeros(2), np.zeros(2, dtype=np.int64)
@@ -97,7 +95,7 @@ class Match:
 def play_match(
     match: Match, starts: Sequence[State], each: Callable[[Match, Sequence[Sequence[State]]], Iterable[Any]] = map
 ) -> dict[str, Any]:
-    """Plays every opening from both seats; the figures are the first leaf's, with the bootstrap interval over openings.
+    """Plays every opening from both seats; the figures are the first side's, with the bootstrap interval over openings.
 
     `each` is how pieces of the openings are played, like `PlacedStudy.each`.
     """

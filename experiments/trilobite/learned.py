@@ -125,7 +125,7 @@ def play_large(config: Config, results: Results) -> list[str]:
     searches.append((f"{1000 * config.seconds:g} ms a move", {"seconds": config.seconds}))
     rows = []
     for kind, options in searches:
-        match = leaves.Match(LARGE, (config.large, ""), options)
+        match = leaves.Match(LARGE, ((config.large, options), ("", options)))
         found = results.find(f"7x6, games, {kind}", partial(leaves.play_match, match, starts, config.each))
         rows.append(leaves.match_row(kind, found))
     low, high = PLIES

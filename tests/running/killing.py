@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import threading
 from collections.abc import Callable, Sequence
@@ -47,14 +48,17 @@ class Killer:
 
 
 def workers(parent: int | None = None) -> list[int]:
-    """Returns the processes that work for one (default: this): those of a pool, and the workers of a local Ray cluster."""
+    """Returns the processes that work for one (default: this): those of a pool, and the workers of a local Ray cluster.
+
+    Ray's agents are no workers: they are the machine, which ends with them.
+    """
     found = []
     for process in psutil.Process(parent).children(recursive=True):
         try:
             words = process.cmdline()
         except psutil.Error:
             continue
-        if words and (words[0].startswith("ray::") or "spawn_main" in " ".join(words)):
+        if words and (re.match(r"ray::(?!\w*Agent)", words[0]) or "spawn_main" in " ".join(words)):
             found.append(process.pid)
     return found
 

@@ -66,6 +66,9 @@ def connect(cluster: str, processes: int = 1) -> None:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     options: dict[str, Any] = {"address": cluster}
     if cluster == LOCAL:
+        os.environ.setdefault(
+            "RAY_worker_niceness", "0"
+        )  # a local cluster is as urgent as processes would be; Ray's default is 15
         cores = processes if processes > 1 else os.cpu_count() or 1
         options |= {"num_cpus": cores, "object_store_memory": STORE_BYTES, "include_dashboard": False}
     with warnings.catch_warnings():

@@ -66,6 +66,16 @@ def test_a_shared_thing_reaches_the_pieces(pool: Executor[Piece, tuple[int, int]
         assert [n for n, _ in executor.in_order(told)] == [k * k * (7 if k % 2 else 9) for k in range(6)]
 
 
+def test_large_results_come_back_and_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    sizes = [1, processes.LARGE - 100, processes.LARGE, 10 * processes.LARGE]
+    with Processes(bytes, 1) as executor:
+        assert [len(result) for result in executor.in_order(enumerate(sizes))] == sizes
+        (folder,) = tmp_path.iterdir()
+        assert not list(folder.iterdir())
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_is_given_up_does_not_come_back(pool: Executor[Piece, tuple[int, int]]) -> None:
     for executor in (Here(square), pool):
         for key, piece in pieces(6, 0.02):

@@ -65,7 +65,7 @@ def no_cluster() -> Iterator[None]:
 
 @pytest.mark.parametrize("where", [{}, {"cluster": "local"}], ids=["processes", "cluster"])
 @pytest.mark.usefixtures("no_cluster")
-def test_players_killed_at_random_change_nothing(where: dict[str, str], whole: Path, tmp_path: Path) -> None:
+def test_players_killed_at_random_change_nothing(where: dict[str, Any], whole: Path, tmp_path: Path) -> None:
     learner = SelfPlay(Config(run=str(tmp_path / "run"), processes=2, **where, **OPTIONS))
     games: list[int] = []
     following = learner.executor.next

@@ -21,7 +21,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import OwnSearch
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
-from leafwise.envs.core.play.named import UnknownPlayer, named_ai, split
+from leafwise.envs.core.play.named import UnknownPlayer, named_ai, own_programs, split
 from leafwise.envs.registry import MORE_PLAYERS
 from leafwise.search.engine import Search
 from leafwise.search.frontier import bound_values
@@ -179,7 +179,7 @@ def player(
         except ValueError as problem:
             raise ValueError(f"player {text!r}: {problem}") from None
     if kind not in ("greedy", "search", "mcts", "rollout"):
-        known = "".join(f", {name}" for name in game.ais)
+        known = "".join(f", {name}" for names in own_programs(game).values() for name in names)
         levels = ", level:easy" if game.players == 2 else ""
         raise UnknownPlayer(
             f"expected a player like random, greedy:SCORE, {', '.join(MORE_PLAYERS)}{levels}{known}, got {text!r}"

@@ -1,7 +1,7 @@
 """Trap: move, then throw a trap; who can no longer move has lost (two players, chance). Rules: `rules`."""
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.parts import Observation, Programs, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 from leafwise.envs.trap import draw, features, options, rules, scores, sparse, tables, text
@@ -46,7 +46,10 @@ GAME = Game(
     search=SearchDefaults(candidates=rules.CANDIDATES),
     options=options.Options(),
     scores=scores.SCORES,
-    ais={"solver": solver_player, "course": players.named},
+    ais={
+        "solver": solver_player,
+        "course": Programs(players.named, tuple(players.RECIPES), levels={name: name for name in players.LEVELS}),
+    },
     features={"sparse": sparse.SPARSE},
     ids={"Trap": {}},
 )

@@ -171,3 +171,19 @@ class OwnSearch:
 
     make: Callable[..., Any]
     """(game, what values rows, name, **options) -> object with `name`, `choose(state)`; options: depth, width, seconds."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Players of one game that share a name and differ in a word after it: `course:easy`, `course:hard`."""
+
+    make: Callable[..., Any]
+    """(game, name, words after the colon) -> object with `name`, `choose(state)`."""
+    words: tuple[str, ...]
+    """Those that need nothing said besides: what lists show."""
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """Level of play -> the word of the player that is of that level in this game; other levels are as everywhere."""
+
+    def __call__(self, game: Any, name: str, words: list[str]) -> Any:
+        """Returns the player that the words name; raises ValueError for words that it does not know."""
+        return self.make(game, name, words)

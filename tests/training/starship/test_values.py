@@ -103,9 +103,11 @@ def test_a_ship_is_built_from_the_shell(run: Path, tmp_path: Path, capsys: pytes
     assert ship.stats["quality"] == pytest.approx(
         record(builder(f"build:'{run}',depth=1", GAME), 5)["quality"], abs=1e-6
     )
+    assert ship_main([*words, "--thrusters.min-score", "9"]) in (0, 1)
+    assert read(path).parameters.thrusters.min_score == 9
     with pytest.raises(SystemExit, match="2"):
-        ship_main([*words, "--thrusters.min-score", "9"])
-    assert "expected --builder with a preset as it is" in capsys.readouterr().err
+        ship_main([*words, "--strict"])
+    assert "expected --builder without --story and --strict" in capsys.readouterr().err
 
 
 def test_a_state_counts_as_its_lambda_return(run: Path) -> None:

@@ -1,6 +1,6 @@
 """How much faster processes, or a Ray cluster of the same cores, play games than one process does; what bounds many machines.
 
-`python -m leafwise.experiments.cluster` times evaluation, arena and self-play (two to five minutes on two cores that nothing else
+`python -m leafwise.experiments.cluster` times evaluation, arena and self-play (about four minutes on two cores that nothing else
 keeps busy) and writes `cluster.json` and `cluster.md`. Each way begins anew in every repeat and first works on some pieces that are
 not timed: what is compared is the steady state. Processor time is that of this process and all that it has started; where others
 keep the cores busy too, it says what free cores would give at most.

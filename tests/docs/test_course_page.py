@@ -16,7 +16,7 @@ FEWER = {
     "--games": "2",
     "--total-steps": "1",
     "--positions": "2000",
-    "--match-pairs": "50",
+    "--match-pairs": "100",
 }
 """Numbers that are made small."""
 

@@ -95,7 +95,7 @@ def test_a_learner_killed_at_random_goes_on_as_if_it_had_not_been(whole: Path, t
         words += [f"--{name.replace('_', '-')}", *map(str, value if isinstance(value, tuple) else (value,))]
     while len(kept) < 3:
         more = ["--resume"] if (run / "config.toml").exists() else []
-        driver = subprocess.Popen([*words, *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        driver = subprocess.Popen([*words, *more], stdout=subprocess.DEVNULL)
         goal = done(run) + rng.randint(1, 3)
         until(lambda: done(run) >= goal, driver)  # noqa: B023
         time.sleep(rng.uniform(0, 0.3))

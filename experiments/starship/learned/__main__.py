@@ -126,8 +126,8 @@ def report(config: Config) -> None:
 
 def write_sections(config: Config, own: dict[str, Any]) -> None:
     """Writes the page with this preset's part, and those of the others as they were."""
-    path = config.source("results.json")
-    old = json.loads(path.read_text(encoding="utf-8")) if path else {}
+    path = config.target("results.json")
+    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     sections = {preset: own if preset == config.preset else old.get(preset) for preset in PRESETS}
     known = {preset: section for preset, section in sections.items() if section}
     write_page(config, "README.md", page(known))

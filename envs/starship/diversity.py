@@ -47,6 +47,26 @@ def pairwise_distances(ships: Sequence[Ship]) -> NDArray[np.float64]:
     return distances + distances.T
 
 
+def share_that_differs(one: NDArray[np.uint8], other: NDArray[np.uint8]) -> float:
+    """Returns the share of the cells occupied in either of two maps of parts that differ."""
+    return float((one != other).sum() / max(1, ((one != 0) | (other != 0)).sum()))
+
+
+def core_entropy(ships: Sequence[Ship]) -> float:
+    """Returns the entropy, in bits, of how the core is laid out: the cockpit's rotation, and where the reactor is from it.
+
+    A builder that always puts the same core in the same way has 0, however much the ships differ elsewhere; ships without
+    either part are left out.
+    """
+    layouts: list[tuple[int, int, int]] = []
+    for ship in ships:
+        first = {part.id: part for part in reversed(ship.parts)}
+        if "cockpit" in first and "reactor" in first:
+            cockpit, reactor = first["cockpit"], first["reactor"]
+            layouts.append((cockpit.r, reactor.x - cockpit.x, reactor.y - cockpit.y))
+    return entropy(layouts)
+
+
 def set_score(distances: NDArray[np.float64], different: float = DIFFERENT) -> float:
     """Returns the share of ships that is left when the ones too much like others are dropped."""
     alike = distances < different
@@ -72,7 +92,7 @@ def core_layout(row: NDArray[np.uint16], grid: int) -> tuple[int, int, int] | No
 
 
 def entropy(things: Iterable[Hashable]) -> float:
-    """Returns the entropy of how often each of some things occurs, in bits."""
+    """Returns the entropy of how often each of some things occurs, in bits; 0 for none."""
     counts = np.array(list(Counter(things).values()), dtype=float)
-    shares = counts / counts.sum()
-    return float(-(shares * np.log2(shares)).sum())
+    shares = counts / max(1.0, counts.sum())
+    return float(-(shares * np.log2(shares)).sum()) + 0.0

@@ -270,6 +270,10 @@ class Crew(Placing):
 class FillWithArmour(Closing):
     """Stage 13: every corridor cell that nobody needs becomes armour."""
 
+    order: Literal["raster", "inward"] = "raster"
+    """raster: row by row from the top, which leaves more upright corridors than level ones; inward: from the rim to the middle,
+    left and right in turn."""
+
 
 @dataclass(frozen=True)
 class ExtraDoors(Stage):

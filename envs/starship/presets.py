@@ -1,9 +1,10 @@
-"""All parameters of a ship together, what makes them sensible, and the presets classic, scout and cruiser."""
+"""All parameters of a ship together, what makes them sensible, and the presets: classic, scout and cruiser, and the symmetrical
+corvette and frigate."""
 
 from __future__ import annotations
 
 import reprlib
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any
 
 from leafwise.envs.starship import parameters as stage
@@ -160,7 +161,28 @@ CRUISER = Parameters(
         rectangle=stage.RectangleModule(min_width=6, max_width=14, min_height=6, max_height=14),
     ),
 )
-PRESETS |= {"classic": CLASSIC, "scout": SCOUT, "cruiser": CRUISER}
+
+
+def _symmetrical(name: str, base: Parameters, supplies: int) -> Parameters:
+    """Returns parameters whose ships are the same on both sides, as far as parts come in pairs."""
+    return replace(
+        base,
+        preset=name,
+        shape=replace(base.shape, symmetry="pairs"),
+        carve=replace(base.carve, enabled=True, scan_range=1),
+        cockpit=replace(base.cockpit, strategy="protected_amidships"),
+        reactor=replace(base.reactor, strategy="centralized_amidships"),
+        thrusters=replace(base.thrusters, mirrored=True),
+        weapons=replace(base.weapons, mirrored=True),
+        ammo_supplies=replace(base.ammo_supplies, mirrored=True, min_count=supplies, max_count=supplies),
+        power_storage=replace(base.power_storage, mirrored=True, min_count=1, max_count=2),
+        crew=replace(base.crew, mirrored=True),
+        fill_with_armour=replace(base.fill_with_armour, order="inward"),
+    )
+
+
+CORVETTE, FRIGATE = _symmetrical("corvette", SCOUT, 1), _symmetrical("frigate", CLASSIC, 2)
+PRESETS |= {"classic": CLASSIC, "scout": SCOUT, "cruiser": CRUISER, "corvette": CORVETTE, "frigate": FRIGATE}
 
 
 def preset(name: str) -> Parameters:

@@ -18,7 +18,7 @@ from leafwise.envs.starship.catalogue import CORRIDOR, ROOM, SPACE
 from leafwise.envs.starship.legality import is_place, leaves_ways, next_anchor, place_at
 from leafwise.envs.starship.parameters import NO_LIMIT
 from leafwise.envs.starship.shape import carve, draw_hull, fill_gaps
-from leafwise.envs.starship.strategies import prepare, score
+from leafwise.envs.starship.strategies import measure_distance, prepare, score
 
 u64 = np.uint64
 MOST_SKIPS = 64
@@ -253,8 +253,27 @@ def armour_exterior(S, i, T, stage):
 
 
 @jit
+def armour_inward(S, i, T, stage):
+    """Closes what the crew can do without, the cells nearest to SPACE first; in each row left and right in turn."""
+    measure_distance(S, i, T)
+    board.hull_extent(T, T.box)
+    left, right, deepest = T.box[0], T.box[2], 0
+    for cell in range(T.grid * T.grid):
+        deepest = max(deepest, T.depth[cell])
+    for steps in range(1, deepest + 1):
+        for y in range(T.grid):
+            for k in range(right - left + 1):
+                x = left + k // 2 if k % 2 == 0 else right - k // 2
+                if T.depth[y * T.grid + x] == steps:
+                    close_cell(S, i, T, stage, x, y)
+
+
+@jit
 def armour_rest(S, i, T, stage):
-    """Stage 13: closes every corridor cell that the crew can do without, in raster order."""
+    """Stage 13: closes every corridor cell that the crew can do without, in raster order or from the rim inwards."""
+    if T.stages[stage, at.ORDER] != 0:
+        armour_inward(S, i, T, stage)
+        return
     for y in range(T.grid):
         for x in range(T.grid):
             close_cell(S, i, T, stage, x, y)

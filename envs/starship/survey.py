@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.check import check
-from leafwise.envs.starship.diversity import pairwise_distances, set_score
+from leafwise.envs.starship.diversity import core_entropy, pairwise_distances, set_score
 from leafwise.envs.starship.generator import Generator
 from leafwise.envs.starship.presets import Parameters
 from leafwise.envs.starship.quality import FIGURES, TERMS
 from leafwise.envs.starship.ship import Ship
+from leafwise.envs.starship.targets import NAMES, reached_by, target_errors
 
 COMPARED = 300
 """Ships that are compared pair by pair; more tell little and take long."""
@@ -48,12 +49,16 @@ def survey(
     seeds: Sequence[int],
     *,
     checked: bool = False,
+    targets: Mapping[str, Any] | None = None,
     each: Callable[[Callable[[Sequence[int]], Part], Sequence[Sequence[int]]], Iterable[Part]] = map,
 ) -> dict[str, Any]:
     """Makes the ship of every seed and returns the figures by name.
 
     Shares from 0 to 1; `ships_per_second` counts generation with retries and figures, in processor time,
     after warm-up.
+    `targets` are those that `parameters` were given (`with_targets`): `controllability` is then the share of ships, valid or
+    not, that have each of them, and `target_error` how far off they are on average. Without targets nothing was asked for but
+    where the weapons face, by their weights.
     With `checked`, every ship is also checked against the rules, and `broken` counts the broken rules by name.
     `each` yields what comes of pieces of the seeds in their order, wherever they are worked on.
     """
@@ -80,11 +85,12 @@ def survey(
     for name in MEASURED:
         figures[name] = {"mean": _mean(table[name][valid]), "sd": _spread(table[name][valid])}
     figures["diversity"] = _diversity(parts[0].kept)
-    figures["controllability"] = {
-        "thrust": _mean(table["thrust_score"] >= table["thrust_target"]),
-        "fire": _mean(table["fire_as_asked"]),
-        "seats": _mean(table["seats"] >= parameters.crew.min_seats),
-    }
+    if targets:
+        errors = target_errors(targets, {name: table[f"reached {name}"] for name in NAMES})
+        figures["controllability"] = {name: _mean(array == 0) for name, array in errors.items()}
+        figures["target_error"] = {name: _mean(array) for name, array in errors.items()}
+    else:
+        figures["controllability"] = {"fire": _mean(table["fire_as_asked"])}
     if checked:
         figures["broken"] = dict(sorted(broken.items()))
     return figures
@@ -112,14 +118,16 @@ def _survey(parameters: Parameters, first: int, checked: bool, seeds: Sequence[i
 def _tally(ship: Ship) -> dict[str, float]:
     """Returns what the survey needs of one ship."""
     own = {"valid": ship.valid, "attempt": ship.attempt, "fire_as_asked": _fire_as_asked(ship)}
-    return {**ship.stats, **own, "parts": len(ship.parts)}
+    reached = {f"reached {name}": count for name, count in reached_by(ship).items()}
+    return {**ship.stats, **own, **reached, "parts": len(ship.parts)}
 
 
 def _diversity(ships: Sequence[Ship]) -> dict[str, float]:
     distances = pairwise_distances(ships)
     n = len(distances)
     mean = float(distances.sum() / (n * (n - 1))) if n > 1 else 0.0
-    return {"ships": n, "set_score": round(set_score(distances), 4), "mean_distance": round(mean, 4)}
+    core = {"core_entropy": round(core_entropy(ships), 4)}
+    return {"ships": n, "set_score": round(set_score(distances), 4), "mean_distance": round(mean, 4), **core}
 
 
 def _fire_as_asked(ship: Ship) -> bool:

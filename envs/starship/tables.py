@@ -75,9 +75,10 @@ WEIGHTS = 8
 FACINGS = 11
 MOST = 16
 """The greatest scores of the facings N, E, S, W."""
-ROUND, MIRRORED = 20, 21
-"""The part that armour goes round; whether parts have mirror images."""
-COLUMNS = 22
+ROUND, MIRRORED, ORDER = 20, 21, 22
+"""The part that armour goes round; whether parts have mirror images; in which order cells are filled."""
+COLUMNS = 23
+ORDERS = ("raster", "inward")
 
 KINDS = {
     STAGE_COCKPIT: (catalogue.COCKPIT,),
@@ -282,6 +283,7 @@ def encode_stage(row: NDArray[np.int64], stage: Any) -> None:
             row[column] = values[field]
     row[STRATEGY] = STRATEGIES.index(values.get("strategy", "random"))
     row[FIRST_TIE] = values.get("tie") == "first"
+    row[ORDER] = ORDERS.index(values.get("order", "raster"))
     row[ROUND] = catalogue.PART_NUMBERS[values.get("part", "cockpit")]
     kinds = [x for field, x in values.items() if field.startswith("weight_") and field not in FACING_FIELDS]
     row[WEIGHTS : WEIGHTS + len(kinds)] = kinds

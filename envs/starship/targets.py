@@ -15,11 +15,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import PARTS
-from leafwise.envs.starship.presets import Parameters
+from leafwise.envs.starship.order import runs
+from leafwise.envs.starship.presets import MOST_EXTRA_SEATS, Parameters
 from leafwise.envs.starship.stages import facing_points
 
 if TYPE_CHECKING:
@@ -92,7 +94,8 @@ def asked_of(targets: Mapping[str, Any]) -> tuple[int, ...]:
 def with_targets(parameters: Parameters, targets: Mapping[str, Any]) -> Parameters:
     """Returns parameters whose stages ask for exactly what the targets say; raises ValueError for wrong targets.
 
-    Where the firepower of each facing is given, requests face each of them alike often, and no more than is asked for.
+    Where the firepower of each facing is given, requests face each of them alike often, and no more than is asked for; unless
+    the parameters list their stages, the weapons come before the thrusters, which would leave them too little of the stern.
     """
     targets = read_targets(targets)
     changes: dict[str, Any] = {}
@@ -109,8 +112,43 @@ def with_targets(parameters: Parameters, targets: Mapping[str, Any]) -> Paramete
             shares = {f"most_{way}": fire.get(way, 0) for way in WAYS}
             shares |= {f"weight_{way}": int(fire.get(way, 0) > 0) for way in WAYS}
             weapons = dataclasses.replace(weapons, **shares)
+            changes["stages"] = parameters.stages or weapons_first(parameters)
         changes["weapons"] = weapons
     return dataclasses.replace(parameters, **changes)
+
+
+def weapons_first(parameters: Parameters) -> tuple[str, ...]:
+    """Returns the stages that run, the weapons before the thrusters."""
+    titles = [run.title for run in runs(parameters)]
+    if "Weapons" in titles and "Thrusters" in titles:
+        titles.remove("Weapons")
+        titles.insert(titles.index("Thrusters"), "Weapons")
+    return tuple(titles)
+
+
+def error_of(name: str, got: int, asked: int) -> int:
+    """Returns how far off a ship is; rooms have two or six seats, so that up to five more than were asked for are none too many."""
+    if name == "seats":
+        return max(0, asked - got, got - asked - MOST_EXTRA_SEATS)
+    return abs(got - asked)
+
+
+def target_errors(targets: Mapping[str, Any], reached: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.int64]]:
+    """Returns how far off ships are of everything that targets ask for; `reached` and what is returned: name -> array [ships]."""
+    asked = dict(zip(NAMES, asked_of(read_targets(targets)), strict=True))
+    if asked[NAMES[FIRE]] >= 0:  # the whole follows from the facings
+        asked["firepower"] = -1
+    return {
+        name: np.array([error_of(name, int(got), count) for got in reached[name]], dtype=np.int64)
+        for name, count in asked.items()
+        if count >= 0
+    }
+
+
+def asked_errors(ship: Ship, targets: Mapping[str, Any]) -> dict[str, int]:
+    """Returns how far off a ship is of everything that targets ask for, by name."""
+    reached = {name: np.array([count]) for name, count in reached_by(ship).items()}
+    return {name: int(errors[0]) for name, errors in target_errors(targets, reached).items()}
 
 
 def reached_by(ship: Ship) -> dict[str, int]:

@@ -222,7 +222,8 @@ def stats(options: Stats) -> int:
         with executor_for(work, options.processes, options.cluster, len(pieces)) as executor:
             yield from executor.in_order(enumerate(pieces))
 
-    figures = survey(options.chosen(), seed_range(options.seeds), checked=options.check, each=each)
+    targets = read_targets(options.targets)
+    figures = survey(options.chosen(), seed_range(options.seeds), checked=options.check, targets=targets, each=each)
     if options.json:
         print(json.dumps(figures))
     else:

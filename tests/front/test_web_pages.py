@@ -47,7 +47,9 @@ def test_wrong_starships_are_one_line() -> None:
     with pytest.raises(ValueError, match=r"place 1: starship: expected"):
         told(ships.build, ShipAsk(seed=SEED, moves=["0,0N"]))
     for job, ask in ((ships.build, ShipAsk), (ships.tell_stages, StagesAsk)):
-        with pytest.raises(ValueError, match="expected preset among classic, scout, cruiser, got 'none'"):
+        with pytest.raises(
+            ValueError, match="expected preset among classic, scout, cruiser, corvette, frigate, got 'none'"
+        ):
             told(job, ask("none"))
 
 

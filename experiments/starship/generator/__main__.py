@@ -47,6 +47,8 @@ class Config(PlacedStudy):
     """Only measure the rates again, and write the page and the pictures from the results that are known."""
 
 
+MEASURED = ("classic", "scout", "cruiser")
+"""The presets that are measured: those of the rules."""
 SIZES = ("classic", "scout", "cruiser", "stories", "requests", "outcomes", "first_seed")
 
 
@@ -73,8 +75,8 @@ def _measure(config: Config) -> dict[str, Any]:
     """Returns all figures of the study."""
     started = time.perf_counter()
     results: dict[str, Any] = {"rates": _rates()}
-    results["surveys"] = {name: _survey(name, config) for name in PRESETS}
-    results["stories"] = {name: _stories(name, config) for name in PRESETS}
+    results["surveys"] = {name: _survey(name, config) for name in MEASURED}
+    results["stories"] = {name: _stories(name, config) for name in MEASURED}
     results["requests"] = request_shares(config.requests, config.first_seed)
     results["outcomes"] = outcome_shares(config.outcomes, config.first_seed, config.each)
     results["seconds"] = round(time.perf_counter() - started, 1)
@@ -110,7 +112,7 @@ def _pictures(first_seed: int, results: dict[str, Any], config: Config) -> None:
     classic = Generator("classic")
     told = classic.stages(first_seed + 3, classic.ship(first_seed + 3).attempt)
     write_atomically(config.target("stages.png"), png_bytes(story(told)))
-    ships = [Generator(name).ship(first_seed + k) for name in PRESETS for k in range(4)]
+    ships = [Generator(name).ship(first_seed + k) for name in MEASURED for k in range(4)]
     write_atomically(config.target("gallery.png"), png_bytes(gallery(ships, 2, 0.83)))
     plot(results, config.target("outcomes.png"))
 

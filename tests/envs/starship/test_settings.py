@@ -77,7 +77,9 @@ def test_the_presets_are_those_of_the_rules():
     assert [number for number, _, _ in STAGES if number != 15] == list(range(1, 15))
     assert all(getattr(CLASSIC, field).enabled == (field != "carve") for _, field, _ in STAGES)
     assert most_parts(CLASSIC) <= 250
-    with pytest.raises(ValueError, match="preset should be one of classic, scout, cruiser, got 'tug'"):
+    with pytest.raises(
+        ValueError, match="preset should be one of classic, scout, cruiser, corvette, frigate, got 'tug'"
+    ):
         preset("tug")
 
 

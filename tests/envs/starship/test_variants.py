@@ -39,16 +39,7 @@ def build(env: GameEnv, seed: int) -> tuple[float, dict[str, Any]]:
 @pytest.mark.parametrize(
     ("words", "hull"),
     [
-        (
-            {
-                "parameters": {
-                    "crew": {"min_seats": 14},
-                    "thrusters": {"mirrored": True},
-                    "shape": {"symmetry": "pairs"},
-                }
-            },
-            None,
-        ),
+        ({"preset": "corvette", "parameters": {"crew": {"min_seats": 14}}}, None),
         ({"parameters": {"stages": [*SHAPED, *LATE], "carve": {"enabled": True}}}, None),
         ({"parameters": {"ammo_supplies": {"enabled": False}}, "targets": TARGETS}, None),
         ({"hull": HULL}, HULL),
@@ -189,5 +180,7 @@ def test_targets_become_what_the_stages_ask_for() -> None:
     assert [weapons.most_north, weapons.most_east, weapons.most_south, weapons.most_west] == [6, 0, 0, 2]
     assert with_targets(CLASSIC, {}) == CLASSIC
     assert with_targets(CLASSIC, {"firepower": {}}).weapons.max_score == 0
+    assert told.stages.index("Weapons") == told.stages.index("Thrusters") - 1
+    assert with_targets(CLASSIC, {"firepower": 9}).stages == ()
     assert isinstance(told, Parameters)
     assert list(read_targets('{"seats": 3, "thrust": 4}')) == ["thrust", "seats"]

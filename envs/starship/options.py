@@ -26,8 +26,8 @@ class Options:
     Parameters, hull and targets may be given in any form that `variants` reads, and are kept as short texts.
     """
 
-    preset: str = "scout"
-    """Whose hulls and parts: a name in `presets.PRESETS`."""
+    preset: str = field(default="scout", metadata=RULE_ONLY)
+    """Whose hulls and parts: a name in `presets.PRESETS`; one network serves all."""
     parameters: str = field(default="", metadata=RULE_ONLY)
     """What differs from the preset: JSON."""
     hull: str = field(default="", metadata=RULE_ONLY)

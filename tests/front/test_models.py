@@ -51,7 +51,8 @@ def test_the_table_reads_as_the_cards_do(shell: Shell) -> None:
         "2 318,549 299,445 to 339,147 500 games",
         "cassis8 cassis n=8 sparse 0.24 1 94.5 % 91.0 % to 97.5 % 200 positions 89.0 % chance to win 1.1 %",
         "friday level=2 1 71.0 % 65.6 % to 75.8 % 300 games",
-        "starshipplace starship grid 0.04 1 0.704 0.698 to 0.710 1,000 seeds 0.576 expected quality 0.011",
+        "starshipplace starship preset=classic grid 0.09 1 0.823 0.813 to 0.830 300 seeds 0.717 expected quality 0.009",
+        "starship preset=scout 1 0.720 0.713 to 0.726 300 seeds 0.595",
         "trap trap sparse 0.25 see its card",
     ):
         assert shown in table, shown

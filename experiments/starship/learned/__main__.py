@@ -9,12 +9,23 @@ import json
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from leafwise.envs.registry import game
 from leafwise.envs.starship.draw import gallery, png_bytes
 from leafwise.envs.starship.options import ship_at
+from leafwise.envs.starship.presets import PRESETS, SCOUT
 from leafwise.envs.starship.ship import Ship
-from leafwise.experiments.starship.learned.page import Records, curves, diversity, page, paired, summary, table_of
+from leafwise.experiments.starship.learned.page import (
+    Records,
+    curves,
+    diversity,
+    layouts,
+    page,
+    paired,
+    summary,
+    table_of,
+)
 from leafwise.experiments.study import PlacedStudy, command, write_json, write_page
 from leafwise.models.files import write_atomically
 from leafwise.training.starship.builders import builder, records
@@ -37,8 +48,7 @@ class Config(PlacedStudy):
         "build:hopeful,depth=1",
         "build:learned,depth=1",
     )
-    """hand, best:N, random, rollout:N, learned, policy:RUN, or a player such as build:hopeful,depth=1, of which best:N:PLAYER and
-    valid:N:PLAYER build several."""
+    """Builders, as `leafwise.training.starship.builders.builder` names them."""
     pairs: tuple[str, ...] = ()
     """Further pairs that are compared, like "build:learned,depth=1 > best:64"."""
     few: tuple[str, ...] = ()
@@ -58,7 +68,7 @@ class Config(PlacedStudy):
     records: Path = Path("runs/starship-builders")
     """Folder of what was built: one file for each builder, to which a later run adds."""
     page: bool = False
-    """Write the page, its figures as JSON and the pictures to --out."""
+    """Write this preset's part of the page, its figures as JSON and the pictures to --out."""
 
 
 def measure(config: Config) -> dict[str, Records]:
@@ -91,12 +101,13 @@ def report(config: Config) -> None:
     if config.seeds < 1 or not config.builders:
         raise ValueError(f"expected at least one seed and one builder, got {config.seeds!r}")
     results = measure(config)
-    lines = [f"Preset {config.preset}, {config.seeds} seeds from {config.first_seed:,}:", "", *table_of(results)]
+    lines = [f"{config.seeds:,} seeds from {config.first_seed:,}:", "", *table_of(results)]
     if config.pairs:
         lines += ["", *paired(results, config.pairs)]
     if config.few:
         some = replace(config, builders=(config.builders[0], *config.few), seeds=config.few_seeds)
         lines += ["", f"The first {some.seeds} seeds:", "", *table_of(measure(some))]
+    lines += ["", *layouts(results)]
     names = (config.builders[0], config.builders[-1])
     sets: dict[str, list[Ship]] = {}
     if config.diversity:
@@ -104,12 +115,23 @@ def report(config: Config) -> None:
         lines += ["", *diversity(sets)]
     if config.page:
         both = [ship for name in names for ship in (sets.get(name) or ships(config, name, PICTURED))[:PICTURED]]
-        write_atomically(config.target("gallery.png"), png_bytes(gallery(both, PICTURED // 2, 1.0)))
+        scale = SCOUT.grid / PRESETS[config.preset].grid
+        write_atomically(config.target(f"gallery-{config.preset}.png"), png_bytes(gallery(both, PICTURED, scale)))
         if config.curves:
-            curves(Path(config.curves), config.target("curves.png"))
-        write_page(config, "README.md", page(config.repeated_by, lines, names, bool(config.curves)))
-        write_json(config, "results.json", summary(results))
+            curves(Path(config.curves), config.target(f"curves-{config.preset}.png"))
+        own = {"command": config.repeated_by, "lines": lines, "pictured": names, "curves": bool(config.curves)}
+        write_sections(config, own | {"builders": summary(results)})
     print("\n".join(lines))
+
+
+def write_sections(config: Config, own: dict[str, Any]) -> None:
+    """Writes the page with this preset's part, and those of the others as they were."""
+    path = config.target("results.json")
+    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    sections = {preset: own if preset == config.preset else old.get(preset) for preset in PRESETS}
+    known = {preset: section for preset, section in sections.items() if section}
+    write_page(config, "README.md", page(known))
+    write_json(config, "results.json", known)
 
 
 main = command(Config, report)

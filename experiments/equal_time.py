@@ -9,15 +9,25 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from leafwise.envs.registry import game
 from leafwise.experiments.starship.learned.page import summary
-from leafwise.experiments.study import Results, Study, command, leaves, picture, results_of, signed, table, write_page
-from leafwise.models.files import load_evaluator
-from leafwise.search.engine import Search
+from leafwise.experiments.study import (
+    PlacedStudy,
+    Results,
+    command,
+    leaves,
+    picture,
+    results_of,
+    signed,
+    table,
+    write_page,
+)
+from leafwise.training.evaluation.arena import batches_of
 from leafwise.training.evaluation.elo import share_interval
-from leafwise.training.starship.builders import builder, record
+from leafwise.training.starship.builders import records
 
 FIRST_SEED = 2_400_000
 POINTS = "share of the points"
@@ -34,7 +44,7 @@ the best ships of selection seeds in that time: from wider or deeper ones it gai
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Draws hand-made and learned leaves at equal time."""
 
     games: int = 400
@@ -125,11 +135,9 @@ def cassis(config: Config, results: Results) -> Panel:
 
     def play() -> dict[str, Any]:
         starts = leaves.openings(eight, config.games // 2, (4, 8), FIRST_SEED)
-        pair = (load_evaluator(eight, "cassis8"), eight.score())
-        searches = [Search(eight, leaf, seconds=CASSIS_SECONDS, clock="cpu") for leaf in pair]
-        for search in searches:
-            search(starts[0])  # loads the machine code, which is no part of a move
-        return leaves.play_match(searches[0], searches[1], starts)
+        options = {"seconds": CASSIS_SECONDS, "clock": "cpu"}
+        match = leaves.Match(eight, (("cassis8", options), ("", options)))
+        return leaves.play_match(match, starts, config.each)
 
     found = results.find(f"cassis, n = 8, {1000 * CASSIS_SECONDS:g} ms a move, {config.games} games", play)
     bars = of_match(found["share"], found["ci_low"], found["ci_high"])
@@ -142,9 +150,9 @@ def starship(config: Config, results: Results) -> Panel:
     place = game("starship")
 
     def build(text: str) -> dict[str, Any]:
-        own = builder(text, place)
-        own(FIRST_SEED - 1)  # loads the machine code, which is no part of a ship's time
-        return summary({text: [record(own, seed) for seed in range(FIRST_SEED, FIRST_SEED + config.ships)]})[text]
+        pieces = [seeds for _, seeds in batches_of(range(FIRST_SEED, FIRST_SEED + config.ships))]
+        found = config.each(partial(records, place, text), pieces)
+        return summary({text: [one for part in found for one in part]})[text]
 
     bars, seconds = [], []
     for who, text in SHIPS.items():

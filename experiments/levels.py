@@ -18,6 +18,7 @@ import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.play.named import own_level
 from leafwise.envs.core.play.solver import LEVELS
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
@@ -97,6 +98,17 @@ def study(config: Config) -> None:
     write_page(config, "levels.md", page(config, told))
 
 
+def own_lines() -> list[str]:
+    """Returns what the page says of games that name players of their own for some levels."""
+    own = {short: {level: text for level in LEVELS if (text := own_level(game, level))} for short, game in variants()}
+    return [
+        line
+        for short, named in own.items()
+        if named
+        for line in (f"In `{short}` {', '.join(f'`{level}` is `{text}`' for level, text in named.items())}.", "")
+    ]
+
+
 def page(config: Config, told: dict[str, Any]) -> list[str]:
     """Returns the page."""
     head = " | ".join(["variant", *(f"{level} from {stronger}:" for level, stronger in pairwise(LEVELS)), "games:"])
@@ -118,6 +130,7 @@ def page(config: Config, told: dict[str, Any]) -> list[str]:
         "",
         *table(head, rows),
         "",
+        *own_lines(),
         *signed(config, []),
     ]
 

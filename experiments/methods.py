@@ -16,8 +16,8 @@ from typing import Any
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.experiments.study import (
+    PlacedStudy,
     Results,
-    Study,
     command,
     logged,
     picture,
@@ -78,7 +78,7 @@ PLANS = {
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Compares self-play, Q-learning and PPO on one game."""
 
     game: str = "trilobite"
@@ -93,10 +93,6 @@ class Config(Study):
     """Games of every two players in the arena, at the last of those depths."""
     runs: str = "runs/methods"
     """Folder of the runs."""
-    processes: int = 1
-    """Processes that play the arena at the same time."""
-    cluster: str = ""
-    """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
     @property
     def home(self) -> Path | None:

@@ -167,7 +167,7 @@ def make_potential(cells: CellFeatures, worth: str, returns: Compiled, name: str
         def potential(S, i, T):
             total = 0.0
             for k in range(count):
-                total += T.leaf.potential[np.uint64(cell(S, i, k, T))]
+                total += np.float64(T.leaf.potential[np.uint64(cell(S, i, k, T))])
             return total
 
     else:
@@ -176,11 +176,11 @@ def make_potential(cells: CellFeatures, worth: str, returns: Compiled, name: str
         def potential(S, i, T):
             total, word = 0.0, np.uint64(S[i, first]) & (last if more == 1 else full)
             for k in range(lines):
-                total += T.leaf.potential[(word >> (line * np.uint64(k))) & mask]
+                total += np.float64(T.leaf.potential[(word >> (line * np.uint64(k))) & mask])
             for w in range(1, more):
                 word = np.uint64(S[i, words[w]]) & (last if w == more - 1 else full)
                 for k in range(lines):
-                    total += T.leaf.potential[(word >> (line * np.uint64(k))) & mask]
+                    total += np.float64(T.leaf.potential[(word >> (line * np.uint64(k))) & mask])
             return total
 
     return potential

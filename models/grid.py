@@ -282,16 +282,24 @@ class GridNetwork:
         W = self.weights
         return W.embedding.shape[1], W.second.shape[1], len(W.out)
 
-    def describe(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[Any], ...]:
+    def describe(
+        self, rows: NDArray[Any], T: Any, room: tuple[NDArray[Any], ...] | None = None
+    ) -> tuple[NDArray[Any], ...]:
         """Returns codes uint8 [n, (side + 2) ** 2], maps [n, side ** 2, maps], numbers [n, numbers] and base [n].
 
-        `T` is as of `evaluator`.
+        `T` is as of `evaluator`. With `room`, what an earlier call for as many rows or more returned, they are written there:
+        fresh memory takes as long as the work.
         """
         n, W = len(rows), self.weights
-        codes, maps = np.zeros((n, len(W.seen_codes)), dtype=np.uint8), np.zeros((n, *W.seen_maps.shape), np.float32)
-        numbers, base = np.zeros((n, W.seen_numbers.shape[1]), dtype=np.float32), np.zeros(n, dtype=np.float32)
-        compiled(self.game).describe(np.ascontiguousarray(rows), codes, maps, numbers, base, T)
-        return codes, maps, numbers, base
+        if room is None:
+            codes, maps = (
+                np.zeros((n, len(W.seen_codes)), dtype=np.uint8),
+                np.zeros((n, *W.seen_maps.shape), np.float32),
+            )
+            room = codes, maps, np.zeros((n, W.seen_numbers.shape[1]), dtype=np.float32), np.zeros(n, dtype=np.float32)
+        seen = tuple(array[:n] for array in room)
+        compiled(self.game).describe(np.ascontiguousarray(rows), *seen, T)
+        return seen
 
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as a leaf evaluator."""

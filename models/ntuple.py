@@ -22,6 +22,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.models.boards import EXTRACTED, extracted, pieces_of, points_table, worth_of
 from leafwise.models.network import NetworkKind, Tensors, network_kind
 from leafwise.models.ntuple_functions import FAR, Layout, NTupleFunctions, NTupleWeights, compiled, features
+from leafwise.models.ntuple_siblings import SCRATCH, near_cells
 from leafwise.models.packed_tables import pack
 
 LARGEST = 28
@@ -132,6 +133,7 @@ class NTupleNetwork:
             splits=np.array(shape.splits, dtype=np.uint64),
             potential=points_table(cells, shape.power or 0.0),
             constants=np.array([shape.base, 0.0 if shape.power else 1.0]),
+            near=near_cells(cells, shape.tuples, len(shape.small or ())),
         )
         return NTupleNetwork(game, shape, weights)
 
@@ -191,7 +193,16 @@ class NTupleNetwork:
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as a leaf evaluator."""
         own = self.functions
-        return Evaluator(name, own.ntuple_value, self.weights, self.shape.stage, terminal="evaluate", fetch=own.fetch)
+        return Evaluator(
+            name,
+            own.ntuple_value,
+            self.weights,
+            self.shape.stage,
+            terminal="evaluate",
+            scratch=SCRATCH,
+            fetch=own.fetch,
+            siblings=own.siblings.get(self.shape.stage),
+        )
 
 
 def parse_tuples(text: str) -> tuple[tuple[int, ...], ...]:

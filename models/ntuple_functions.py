@@ -14,9 +14,11 @@ from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.intrinsics import prefetch
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.cells import CellFeatures
+from leafwise.envs.core.contract.evaluator import Siblings
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.models.boards import BoardFunctions, make_board
+from leafwise.models.ntuple_siblings import Near, make_ntuple_siblings
 
 FAR = np.uint64(1 << 18)
 """Tables with more entries are fetched ahead: they do not stay in the cache."""
@@ -41,6 +43,8 @@ class NTupleWeights(NamedTuple):
     """Potential of each line of cells, as `boards.points_table` says."""
     constants: NDArray[np.float64]
     """What every state is worth before anything is learned, and what every move counts."""
+    near: Near
+    """Which look-ups see a cell."""
 
 
 class Layout(NamedTuple):
@@ -66,6 +70,8 @@ class NTupleFunctions(NamedTuple):
     name: str
     """What tells the layout from others of the game."""
     board: BoardFunctions
+    siblings: dict[str, Siblings]
+    """By the stage at which values are asked; none where nothing is to be gained."""
     stage_start: Compiled
     """`(S, i, T)` -> where the tables of the board's stage begin."""
     fetch: Compiled
@@ -117,7 +123,28 @@ def _compiled(game: Game, cells: CellFeatures, layout: Layout) -> NTupleFunction
     board = make_board(cells, layout.runs, layout.worth, returns, name, game.room)
     stage_start = make_stage_start(board.highest, layout.staged, name, game.room)
     fetch = make_fetch(board, stage_start, layout.fetched, name, game.room)
-    to_come = make_to_come(cells, board, stage_start, layout, name, game.room)
+    index_of = cells.index or bind(name, game.room, inline=True)(no_index)
+    add_small = make_add_small(cells, index_of, layout, name, game.room)
+    to_come = make_to_come(board, stage_start, add_small, layout, name, game.room)
+    placed = tuple(table.placed for table in cells.tables.values())
+    siblings, bits = {}, small_bits(cells, layout.small)
+    if layout.packed and cells.boards is not None and game.rules.afterstates is not None:
+        for valued in cells.stages:
+            stage = game.stages.index(valued)
+            own = f"{name}_{label(game.rules.chance_outcomes, game.rules.stage, placed)}_{stage}"
+            siblings[valued] = make_ntuple_siblings(
+                game.rules,
+                cells,
+                board,
+                stage_start,
+                index_of,
+                bits,
+                layout.worth,
+                layout.fetched,
+                stage,
+                own,
+                game.room,
+            )
     potential = board.potential
 
     @bind(name, game.room, inline=True)
@@ -128,7 +155,7 @@ def _compiled(game: Game, cells: CellFeatures, layout: Layout) -> NTupleFunction
             return so_far
         return so_far + to_come(S, i, T)
 
-    return NTupleFunctions(name, board, stage_start, fetch, to_come, ntuple_value)
+    return NTupleFunctions(name, board, siblings, stage_start, fetch, to_come, ntuple_value)
 
 
 def make_fetch(board: BoardFunctions, stage_start: Compiled, fetched: bool, name: str, room: Path) -> Compiled:
@@ -149,27 +176,37 @@ def make_fetch(board: BoardFunctions, stage_start: Compiled, fetched: bool, name
     return fetch
 
 
+def make_add_small(cells: CellFeatures, index_of: Compiled, layout: Layout, name: str, room: Path) -> Compiled:
+    """Compiles `add_small(S, i, start, total, T)`: a float32 sum, and what row i finds in the small tables; returned as float64."""
+    small, tables = small_bits(cells, layout.small), len(cells.tables)
+
+    @bind(name, room, inline=True)
+    def add_small(S, i, start, total, T):
+        W = T.leaf
+        place = W.tuples
+        for k in range(tables):
+            if small >> k & 1:
+                total += np.float32(W.table[start + W.offsets[place] + index_of(S, i, k, T)]) * W.scales[place]
+                place += 1
+        return np.float64(total)
+
+    return add_small
+
+
 def make_to_come(
-    cells: CellFeatures, board: BoardFunctions, stage_start: Compiled, layout: Layout, name: str, room: Path
+    board: BoardFunctions, stage_start: Compiled, add_small: Compiled, layout: Layout, name: str, room: Path
 ) -> Compiled:
     """Compiles `to_come`."""
-    boards, tuple_index, small, tables = (
-        board.seen,
-        board.tuple_index,
-        small_bits(cells, layout.small),
-        len(cells.tables),
-    )
-    index_of, packed = cells.index or bind(name, room, inline=True)(no_index), layout.packed
+    boards, tuple_index, packed = board.seen, board.tuple_index, layout.packed
 
     @bind(name, room, inline=True)
     def to_come(S, i, T):
         """Returns the learned potential still to come at row i, finished or not."""
         W = T.leaf
-        n = W.tuples
         start = stage_start(S, i, T)
         total = np.float32(W.constants[0])
         seen = boards(S, i, T)
-        for t in range(n):
+        for t in range(W.tuples):
             if packed:
                 units = np.int64(0)
                 for b in seen:
@@ -178,12 +215,7 @@ def make_to_come(
             else:
                 for b in seen:
                     total += W.table[start + tuple_index(S, i, b, t, T)]
-        place = n
-        for k in range(tables):
-            if small >> k & 1:
-                total += np.float32(W.table[start + W.offsets[place] + index_of(S, i, k, T)]) * W.scales[place]
-                place += 1
-        return np.float64(total)
+        return add_small(S, i, start, total, T)
 
     return to_come
 

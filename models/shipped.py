@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from leafwise.envs.core.contract.game import Game
@@ -12,15 +13,17 @@ LEARNED = "learned"
 
 
 def shipped_name(game: Game) -> str:
-    """Returns the name of the model that ships for a game: its Gymnasium id in lower case (else the game's name).
+    """Returns the name of the model that ships for a game: its Gymnasium id in lower case, else the game's name and options.
 
-    Options that no model is tied to (`Game.rule_options`) count as their defaults.
+    Options that no model is tied to (`Game.rule_options`) count as their defaults; only others than those are named, as in
+    `trap-size5`.
     """
     free = {name: game.defaults[name] for name in game.rule_options}
     for short, options in game.ids.items():
         if game.variant(**{**game.defaults, **options, **free}) == game.variant(**free):
             return short.lower()
-    return game.name
+    own = {name: value for name, value in game.given_options.items() if name not in game.rule_options}
+    return game.name + re.sub(r"[^A-Za-z0-9.-]", "_", "".join(f"-{name}{value}" for name, value in own.items()))
 
 
 def shipped_model(game: Game) -> Path | None:
@@ -40,10 +43,10 @@ def need_shipped(game: Game) -> str:
     """Returns the name of the model that ships for a game in this variant; raises ValueError that names those it ships for."""
     if shipped_model(game) is not None:
         return shipped_name(game)
-    variants = [game.variant(**{**game.defaults, **options}) for options in game.ids.values()]
-    known = (
-        ", ".join(repr(variant) for variant in variants if shipped_model(variant) is not None) or "none of this game"
-    )
+    by_file = [load_metadata(path)["options"] for path in sorted(WEIGHTS.glob(f"{game.name}-*.safetensors"))]
+    variants = [game.variant(**{**game.defaults, **options}) for options in [*game.ids.values(), *by_file]]
+    shipped = dict.fromkeys(repr(variant) for variant in variants if shipped_model(variant) is not None)
+    known = ", ".join(shipped) or "none of this game"
     raise ValueError(
         f"{game.name}: expected a variant that a model ships for ({known}), got {game!r}; hand-made leaves are "
         f"{', '.join(game.scores)}"

@@ -34,7 +34,8 @@ class Shortcuts(NamedTuple):
 def make_shortcuts(rules: Rules, leaves: LeafValues, max_outcomes: int, name: str, room: Path) -> Shortcuts:
     """Compiles what values leaves below the last decision, and rare outcomes, at once."""
     current_player, chance_outcomes = rules.current_player, rules.chance_outcomes
-    is_leaf, seen_value, most_outcomes = leaves.is_leaf, leaves.seen_value, np.uint64(max_outcomes)
+    is_leaf, seen_value, value_apart = leaves.is_leaf, leaves.seen_value, leaves.value_apart
+    most_outcomes = np.uint64(max_outcomes)
 
     @bind(name, room, inline=True)
     def last_step(S, B, row, top, lower, upper, T):
@@ -77,7 +78,7 @@ def make_shortcuts(rules: Rules, leaves: LeafValues, max_outcomes: int, name: st
         for o in range(first, end):
             if B.P[o] < B.options.rare and (is_leaf(S, o, T) or current_player(S, o, T) == TERMINAL):
                 B.counts[F.LEAVES] += 1
-                total += B.P[o] * seen_value(S, B, o, T)
+                total += B.P[o] * value_apart(S, B, o, T)
                 share += B.P[o]
             else:
                 for w in range(S.shape[1]):

@@ -63,7 +63,8 @@ def _compiled(
     name = f"{game}_{getattr(value, '__qualname__', '')}_{bound}"
     fetch = fetch or bind(name, room, inline=True)(nothing_to_fetch)
     leaves = make_leaf_values(rules, players, value, stated, name, room)
-    arrive = make_arrive(rules, leaves, max_outcomes, name, room)
+    together = siblings is not None and rules.afterstates is not None
+    arrive = make_arrive(rules, leaves, max_outcomes, name, room, apart=players == 2 or together)
     depth_first = make_depth_first(rules, leaves, stated.stage, arrive, fetch, siblings, sizes, name, room)
     shortcuts = make_shortcuts(rules, leaves, max_outcomes, name, room)
     alpha_beta: Any = make_alpha_beta(rules, symmetries.transform, arrive, shortcuts, name, room)

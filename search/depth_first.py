@@ -31,11 +31,13 @@ def close(S, B, f):
     return value
 
 
-def make_mean_of_leaves(rules: Rules, leaves: LeafValues, fetch: Compiled, name: str, room: Path) -> Compiled:
-    """Compiles `mean_of_leaves`, to be inlined; `fetch` is the evaluator's."""
+def make_mean_of_leaves(
+    rules: Rules, leaves: LeafValues, fetch: Compiled, name: str, room: Path, *, apart: bool
+) -> Compiled:
+    """Compiles `mean_of_leaves`, to be inlined unless `apart`: where siblings are valued otherwise; `fetch` is the evaluator's."""
     chance_outcomes, is_leaf, leaf_value = rules.chance_outcomes, leaves.is_leaf, leaves.leaf_value
 
-    @bind(name, room, inline=True)
+    @bind(name, room, inline=not apart)
     def mean_of_leaves(S, B, row, T):
         """Returns whether the outcomes of chance at a row are all leaves, and if so their mean: no frame is needed."""
         first = row + ONE
@@ -71,8 +73,9 @@ def make_depth_first(
     legal_actions = rules.candidates or rules.legal_actions  # a search may consider fewer
     current_player, stage = rules.current_player, rules.stage
     apply_action, action_cost, key = rules.apply_action, rules.action_cost, rules.key
-    is_leaf, leaf_value = leaves.is_leaf, leaves.leaf_value
-    mean_of_leaves = make_mean_of_leaves(rules, leaves, fetch, name, room)
+    is_leaf, value_apart = leaves.is_leaf, leaves.value_apart
+    together = siblings is not None and rules.afterstates is not None
+    mean_of_leaves = make_mean_of_leaves(rules, leaves, fetch, name, room, apart=together)
     last_decisions = make_last_decisions(rules, *sizes, siblings, mean_of_leaves, name, room)
 
     @bind(name, room, inline=True)
@@ -106,7 +109,7 @@ def make_depth_first(
             known, worth = left == 0 and is_leaf(S, row, T), 0.0
             if known:
                 B.counts[F.LEAVES] += 1
-                worth = leaf_value(S, row, T)
+                worth = value_apart(S, B, row, T)
             elif left == 1 and B.options.cutoff == 0.0:
                 known, worth = last_decisions(S, B, row, free, T)
             if known:

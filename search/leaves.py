@@ -25,9 +25,11 @@ class LeafValues(NamedTuple):
     leaf_value: Compiled
     """`(S, i, T)` -> the value of a leaf, finished or not."""
     finished_value: Compiled
-    """`(S, i, T)` -> the value of a finished game."""
+    """`(S, B, i, T)` -> the value of a finished game."""
     seen_value: Compiled
     """`(S, B, i, T)` -> `leaf_value`, remembered where there is a memory for it."""
+    value_apart: Compiled
+    """`seen_value`, not to be inlined: where few leaves are met, one copy of the evaluator's code is enough."""
 
 
 def make_leaf_values(
@@ -45,7 +47,7 @@ def make_leaf_values(
         return here == leaf_stage or here == 0
 
     @bind(name, room, inline=True)
-    def finished_value(S, i, T):
+    def outcome_value(S, i, T):
         if rule == EVALUATE:
             return value(S, i, T) + returns(S, i, T) if to_go else value(S, i, T)
         outcome = returns(S, i, T)
@@ -59,7 +61,7 @@ def make_leaf_values(
         if may_be_over:
             player = current_player(S, i, T)
             if player == TERMINAL:
-                return finished_value(S, i, T)
+                return outcome_value(S, i, T)
         worth = value(S, i, T)
         if may_be_other and player == 1:
             worth = -worth
@@ -81,4 +83,12 @@ def make_leaf_values(
             B.leaf_values[e, 1] = worth
         return worth
 
-    return LeafValues(is_leaf, leaf_value, finished_value, seen_value)
+    @bind(name, room)
+    def value_apart(S, B, i, T):
+        return seen_value(S, B, i, T)
+
+    @bind(name, room, inline=True)
+    def finished_value(S, B, i, T):
+        return value_apart(S, B, i, T) if rule == EVALUATE else outcome_value(S, i, T)
+
+    return LeafValues(is_leaf, leaf_value, finished_value, seen_value, value_apart)

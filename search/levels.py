@@ -1,8 +1,9 @@
 """Levels of play in games for two: `level:easy`, `level:medium`, `level:hard`, `level:best`, the same in every game.
 
 A level is the strongest player there is, a share of whose moves is drawn at random: the exact solver in the variants that have an
-id with Gymnasium and a solver, elsewhere the search `best`. What a level takes from the next one is measured by
-`python -m leafwise.experiments.levels` and stands in `levels.toml`.
+id with Gymnasium and a solver, elsewhere the search `best`. A game may name players of its own for some levels (Trap: the course's
+three opponents). What a level takes from the next one is measured by `python -m leafwise.experiments.levels` and stands in
+`levels.toml`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, Protocol
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
+from leafwise.envs.core.play.named import named_ai, own_level
 from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
 
 FILE = Path(__file__).with_name("levels.toml")
@@ -55,6 +57,10 @@ def check_level(game: Game, level: str) -> None:
 def level_player(game: Game, level: str, seed: int, name: str, best: Callable[[], Chooser]) -> Chooser:
     """Returns the player of a level; `best` makes the search. Raises ValueError as `check_level` does."""
     check_level(game, level)
+    if own := own_level(game, level):
+        chosen: Chooser = named_ai(game, own)
+        chosen.name = name
+        return chosen
     if solver := solver_player(game, level, seed, name):
         return solver
     return Weakened(best(), LEVELS[level], seed, name)
@@ -96,6 +102,8 @@ def level_lines(game: Game) -> list[str]:
     lines = []
     for level, stronger in zip(names, [*names[1:], ""], strict=True):
         blunders = f"{LEVELS[level]:.0%} of its moves at random" if LEVELS[level] else "no move at random"
+        if own := own_level(game, level):
+            blunders = f"the player {own}"
         points = ""
         if level in shares:
             told = shares[level]

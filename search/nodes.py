@@ -14,10 +14,11 @@ from leafwise.search.frames import ONE, open_frame
 from leafwise.search.leaves import LeafValues
 
 
-def make_arrive(rules: Rules, leaves: LeafValues, max_outcomes: int, name: str, room: Path) -> Compiled:
-    """Compiles `arrive`, to be inlined into the searches."""
+def make_arrive(rules: Rules, leaves: LeafValues, max_outcomes: int, name: str, room: Path, *, apart: bool) -> Compiled:
+    """Compiles `arrive`, to be inlined into the searches; `apart`: few leaves are met by it, most are valued without a frame."""
     current_player, chance_outcomes = rules.current_player, rules.chance_outcomes
-    is_leaf, finished_value, seen_value = leaves.is_leaf, leaves.finished_value, leaves.seen_value
+    is_leaf, finished_value = leaves.is_leaf, leaves.finished_value
+    value = leaves.value_apart if apart else leaves.seen_value
     most = np.uint64(max_outcomes)
 
     @bind(name, room, inline=True)
@@ -31,12 +32,12 @@ def make_arrive(rules: Rules, leaves: LeafValues, max_outcomes: int, name: str, 
         player = current_player(S, row, T)
         if player == TERMINAL:
             B.counts[F.LEAVES] += 1
-            return F.LEAF, finished_value(S, row, T)
+            return F.LEAF, finished_value(S, B, row, T)
         cut = left > 0 and player != CHANCE and reach < B.options.cutoff
         if cut or (left == 0 and is_leaf(S, row, T)):
             B.counts[F.LEAVES] += 1
             B.counts[F.CUTS] += np.int64(cut)
-            return F.LEAF, seen_value(S, B, row, T)
+            return F.LEAF, value(S, B, row, T)
         if f >= B.frames.shape[0] or top + ONE + most > np.uint64(S.shape[0]):
             B.counts[F.FAILED] = F.NO_ROWS
             return F.GIVEN_UP, 0.0

@@ -21,7 +21,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import OwnSearch
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
-from leafwise.envs.core.play.named import UnknownPlayer, named_ai, split
+from leafwise.envs.core.play.named import UnknownPlayer, named_ai, own_programs, split
 from leafwise.envs.registry import MORE_PLAYERS
 from leafwise.search.engine import Search
 from leafwise.search.frontier import bound_values
@@ -58,8 +58,6 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "clock": str,
 }
 """Options of `Search` that a player's text may hold, and what reads them."""
-OWN_OPTIONS = {name: OPTIONS[name] for name in ("depth", "width", "seconds")}
-"""Those that a game's own search takes."""
 MCTS_OPTIONS: dict[str, Callable[[str], Any]] = {
     "simulations": int,
     "seconds": float,
@@ -132,6 +130,15 @@ class MctsPlayer:
         self.search.draw_from(stream)
 
 
+def search_of(who: Any) -> Any:
+    """Returns the search that a player plays by, if it can be stopped (`stop`) and tells its leaf (`evaluator`), else None.
+
+    That of a player who blunders at times is that of who it is else.
+    """
+    found = getattr(getattr(who, "strong", who), "search", None)
+    return found if hasattr(found, "stop") and hasattr(found, "evaluator") else None
+
+
 LEVEL, BEST = "level", "best"
 """Players of a level; and the player that searches with the best leaf there is, as deep as the game does, and that leaf."""
 
@@ -162,7 +169,7 @@ def player(
         except ValueError as problem:
             raise ValueError(f"player {text!r}: {problem}") from None
     if kind == BEST:
-        kind, words = "search", [BEST, *words]
+        kind, words = game.search.best, [BEST, *words]
     if kind == "random" and not rest:
         return RandomPlayer(seed, text)
     own: Player | None = named_ai(game, text)
@@ -174,12 +181,15 @@ def player(
     if isinstance(search, OwnSearch):
         name = leaf_name(words) or game.default_score
         try:
-            options = search_options(words, OWN_OPTIONS)
-            return cast(Player, search.make(game, bound_values(game, leaf(game, name)), text, **options))
+            options = search_options(words, search.options)
+            found = leaf(game, name)
+            return cast(
+                Player, search.make(game, found if search.compiled else bound_values(game, found), text, **options)
+            )
         except ValueError as problem:
             raise ValueError(f"player {text!r}: {problem}") from None
     if kind not in ("greedy", "search", "mcts", "rollout"):
-        known = "".join(f", {name}" for name in game.ais)
+        known = "".join(f", {name}" for names in own_programs(game).values() for name in names)
         levels = ", level:easy" if game.players == 2 else ""
         raise UnknownPlayer(
             f"expected a player like random, greedy:SCORE, {', '.join(MORE_PLAYERS)}{levels}{known}, got {text!r}"

@@ -27,7 +27,7 @@ def nothing_shared(S, j, T):
     return 0
 
 
-def no_mean(S, j, shared, T):
+def no_mean(S, j, shared, P, o, T):
     """Of leaves that are valued each alone."""
     return 0, 0.0
 
@@ -56,7 +56,7 @@ def make_last_decisions(
     @own
     def mean_after(S, B, j, shared, T):
         """Returns whether the outcomes of chance row j are all leaves, and if so their mean; counts them."""
-        count, worth = mean(S, j, shared, T)
+        count, worth = mean(S, j, shared, B.P, j + F.ONE, T)
         if count == 0:
             return mean_of_leaves(S, B, j, T)
         B.counts[F.LEAVES] += count

@@ -1,47 +1,103 @@
-"""How fast games are learned from, and played by what was learned: moves a second on one core."""
+"""How fast games are learned from, and played by what was learned: moves and positions a second, on one core if nothing is said."""
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from typing import Any
+
+import numpy as np
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Compiled
 from leafwise.models.files import load_evaluator, model_path, shipped_name
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+from leafwise.models.sparse import SparseNetwork
 from leafwise.search import Search
 from leafwise.search.bench import bench_clock, best_time, positions
-from leafwise.training.kernels.td import MOVES, kernels, new_trainer
-from leafwise.training.methods import td
+from leafwise.training.actors.selfplay import Recorder
+from leafwise.training.kernels.td import MOVES, Trainer, kernels, new_trainer
+from leafwise.training.methods import selfplay, td
 
 SETS = {
     "five_4_tuples": "0123 4567 0145 1256 569a",
     "four_6_tuples": "012456 45689a 012345 456789",
     "shipped": "0123 4567 0145 1256 569a 012456 45689a 012345 456789",
 }
-STEP = 100_000
+LARGEST = "shipped"
+STEP = 20_000
+PIECE = 500
+"""Positions of self-play recorded at a time."""
 WARM_UP = 2_000_000
 """Moves before the clock starts: games of beginners are short and touch other weights than later ones."""
 
 
 def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
-    """Returns training moves a second by tuple set, measured for `seconds` each; {} for a game without cells."""
+    """Returns training moves a second by tuple set and actors, positions a second of self-play, and moves a second of what was
+    learned, measured for `seconds` each; {} for a game without any of these."""
     rates: dict[str, float] = {}
     if game.search.candidates and model_path(shipped_name(game)).exists():
         rates |= bench_clock(game, {"learned": load_evaluator(game, shipped_name(game))})
+    rates |= bench_selfplay(game, seconds)
     if "ntuple" not in game.features:
         return rates
     if not game.given_options and model_path(shipped_name(game)).exists():
         rates |= bench_learned(game, seconds)
     for name, text in SETS.items():
-        network = NTupleNetwork.create(game, Shape(parse_tuples(text)))
-        trainer, T = new_trainer(game, 1), game.tables(network.evaluator(name))
-        run = kernels(network).td_games
-        rate = td.Config.learning_rate / network.active
-        run(trainer, WARM_UP, rate, td.Config.td_lambda, td.Config.restart, T)
-        before, start = int(trainer.counts[MOVES]), time.perf_counter()
+        rates |= bench_td(game, name, text, seconds)
+    return rates
+
+
+def bench_td(game: Game, name: str, text: str, seconds: float) -> dict[str, float]:
+    """Returns moves a second of one actor with a set of tuples, and of two with the largest, where there are cores for them."""
+    network = NTupleNetwork.create(game, Shape(parse_tuples(text)))
+    T, run = game.tables(network.evaluator(name)), kernels(network).td_games
+    options = td.Config.learning_rate / network.active, td.Config.td_lambda, td.Config.restart, T
+    actors = [new_trainer(game, key) for key in (1, 2)]
+    run(actors[0], WARM_UP, *options)
+    rates = {f"td_moves_{name}": moves_a_second(run, actors[:1], options, seconds)}
+    if name == LARGEST and (os.cpu_count() or 1) >= len(actors):
+        run(actors[1], STEP, *options)
+        rates[f"td_moves_{name}_actors=2"] = moves_a_second(run, actors, options, seconds)
+    return rates
+
+
+def moves_a_second(run: Compiled, actors: Sequence[Trainer], options: tuple[Any, ...], seconds: float) -> float:
+    """Returns the moves a second of actors that play and learn at once over the same tables, a thread each."""
+    before, start = sum(int(actor.counts[MOVES]) for actor in actors), time.perf_counter()
+
+    def play(actor: Trainer) -> None:
+        run(actor, STEP, *options)
         while time.perf_counter() - start < seconds:
-            run(trainer, STEP, rate, td.Config.td_lambda, td.Config.restart, T)
-        rates[f"td_moves_{name}"] = float((trainer.counts[MOVES] - before) / (time.perf_counter() - start))
+            run(actor, STEP, *options)
+
+    with ThreadPoolExecutor(len(actors)) as pool:
+        list(pool.map(play, actors))
+    return float((sum(int(actor.counts[MOVES]) for actor in actors) - before) / (time.perf_counter() - start))
+
+
+def bench_selfplay(game: Game, seconds: float) -> dict[str, float]:
+    """Returns positions recorded by self-play a second of processor time, by what limits its searches; {} where none is played."""
+    if "sparse" not in game.features or (game.players == 1 and game.return_range != (0.0, 1.0)):
+        return {}
+    rates: dict[str, float] = {}
+    for depth, nodes in ((1, 0), (2, 0)) if game.players == 2 else ((1, 30),):
+        config = selfplay.Config(game=game.name, plies=12 if game.players == 2 else 0, depth=depth, nodes=nodes)
+        network = SparseNetwork.create(game, config.hidden, head="value" if game.players == 2 else "chance")
+        rng = np.random.default_rng(1)
+        tensors = {name: rng.normal(0.0, 0.1, t.shape).astype(np.float32) for name, t in network.tensors.items()}
+        network = network.with_tensors(tensors)
+        recorder = Recorder([game], network, config, positions=PIECE)
+        recorder.warm()
+        recorded, key, start = 0, 0, time.process_time()
+        while not key or time.process_time() - start < seconds:
+            recorded += len(recorder.piece(game, PIECE, network, network, key).rows)
+            key += 1
+        limit = f"nodes={nodes}" if nodes else f"depth={depth}"
+        rates[f"selfplay_positions_{limit}"] = recorded / (time.process_time() - start)
     return rates
 
 

@@ -4,8 +4,7 @@ The hull is a heap of circles and rectangles; the cockpit goes where it is safes
 thrusters and weapons to the rim, supplies and crew near what needs them, and armour wherever the crew can do without
 a corridor. Source: the early ship generator of Cosmoteer, as its author told it in 14 stages.
 
-    >>> from leafwise.envs.starship.about import ABOUT
-from leafwise.envs.starship import generate
+    >>> from leafwise.envs.starship import generate
     >>> print(generate(seed=7))
 
 A *stage* in this room is one of these 14; only `rules.CHANCE_STAGES` and the `stage=` of evaluators mean the contract's.
@@ -70,7 +69,11 @@ GAME = Game(
     ais={"hand": hand.named, "build": OwnSearch(LookAhead)},
     return_range=(0.0, 1.0),
     features={"grid": GRID},
-    ids={"StarshipPlace": {}},
+    ids={
+        "StarshipPlace": {},
+        "StarshipPlaceClassic": {"preset": "classic"},
+        "StarshipPlaceCruiser": {"preset": "cruiser"},
+    },
 )
 
 __all__ = [

@@ -111,6 +111,20 @@ def load_planes(S, i, T):
 
 
 @jit
+def hull_extent(T, box):
+    """Writes left, top, right and bottom of the hull into `box`; left > right without a hull."""
+    box[0], box[1], box[2], box[3] = T.grid, T.grid, -1, -1
+    columns = ZERO
+    for y in range(T.grid):
+        if T.planes[at.HULL, y + 1] != ZERO:
+            columns |= T.planes[at.HULL, y + 1]
+            box[1], box[3] = min(box[1], y), y
+    for x in range(T.grid):
+        if columns & bit(x) != ZERO:
+            box[0], box[2] = min(box[0], x), x
+
+
+@jit
 def open_hull(S, i, T):
     """Turns every cell of the plane HULL into corridor in row `i`, all else into SPACE, and builds the planes."""
     for y in range(T.grid):

@@ -2,7 +2,7 @@
 
 The row never holds the number once the hull stands, so that no request can be told from it. `sample_outcome` draws
 what the generator draws: on a fresh stream of key `seed` the hull, targets and requests of attempt 0 at that seed. The
-stream's counter holds which ship it is at (high 32 bits), the stage (8 bits) and how many numbers of that stage's
+stream's counter holds which ship it is at (high 32 bits), which of the stages (8 bits) and how many numbers of that stage's
 request stream are used up (24 bits); a stream that is already past what a row asks goes on to its next ship.
 """
 
@@ -14,10 +14,9 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.rules import copy_row
 from leafwise.envs.core.contract.stream import GOLDEN, mix
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import ZERO, load_planes, open_hull
-from leafwise.envs.starship.shape import draw_hull, fill_gaps
+from leafwise.envs.starship.board import ZERO, load_planes
 from leafwise.envs.starship.stages import draw_entry, draw_target, open_streams, weight_of, weight_sums
-from leafwise.envs.starship.turns import DECISION, DRAW_HULL, DRAW_TARGET, settle
+from leafwise.envs.starship.turns import DECISION, DRAW_HULL, DRAW_TARGET, open_ship, settle
 
 u64 = np.uint64
 FOUR, SIXTEEN, FIFTEEN, HALF = u64(4), u64(16), u64(15), u64(32)
@@ -41,9 +40,7 @@ def add_digit(S, j, T, digit):
         S[j, word] = 0
     S[j, at.DIGITS] = 0
     open_streams(T, number, 0, at.STAGE_SHAPE)
-    draw_hull(T)
-    fill_gaps(T, at.STAGE_FILL)
-    open_hull(S, j, T)
+    open_ship(S, j, T)
 
 
 @jit
@@ -132,7 +129,7 @@ def ship_seed(R):
 def draw_outcome(S, j, R, T):
     """Draws one digit, target or request in place, as the generator does."""
     turn, phase = S[j, at.TURN], np.int64(S[j, at.PHASE])
-    start = phase << STAGE_SHIFT
+    start = (T.turn_of[phase] + 1) << STAGE_SHIFT  # of the hull, whose phase is 0, nothing is asked
     if turn == DRAW_HULL:
         k = np.int64(S[j, at.DIGITS])
         seek(R, k, k)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from leafwise.envs.starship.catalogue import DIRECTIONS, DX, DY, PARTS, door_slots
+from leafwise.envs.starship.order import final
 from leafwise.envs.starship.presets import MOST_EXTRA_SEATS, Parameters
 from leafwise.envs.starship.report import stats_of
 from leafwise.envs.starship.ship import PlacedPart, Ship
@@ -151,7 +152,7 @@ def _overlaps(ship: Ship) -> list[Broken]:
 
 def _counts(ship: Ship) -> list[Broken]:
     """V3 to V7: what the stages of the file's own parameters ask for; a disabled stage places nothing."""
-    p: Parameters = ship.parameters
+    p: Parameters = final(ship.parameters)
     thrusters, weapons, ammo, power, crew = p.thrusters, p.weapons, p.ammo_supplies, p.power_storage, p.crew
     asked: list[tuple[str, str, Any, tuple[str, ...], int, int]] = [
         ("V3", "cockpits", p.cockpit, ("cockpit",), 1, 1),
@@ -240,7 +241,7 @@ def _reach(plan: Plan) -> list[Broken]:
 
 def _extra_doors(ship: Ship, plan: Plan) -> list[Broken]:
     """V13, by walking through stage 14 again from the doors that came with the rooms."""
-    stage = ship.parameters.extra_doors
+    stage = final(ship.parameters).extra_doors
     doors: set[Edge] = {(door.x, door.y, door.side) for door in ship.doors if door.initial}
     if stage.enabled:
         for y in range(ship.grid):

@@ -28,14 +28,14 @@ def image(picture: Scene, scale: float = 1.0) -> Image.Image:
     return canvas.resize((width, height), Image.Resampling.BOX)
 
 
-def svg(ship: Ship, *, lanes: bool = False, whole: bool = False) -> str:
-    """Returns the picture of a ship with its legend as SVG text; `whole` shows the whole grid."""
-    return scene(ship, lanes=lanes, whole=whole).svg()
+def svg(ship: Ship, *, lanes: bool = False, whole: bool = False, scale: float = 1.0) -> str:
+    """Returns the picture of a ship with its legend as SVG text; `whole` shows the whole grid; `scale` as in `image`."""
+    return scene(ship, lanes=lanes, whole=whole).svg(scale)
 
 
-def png(ship: Ship, *, lanes: bool = False) -> bytes:
-    """Returns the picture of a ship with its legend as the bytes of a PNG file."""
-    return png_bytes(image(scene(ship, lanes=lanes)))
+def png(ship: Ship, *, lanes: bool = False, scale: float = 1.0) -> bytes:
+    """Returns the picture of a ship with its legend as the bytes of a PNG file; `scale` as in `image`."""
+    return png_bytes(image(scene(ship, lanes=lanes), scale))
 
 
 def rgb(ship: Ship, *, whole: bool = False) -> NDArray[np.uint8]:

@@ -13,10 +13,10 @@ from leafwise.envs.core.contract.parts import Labels
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ZERO, load_planes, part_at, write_bits, write_steps
 from leafwise.envs.starship.catalogue import ARMOUR, CLEAR, COCKPIT, CORRIDOR, PARTS, ROOM, SPACE
-from leafwise.envs.starship.presets import PRESETS
 from leafwise.envs.starship.quality import start_from
 from leafwise.envs.starship.stages import hull_area
 from leafwise.envs.starship.strategies import MOMENT_X, MOMENT_Y, TOTAL, measure_distance, measure_mass
+from leafwise.envs.starship.targets import MOST_ASKED, NAMES, standing
 from leafwise.envs.starship.turns import DECISION, find_places
 
 if TYPE_CHECKING:
@@ -43,13 +43,14 @@ class Observation(NamedTuple):
     grid: NDArray[np.float32]
     """[n, 25, side, side]: `CHANNELS` over the grid, row y, column x."""
     vec: NDArray[np.float32]
-    """[n, 48]: current request (11 parts, 4 facings), the next two (11 each), stage, budgets and sizes."""
+    """[n, 48]: current request (11 parts, 4 facings), the next two (11 each), stage, budgets and sizes; where targets are given
+    [n, 62]: also what they ask for and what stands of it."""
 
 
 def observation_space(options: Options) -> gym.spaces.Dict:
-    """Returns a Dict of `grid`, float32 [25, side, side], and `vec`, float32 [48]; all numbers lie in -1..1."""
-    side = PRESETS[options.preset].grid
-    shapes = {"grid": (len(CHANNELS), side, side), "vec": (NUMBERS,)}
+    """Returns a Dict of `grid`, float32 [25, side, side], and `vec`, float32 [48] or with targets [62]; all lie in -1..1."""
+    side = options.built.grid
+    shapes = {"grid": (len(CHANNELS), side, side), "vec": (NUMBERS + (2 * len(NAMES) if options.targets else 0),)}
     return gym.spaces.Dict({name: gym.spaces.Box(-1.0, 1.0, shape, np.float32) for name, shape in shapes.items()})
 
 
@@ -81,8 +82,18 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
             Labels(("missing",), "points the running stage still has to place, 45 and more: 1"),
             Labels(("mass",), "mass, 1,000 tonnes and more: 1"),
             Labels(("unused",), "always 0"),
+            *(asked_labels() if options.targets else ()),
         ),
     }
+
+
+def asked_labels() -> tuple[Labels, ...]:
+    """Returns what the numbers are that are there where targets are given."""
+    most = ", ".join(f"{name} {count}" for name, count in zip(NAMES, MOST_ASKED, strict=True))
+    return (
+        Labels(tuple(f"asked {name}" for name in NAMES), f"the target as a share of the most ({most}), -1 for none"),
+        Labels(tuple(f"placed {name}" for name in NAMES), "what the parts placed so far add up to, as the same share"),
+    )
 
 
 @jit
@@ -153,13 +164,22 @@ def show_numbers(S, i, T, vec, e):
         if PHASES[k] == phase:
             vec[e, V_PHASE] = (k + 1) / 7.0
     for k in range(len(BUDGETS)):
-        vec[e, V_BUDGETS + k] = S[i, at.POINTS + BUDGETS[k]] / T.stages[BUDGETS[k], at.HIGH]
-    vec[e, V_SEATS] = min(1.0, S[i, at.POINTS + at.STAGE_CREW] / T.stages[at.STAGE_CREW, at.HIGH])
+        vec[e, V_BUDGETS + k] = S[i, at.POINTS + BUDGETS[k]] / max(1, T.stages[BUDGETS[k], at.HIGH])
+    vec[e, V_SEATS] = min(1.0, S[i, at.POINTS + at.STAGE_CREW] / max(1, T.stages[at.STAGE_CREW, at.HIGH]))
     vec[e, V_STEPS] = min(1.0, S[i, at.PARTS_PLACED] / MANY_PARTS)
     vec[e, V_AREA] = hull_area(T) / (T.grid * T.grid)
     missing = np.int64(S[i, at.TARGET + phase]) - np.int64(S[i, at.POINTS + phase])
     vec[e, V_MISSING] = min(1.0, max(np.int64(0), missing) / MOST_MISSING)
     vec[e, V_MASS] = min(1.0, T.notes[TOTAL] / HEAVY)
+
+
+@jit
+def show_targets(S, i, T, vec, e):
+    """Writes what is asked for, and what stands of it."""
+    for k in range(len(NAMES)):
+        asked = T.asked[k]
+        vec[e, NUMBERS + k] = -1.0 if asked < 0 else asked / MOST_ASKED[k]
+        vec[e, NUMBERS + len(NAMES) + k] = min(1.0, standing(S, i, T, k) / MOST_ASKED[k])
 
 
 @jit
@@ -175,6 +195,8 @@ def show_ship(S, i, grid, vec, e, T):
     if S[i, at.TURN] == DECISION:
         show_places(S, i, T, grid, e)
     show_numbers(S, i, T, vec, e)
+    if vec.shape[1] > NUMBERS:
+        show_targets(S, i, T, vec, e)
 
 
 @jit(inline_source=True)

@@ -27,7 +27,9 @@ LARGEST_FILE = 1 << 20
 
 def document(ship: Ship) -> dict[str, Any]:
     """Returns a ship as the dictionary that its file holds."""
+    order = {"order": list(ship.parameters.stages)} if ship.parameters.stages else {}
     return {
+        **order,
         "schema": SCHEMA,
         "preset": ship.parameters.preset,
         "seed": ship.seed,
@@ -160,4 +162,5 @@ def _parameters(fields: dict[str, Any]) -> Parameters:
         field: {**stage["params"], "enabled": stage["enabled"]}
         for stage, (_, field, _) in zip(fields["stages"], STAGES, strict=True)
     }
-    return built({**asdict(CLASSIC), "preset": fields["preset"], "grid": fields["grid"], **stages})
+    own = {"preset": fields["preset"], "grid": fields["grid"], "stages": fields.get("order", [])}
+    return built({**asdict(CLASSIC), **own, **stages})

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.starship import presets
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import CORRIDOR
-from leafwise.envs.starship.check import connected
-from leafwise.envs.starship.presets import CLASSIC, STAGES, Parameters
+from leafwise.envs.starship.hulls import Hull, hull_mask
+from leafwise.envs.starship.order import final, runs
+from leafwise.envs.starship.presets import CLASSIC, Parameters
 from leafwise.envs.starship.report import reported
 from leafwise.envs.starship.ship import Ship
 from leafwise.envs.starship.stages import build
 from leafwise.envs.starship.tables import new_rows, new_tables
 
 DEFAULT_ATTEMPTS = CLASSIC.max_attempts
-ORDER = np.array([number for number, _, _ in STAGES], dtype=np.int64)
-Hull = Sequence[str] | NDArray[np.bool_]
 
 
 class Generator:
@@ -35,7 +32,7 @@ class Generator:
             parameters = presets.preset(parameters)
         if hull is not None:
             parameters = dataclasses.replace(parameters, shape=dataclasses.replace(parameters.shape, enabled=False))
-        elif not parameters.shape.enabled:
+        elif not final(parameters).shape.enabled:
             raise ValueError("stage Shape can be disabled only where a hull is supplied")
         self.parameters = parameters
         self._kept = dataclasses.replace(parameters, max_attempts=DEFAULT_ATTEMPTS)
@@ -50,7 +47,7 @@ class Generator:
         """Returns one attempt at a seed, valid or not."""
         self._rows[0] = self._start
         key = _seed(seed)
-        build(self._rows, self._tables, ORDER, key, np.uint64(attempt), False)
+        build(self._rows, self._tables, key, np.uint64(attempt), False)
         return reported(self._rows[0], self._tables, self._kept, int(key), attempt)
 
     def ship(self, seed: int, *, strict: bool = False) -> Ship:
@@ -75,21 +72,20 @@ class Generator:
         return best
 
     def stages(self, seed: int, attempt: int = 0) -> list[tuple[str, Ship]]:
-        """Returns the ship after each stage that is enabled, as (stage name, ship), in the order they run."""
-        rows = new_rows(self.parameters, len(ORDER) + 1)
+        """Returns the ship after each run of a stage, as (stage name, ship), in the order they run."""
+        rows = new_rows(self.parameters, len(runs(self.parameters)) + 1)
         rows[0] = self._start
         key = _seed(seed)
-        build(rows, self._tables, ORDER, key, np.uint64(attempt), True)
+        build(rows, self._tables, key, np.uint64(attempt), True)
         return [
-            (name, reported(rows[n + 1], self._tables, self._kept, int(key), attempt))
-            for n, (_, field, name) in enumerate(STAGES)
-            if getattr(self.parameters, field).enabled
+            (run.title, reported(rows[n + 1], self._tables, self._kept, int(key), attempt))
+            for n, run in enumerate(runs(self.parameters))
         ]
 
     def first_attempt_reasons(self, seed: int) -> int:
         """Returns the bits of `REASON_NAMES` for attempt 0 at a seed, without reading the ship off."""
         self._rows[0] = self._start
-        build(self._rows, self._tables, ORDER, _seed(seed), np.uint64(0), False)
+        build(self._rows, self._tables, _seed(seed), np.uint64(0), False)
         return int(self._rows[0, at.REASONS])
 
 
@@ -101,25 +97,6 @@ def generate(
     `parameters` may be the name of a preset. For `hull` and `strict` see `Generator`.
     """
     return Generator(parameters, hull=hull).ship(seed, strict=strict)
-
-
-def hull_mask(hull: Hull, grid: int) -> NDArray[np.bool_]:
-    """Returns a supplied hull as booleans [grid, grid]; ValueError unless it is 4-connected and keeps off the ring."""
-    if isinstance(hull, np.ndarray):
-        mask = hull.astype(bool)
-    else:
-        lines = [str(line) for line in hull]
-        if any(len(line) != len(lines[0]) or set(line) - {".", " "} for line in lines):
-            raise ValueError('hull should be rows of equal length of "." and " "')
-        mask = np.array([[c == "." for c in line] for line in lines], dtype=bool)
-    if mask.shape != (grid, grid):
-        raise ValueError(f"hull should be {grid} by {grid} cells, got shape {mask.shape!r}")
-    if mask[[0, -1], :].any() or mask[:, [0, -1]].any():
-        raise ValueError("hull should leave the outermost ring of the grid free")
-    cells = {(int(x), int(y)) for y, x in np.argwhere(mask)}
-    if not cells or len(connected(cells)) != len(cells):
-        raise ValueError(f"hull should be one 4-connected piece, got {len(cells)} cells that are not")
-    return mask
 
 
 def _rank(ship: Ship) -> tuple[int, float]:

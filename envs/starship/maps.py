@@ -1,4 +1,4 @@
-"""What a convolutional network sees of a ship: a code for each cell, twelve maps over the hull, and 72 numbers.
+"""What a convolutional network sees of a ship: a code for each cell, twelve maps over the hull, and 82 numbers.
 
 The value it learns is counted from the potential: its output is what the quality still gains.
 """
@@ -11,11 +11,21 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.grid import GridFeatures
 from leafwise.envs.starship import catalogue
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import ZERO, bit, cell_value, load_planes, part_at, step_x, step_y, write_steps
+from leafwise.envs.starship.board import (
+    ZERO,
+    bit,
+    cell_value,
+    hull_extent,
+    load_planes,
+    part_at,
+    step_x,
+    step_y,
+    write_steps,
+)
 from leafwise.envs.starship.catalogue import ROOM, SPACE
 from leafwise.envs.starship.features import NUMBERS, show_numbers
-from leafwise.envs.starship.presets import PRESETS
-from leafwise.envs.starship.quality import hull_extent, potential, start_from, thrust_of
+from leafwise.envs.starship.quality import potential, start_from, thrust_of
+from leafwise.envs.starship.stages import hull_area
 from leafwise.envs.starship.strategies import MOMENT_X, MOMENT_Y, TOTAL, measure_distance
 
 CODES = ROOM + 4 * 11
@@ -29,10 +39,18 @@ OFFSETS_AT = TERMS_AT + 6
 THRUSTS_AT = OFFSETS_AT + 4
 NEXT_FACINGS_AT = THRUSTS_AT + 4
 CENTRE_AT = NEXT_FACINGS_AT + 4 * (at.PREVIEW - 1)
-ALL_NUMBERS = CENTRE_AT + 2
+ASKED_AT = CENTRE_AT + 2
+ALL_NUMBERS = ASKED_AT + 10
 """The observation's numbers; the six terms; for each facing how far its thrust is off the centre, and how much it is; the
-facings of the next two requests; how far the centre of mass is off the middle of the hull."""
+facings of the next two requests; how far the centre of mass is off the middle of the hull; how large grid, hull and its width and
+height are, and what the ship is asked for: thrust, weapons, full firepower, ammo, power, seats."""
 FAR_CELLS, FAR_STEPS, NEAR_STEPS, MUCH_THRUST = 8.0, 24, 12, 10_000.0
+LARGE_GRID, LARGE_HULL, LONG_HULL = 64.0, 1000.0, 48.0
+ASKED = (
+    *((at.STAGE_THRUSTERS, at.HIGH, 45.0), (at.STAGE_WEAPONS, at.HIGH, 12.0), (at.STAGE_WEAPONS, at.FULL, 10.0)),
+    *((at.STAGE_AMMO, at.HIGH, 3.0), (at.STAGE_POWER, at.HIGH, 3.0), (at.STAGE_CREW, at.LOW, 48.0)),
+)
+"""Stages, columns of their parameters, and what these are divided by; the shares are at most 1."""
 CLEAR_LANE, LONG_LANE = 1.0, 10.0
 """Lanes: clear to the edge of the grid, or else the free cells as a share of LONG_LANE (parts ask for at most 7)."""
 
@@ -105,6 +123,18 @@ def show_more(S, i, T, numbers):
             numbers[0, NEXT_FACINGS_AT + 4 * (k - 1) + entry % 4] = 1.0
 
 
+@jit
+def show_asked(T, numbers):
+    """Writes how large the ship is and what it is asked for, so that one network can tell ships of all kinds apart."""
+    numbers[0, ASKED_AT] = T.grid / LARGE_GRID
+    numbers[0, ASKED_AT + 1] = min(1.0, hull_area(T) / LARGE_HULL)
+    for axis in range(2):
+        numbers[0, ASKED_AT + 2 + axis] = min(1.0, (T.box[axis + 2] + 1 - T.box[axis]) / LONG_HULL)
+    for k in range(len(ASKED)):
+        stage, column, most = ASKED[k]
+        numbers[0, ASKED_AT + 4 + k] = min(1.0, T.stages[stage, column] / most)
+
+
 @jit(inline=True)
 def show_hull(S, i, T, codes, maps):
     """Writes the codes of all cells and the hull's own maps; no cell is within reach of the crew yet."""
@@ -149,6 +179,7 @@ def see_ship(S, i, codes, maps, numbers, T):
         centre = (T.notes[MOMENT_X] if axis == 0 else T.notes[MOMENT_Y]) / (2.0 * T.notes[TOTAL])
         off = (centre - (T.box[axis] + T.box[axis + 2] + 1) / 2.0) / FAR_CELLS
         numbers[0, CENTRE_AT + axis] = max(-1.0, min(1.0, off))
+    show_asked(T, numbers)
     return base
 
 
@@ -163,7 +194,7 @@ SHIPPED = {"codes": 47, "maps": 12, "numbers": 72}
 
 GRID = GridFeatures(
     see=see,
-    side=lambda options: PRESETS[options.preset].grid,
+    side=lambda options: options.built.grid,
     codes=CODES,
     maps=MAPS,
     numbers=ALL_NUMBERS,

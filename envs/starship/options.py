@@ -2,50 +2,80 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.options import need_one_of
+from leafwise.envs.core.contract.options import RULE_ONLY, need_one_of
+from leafwise.envs.starship import variants
 from leafwise.envs.starship.draw import rgb, svg
-from leafwise.envs.starship.presets import PRESETS, preset
+from leafwise.envs.starship.presets import PRESETS, Parameters
 from leafwise.envs.starship.report import reported
 from leafwise.envs.starship.ship import Ship
-from leafwise.envs.starship.tables import GameTables, new_tables, row_length
-from leafwise.envs.starship.text import PRESET_OF_GRID, action_names
+from leafwise.envs.starship.tables import GameTables, new_tables, parameters_of, row_length
+from leafwise.envs.starship.targets import asked_of, read_targets
+from leafwise.envs.starship.text import action_names
 
 
 @dataclass(frozen=True)
 class Options:
-    """The variant; raises ValueError for a preset that there is not."""
+    """The variant; raises ValueError for what makes no sense.
 
-    preset: str = "scout"
-    """Whose hulls and parts: a name in `presets.PRESETS`."""
+    Parameters, hull and targets may be given in any form that `variants` reads, and are kept as short texts.
+    """
+
+    preset: str = field(default="scout", metadata=RULE_ONLY)
+    """Whose hulls and parts: a name in `presets.PRESETS`; one network serves all."""
+    parameters: str = field(default="", metadata=RULE_ONLY)
+    """What differs from the preset: JSON."""
+    hull: str = field(default="", metadata=RULE_ONLY)
+    """The hull in place of a drawn one: run lengths."""
+    targets: str = field(default="", metadata=RULE_ONLY)
+    """What the ship is to have: JSON."""
 
     def __post_init__(self) -> None:
         need_one_of("starship", self, {"preset": tuple(PRESETS)})
+        try:
+            if self.parameters:
+                preset, parameters = variants.read_parameters(self.parameters, self.preset)
+                object.__setattr__(self, "preset", preset)
+                object.__setattr__(self, "parameters", parameters)
+            object.__setattr__(self, "targets", variants.told_targets(self.targets))
+            if not isinstance(self.hull, str) or self.hull:
+                grid = variants.built(self.preset, self.parameters, "given", self.targets).grid
+                object.__setattr__(self, "hull", variants.read_hull(self.hull, grid))
+            _ = self.built
+        except ValueError as problem:
+            raise ValueError(f"starship: {str(problem).removeprefix('starship: ')}") from None
+
+    @property
+    def built(self) -> Parameters:
+        """All parameters of the variant."""
+        return variants.built(self.preset, self.parameters, self.hull, self.targets)
 
 
 def make_tables(options: Options) -> GameTables:
-    """Returns the tables of a preset."""
-    return GameTables(new_tables(preset(options.preset)), np.zeros(1, dtype=np.uint8))
+    """Returns the tables of a variant."""
+    asked = asked_of(read_targets(options.targets))
+    hull = variants.mask_of(options.hull, options.built.grid)
+    return GameTables(new_tables(options.built, hull=hull, asked=asked), np.zeros(1, dtype=np.uint8))
 
 
 def width(options: Options) -> int:
     """Returns the number of words of a row."""
-    return row_length(preset(options.preset))
+    return row_length(options.built)
 
 
 def names(options: Options) -> tuple[str, ...]:
     """Returns the names of the actions."""
-    return action_names(preset(options.preset).grid)
+    return action_names(options.built.grid)
 
 
 def ship_at(row: NDArray[Any], T: GameTables, seed: int = 0) -> Ship:
     """Returns a row as a ship, as it stands; `seed` is written into it."""
-    return reported(row, T.ship, PRESETS[PRESET_OF_GRID[T.ship.grid]], seed, targets=False)
+    return reported(row, T.ship, parameters_of(T.ship), seed, targets=False)
 
 
 def to_board(row: NDArray[Any], T: GameTables) -> str:

@@ -9,6 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from leafwise.envs.starship.catalogue import PARTS
+
+PART_NAMES = tuple(part.name for part in PARTS)
+NO_LIMIT = 1000
+LATER = frozenset({"most_north", "most_east", "most_south", "most_west", "mirrored", "order"})
+"""Fields that came later: ship files leave them out where they say nothing, so that old ships keep their bytes."""
+
 
 @dataclass(frozen=True)
 class CircleModule:
@@ -82,13 +89,17 @@ class Placing(Closing):
     """How the place is chosen."""
     tie: Literal["random", "first"] = "random"
     """Which of equally good places is taken."""
+    mirrored: bool = False
+    """Whether each part has its mirror image beside the hull's middle column, where that may stand."""
 
 
 @dataclass(frozen=True)
 class CorePart(Placing):
-    """A stage that places one part inside."""
+    """A stage that places one part inside; `..._amidships` as near to the hull's middle column as can be."""
 
-    strategy: Literal["protected", "centralized", "random"] = "protected"
+    strategy: Literal["protected", "centralized", "random", "protected_amidships", "centralized_amidships"] = (
+        "protected"
+    )
 
 
 @dataclass(frozen=True)
@@ -108,6 +119,14 @@ class Mounts(Placing):
     """Firing astern, or exhaust to the stern, which pushes the ship forward."""
     weight_west: int = 1
     """Firing or exhaust to the left."""
+    most_north: int = NO_LIMIT
+    """Greatest score of the parts that face ahead; with `min_score` it makes a facing's share exact."""
+    most_east: int = NO_LIMIT
+    """Greatest score of the parts that face to the right."""
+    most_south: int = NO_LIMIT
+    """Greatest score of the parts that face astern."""
+    most_west: int = NO_LIMIT
+    """Greatest score of the parts that face to the left."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +156,9 @@ class Shape(Stage):
     """Circular modules."""
     rectangle: RectangleModule = field(default_factory=RectangleModule)
     """Rectangular modules."""
-    symmetry: Literal["none", "x"] = "none"
-    """x: mirror the hull left-right about the first module."""
+    symmetry: Literal["none", "x", "pairs"] = "none"
+    """x: mirror the hull left-right about the first module; pairs: about the line right of its middle column, so that parts two
+    cells wide can stand amidships."""
     max_redraws: int = 50
     """Positions tried for a module before it is dropped."""
 
@@ -165,7 +185,9 @@ class Cockpit(CorePart):
 class Reactor(CorePart):
     """Stage 4: the reactor, near the centre of mass."""
 
-    strategy: Literal["protected", "centralized", "random"] = "centralized"
+    strategy: Literal["protected", "centralized", "random", "protected_amidships", "centralized_amidships"] = (
+        "centralized"
+    )
 
 
 @dataclass(frozen=True)
@@ -248,6 +270,10 @@ class Crew(Placing):
 class FillWithArmour(Closing):
     """Stage 13: every corridor cell that nobody needs becomes armour."""
 
+    order: Literal["raster", "inward"] = "raster"
+    """raster: row by row from the top, which leaves more upright corridors than level ones; inward: from the rim to the middle,
+    left and right in turn."""
+
 
 @dataclass(frozen=True)
 class ExtraDoors(Stage):
@@ -255,3 +281,11 @@ class ExtraDoors(Stage):
 
     max_path: int = 10
     """Longest walk from one side of a wall to the other that needs no door, in steps."""
+
+
+@dataclass(frozen=True)
+class PartArmour(Rings):
+    """Armour round every part of a kind: "Armour part=ammo_supply" in the list of stages."""
+
+    part: Literal[PART_NAMES] = "cockpit"  # type: ignore[valid-type]
+    """The kind."""

@@ -1,9 +1,10 @@
-"""All parameters of a ship together, what makes them sensible, and the presets classic, scout and cruiser."""
+"""All parameters of a ship together, what makes them sensible, and the presets: classic, scout and cruiser, and the symmetrical
+corvette and frigate."""
 
 from __future__ import annotations
 
 import reprlib
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any
 
 from leafwise.envs.starship import parameters as stage
@@ -43,6 +44,8 @@ class Parameters:
     crew: stage.Crew = field(default_factory=stage.Crew)
     fill_with_armour: stage.FillWithArmour = field(default_factory=stage.FillWithArmour)
     extra_doors: stage.ExtraDoors = field(default_factory=stage.ExtraDoors)
+    stages: tuple[str, ...] = ()
+    """The stages that run, in this order, if it is not the usual one: Weapons, "Armour part=ammo_supply layers=2"."""
 
     def __post_init__(self) -> None:
         """Raises ValueError, naming the parameter, where a value makes no sense."""
@@ -75,7 +78,7 @@ STAGES: tuple[tuple[int, str, str], ...] = (
 
 def check(parameters: Parameters) -> None:
     """Raises ValueError in one line, naming the entry, for parameters that make no sense."""
-    from leafwise.envs.starship import schema
+    from leafwise.envs.starship import order, schema
 
     values = asdict(parameters)
     schema.read(values, schema.struct(Parameters), "parameters")
@@ -94,6 +97,7 @@ def check(parameters: Parameters) -> None:
         if FACINGS[0] in weights:
             _some_weight(name, [weights[key] for key in FACINGS])
     _in_order("", values)
+    order.check(parameters)
     if most_parts(parameters) > MOST_PARTS:
         raise ValueError(f"targets should allow at most {MOST_PARTS} parts, got up to {most_parts(parameters)}")
 
@@ -120,13 +124,15 @@ def _in_order(where: str, values: dict[str, Any]) -> None:
 
 def most_parts(parameters: Parameters) -> int:
     """Returns an upper bound of the number of parts a ship with these parameters can have."""
+    from leafwise.envs.starship.order import greatest
+
     return (
         2
-        + parameters.thrusters.max_score // PARTS[THRUSTER_SMALL].points
-        + parameters.weapons.max_score
-        + parameters.ammo_supplies.max_count
-        + parameters.power_storage.max_count
-        + (parameters.crew.min_seats + MOST_EXTRA_SEATS) // PARTS[BUNK].points
+        + greatest(parameters, "thrusters", "max_score") // PARTS[THRUSTER_SMALL].points
+        + greatest(parameters, "weapons", "max_score")
+        + greatest(parameters, "ammo_supplies", "max_count")
+        + greatest(parameters, "power_storage", "max_count")
+        + (greatest(parameters, "crew", "min_seats") + MOST_EXTRA_SEATS) // PARTS[BUNK].points
     )
 
 
@@ -155,7 +161,28 @@ CRUISER = Parameters(
         rectangle=stage.RectangleModule(min_width=6, max_width=14, min_height=6, max_height=14),
     ),
 )
-PRESETS |= {"classic": CLASSIC, "scout": SCOUT, "cruiser": CRUISER}
+
+
+def _symmetrical(name: str, base: Parameters, supplies: int) -> Parameters:
+    """Returns parameters whose ships are the same on both sides, as far as parts come in pairs."""
+    return replace(
+        base,
+        preset=name,
+        shape=replace(base.shape, symmetry="pairs"),
+        carve=replace(base.carve, enabled=True, scan_range=1),
+        cockpit=replace(base.cockpit, strategy="protected_amidships"),
+        reactor=replace(base.reactor, strategy="centralized_amidships"),
+        thrusters=replace(base.thrusters, mirrored=True),
+        weapons=replace(base.weapons, mirrored=True),
+        ammo_supplies=replace(base.ammo_supplies, mirrored=True, min_count=supplies, max_count=supplies),
+        power_storage=replace(base.power_storage, mirrored=True, min_count=1, max_count=2),
+        crew=replace(base.crew, mirrored=True),
+        fill_with_armour=replace(base.fill_with_armour, order="inward"),
+    )
+
+
+CORVETTE, FRIGATE = _symmetrical("corvette", SCOUT, 1), _symmetrical("frigate", CLASSIC, 2)
+PRESETS |= {"classic": CLASSIC, "scout": SCOUT, "cruiser": CRUISER, "corvette": CORVETTE, "frigate": FRIGATE}
 
 
 def preset(name: str) -> Parameters:

@@ -10,8 +10,8 @@ from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import (
     ONE,
     ZERO,
-    bit,
     cell_value,
+    hull_extent,
     load_planes,
     lowest,
     part_at,
@@ -48,20 +48,6 @@ def is_thruster(part):
 def is_weapon(part):
     """Returns whether a part is a weapon."""
     return part in (catalogue.CANNON_MED, catalogue.CANNON_LARGE)
-
-
-@jit
-def hull_extent(T, box):
-    """Writes left, top, right and bottom of the hull into `box`; left > right without a hull."""
-    box[0], box[1], box[2], box[3] = T.grid, T.grid, -1, -1
-    columns = ZERO
-    for y in range(T.grid):
-        if T.planes[at.HULL, y + 1] != ZERO:
-            columns |= T.planes[at.HULL, y + 1]
-            box[1], box[3] = min(box[1], y), y
-    for x in range(T.grid):
-        if columns & bit(x) != ZERO:
-            box[0], box[2] = min(box[0], x), x
 
 
 @jit(inline=True)

@@ -17,7 +17,7 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, copy_row
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.quality import potential
-from leafwise.envs.starship.turns import DECISION, DRAW_HULL, DRAW_REQUEST, OVER, take_place, write_places
+from leafwise.envs.starship.turns import DECISION, DRAW_HULL, DRAW_REQUEST, OVER, open_given, take_place, write_places
 
 CHANCE_STAGES = ("decision", "hull", "target", "request")
 """The contract's stages: what comes next, a decision or a draw. Everywhere else in this room a stage is one of the source's 14."""
@@ -25,9 +25,10 @@ CHANCE_STAGES = ("decision", "hull", "target", "request")
 
 @jit
 def initial_state(S, i, T):
-    """Writes the start: no hull yet."""
+    """Writes the start: no hull yet, or the one that is given and the first decision on it."""
     for word in range(S.shape[1]):
         S[i, word] = 0
+    open_given(S, i, T.ship)
 
 
 @jit(inline=True)

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta, inspect
 
 from leafwise.envs.starship.catalogue import PART_NUMBERS
+from leafwise.envs.starship.parameters import LATER
 from leafwise.envs.starship.presets import LARGEST, STAGES, Parameters
 from leafwise.envs.starship.tables import REASON_NAMES
 
@@ -27,9 +28,11 @@ NUMBER: Any = Annotated[float, Meta(ge=-GREATEST, le=GREATEST)]
 
 @functools.cache
 def struct(kind: type, without: tuple[str, ...] = ()) -> Any:
-    """Returns a dataclass as a struct with the same fields, all of them required, and no others."""
+    """Returns a dataclass as a struct with the same fields and no others, all of them required but for those that came later."""
     hints = typing.get_type_hints(kind, include_extras=True)
-    fields = [(name, _bounded(hint)) for name, hint in hints.items() if name not in without]
+    defaults = {field.name: field.default for field in dataclasses.fields(kind)}
+    fields: list[Any] = [(name, _bounded(hint)) for name, hint in hints.items() if name not in (*without, *LATER)]
+    fields += [(name, _bounded(hints[name]), defaults[name]) for name in hints if name in LATER]
     return msgspec.defstruct(kind.__name__, fields, forbid_unknown_fields=True)
 
 
@@ -74,11 +77,14 @@ def ship(grid: int) -> Any:
         doors=_list(_entries(across, across, Literal["E", "S"], whole(0, 1)), 0, 2 * grid**2),
         stages=_entries(*stages),
         stats=dict[str, NUMBER],
+        order=(tuple[str, ...], ()),
     )
 
 
 def _object(name: str, /, **fields: Any) -> Any:
-    return msgspec.defstruct(name, list(fields.items()), forbid_unknown_fields=True)
+    """Returns an object with these fields: a type, or a type and what stands where it is left out."""
+    told = [(key, *kind) if isinstance(kind, tuple) else (key, kind) for key, kind in fields.items()]
+    return msgspec.defstruct(name, told, forbid_unknown_fields=True)
 
 
 def _list(kind: Any, low: int, high: int) -> Any:
@@ -108,6 +114,8 @@ def _told(problem: str, values: Any, kind: inspect.Type, name: str) -> str:
         elif isinstance(kind, inspect.ListType | inspect.TupleType):
             where, step = f"{where}[{step}]", int(step)
             kind = kind.item_type if isinstance(kind, inspect.ListType) else kind.item_types[step]
+        elif isinstance(kind, inspect.VarTupleType):
+            where, step, kind = f"{where}[{step}]", int(step), kind.item_type
         elif isinstance(kind, inspect.DictType):  # msgspec does not say which entry
             step = next(key for key, value in values.items() if not _is_number(value))
             where, kind = f"{where}.{reprlib.repr(step)}", kind.value_type
@@ -139,6 +147,8 @@ def _expected(kind: inspect.Type) -> str:
             return f"one of {', '.join(map(str, values))}"
         case inspect.ListType(min_length=length, max_length=most):
             return f"a list of {length}" if length == most else f"a list of at most {most}"
+        case inspect.VarTupleType():
+            return "a list of texts"
         case inspect.TupleType(item_types=kinds):
             return f"a list of {len(kinds)}"
         case inspect.StrType(max_length=None):

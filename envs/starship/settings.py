@@ -8,15 +8,26 @@ import reprlib
 import tomllib
 import typing
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from leafwise.envs.starship.parameters import LATER
 from leafwise.envs.starship.presets import CLASSIC, PRESETS, STAGES, Parameters
+
+LARGEST_CONFIG = 1 << 18
+"""Bytes of a parameter file that are read at most."""
 
 
 def plain(stage: Any) -> dict[str, Any]:
-    """Returns a stage's parameters as a dictionary of integers, texts and dictionaries, without `enabled`."""
+    """Returns a stage's parameters as a dictionary of integers, texts and dictionaries, without `enabled`.
+
+    What came later is left out where it says nothing.
+    """
     values = dataclasses.asdict(stage)
     values.pop("enabled", None)
+    for later in dataclasses.fields(stage):
+        if later.name in LATER and values[later.name] == later.default:
+            del values[later.name]
     return values
 
 
@@ -30,6 +41,20 @@ def stage_field(name: str) -> str:
         if wanted in (field, title.lower().replace(" ", "_")):
             return field
     raise ValueError(f"stage should be one of {', '.join(title for _, _, title in STAGES)}, got {reprlib.repr(name)}")
+
+
+def read_text(path: Path) -> str:
+    """Returns a small UTF-8 file; raises ValueError, and OSError if it cannot be read."""
+    with open(path, "rb") as file:
+        data = file.read(LARGEST_CONFIG + 1)
+    if len(data) > LARGEST_CONFIG:
+        raise ValueError(f"{path}: expected at most {LARGEST_CONFIG} bytes, got more")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise ValueError(
+            f"{path}: expected UTF-8 text, got a byte {data[problem.start]:#04x} at {problem.start}"
+        ) from None
 
 
 def switched(parameters: Parameters, names: typing.Iterable[str], enabled: bool) -> Parameters:
@@ -51,7 +76,13 @@ def built(values: Any) -> Parameters:
 
 def _made(kind: Any, values: Mapping[str, Any]) -> Any:
     kinds = typing.get_type_hints(kind)
-    return kind(**{name: _made(kinds[name], x) if isinstance(x, dict) else x for name, x in values.items()})
+    return kind(**{name: _made_field(kinds[name], x) for name, x in values.items()})
+
+
+def _made_field(kind: Any, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return _made(kind, value)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _merged(base: Any, changes: Any) -> Any:
@@ -61,15 +92,35 @@ def _merged(base: Any, changes: Any) -> Any:
     return base | {name: _merged(base.get(name), change) for name, change in changes.items()}
 
 
-def from_toml(text: str) -> Parameters:
-    """Returns parameters from TOML: `preset` names the base (classic if absent), one table for each changed stage."""
+def toml_values(text: str) -> dict[str, Any]:
+    """Returns the entries of a settings file; raises ValueError in one line if it is no TOML."""
     try:
-        values = tomllib.loads(text)
+        return tomllib.loads(text)
     except (ValueError, RecursionError) as problem:  # a ValueError of its own, or of a number of thousands of digits
         raise ValueError(f"parameters should be TOML: {problem}") from None
+
+
+def from_toml(text: str) -> Parameters:
+    """Returns parameters from TOML: `preset` names the base (classic if absent), one table for each changed stage."""
+    values = toml_values(text)
     name = values.get("preset", "classic")
-    base = PRESETS.get(name, CLASSIC) if isinstance(name, str) else CLASSIC
-    return built(_merged(dataclasses.asdict(base), values))
+    return changed(PRESETS.get(name, CLASSIC) if isinstance(name, str) else CLASSIC, values)
+
+
+def changed(base: Parameters, changes: Mapping[str, Any]) -> Parameters:
+    """Returns parameters with some entries of nested dictionaries changed; ValueError in one line for a wrong entry."""
+    return built(_merged(dataclasses.asdict(base), changes))
+
+
+def changes_from(base: Any, other: Any) -> dict[str, Any]:
+    """Returns what `changed` needs to make of parameters, or nested dictionaries, other ones."""
+    if dataclasses.is_dataclass(base):
+        base, other = dataclasses.asdict(base), dataclasses.asdict(other)  # type: ignore[arg-type]
+    found = {}
+    for name, value in other.items():
+        if value != base[name]:
+            found[name] = changes_from(base[name], value) if isinstance(value, dict) else value
+    return found
 
 
 def to_toml(parameters: Parameters) -> str:
@@ -93,4 +144,6 @@ def _toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int):
         return str(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_toml, value))}]"
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'

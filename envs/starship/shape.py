@@ -78,7 +78,7 @@ def draw_hull(T):
     for row in range(at.MARGIN_ROWS):
         planes[at.HULL, row] = ZERO
     modules = between(T.request, shape[at.LOW], shape[at.HIGH])
-    mirrored = shape[at.LAYERS] != 0
+    mirrored, seam = shape[at.LAYERS] != 0, shape[at.LAYERS] == at.MIRROR_PAIRS
     left, right, axis = 1, T.grid - 2, 0
     for number in range(modules):
         width, height = draw_module(T)
@@ -88,6 +88,7 @@ def draw_hull(T):
                 planes[at.HULL, y + 1 + k] = planes[at.SPARE, k] << u64(x)
             if mirrored:  # the mirror image must stay inside as well
                 axis = 2 * x + width - 1
+                axis += 1 if seam and width % 2 == 1 else 0
                 left, right = max(1, axis - (T.grid - 2)), min(T.grid - 2, axis - 1)
         else:
             join_module(T, width, height, left, right)

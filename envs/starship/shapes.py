@@ -108,9 +108,9 @@ class Scene(NamedTuple):
     height: int
     shapes: list[Shape]
 
-    def svg(self) -> str:
-        """Returns the picture as SVG text."""
-        size = f'width="{self.width}" height="{self.height}"'
+    def svg(self, scale: float = 1.0) -> str:
+        """Returns the picture as SVG text, so many times as large."""
+        size = f'width="{self.width * scale:g}" height="{self.height * scale:g}"'
         head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {self.width} {self.height}">'
         return "\n".join([head, *(shape.svg() for shape in self.shapes), "</svg>"]) + "\n"
 

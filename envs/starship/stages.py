@@ -1,5 +1,7 @@
 """The stages in compiled code. Asking (what is to be placed) and placing (where) are separate functions with streams
 of their own, so that whoever places chooses among the same requests.
+
+`stage` is a run of a stage, as a row of `T.stages`: the stage's number for the first run, whatever `T.base` says for others.
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ from leafwise.envs.starship import board, catalogue
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ZERO, cell_value
 from leafwise.envs.starship.catalogue import CORRIDOR, ROOM, SPACE
-from leafwise.envs.starship.legality import leaves_ways, next_anchor, place_at
+from leafwise.envs.starship.legality import is_place, leaves_ways, next_anchor, place_at
+from leafwise.envs.starship.parameters import NO_LIMIT
 from leafwise.envs.starship.shape import carve, draw_hull, fill_gaps
-from leafwise.envs.starship.strategies import prepare, score
+from leafwise.envs.starship.strategies import measure_distance, prepare, score
 
 u64 = np.uint64
 MOST_SKIPS = 64
@@ -86,17 +89,32 @@ def draw_entry(T, stage):
 @jit
 def entry_usable(S, i, T, stage, entry):
     """Returns whether a request fits the score that is left and is not known to have no legal place."""
-    part = T.kinds[stage, entry // 4]
+    part, base = T.kinds[stage, entry // 4], T.base[stage]
     if part < 0 or weight_of(T, stage, entry) == 0 or (np.int64(S[i, at.EXHAUSTED]) >> entry) & 1 != 0:
         return False
-    points = np.int64(S[i, at.POINTS + stage]) + T.facts[part, catalogue.POINTS]
-    return stage == at.STAGE_CREW or points <= T.stages[stage, at.HIGH]
+    points = np.int64(S[i, at.POINTS + base]) + T.facts[part, catalogue.POINTS]
+    if base != at.STAGE_CREW and points > T.stages[stage, at.HIGH]:
+        return False
+    most = T.stages[stage, at.MOST + entry % 4]
+    return most == NO_LIMIT or facing_points(S, i, T, stage, entry % 4) + T.facts[part, catalogue.POINTS] <= most
+
+
+@jit
+def facing_points(S, i, T, stage, facing):
+    """Returns the points of the parts that a stage can place and that have a facing."""
+    points = 0
+    for k in range(np.int64(S[i, at.PARTS_PLACED])):
+        part, r, _, _, _, _ = board.part_at(S, i, T, k)
+        if r == facing and part in (T.kinds[stage, 0], T.kinds[stage, 1], T.kinds[stage, 2]):
+            points += T.facts[part, catalogue.POINTS]
+    return points
 
 
 @jit
 def phase_over(S, i, T, stage):
     """Returns whether a placing stage has met its target, or nothing it may ask for can be used."""
-    if S[i, at.POINTS + stage] >= S[i, at.TARGET + stage] or S[i, at.SKIPS] >= MOST_SKIPS:
+    base = T.base[stage]
+    if S[i, at.POINTS + base] >= S[i, at.TARGET + base] or S[i, at.SKIPS] >= MOST_SKIPS:
         return True
     for entry in range(12):  # noqa: SIM110 (compiled code has no generators)
         if entry_usable(S, i, T, stage, entry):
@@ -127,18 +145,42 @@ def choose_place(S, i, T, stage, part, facing):
 
 
 @jit
-def put_request(S, i, T, stage, part, place):
+def put_one(S, i, T, stage, part, place):
     """Places `part` and counts its points."""
     r, x, y = place_at(T, place)
     board.put_part(S, i, T, part, r, x, y)
-    S[i, at.POINTS + stage] += np.uint16(T.facts[part, catalogue.POINTS])
+    S[i, at.POINTS + T.base[stage]] += np.uint16(T.facts[part, catalogue.POINTS])
     S[i, at.SKIPS] = 0
+
+
+@jit
+def image_of(T, part, entry, place):
+    """Returns a request and its place as in a mirror along the hull's middle column."""
+    r, x, y = place_at(T, place)
+    board.hull_extent(T, T.box)
+    if T.facts[part, catalogue.CLEAR] > 0:
+        entry, r = entry // 4 * 4 + (4 - entry % 4) % 4, (4 - r) % 4
+    return entry, (r * T.grid + y) * T.grid + T.box[0] + T.box[2] + 1 - x - T.size[part, r, 0]
+
+
+@jit
+def put_request(S, i, T, stage, entry, place):
+    """Places a request, and its mirror image where the stage is mirrored and the image is wanted and may stand."""
+    part = T.kinds[stage, entry // 4]
+    put_one(S, i, T, stage, part, place)
+    if T.stages[stage, at.MIRRORED] == 0:
+        return
+    base = T.base[stage]
+    wanted = base != at.STAGE_CREW or S[i, at.POINTS + base] < S[i, at.TARGET + base]
+    entry, image = image_of(T, part, entry, place)
+    if wanted and entry_usable(S, i, T, stage, entry) and is_place(T, stage, entry, image):
+        put_one(S, i, T, stage, part, image)
 
 
 @jit
 def run_phase(S, i, T, stage):
     """Stages 3, 4, 7, 8, 10, 11, 12: places requests until the target is met or nothing more can be placed."""
-    S[i, at.TARGET + stage] = draw_target(T, stage)
+    S[i, at.TARGET + T.base[stage]] = draw_target(T, stage)
     forget_requests(S, i)
     while not phase_over(S, i, T, stage):
         entry = draw_entry(T, stage)
@@ -146,7 +188,7 @@ def run_phase(S, i, T, stage):
             part = T.kinds[stage, entry // 4]
             place = choose_place(S, i, T, stage, part, entry % 4)
             if place >= 0:
-                put_request(S, i, T, stage, part, place)
+                put_request(S, i, T, stage, entry, place)
                 continue
             S[i, at.EXHAUSTED] |= np.uint16(1 << entry)
         S[i, at.SKIPS] += np.uint16(1)
@@ -156,19 +198,19 @@ def run_phase(S, i, T, stage):
 @jit
 def note_failure(S, i, T, stage):
     """Records the stage's reason if it fell short of its minimum."""
-    if S[i, at.POINTS + stage] < T.stages[stage, at.LOW]:
-        S[i, at.REASONS] |= np.uint16(1 << at.REASON_BIT[stage])
+    base = T.base[stage]
+    if S[i, at.POINTS + base] < T.stages[stage, at.LOW]:
+        S[i, at.REASONS] |= np.uint16(1 << at.REASON_BIT[base])
 
 
 @jit
 def armour_part(S, i, T, stage, part):
-    """Stages 5 and 6: rings of armour round the first part of a kind, ring by ring in raster order."""
+    """Stages 5 and 6, and Armour: rings of armour round each part of a kind, ring by ring in raster order."""
     for k in range(np.int64(S[i, at.PARTS_PLACED])):
         kind, _, x, y, w, h = board.part_at(S, i, T, k)
         if kind == part:
             for n in range(1, T.stages[stage, at.LAYERS] + 1):
                 close_ring(S, i, T, stage, x - n, y - n, x + w - 1 + n, y + h - 1 + n)
-            return
 
 
 @jit(inline=True)
@@ -211,8 +253,27 @@ def armour_exterior(S, i, T, stage):
 
 
 @jit
+def armour_inward(S, i, T, stage):
+    """Closes what the crew can do without, the cells nearest to SPACE first; in each row left and right in turn."""
+    measure_distance(S, i, T)
+    board.hull_extent(T, T.box)
+    left, right, deepest = T.box[0], T.box[2], 0
+    for cell in range(T.grid * T.grid):
+        deepest = max(deepest, T.depth[cell])
+    for steps in range(1, deepest + 1):
+        for y in range(T.grid):
+            for k in range(right - left + 1):
+                x = left + k // 2 if k % 2 == 0 else right - k // 2
+                if T.depth[y * T.grid + x] == steps:
+                    close_cell(S, i, T, stage, x, y)
+
+
+@jit
 def armour_rest(S, i, T, stage):
-    """Stage 13: closes every corridor cell that the crew can do without, in raster order."""
+    """Stage 13: closes every corridor cell that the crew can do without, in raster order or from the rim inwards."""
+    if T.stages[stage, at.ORDER] != 0:
+        armour_inward(S, i, T, stage)
+        return
     for y in range(T.grid):
         for x in range(T.grid):
             close_cell(S, i, T, stage, x, y)
@@ -266,29 +327,35 @@ def hull_area(T):
 @jit
 def run_hull_stage(S, i, T, stage):
     """Runs stage 1, 2 or the carving, which leave a hull of nothing but corridor."""
-    if stage == at.STAGE_SHAPE:
+    shape_hull(T, stage)
+    board.open_hull(S, i, T)
+    if hull_area(T) == 0:
+        S[i, at.REASONS] |= np.uint16(1 << at.REASON_BIT[at.STAGE_SHAPE])
+
+
+@jit(inline=True)
+def shape_hull(T, stage):
+    """Draws, fills or carves the plane HULL."""
+    base = T.base[stage]
+    if base == at.STAGE_SHAPE:
         draw_hull(T)
-    elif stage == at.STAGE_FILL:
+    elif base == at.STAGE_FILL:
         fill_gaps(T, stage)
     else:
         carve(T, stage)
-    board.open_hull(S, i, T)
-    if hull_area(T) == 0:
-        S[i, at.REASONS] |= np.uint16(1 << at.REASON_BIT[stage])
 
 
 @jit(inline=True)
 def run_closing_stage(S, i, T, stage):
     """Runs a stage that needs no decision and draws nothing: armour, or the extra doors."""
-    if stage == at.STAGE_COCKPIT_ARMOUR:
-        armour_part(S, i, T, stage, catalogue.COCKPIT)
-    elif stage == at.STAGE_REACTOR_ARMOUR:
-        armour_part(S, i, T, stage, catalogue.REACTOR)
-    elif stage == at.STAGE_EXTERIOR:
+    base = T.base[stage]
+    if base in (at.STAGE_COCKPIT_ARMOUR, at.STAGE_REACTOR_ARMOUR, at.STAGE_PART_ARMOUR):
+        armour_part(S, i, T, stage, T.stages[stage, at.ROUND])
+    elif base == at.STAGE_EXTERIOR:
         armour_exterior(S, i, T, stage)
-    elif stage == at.STAGE_ARMOUR:
+    elif base == at.STAGE_ARMOUR:
         armour_rest(S, i, T, stage)
-    elif stage == at.STAGE_DOORS:
+    elif base == at.STAGE_DOORS:
         add_doors(S, i, T, stage)
 
 
@@ -298,7 +365,7 @@ def run_stage(S, i, T, stage, seed, attempt):
     if T.stages[stage, at.ENABLED] == 0:
         return
     open_streams(T, seed, attempt, stage)
-    if stage <= at.STAGE_FILL or stage == at.STAGE_CARVE:
+    if T.base[stage] in at.HULL_STAGES:
         run_hull_stage(S, i, T, stage)
     elif T.kinds[stage, 0] >= 0:
         run_phase(S, i, T, stage)
@@ -307,10 +374,10 @@ def run_stage(S, i, T, stage, seed, attempt):
 
 
 @jit
-def build(S, T, order, seed, attempt, keep):
-    """Runs the stages of `order` on row 0; with `keep`, row n+1 becomes a copy of what the first n + 1 stages made."""
+def build(S, T, seed, attempt, keep):
+    """Runs the stages on row 0; with `keep`, row n+1 becomes a copy of what the first n + 1 stages made."""
     board.load_planes(S, ZERO, T)
-    for n in range(order.shape[0]):
-        run_stage(S, ZERO, T, order[n], seed, attempt)
+    for n in range(T.order.shape[0]):
+        run_stage(S, ZERO, T, T.order[n], seed, attempt)
         if keep:
             copy_row(S, ZERO, n + 1)

@@ -10,7 +10,7 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.starship import catalogue
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import part_at, part_kind
+from leafwise.envs.starship.board import hull_extent, part_at, part_kind
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, SPACE
 
 TOTAL, MOMENT_X, MOMENT_Y, COUNT, FIRST_NOTE = 0, 1, 2, 3, 4
@@ -107,14 +107,17 @@ def note_crew_rooms(S, i, T):
 def prepare(S, i, T, stage, part):
     """Finds out what the stage's strategy must know of the board before it scores places for `part`."""
     strategy = T.stages[stage, at.STRATEGY]
-    if strategy == at.PROTECTED:
+    if strategy in (at.PROTECTED, at.PROTECTED_AMIDSHIPS):
         measure_distance(S, i, T)
-    elif strategy == at.CENTRALIZED:
+    elif strategy in (at.CENTRALIZED, at.CENTRALIZED_AMIDSHIPS):
         measure_mass(S, i, T)
     elif strategy == at.NEAR:
         note_uncovered(S, i, T, T.stages[stage, at.REACH], part)
     elif strategy == at.ALIGN:
         note_crew_rooms(S, i, T)
+    if strategy >= at.PROTECTED_AMIDSHIPS:
+        hull_extent(T, T.box)
+        T.notes[COUNT] = T.box[0] + T.box[2] + 1
 
 
 @jit(inline=True)
@@ -160,4 +163,10 @@ def score(S, i, T, stage, r, x, y, w, h):
     elif strategy == at.ALIGN:
         for k in range(notes[COUNT]):
             best = max(best, alignment(S, i, T, notes[FIRST_NOTE + k], x, y, w, h))
+    elif strategy >= at.PROTECTED_AMIDSHIPS:  # COUNT is twice the middle of the hull
+        best = -abs(2 * x + w - notes[COUNT]) << 32
+        if strategy == at.PROTECTED_AMIDSHIPS:
+            best += protection(T, x, y, w, h)
+        else:
+            best -= abs((2 * y + h) * notes[TOTAL] - notes[MOMENT_Y])
     return best

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.check import check
-from leafwise.envs.starship.diversity import pairwise_distances, set_score
+from leafwise.envs.starship.diversity import core_entropy, pairwise_distances, set_score
 from leafwise.envs.starship.generator import Generator
 from leafwise.envs.starship.presets import Parameters
 from leafwise.envs.starship.quality import FIGURES, TERMS
 from leafwise.envs.starship.ship import Ship
+from leafwise.envs.starship.targets import NAMES, reached_by, target_errors
 
 COMPARED = 300
 """Ships that are compared pair by pair; more tell little and take long."""
@@ -27,34 +29,47 @@ MEASURED = (
 """Figures of which mean and standard deviation over the valid ships are given."""
 SPLIT_TOLERANCE = 0.25
 """Total variation distance up to which the firepower's facings count as those asked for."""
+PIECE = COMPARED
+"""Ships that are made as one piece of work; those of the first are compared."""
 
 
-def survey(parameters: Parameters, seeds: Sequence[int], *, checked: bool = False) -> dict[str, Any]:
+class Part(NamedTuple):
+    """What comes of a piece of the seeds."""
+
+    tallies: list[dict[str, float]]
+    kept: list[Ship]
+    """Those that are compared."""
+    reasons: Counter[str]
+    broken: Counter[str]
+    seconds: float
+
+
+def survey(
+    parameters: Parameters,
+    seeds: Sequence[int],
+    *,
+    checked: bool = False,
+    targets: Mapping[str, Any] | None = None,
+    each: Callable[[Callable[[Sequence[int]], Part], Sequence[Sequence[int]]], Iterable[Part]] = map,
+) -> dict[str, Any]:
     """Makes the ship of every seed and returns the figures by name.
 
     Shares from 0 to 1; `ships_per_second` counts generation with retries and figures, in processor time,
     after warm-up.
+    `targets` are those that `parameters` were given (`with_targets`): `controllability` is then the share of ships, valid or
+    not, that have each of them, and `target_error` how far off they are on average. Without targets nothing was asked for but
+    where the weapons face, by their weights.
     With `checked`, every ship is also checked against the rules, and `broken` counts the broken rules by name.
+    `each` yields what comes of pieces of the seeds in their order, wherever they are worked on.
     """
     if not seeds:
         raise ValueError("seeds should be at least one, got none")
-    generator = Generator(parameters)
-    generator.ship(seeds[0])
-    seconds = 0.0
-    kept: list[Ship] = []
-    tallies: list[dict[str, float]] = []
-    reasons: Counter[str] = Counter()
-    broken: Counter[str] = Counter()
-    for seed in seeds:
-        started = time.process_time()
-        ship = generator.ship(seed)
-        seconds += time.process_time() - started
-        tallies.append(_tally(ship))
-        if len(kept) < COMPARED:
-            kept.append(ship)
-        reasons.update(ship.reasons if ship.attempt == 0 else generator.attempt(seed, 0).reasons)
-        if checked and ship.valid:
-            broken.update(fault.rule for fault in check(ship))
+    pieces = [seeds[k : k + PIECE] for k in range(0, len(seeds), PIECE)]
+    parts = list(each(partial(_survey, parameters, seeds[0], checked), pieces))
+    tallies = [tally for part in parts for tally in part.tallies]
+    reasons = sum((part.reasons for part in parts), Counter[str]())
+    broken = sum((part.broken for part in parts), Counter[str]())
+    seconds = sum(part.seconds for part in parts)
     table = {name: np.array([tally[name] for tally in tallies], dtype=float) for name in tallies[0]}
     valid = table["valid"] == 1
     figures: dict[str, Any] = {
@@ -69,28 +84,50 @@ def survey(parameters: Parameters, seeds: Sequence[int], *, checked: bool = Fals
     }
     for name in MEASURED:
         figures[name] = {"mean": _mean(table[name][valid]), "sd": _spread(table[name][valid])}
-    figures["diversity"] = _diversity(kept)
-    figures["controllability"] = {
-        "thrust": _mean(table["thrust_score"] >= table["thrust_target"]),
-        "fire": _mean(table["fire_as_asked"]),
-        "seats": _mean(table["seats"] >= parameters.crew.min_seats),
-    }
+    figures["diversity"] = _diversity(parts[0].kept)
+    if targets:
+        errors = target_errors(targets, {name: table[f"reached {name}"] for name in NAMES})
+        figures["controllability"] = {name: _mean(array == 0) for name, array in errors.items()}
+        figures["target_error"] = {name: _mean(array) for name, array in errors.items()}
+    else:
+        figures["controllability"] = {"fire": _mean(table["fire_as_asked"])}
     if checked:
         figures["broken"] = dict(sorted(broken.items()))
     return figures
 
 
+def _survey(parameters: Parameters, first: int, checked: bool, seeds: Sequence[int]) -> Part:
+    """Makes the ships of a piece of the seeds; `first` is the first seed of all."""
+    generator = Generator(parameters)
+    generator.ship(seeds[0])  # loads the machine code
+    part = Part([], [], Counter(), Counter(), 0.0)
+    seconds = 0.0
+    for seed in seeds:
+        started = time.process_time()
+        ship = generator.ship(seed)
+        seconds += time.process_time() - started
+        part.tallies.append(_tally(ship))
+        if seeds[0] == first:
+            part.kept.append(ship)
+        part.reasons.update(ship.reasons if ship.attempt == 0 else generator.attempt(seed, 0).reasons)
+        if checked and ship.valid:
+            part.broken.update(fault.rule for fault in check(ship))
+    return part._replace(seconds=seconds)
+
+
 def _tally(ship: Ship) -> dict[str, float]:
     """Returns what the survey needs of one ship."""
     own = {"valid": ship.valid, "attempt": ship.attempt, "fire_as_asked": _fire_as_asked(ship)}
-    return {**ship.stats, **own, "parts": len(ship.parts)}
+    reached = {f"reached {name}": count for name, count in reached_by(ship).items()}
+    return {**ship.stats, **own, **reached, "parts": len(ship.parts)}
 
 
 def _diversity(ships: Sequence[Ship]) -> dict[str, float]:
     distances = pairwise_distances(ships)
     n = len(distances)
     mean = float(distances.sum() / (n * (n - 1))) if n > 1 else 0.0
-    return {"ships": n, "set_score": round(set_score(distances), 4), "mean_distance": round(mean, 4)}
+    core = {"core_entropy": round(core_entropy(ships), 4)}
+    return {"ships": n, "set_score": round(set_score(distances), 4), "mean_distance": round(mean, 4), **core}
 
 
 def _fire_as_asked(ship: Ship) -> bool:

@@ -16,12 +16,15 @@ row y of a plane is at y + 1. Elsewhere this module is imported as `at`: its con
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.starship import catalogue
+from leafwise.envs.starship.order import PART_ARMOUR, ROWS, runs
+from leafwise.envs.starship.parameters import NO_LIMIT
 from leafwise.envs.starship.presets import FACINGS as FACING_FIELDS
 from leafwise.envs.starship.presets import MOST_PARTS, STAGES, Parameters, most_parts
 
@@ -36,7 +39,8 @@ DOOR_EAST, DOOR_SOUTH, VALUE = 0x4000, 0x8000, 0x3FFF
 
 STAGE_SHAPE, STAGE_FILL, STAGE_COCKPIT, STAGE_REACTOR, STAGE_COCKPIT_ARMOUR, STAGE_REACTOR_ARMOUR = 1, 2, 3, 4, 5, 6
 STAGE_THRUSTERS, STAGE_WEAPONS, STAGE_EXTERIOR, STAGE_AMMO, STAGE_POWER, STAGE_CREW = 7, 8, 9, 10, 11, 12
-STAGE_ARMOUR, STAGE_DOORS, STAGE_CARVE = 13, 14, 15
+STAGE_ARMOUR, STAGE_DOORS, STAGE_CARVE, STAGE_PART_ARMOUR = 13, 14, 15, PART_ARMOUR
+HULL_STAGES = (STAGE_SHAPE, STAGE_FILL, STAGE_CARVE)
 
 REASON_NAMES = (
     "shape_failed",
@@ -49,22 +53,32 @@ REASON_NAMES = (
     "crew_below_min",
 )
 """Why a ship is not valid, by bit of the REASONS word."""
-REASON_BIT = (-1, 0, 0, 1, 2, -1, -1, 3, 4, -1, 5, 6, 7, -1, -1, 0)
+REASON_BIT = (-1, 0, 0, 1, 2, -1, -1, 3, 4, -1, 5, 6, 7, -1, -1, 0, -1)
 """The bit that a stage sets when it fails, -1 where it cannot; by stage number."""
 
-STRATEGIES = ("random", "protected", "centralized", "farthest_in_facing", "near_consumers", "align_edges")
-RANDOM, PROTECTED, CENTRALIZED, FARTHEST, NEAR, ALIGN = range(6)
+STRATEGIES = (
+    *("random", "protected", "centralized", "farthest_in_facing", "near_consumers", "align_edges"),
+    *("protected_amidships", "centralized_amidships"),
+)
+RANDOM, PROTECTED, CENTRALIZED, FARTHEST, NEAR, ALIGN, PROTECTED_AMIDSHIPS, CENTRALIZED_AMIDSHIPS = range(8)
+SYMMETRIES = ("none", "x", "pairs")
+MIRROR_X, MIRROR_PAIRS = 1, 2
 
 # Columns of the parameter matrix. The first six mean the same for every stage that has them.
 ENABLED, LIMIT, STRATEGY, FIRST_TIE, LOW, HIGH = range(6)
 REACH, LAYERS = 6, 7
-"""REACH: near, scan range, longest path or redraws; LAYERS: layers, iterations, or whether the hull is mirrored."""
+"""REACH: near, scan range, longest path or redraws; LAYERS: layers, iterations, or how the hull is mirrored."""
 FULL = REACH
 """In the weapons' row: the firepower that earns the whole fire term."""
 WEIGHTS = 8
 """The weights of three kinds, then of the facings N, E, S, W; the shape's module sizes stand here instead."""
 FACINGS = 11
-COLUMNS = 16
+MOST = 16
+"""The greatest scores of the facings N, E, S, W."""
+ROUND, MIRRORED, ORDER = 20, 21, 22
+"""The part that armour goes round; whether parts have mirror images; in which order cells are filled."""
+COLUMNS = 23
+ORDERS = ("raster", "inward")
 
 KINDS = {
     STAGE_COCKPIT: (catalogue.COCKPIT,),
@@ -77,6 +91,8 @@ KINDS = {
 }
 """The parts each stage places, in the order of their weights."""
 
+TARGETS = 7
+"""What can be asked for; see `targets`."""
 MARGIN_ROWS = 66
 """Rows of a bit plane: row y of the grid is at y + 1, so that both neighbours of every row exist."""
 OUTLINE_MAPS = 8
@@ -93,6 +109,18 @@ class Tables(NamedTuple):
     """
 
     grid: int
+    number: int
+    """Which parameters these are of: `parameters_of` says it."""
+    hull: NDArray[np.uint64]
+    """The hull that is given in place of the drawn one, a bit plane; all 0 where it is drawn; shape [MARGIN_ROWS]."""
+    order: NDArray[np.int64]
+    """The runs of stages, as rows of `kinds` and `stages`; shape [runs]."""
+    turn_of: NDArray[np.int64]
+    """Where in `order` a row stands, -1 if it never runs; shape [row]."""
+    base: NDArray[np.int64]
+    """The stage that a row is a run of; shape [row]."""
+    asked: NDArray[np.int64]
+    """What is asked for by `targets`, in the order of `targets.NAMES`, -1 where nothing is; shape [targets]."""
     size: NDArray[np.int64]
     """Footprints; shape [part, rotation, 2]."""
     slots: NDArray[np.int64]
@@ -100,9 +128,9 @@ class Tables(NamedTuple):
     facts: NDArray[np.int64]
     """Numbers of the parts; shape [part, 9]."""
     kinds: NDArray[np.int64]
-    """Parts that a stage places, -1 past the last; shape [stage, 3]."""
+    """Parts that a stage places, -1 past the last; shape [row, 3]."""
     stages: NDArray[np.int64]
-    """Parameters; shape [stage, COLUMNS]."""
+    """Parameters; shape [row, COLUMNS]. The row of a stage's first run is the stage's number."""
     planes: NDArray[np.uint64]
     """Bit planes; shape [8, MARGIN_ROWS]."""
     depth: NDArray[np.int64]
@@ -141,13 +169,47 @@ SCRATCH = ("planes", "depth", "notes", "request", "place", "outlined", "outline"
 """What compiled code scribbles on: each thread needs its own."""
 
 
-def new_tables(parameters: Parameters) -> Tables:
-    """Returns fresh tables for these parameters."""
-    kinds = np.full((16, 3), -1, dtype=np.int64)
+NUMBERS: dict[Parameters, int] = {}
+NUMBERED: list[Parameters] = []
+"""The parameters that tables were made of, by number: compiled code cannot hold them."""
+
+
+def number_of(parameters: Parameters) -> int:
+    """Returns the number of parameters."""
+    if parameters not in NUMBERS:
+        NUMBERS[parameters] = len(NUMBERED)
+        NUMBERED.append(parameters)
+    return NUMBERS[parameters]
+
+
+def parameters_of(T: Tables) -> Parameters:
+    """Returns the parameters that tables were made of."""
+    return NUMBERED[T.number]
+
+
+def new_tables(
+    parameters: Parameters, *, hull: NDArray[np.bool_] | None = None, asked: Sequence[int] = (-1,) * TARGETS
+) -> Tables:
+    """Returns fresh tables for these parameters; for a hull [grid, grid] in place of the drawn one; for what is asked for."""
+    told = runs(parameters)
+    base, turn_of = np.arange(ROWS), np.full(ROWS, -1)
+    given = np.zeros(MARGIN_ROWS, dtype=np.uint64)
+    for turn, run in enumerate(told):
+        base[run.row], turn_of[run.row] = run.number, turn
+    kinds = np.full((ROWS, 3), -1, dtype=np.int64)
     for stage, parts in KINDS.items():
-        kinds[stage, : len(parts)] = parts
+        kinds[base == stage, : len(parts)] = parts
+    if hull is not None:
+        columns = np.uint64(1) << np.arange(parameters.grid, dtype=np.uint64)
+        given[1 : parameters.grid + 1] = (hull * columns).sum(axis=1, dtype=np.uint64)
     return Tables(
         grid=parameters.grid,
+        number=number_of(parameters),
+        hull=given,
+        order=np.array([run.row for run in told], dtype=np.int64),
+        turn_of=turn_of,
+        base=base,
+        asked=np.array(asked, dtype=np.int64),
         size=catalogue.SIZE,
         slots=catalogue.SLOTS,
         facts=catalogue.FACTS,
@@ -184,28 +246,44 @@ FIELDS = {
     HIGH: ("max_modules", "max_score", "max_count", "min_seats"),
     REACH: ("scan_range", "max_redraws", "near", "full_firepower", "max_path"),
     LAYERS: ("layers", "iterations"),
+    MIRRORED: ("mirrored",),
     **{FACINGS + facing: (field,) for facing, field in enumerate(FACING_FIELDS)},
+    **{MOST + facing: (field.replace("weight", "most"),) for facing, field in enumerate(FACING_FIELDS)},
 }
 """The fields of the stages that stand in a column; weights of kinds stand from WEIGHTS on in their own order."""
 
 
 def encode(parameters: Parameters) -> NDArray[np.int64]:
-    """Returns the parameters as the matrix that compiled code reads; shape [16, COLUMNS]."""
-    matrix = np.zeros((16, COLUMNS), dtype=np.int64)
+    """Returns the parameters as the matrix that compiled code reads; shape [ROWS, COLUMNS]."""
+    matrix = np.zeros((ROWS, COLUMNS), dtype=np.int64)
     for number, name, _ in STAGES:
-        row, values = matrix[number], vars(getattr(parameters, name))
-        row[[LOW, HIGH, WEIGHTS, FACINGS]] = 1
-        for column, fields in FIELDS.items():
-            for field in values.keys() & set(fields):
-                row[column] = values[field]
-        row[STRATEGY] = STRATEGIES.index(values.get("strategy", "random"))
-        row[FIRST_TIE] = values.get("tie") == "first"
-        kinds = [x for field, x in values.items() if field.startswith("weight_") and field not in FACING_FIELDS]
-        row[WEIGHTS : WEIGHTS + len(kinds)] = kinds
+        encode_stage(matrix[number], getattr(parameters, name))
+    for run in runs(parameters):
+        encode_stage(matrix[run.row], run.settings)
+    matrix[STAGE_COCKPIT_ARMOUR, ROUND], matrix[STAGE_REACTOR_ARMOUR, ROUND] = catalogue.COCKPIT, catalogue.REACTOR
+    for run in runs(parameters):
+        if run.number in (STAGE_COCKPIT_ARMOUR, STAGE_REACTOR_ARMOUR):
+            matrix[run.row, ROUND] = matrix[run.number, ROUND]
     shape, circle, rectangle = parameters.shape, parameters.shape.circle, parameters.shape.rectangle
-    matrix[STAGE_SHAPE, LAYERS] = shape.symmetry == "x"
-    matrix[STAGE_SHAPE, WEIGHTS:COLUMNS] = [
+    matrix[STAGE_SHAPE, LAYERS] = SYMMETRIES.index(shape.symmetry)
+    matrix[STAGE_SHAPE, WEIGHTS:MOST] = [
         *(circle.weight, rectangle.weight, circle.min_radius, circle.max_radius),
         *(rectangle.min_width, rectangle.max_width, rectangle.min_height, rectangle.max_height),
     ]
     return matrix
+
+
+def encode_stage(row: NDArray[np.int64], stage: Any) -> None:
+    """Writes the settings of one run."""
+    values = vars(stage)
+    row[[LOW, HIGH, WEIGHTS, FACINGS]] = 1
+    row[MOST : MOST + 4] = NO_LIMIT
+    for column, fields in FIELDS.items():
+        for field in values.keys() & set(fields):
+            row[column] = values[field]
+    row[STRATEGY] = STRATEGIES.index(values.get("strategy", "random"))
+    row[FIRST_TIE] = values.get("tie") == "first"
+    row[ORDER] = ORDERS.index(values.get("order", "raster"))
+    row[ROUND] = catalogue.PART_NUMBERS[values.get("part", "cockpit")]
+    kinds = [x for field, x in values.items() if field.startswith("weight_") and field not in FACING_FIELDS]
+    row[WEIGHTS : WEIGHTS + len(kinds)] = kinds

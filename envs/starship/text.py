@@ -22,18 +22,17 @@ from leafwise.envs.starship import turns
 from leafwise.envs.starship.board import load_planes
 from leafwise.envs.starship.catalogue import CORRIDOR, DIRECTIONS, PARTS, SPACE
 from leafwise.envs.starship.chance import HULL_DIGITS, take
-from leafwise.envs.starship.generator import hull_mask
+from leafwise.envs.starship.hulls import from_run_lengths, run_lengths
 from leafwise.envs.starship.legality import has_place, is_place
-from leafwise.envs.starship.presets import PRESETS, STAGES
-from leafwise.envs.starship.ship import parts_of_row
+from leafwise.envs.starship.presets import STAGES
+from leafwise.envs.starship.ship import PlacedPart, parts_of_row
 from leafwise.envs.starship.stages import MOST_SKIPS, entry_usable, note_failure, phase_over, put_request, weight_of
-from leafwise.envs.starship.tables import GameTables, Tables, row_length
+from leafwise.envs.starship.tables import GameTables, Tables
 
 Row = NDArray[Any]
 FIELD_OF_STAGE = {number: field for number, field, _ in STAGES}
 LETTER_PARTS = {part.letter: number for number, part in enumerate(PARTS)}
 STAGE_OF_PART = {part: stage for stage, parts in at.KINDS.items() for part in parts}
-PRESET_OF_GRID = {parameters.grid: name for name, parameters in PRESETS.items()}
 WORDS = ("hull", "parts", "targets", "phase")
 OPEN_WORDS = ("skips", "none", "next")
 
@@ -55,9 +54,14 @@ def entries(T: Tables, stage: int) -> dict[str, int]:
     return {entry_name(stage, k): k for k in range(12) if weight_of(T, stage, k) > 0}
 
 
+def placing_stages(T: Tables) -> list[int]:
+    """Returns the stages that place parts, in order."""
+    return [stage for stage in T.order.tolist() if stage in at.KINDS]
+
+
 def drawn_targets(T: Tables) -> list[int]:
     """Returns the stages whose target chance draws, in order."""
-    return [stage for stage in at.KINDS if T.stages[stage, at.LOW] != T.stages[stage, at.HIGH]]
+    return [stage for stage in placing_stages(T) if T.stages[stage, at.LOW] != T.stages[stage, at.HIGH]]
 
 
 def to_text(row: Row, tables: GameTables) -> str:
@@ -67,11 +71,8 @@ def to_text(row: Row, tables: GameTables) -> str:
         return "key=0x" + hull_digits(row)
     phase = int(row[at.PHASE])
     cells = row[at.HEADER : at.HEADER + T.grid**2].reshape(T.grid, T.grid) & at.VALUE
-    lines = ("".join("_" if value == SPACE else "." for value in line) for line in cells)
-    hull = "/".join(re.sub(r"(.)\1*", lambda run: f"{len(run[0])}{run[1]}", line) for line in lines)
-    placed = (
-        f"{PARTS[part.number].letter}{part.x},{part.y}{DIRECTIONS[part.r]}" for part, _ in parts_of_row(row, T.grid)
-    )
+    hull = run_lengths(cells != SPACE)
+    placed = (part_word(part) for part, _ in parts_of_row(row, T.grid))
     targets = (str(row[at.TARGET + stage]) for stage in drawn_targets(T) if row[at.TARGET + stage] > 0)
     words = [f"hull={hull}", f"parts={';'.join(placed) or '-'}", f"targets={'/'.join(targets) or '-'}"]
     words.append(f"phase={FIELD_OF_STAGE[phase]}")
@@ -81,6 +82,11 @@ def to_text(row: Row, tables: GameTables) -> str:
     seen = [entry_name(phase, int(word) - 1) for word in row[at.QUEUE : at.QUEUE + at.PREVIEW] if word]
     words += [f"skips={row[at.SKIPS]}", f"none={','.join(none) or '-'}", f"next={','.join(seen) or '-'}"]
     return " ".join(words)
+
+
+def part_word(part: PlacedPart) -> str:
+    """Returns a part as letter, top-left cell and rotation: C9,8N."""
+    return f"{PARTS[part.number].letter}{part.x},{part.y}{DIRECTIONS[part.r]}"
 
 
 def hull_digits(row: Row) -> str:
@@ -98,8 +104,10 @@ def wrong(expected: str, got: object) -> ValueError:
 def parse_row(text: str, tables: GameTables) -> Row:
     """Returns the row of a position; raises ValueError for what is none."""
     T = tables.ship
-    S = np.zeros((1, row_length(PRESETS[PRESET_OF_GRID[T.grid]])), dtype=np.uint16)
+    S = np.zeros((1, len(T.placed)), dtype=np.uint16)
     if text.startswith("key="):
+        if T.hull.any():
+            raise wrong("hull=..., as the hull is given", text)
         digits = re.fullmatch(rf"key=0x([0-9a-f]{{0,{HULL_DIGITS - 1}}})", text)
         if digits is None:
             raise wrong(f"key=0x and at most {HULL_DIGITS - 1} hexadecimal digits", text)
@@ -115,9 +123,10 @@ def parse_row(text: str, tables: GameTables) -> Row:
     words = {pair[0]: pair[1] for pair in pairs}
     _read_hull(S, T, words["hull"])
     targets = _Targets(T, words["targets"])
-    phase = next((number for number in at.KINDS if FIELD_OF_STAGE[number] == words["phase"]), 0)
-    if phase == 0:
-        raise wrong(f"phase among {', '.join(FIELD_OF_STAGE[number] for number in at.KINDS)}", words["phase"])
+    known_phases = {FIELD_OF_STAGE[number]: number for number in placing_stages(T)}
+    if words["phase"] not in known_phases:
+        raise wrong(f"phase among {', '.join(known_phases)}", words["phase"])
+    phase = known_phases[words["phase"]]
     _build(S, T, words["parts"], phase, targets)
     if over:
         _end(S, T, phase)
@@ -128,21 +137,10 @@ def parse_row(text: str, tables: GameTables) -> Row:
 
 
 def _read_hull(S: Row, T: Tables, text: str) -> None:
-    rows = text.split("/", T.grid)
-    if len(text) > 8 * T.grid**2 or len(rows) != T.grid:
-        raise wrong(f"{T.grid} rows of the hull separated by '/'", text)
-    lines = []
-    for row in rows:
-        if not re.fullmatch(r"([1-9][0-9]?[_.])+", row):
-            raise wrong("a row of the hull in runs like 3_12.9_", row)
-        runs = re.findall(r"([0-9]+)([_.])", row)
-        if sum(int(count) for count, _ in runs) != T.grid:
-            raise wrong(f"a row of {T.grid} cells", row)
-        lines.append("".join(int(count) * (" " if letter == "_" else ".") for count, letter in runs))
     try:
-        mask = hull_mask(lines, T.grid)
+        mask = from_run_lengths(text, T.grid)
     except ValueError as problem:
-        raise wrong(f"another hull: {problem}", text) from None
+        raise ValueError(f"starship: {problem}") from None
     S[0, at.HEADER : at.HEADER + T.grid**2][mask.ravel()] = CORRIDOR
     load_planes(S, FIRST, T)
 
@@ -175,16 +173,22 @@ def _build(S: Row, T: Tables, text: str, last: int, targets: _Targets) -> None:
     """Places the parts, with the armour that comes between them, up to stage `last`."""
     if not re.fullmatch(r"-|[A-Za-z][0-9]{1,2},[0-9]{1,2}[NESW](;[A-Za-z][0-9]{1,2},[0-9]{1,2}[NESW]){0,249}", text):
         raise wrong("parts like C9,8N;R9,11N, or -", text)
-    order, stage = list(at.KINDS), 0
-    for word in [] if text == "-" else text.split(";"):
+    order, stage = placing_stages(T), 0
+    words = [] if text == "-" else text.split(";")
+    while words:
+        word = words.pop(0)
         number = LETTER_PARTS.get(word[0], -1)
         wanted = STAGE_OF_PART.get(number, 0)
-        if number < 0 or (stage and order.index(wanted) < order.index(stage)):
+        if wanted not in order or (stage and order.index(wanted) < order.index(stage)):
             raise wrong("parts in the order of the stages", word)
         stage = _go_on(S, T, stage, wanted, targets)
         if S[0, at.POINTS + stage] >= S[0, at.TARGET + stage]:
             raise wrong(f"no more parts once the target of {FIELD_OF_STAGE[stage]} is met", word)
+        placed = int(S[0, at.PARTS_PLACED])
         _place(S, T, stage, number, word)
+        for image, _ in parts_of_row(S[0], T.grid)[placed + 1 :]:  # a mirrored stage has placed two
+            if not words or words.pop(0) != part_word(image):
+                raise wrong("each part before its mirror image", word)
     if stage and order.index(last) < order.index(stage):
         raise wrong("a phase that is not over", FIELD_OF_STAGE[last])
     _go_on(S, T, stage, last, targets)
@@ -213,7 +217,7 @@ def _place(S: Row, T: Tables, stage: int, part: int, word: str) -> None:
     place = (r * T.grid + y) * T.grid + x
     if not (on_grid and entry_usable(S, FIRST, T, stage, entry) and is_place(T, stage, entry, place)):
         raise wrong("parts at legal places", word)
-    put_request(S, FIRST, T, stage, part, place)
+    put_request(S, FIRST, T, stage, entry, place)
 
 
 def _end(S: Row, T: Tables, stage: int) -> None:

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.parts import StepInfo
+from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.report import measured
 from leafwise.envs.starship.tables import GameTables
+from leafwise.envs.starship.targets import NAMES, standing
 
 WAYS = ("north", "east", "south", "west")
 MOST_STAGES, MOST_ENTRIES = 16, 12
@@ -41,7 +43,12 @@ def at_end(row: NDArray[Any], T: GameTables) -> dict[str, Any]:
     figures = measured(np.array([row], dtype=np.uint16), T.ship)
     reasons = tuple(name for k, name in enumerate(at.REASON_NAMES) if int(row[at.REASONS]) >> k & 1)
     terms = {name: float(figures[name]) for name in TERMS}
-    return {"quality": float(figures["quality"]), "terms": terms, "reasons": reasons}
+    told = {"quality": float(figures["quality"]), "terms": terms, "reasons": reasons}
+    if (T.ship.asked >= 0).any():
+        S, asked = row[None], [k for k, count in enumerate(T.ship.asked.tolist()) if count >= 0]
+        told["targets"] = {NAMES[k]: int(T.ship.asked[k]) for k in asked}
+        told["reached"] = {NAMES[k]: int(standing(S, FIRST, T.ship, k)) for k in asked}
+    return told
 
 
 INFO = StepInfo(
@@ -52,5 +59,7 @@ INFO = StepInfo(
         "quality": "the quality of the ship; at the end",
         "terms": f"its terms from 0 to 1, before they are weighted: {', '.join(TERMS)}; at the end",
         "reasons": "why the ship is not valid, none if it is; at the end",
+        "targets": f"what was asked for, of {', '.join(NAMES)}; at the end, where targets are given",
+        "reached": "what the ship has of it; at the end, where targets are given",
     },
 )

@@ -11,7 +11,7 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.starship import stages
 from leafwise.envs.starship import tables as at
-from leafwise.envs.starship.board import ONE, ZERO, bit, load_planes, lowest
+from leafwise.envs.starship.board import ONE, ZERO, bit, load_planes, lowest, open_hull
 from leafwise.envs.starship.legality import has_place, next_place
 
 DRAW_HULL, DRAW_TARGET, DRAW_REQUEST, DECISION, OVER = range(5)
@@ -60,13 +60,37 @@ def drop_request(S, j):
 @jit
 def next_phase(S, j, T, stage):
     """Runs what follows a placing stage (0: the hull) by itself; returns the next placing stage, or 0 after the last."""
-    stage = max(stage, at.STAGE_FILL) + 1
-    while stage <= at.STAGE_DOORS:
-        if T.kinds[stage, 0] >= 0:
-            return stage
-        stages.run_closing_stage(S, j, T, stage)
-        stage += 1
+    for n in range(T.turn_of[stage] + 1 if stage > 0 else 0, T.order.shape[0]):
+        following = T.order[n]
+        if T.kinds[following, 0] >= 0:
+            return following
+        if T.base[following] not in at.HULL_STAGES:
+            stages.run_closing_stage(S, j, T, following)
     return 0
+
+
+@jit
+def open_ship(S, j, T):
+    """Fills, carves and opens the hull in plane HULL in row `j`; the first stages of the order draw it and shape it."""
+    for n in range(T.order.shape[0]):
+        if T.base[T.order[n]] not in at.HULL_STAGES:
+            break
+        stages.shape_hull(T, T.order[n])
+    open_hull(S, j, T)
+    if stages.hull_area(T) == 0:
+        S[j, at.REASONS] = np.uint16(1)
+
+
+@jit
+def open_given(S, j, T):
+    """Starts row `j`, which holds nothing, with the hull that is given, if one is."""
+    given = ZERO
+    for row in range(T.hull.shape[0]):
+        T.planes[at.HULL, row] = T.hull[row]
+        given |= T.hull[row]
+    if given != ZERO:
+        open_ship(S, j, T)
+        settle(S, j, T)
 
 
 @jit
@@ -167,6 +191,6 @@ def take_place(S, j, T, place):
     """Places the current request of row `j` and carries the row on."""
     load_planes(S, j, T)
     stage, entry = current_request(S, j)
-    stages.put_request(S, j, T, stage, T.kinds[stage, entry // 4], place)
+    stages.put_request(S, j, T, stage, entry, place)
     drop_request(S, j)
     settle(S, j, T)

@@ -144,10 +144,12 @@ def table_index(S, i, k, T):
 
 
 TABLES = {
-    "deck": SmallTable(125 * 64),  # deck x 1s x 2s on the board
-    "deck_empties": SmallTable(125 * 16),  # deck x empty cells
-    "large": SmallTable(4**5),  # counts of 384 to 6144
-    "hint": SmallTable(8 * 64, usual=False, stage="enter"),  # tile shown x 1s x 2s; once it has entered none is known
+    "deck": SmallTable(125 * 64, placed=False),  # deck x 1s x 2s on the board
+    "deck_empties": SmallTable(125 * 16, placed=False),  # deck x empty cells
+    "large": SmallTable(4**5, placed=False),  # counts of 384 to 6144
+    "hint": SmallTable(
+        8 * 64, usual=False, stage="enter", placed=False
+    ),  # tile shown x 1s x 2s; once it has entered none is known
     "blank_merge": SmallTable(16 * 16, usual=False),  # empty cells x neighbours that can merge
 }
 SHIPPED = {"deck": 1, "deck_empties": 1, "large": 1, "hint": 1, "blank_merge": 1}

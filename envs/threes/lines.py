@@ -109,12 +109,14 @@ def make_line_siblings(name: str, room: Path, *, loses: bool, twice: bool) -> Si
         return total
 
     @bind(name, room, inline=True)
-    def mean_of_lines(S, j, shared, T):
+    def mean_of_lines(S, j, shared, P, o, T):
         word = S[j, 1]
         shown = (word >> r.SHOWN) & r.SEVEN
         lanes, n, share = shared[8]
-        if lanes == ZERO or shown == r.WHITE or (loses and shared[4]):
+        if lanes == ZERO or shown == r.WHITE:
             return 0, 0.0
+        may_die = loses and shared[4]  # a tile fills the board: there is one lane, and no other board can die
+        cell = r.entry_shift(count_bits(lanes - ONE), (word >> r.DIRECTION) & r.THREE)
         low, high, weights, uniform = shown, shown, 1.0, True
         law = T.bonus_value if T.hint != r.HINT_WINDOW3 else r.UNIFORM
         if shown == r.PLUS:
@@ -127,6 +129,8 @@ def make_line_siblings(name: str, room: Path, *, loses: bool, twice: bool) -> Si
                     weights += bonus_weight(u64(rank), low, high, law)
         total, part = 0.0, share / weights
         for rank in range(low, high + ONE):
+            if may_die and r.is_dead(S[j, 0] | (u64(rank) << cell), T):
+                continue  # worth 0
             if not uniform:
                 part = share * bonus_weight(u64(rank), low, high, law) / weights
             total = add_lanes(shared, lanes, u64(rank), part, total, T)

@@ -1,12 +1,13 @@
 """Trap: move, then throw a trap; who can no longer move has lost (two players, chance). Rules: `rules`."""
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
+from leafwise.envs.core.contract.parts import Observation, OwnSearch, Programs, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
 from leafwise.envs.trap import draw, features, options, rules, scores, sparse, tables, text
 from leafwise.envs.trap.about import ABOUT
 from leafwise.envs.trap.baselines.course import players
+from leafwise.envs.trap.turns.player import OPTIONS, TurnPlayer
 
 GAME = Game(
     name="trap",
@@ -43,10 +44,14 @@ GAME = Game(
     ),
     draw=draw.draw,
     symmetries=Symmetries(8, features.transform, features.transform_action),
-    search=SearchDefaults(candidates=rules.CANDIDATES),
+    search=SearchDefaults(candidates=rules.CANDIDATES, best="turns"),
     options=options.Options(),
     scores=scores.SCORES,
-    ais={"solver": solver_player, "course": players.named},
+    ais={
+        "solver": solver_player,
+        "course": Programs(players.named, tuple(players.RECIPES), levels={name: name for name in players.LEVELS}),
+        "turns": OwnSearch(TurnPlayer, OPTIONS, compiled=True),
+    },
     features={"sparse": sparse.SPARSE},
     ids={"Trap": {}},
 )

@@ -7,7 +7,7 @@ position up to renaming, judged by the exact solver. n = 8: paired games at equa
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -18,14 +18,12 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
 from leafwise.experiments.cassis.solved import MOVER, S28, enumerate_levels
-from leafwise.experiments.study import Results, Study, command, leaves, results_of, signed, table, write_page
-from leafwise.models.files import load_evaluator
-from leafwise.search.engine import Search
+from leafwise.experiments.study import PlacedStudy, Results, command, leaves, results_of, signed, table, write_page
 from leafwise.training.evaluation.agreement import TABLE_MB, Judged, value_keeping
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Measures learned leaves of Cassis."""
 
     small: str = "cassis"
@@ -72,11 +70,12 @@ def judge_all(judged: Judged, model: str) -> dict[str, Any]:
 def play_large(config: Config, results: Results) -> list[str]:
     """Returns lines about games at n = 8."""
     eight = game("cassis", n=8)
-    leaf, starts = load_evaluator(eight, config.large), leaves.openings(eight, config.games // 2, (4, 8))
+    starts = leaves.openings(eight, config.games // 2, (4, 8))
     rows = []
     for depth in config.depths:
-        own, hand_made = Search(eight, leaf, depth), Search(eight, eight.score(), depth)
-        found = results.find(f"n = 8, depth {depth}", lambda: leaves.play_match(own, hand_made, starts))  # noqa: B023
+        options = {"depth": depth}
+        match = leaves.Match(eight, ((config.large, options), ("", options)))
+        found = results.find(f"n = 8, depth {depth}", partial(leaves.play_match, match, starts, config.each))
         rows.append(leaves.match_row(f"depth {depth}", found))
     title = "## n = 8: against the hand-made leaf `safe_edges`, from 4 to 8 random edges, both seats"
     return [title, "", *table(leaves.MATCH_HEAD, rows), ""]

@@ -24,7 +24,7 @@ from leafwise.envs.friday.layout import M2, PHASE_AT, STATUS
 from leafwise.envs.friday.scores import NAMES, final_score
 from leafwise.envs.friday.text import field
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.study import Results, Study, command, missing_seeds, table, write_page
+from leafwise.experiments.study import PlacedStudy, Results, command, missing_seeds, table, write_page
 from leafwise.models.files import leaf
 from leafwise.search.players import player
 from leafwise.training.evaluation.arena import FINAL_SEED, batches_of
@@ -72,13 +72,9 @@ PLAN: tuple[Entry, ...] = (
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Plays the hand-made players of Friday on paired seeds and writes baselines.json and baselines.md."""
 
-    processes: int = 1
-    """Processes that play at the same time."""
-    cluster: str = ""
-    """Ray cluster that plays instead: auto, local or HOST:PORT."""
     players: str = ""
     """Play only entries whose name begins with this (default: all)."""
     seconds: float = 0.0

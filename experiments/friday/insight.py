@@ -7,8 +7,9 @@ those games that it did not see so (a card less, a life more, other pirates), an
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,10 +26,11 @@ from leafwise.envs.friday.piles import kind_in, reference
 from leafwise.envs.friday.text import field
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.friday.plots import draw
-from leafwise.experiments.study import Study, command, results_of, signed, table, write_page
+from leafwise.experiments.study import PlacedStudy, command, results_of, signed, table, write_page
 from leafwise.models.files import leaf
 from leafwise.search.engine import Search
 from leafwise.search.players import SearchPlayer
+from leafwise.training.evaluation.arena import batches_of
 from leafwise.training.evaluation.elo import share_interval
 
 FIRST_SEED = 2_000_000
@@ -37,7 +39,7 @@ LEAST = 30
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Asks the trained network of Friday what players would like to know."""
 
     model: str = "friday"
@@ -52,10 +54,11 @@ class Config(Study):
     """Most decisions that it looks at."""
 
 
-def play(game: Game, search: Search, seed: int) -> tuple[list[State], list[str]]:
-    """Plays a game; returns the decisions and the end, and the names of the actions."""
-    record = play_game(game, [SearchPlayer(search, "learned")], seed).record()
-    return pictured(record), [step.name for step in record.moves]
+def play(game: Game, model: str, options: Mapping[str, Any], seeds: range) -> list[tuple[list[State], list[str]]]:
+    """Plays a game for each seed; returns the decisions and the end of each, and the names of the actions."""
+    who = SearchPlayer(Search(game, leaf(game, model), **options), "learned")
+    records = [play_game(game, [who], seed).record() for seed in seeds]
+    return [(pictured(record), [step.name for step in record.moves]) for record in records]
 
 
 def phase_of(row: NDArray[Any]) -> int:
@@ -189,11 +192,12 @@ def insight(config: Config) -> dict[str, Any]:
     """Plays the games and asks; returns all figures, and writes the recorded game."""
     game = find_game("friday", level=config.level)
     evaluator = leaf(game, config.model)
-    search, ask = Search(game, evaluator, config.depth, nodes=config.nodes), Asked(game, evaluator)
+    ask, options = Asked(game, evaluator), {"depth": config.depth, "nodes": config.nodes}
     games: list[Told] = []
     recorded = False
-    for seed in range(FIRST_SEED, FIRST_SEED + config.games):
-        states, names = play(game, search, seed)
+    pieces = [seeds for _, seeds in batches_of(range(FIRST_SEED, FIRST_SEED + config.games))]
+    played = (one for part in config.each(partial(play, game, config.model, options), pieces) for one in part)
+    for seed, (states, names) in enumerate(played, FIRST_SEED):
         told = ask([state.row for state in states[:-1]])
         games.append(Told(states, names, np.append(told, float(states[-1].returns > 0))))
         if not recorded and games[-1].won and 0.1 < min(told) < 0.3:

@@ -15,8 +15,8 @@ from leafwise.envs.friday.scores import NAMES
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.friday.baselines import play_seeds
 from leafwise.experiments.study import (
+    PlacedStudy,
     Results,
-    Study,
     command,
     missing_seeds,
     results_of,
@@ -39,7 +39,7 @@ KINDS = ("depth 1", "depth 2", "1 ms", "10 ms")
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Compares the learned leaf of Friday with the hand-made ones."""
 
     model: str = "friday"
@@ -58,10 +58,6 @@ class Config(Study):
     """Play only the games of these leaves; the page is written when there are some of each."""
     nodes: int = 100
     """Most decisions that a search of given depth looks at."""
-    processes: int = 1
-    """Processes that play at the same time."""
-    cluster: str = ""
-    """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
 
 BLOCKS = {"depth 1": 250, "depth 2": 50, "1 ms": 20, "10 ms": 4}

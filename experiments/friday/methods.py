@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.study import Study, command, finished, results_of, signed, table, write_page
+from leafwise.experiments.study import PlacedStudy, command, finished, results_of, signed, table, write_page
 from leafwise.models.files import load_evaluator
 from leafwise.training.evaluation.arena import FINAL_SEED
 from leafwise.training.evaluation.elo import share_interval
-from leafwise.training.kernels.solo_games import play_solo
+from leafwise.training.kernels.solo_games import play_solo, seeds_from
 from leafwise.training.runs.options import config_file
 from leafwise.training.runs.recipes import with_recipe
 
@@ -38,7 +38,7 @@ NODES = 100
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Compares four ways to learn Friday."""
 
     share: float = 1.0
@@ -59,15 +59,21 @@ def learned(config: Config, method: str) -> dict[str, Any]:
         raise ValueError(f"expected {method} to learn, got status 2 of {' '.join(words)}")
     finished(path)
     told = json.loads((path / "results.json").read_text(encoding="utf-8"))
-    game = find_game("friday", level=LEVEL)
-    played = play_solo(game, load_evaluator(game, path), FINAL_SEED, config.games, nodes=NODES)
-    wins = int(played.scores.sum())
+    parts = list(config.each(partial(final_games, path), seeds_from(FINAL_SEED, config.games)))
+    wins, decisions = sum(part[0] for part in parts), sum(part[1] for part in parts)
     low, high = share_interval(wins, config.games)
     return {
         "command": told["command"], "commit": told["commit"], "seconds": told["seconds"],
         "games": config.games, "wins": wins, "mean": wins / config.games,
-        "ci_low": low, "ci_high": high, "decisions": len(played.values) / config.games,
+        "ci_low": low, "ci_high": high, "decisions": decisions / config.games,
     }  # fmt: skip
+
+
+def final_games(run: Path, seeds: range) -> tuple[int, int]:
+    """Plays a game for each seed with what a run has learned; returns how many it won, and its decisions."""
+    game = find_game("friday", level=LEVEL)
+    played = play_solo(game, load_evaluator(game, run), seeds[0], len(seeds), nodes=NODES)
+    return int(played.scores.sum()), len(played.values)
 
 
 def study(config: Config) -> None:

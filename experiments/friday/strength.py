@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from leafwise.experiments.friday.baselines import Entry, Outcome, play_block
 from leafwise.experiments.study import (
+    PlacedStudy,
     Results,
-    Study,
     command,
     missing_seeds,
     picture,
@@ -73,15 +73,11 @@ PLAN: tuple[Point, ...] = (
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Plays Friday with more and more time for a decision; writes strength.json, strength.md and strength.png."""
 
     model: str = "friday"
     """Shipped model, run folder or file."""
-    processes: int = 1
-    """Processes that play at the same time; the clock is the processor's, each has its own."""
-    cluster: str = ""
-    """Ray cluster that plays instead: auto, local or HOST:PORT."""
     seconds: float = 0.0
     """Time to play, checked after every part (0: no limit)."""
     dry_run: bool = False

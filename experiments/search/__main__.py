@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.study import Results, Study, command, picture, signed, table, with_bars, write_page
+from leafwise.experiments.study import PlacedStudy, Results, command, picture, signed, table, with_bars, write_page
 from leafwise.training.evaluation.arena import Evaluation, evaluate
 
 FIRST_SEED = 2_400_000
@@ -46,7 +46,7 @@ LEAVES = {"learned": "learned", "hand-made": ""}
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Plays both searches against each other and writes search.json, search.md and search.png."""
 
     games: tuple[str, ...] = tuple(CONTESTS)
@@ -59,8 +59,6 @@ class Config(Study):
     """Share of the games to play, above 0 to 1."""
     dry_run: bool = False
     """Tell what would be played and how long that takes, and play only to count moves."""
-    processes: int = 1
-    """Processes that play."""
     runs: Path = Path("runs/search")
     """Folder of the games that are played so far."""
 
@@ -191,7 +189,7 @@ def study(config: Config) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             played = evaluate(
                 variant(cell.label), cell.player, cell.games, FIRST_SEED,
-                opponent=cell.opponent, processes=config.processes, file=file, resume=file.exists(),
+                opponent=cell.opponent, processes=config.processes, cluster=config.cluster, file=file, resume=file.exists(),
             )  # fmt: skip
             found = figures(played)
             results.keep(cell.name, found, f"{cell.name}: {found['mean']:.4g}")

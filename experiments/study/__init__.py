@@ -8,13 +8,14 @@ runs.py     runs of the trainers, and what they logged
 leaves.py   learned leaves against hand-made ones: choices judged by a solver, games from given openings
 """
 
-from leafwise.experiments.study.config import Study, command
+from leafwise.experiments.study.config import PlacedStudy, Study, command
 from leafwise.experiments.study.page import points, share, signed, table, write_page
 from leafwise.experiments.study.picture import picture, with_bars
 from leafwise.experiments.study.results import Results, missing_seeds, results_of, write_json
 from leafwise.experiments.study.runs import finished, logged, trained
 
 __all__ = [
+    "PlacedStudy",
     "Results",
     "Study",
     "command",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.lines import print_error
+from leafwise.training.execution.places import executor_for
 from leafwise.training.runs.folder import training_command
 
 EXPERIMENTS = Path(__file__).resolve().parents[1]
@@ -17,6 +18,8 @@ CHECKOUT = EXPERIMENTS if (EXPERIMENTS.parent / "pyproject.toml").exists() else 
 """The folder of the studies with their data; None where the package is installed, for a wheel holds their code only."""
 PLACES = ("processes", "cluster")
 """Options of some studies that say where the work is done, which changes no result."""
+P = TypeVar("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,21 @@ class Study:
                 return place
         where = " or ".join(repr(str(place)) for place in places) or "an installed leafwise"
         raise ValueError(f"expected {name}, found none in {where}; {maker} writes it, --data names its folder")
+
+
+@dataclass(frozen=True)
+class PlacedStudy(Study):
+    """A study whose work is done in pieces, by this process or by others; that changes no result."""
+
+    processes: int = 1
+    """Processes that work at the same time."""
+    cluster: str = ""
+    """Ray cluster that works instead: auto, local or HOST:PORT."""
+
+    def each(self, work: Callable[[P], R], pieces: Sequence[P]) -> Iterator[R]:
+        """Yields what comes of each piece, in their order; `work` is what `executor_for` takes."""
+        with executor_for(work, self.processes, self.cluster, len(pieces)) as executor:
+            yield from executor.in_order(enumerate(pieces))
 
 
 C = TypeVar("C", bound=Study)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from leafwise.experiments.study.page import share
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
 from leafwise.training.evaluation.agreement import Judged, random_positions
-from leafwise.training.evaluation.arena import FINAL_SEED, bootstrap_interval, elo_difference
+from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, bootstrap_interval, elo_difference
 
 
 def model_or_score(game: Game, model: str) -> Evaluator:
@@ -64,19 +65,43 @@ def openings(game: Game, n: int, plies: tuple[int, int], seed: int = FINAL_SEED)
     return list(found)
 
 
-def play_match(one: Search, other: Search, starts: Sequence[State]) -> dict[str, Any]:
-    """Plays every opening from both seats; the figures are those of `one`, with the bootstrap interval over openings."""
-    points, seconds, moves = np.zeros((len(starts), 2)), np.zeros(2), np.zeros(2, dtype=int)
-    for k, start in enumerate(starts):
-        for seat in range(2):
-            state = start
-            while not state.is_terminal:
-                who = 0 if state.current_player == seat else 1
-                result = (one, other)[who](state)
-                seconds[who] += result.seconds
-                moves[who] += 1
-                state = state.play(int(result.action or 0))
-            points[k, seat] = (1 + state.returns * (1 if seat == 0 else -1)) / 2
+@dataclass(frozen=True)
+class Match:
+    """Plays openings from both seats: a search with one leaf against a search with another."""
+
+    game: Game
+    sides: tuple[tuple[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]]]
+    """Of either search its leaf, a model or "" for the game's hand-made score, and its options."""
+
+    def __call__(self, starts: Sequence[State]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Returns the first side's points of each game [openings, 2], and the seconds and moves of either, [2]."""
+        searches = [Search(self.game, model_or_score(self.game, model), **options) for model, options in self.sides]
+        for search in searches:
+            search(starts[0])  # loads the machine code, which is no part of a move
+        points, seconds, moves = np.zeros((len(starts), 2)), np.zeros(2), np.zeros(2, dtype=np.int64)
+        for k, start in enumerate(starts):
+            for seat in range(2):
+                state = start
+                while not state.is_terminal:
+                    who = 0 if state.current_player == seat else 1
+                    result = searches[who](state)
+                    seconds[who] += result.seconds
+                    moves[who] += 1
+                    state = state.play(int(result.action or 0))
+                points[k, seat] = (1 + state.returns * (1 if seat == 0 else -1)) / 2
+        return points, seconds, moves
+
+
+def play_match(
+    match: Match, starts: Sequence[State], each: Callable[[Match, Sequence[Sequence[State]]], Iterable[Any]] = map
+) -> dict[str, Any]:
+    """Plays every opening from both seats; the figures are the first side's, with the bootstrap interval over openings.
+
+    `each` is how pieces of the openings are played, like `PlacedStudy.each`.
+    """
+    parts = list(each(match, [starts[k : k + BATCH] for k in range(0, len(starts), BATCH)]))
+    points = np.concatenate([part[0] for part in parts])
+    seconds, moves = (np.sum([part[k] for part in parts], axis=0) for k in (1, 2))
     low, high = bootstrap_interval(points.mean(axis=1))
     mean = float(points.mean())
     return {

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.registry import game
-from leafwise.experiments.study import Results, Study, command, missing_seeds, points, table, write_page
+from leafwise.experiments.study import PlacedStudy, Results, command, missing_seeds, points, table, write_page
 from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, bootstrap_interval, evaluate
 
 GAMES_AT_DEPTH = {1: 1000, 2: 400, 3: 120}
@@ -29,13 +29,8 @@ MILESTONES = (384, 768, 1536, 3072, 6144)
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Plays the hand-made players of Threes on paired seeds and writes baselines.json and baselines.md."""
-
-    processes: int = 1
-    """Processes that play at the same time."""
-    cluster: str = ""
-    """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
 
 def figures(known: dict[str, Any] | None, more: Evaluation) -> dict[str, Any]:

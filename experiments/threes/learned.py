@@ -23,7 +23,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.pictures.animation import recorded
 from leafwise.envs.registry import game
-from leafwise.experiments.study import Results, Study, command, missing_seeds, trained
+from leafwise.experiments.study import PlacedStudy, Results, command, missing_seeds, trained
 from leafwise.experiments.threes.baselines import figures
 from leafwise.experiments.threes.learned_report import report
 from leafwise.models.files import leaf, load_tensors, model_path
@@ -81,7 +81,7 @@ PARTS = ("depth", "time", "methods", "curves", "ingredients", "endings")
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Compares learned and hand-made leaves of Threes and writes learned.json, learned.md and plots."""
 
     parts: tuple[str, ...] = PARTS
@@ -110,10 +110,6 @@ class Config(Study):
     """Share of the length of each run of the part methods."""
     runs: str = "runs/threes-learned"
     """Folder of those runs."""
-    processes: int = 1
-    """Processes, or threads, that play."""
-    cluster: str = ""
-    """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
 
 class Parts:

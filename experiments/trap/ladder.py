@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.registry import game
-from leafwise.experiments.study import Results, Study, command, table, write_page
+from leafwise.experiments.study import PlacedStudy, Results, command, table, write_page
 from leafwise.training.evaluation.arena import evaluate
 
 LEAVES = (
@@ -38,7 +38,7 @@ RESAMPLES = 500
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Plays the round robin of leaves of Trap and writes ladder.json and ladder.md."""
 
     seconds: float = 0.005
@@ -55,10 +55,6 @@ class Config(Study):
     """First seed: this study selects a leaf."""
     candidates: str = "near+traps"
     """Throws that the searches consider."""
-    processes: int = 1
-    """Processes that play at the same time."""
-    cluster: str = ""
-    """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
 
 def bradley_terry(points: NDArray[np.float64], sweeps: int = 200) -> NDArray[np.float64]:

@@ -18,8 +18,8 @@ import numpy as np
 
 from leafwise.envs.registry import game
 from leafwise.experiments.study import (
+    PlacedStudy,
     Results,
-    Study,
     command,
     missing_seeds,
     picture,
@@ -36,7 +36,7 @@ PAIRS = 10
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Plays the matches of Trap's learned leaf and writes learned.json and learned.md."""
 
     parts: tuple[str, ...] = ("depth", "time", "course", "options", "patience", "chance")
@@ -62,10 +62,6 @@ class Config(Study):
     """Games of the other matches."""
     first_seed: int = FINAL_SEED
     """First seed."""
-    processes: int = 1
-    """Processes that play at the same time."""
-    cluster: str = ""
-    """Ray cluster that plays instead: auto, local or HOST:PORT."""
     plot: bool = False
     """Also draw strength.png, Elo against time, from what is known of `patience` (needs matplotlib)."""
 

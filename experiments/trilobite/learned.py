@@ -12,6 +12,7 @@ Neither leaf has a part in them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -23,12 +24,12 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
-from leafwise.experiments.study import Results, Study, command, leaves, results_of, signed, table, write_page
+from leafwise.experiments.study import PlacedStudy, Results, command, leaves, results_of, signed, table, write_page
 from leafwise.experiments.trilobite.fair_openings import FILE, LARGE, PLIES, read
 from leafwise.models.files import load_evaluator
-from leafwise.search.engine import Search
-from leafwise.training.evaluation.agreement import TABLE_MB, Judged, critical_positions, value_keeping
+from leafwise.training.evaluation.agreement import TABLE_MB, Judged, Keeping, critical_positions, value_keeping
 from leafwise.training.evaluation.arena import FINAL_SEED
+from leafwise.training.execution.places import executor_for
 
 SEEN = 4
 """Moves that the players see ahead from whose games critical positions come."""
@@ -40,7 +41,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """Measures learned leaves of Trilobite."""
 
     small: str = "trilobite"
@@ -91,11 +92,17 @@ def judge_small(config: Config, results: Results) -> list[str]:
 
 def judge_large(config: Config, results: Results, learned: Evaluator) -> list[str]:
     """Returns lines about choices on 7x6."""
-    played = cache(lambda: critical_positions(LARGE, config.positions, FINAL_SEED, config.plies, SEEN))
-    random = cache(lambda: critical_positions(LARGE, config.positions, FINAL_SEED, config.plies))
+
+    @cache
+    def critical(depth: int) -> Judged:
+        with executor_for(Keeping(LARGE), config.processes, config.cluster) as executor:
+            return critical_positions(LARGE, config.positions, FINAL_SEED, config.plies, depth, executor)
+
+    played, random = partial(critical, SEEN), partial(critical, 0)
     quiet = cache(lambda: leaves.subset(random(), np.array([leaves.is_quiet(State(LARGE, r)) for r in random().rows])))
+    sources: tuple[Callable[[], Judged], ...] = (played, random, quiet)
     rows = []
-    for kind, source in zip(KINDS, (played, random, quiet), strict=True):
+    for kind, source in zip(KINDS, sources, strict=True):
         for depth in (1, *config.depths):
             found = results.find(
                 f"7x6, {kind}, depth {depth}",
@@ -108,7 +115,7 @@ def judge_large(config: Config, results: Results, learned: Evaluator) -> list[st
     return [*lines, "", *table(leaves.SHARE_HEAD, rows), ""]
 
 
-def play_large(config: Config, results: Results, learned: Evaluator) -> list[str]:
+def play_large(config: Config, results: Results) -> list[str]:
     """Returns lines about games on 7x6; raises ValueError if there are too few openings."""
     file = config.needed(FILE, "python -m leafwise.experiments.trilobite.fair_openings")
     starts = read(file)[1][: config.games // 2]
@@ -118,8 +125,8 @@ def play_large(config: Config, results: Results, learned: Evaluator) -> list[str
     searches.append((f"{1000 * config.seconds:g} ms a move", {"seconds": config.seconds}))
     rows = []
     for kind, options in searches:
-        one, other = Search(LARGE, learned, **options), Search(LARGE, LARGE.score(), **options)
-        found = results.find(f"7x6, games, {kind}", lambda: leaves.play_match(one, other, starts))  # noqa: B023
+        match = leaves.Match(LARGE, ((config.large, options), ("", options)))
+        found = results.find(f"7x6, games, {kind}", partial(leaves.play_match, match, starts, config.each))
         rows.append(leaves.match_row(kind, found))
     low, high = PLIES
     return [
@@ -136,7 +143,7 @@ def study(config: Config) -> None:
     lines = ["# Trilobite: learned leaves", "", *judge_small(config, results)]
     if config.large:
         learned = load_evaluator(LARGE, config.large)
-        lines += judge_large(config, results, learned) + play_large(config, results, learned)
+        lines += judge_large(config, results, learned) + play_large(config, results)
     write_page(config, "learned.md", signed(config, lines))
 
 

@@ -11,7 +11,8 @@ import contextlib
 import io
 import json
 import re
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,11 +36,13 @@ from leafwise.envs.starship import (
     to_toml,
 )
 from leafwise.envs.starship.files import write_bytes
+from leafwise.envs.starship.hulls import lines_of
+from leafwise.envs.starship.settings import read_text
+from leafwise.envs.starship.targets import read_targets, with_targets
 
 PROGRAM = "leafwise ship"
-LARGEST_CONFIG = 1 << 18
-"""Bytes of a parameter file that are read at most."""
 MOST_PICTURED = 400
+MOST_SCALE = 8
 AllParameters = Annotated[Parameters, tyro.conf.arg(name="")]
 
 
@@ -53,11 +56,14 @@ class Common:
     """Stages to switch off, by name, for instance "Exterior Armour"."""
     enable: tuple[str, ...] = ()
     """Stages to switch on, for instance Carve."""
+    targets: str = ""
+    """What each ship is to have, as JSON: {"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2}}."""
     parameters: AllParameters = field(default_factory=lambda: CLASSIC)
 
     def chosen(self) -> Parameters:
-        """Returns the parameters with the named stages switched."""
-        return switched(switched(self.parameters, self.enable, True), self.disable, False)
+        """Returns the parameters with the named stages switched, and what the targets ask for."""
+        parameters = switched(switched(self.parameters, self.enable, True), self.disable, False)
+        return with_targets(parameters, read_targets(self.targets))
 
 
 @dataclass
@@ -69,11 +75,13 @@ class Gen(Common):
     json: Path | None = None
     """File for the ship as JSON."""
     png: Path | None = None
-    """File for the picture, 12 pixels a cell."""
+    """File for the picture as PNG."""
     svg: Path | None = None
     """File for the picture as SVG."""
-    stages: Path | None = None
+    story: Path | None = None
     """File for the picture of the ship after each stage, as PNG."""
+    scale: float = 1.0
+    """Size of the pictures; 1 means 12 pixels a cell."""
     lanes: bool = False
     """Show the lanes that thrusters and weapons need clear."""
     hull: Path | None = None
@@ -104,6 +112,11 @@ class Stats(Common):
     """Check every ship against the rules too (about 15 ms a classic ship)."""
     json: bool = False
     """Print the figures as JSON."""
+    processes: int = 1
+    """Processes that make ships at the same time."""
+    cluster: str = ""
+    """Ray cluster that makes them instead: auto (the one this machine belongs to), local (--processes cores of this machine,
+    1: all) or HOST:PORT."""
 
 
 @dataclass
@@ -130,7 +143,7 @@ def run(command: str, arguments: list[str]) -> int:
 def gen(options: Gen) -> int:
     """Makes one ship."""
     parameters = options.chosen()
-    generator = Generator(parameters, hull=hull_lines(options.hull, parameters.grid) if options.hull else None)
+    generator = Generator(parameters, hull=lines_of(read_text(options.hull), parameters.grid) if options.hull else None)
     if options.builder == "hand":
         ship = generator.ship(options.seed, strict=options.strict)
     else:
@@ -151,9 +164,9 @@ def built(options: Gen, parameters: Parameters) -> Ship:
     from leafwise.envs.starship.report import reported
     from leafwise.training.starship.builders import builder
 
-    if parameters != preset(parameters.preset) or options.hull or options.stages or options.strict:
-        raise ValueError("expected --builder with a preset as it is, without --hull, --stages and --strict")
-    place = game("starship", preset=parameters.preset)
+    if options.story or options.strict:
+        raise ValueError("expected --builder without --story and --strict")
+    place = game("starship", parameters=parameters, targets=options.targets, hull=options.hull or "")
     row = builder(options.builder, place)(options.seed).row
     return reported(row, place.tables().ship, parameters, options.seed)
 
@@ -162,11 +175,17 @@ def save_files(options: Gen, generator: Generator, ship: Ship) -> bool:
     """Writes the ship and its pictures to the files that the options name; returns whether there are any."""
     from leafwise.envs.starship import draw
 
+    if not 0.05 <= options.scale <= MOST_SCALE:
+        raise ValueError(f"expected --scale of 0.05 to {MOST_SCALE}, got {options.scale}")
+
+    def told() -> list[tuple[str, Ship]]:
+        return generator.stages(ship.seed, ship.attempt)
+
     files: list[tuple[Path | None, Callable[[], bytes]]] = [
         (options.json, lambda: (dump(ship) + "\n").encode("ascii")),
-        (options.png, lambda: draw.png(ship, lanes=options.lanes)),
-        (options.svg, lambda: draw.svg(ship, lanes=options.lanes).encode("utf-8")),
-        (options.stages, lambda: draw.png_bytes(draw.story(generator.stages(ship.seed, ship.attempt)))),
+        (options.png, lambda: draw.png(ship, lanes=options.lanes, scale=options.scale)),
+        (options.svg, lambda: draw.svg(ship, lanes=options.lanes, scale=options.scale).encode("utf-8")),
+        (options.story, lambda: draw.png_bytes(draw.story(told(), scale=options.scale / 2))),
     ]
     for path, content in files:
         if path:
@@ -197,8 +216,14 @@ def checked(options: Check) -> int:
 def stats(options: Stats) -> int:
     """Measures the ships of many seeds."""
     from leafwise.envs.starship.survey import survey
+    from leafwise.training.execution.places import executor_for
 
-    figures = survey(options.chosen(), seed_range(options.seeds), checked=options.check)
+    def each(work: Callable[[Sequence[int]], Any], pieces: Sequence[Sequence[int]]) -> Iterator[Any]:
+        with executor_for(work, options.processes, options.cluster, len(pieces)) as executor:
+            yield from executor.in_order(enumerate(pieces))
+
+    targets = read_targets(options.targets)
+    figures = survey(options.chosen(), seed_range(options.seeds), checked=options.check, targets=targets, each=each)
     if options.json:
         print(json.dumps(figures))
     else:
@@ -236,15 +261,30 @@ COMMANDS: dict[str, tuple[Any, Callable[[Any], int]]] = {
 
 def parse(kind: Any, command: str, arguments: list[str]) -> Any:
     """Returns the options of a command; ValueError in one line for wrong ones."""
+    arguments = renamed(arguments)
     extra = {"default": kind(parameters=base(arguments))} if issubclass(kind, Common) else {}
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said):
-            return tyro.cli(kind, args=arguments, prog=f"{PROGRAM} {command}", description=kind.__doc__, **extra)
+            return tyro.cli(
+                kind, args=renamed(arguments), prog=f"{PROGRAM} {command}", description=kind.__doc__, **extra
+            )
     except SystemExit as end:
         if not end.code:
             raise
         raise ValueError(f"{one_line(said.getvalue())} (see {PROGRAM} {command} --help)") from None
+
+
+def renamed(arguments: list[str]) -> list[str]:
+    """Returns a command line with `--story FILE` for `--stages FILE`, as it was called before there were lists of stages."""
+    words = [piece for word in arguments for piece in (word.split("=", 1) if word.startswith("--stages=") else [word])]
+    if "--stages" not in words[:-1]:
+        return arguments
+    at = words.index("--stages")
+    if not Path(words[at + 1]).suffix:
+        return words
+    print("warning: --stages FILE is called --story FILE now", file=sys.stderr)
+    return [*words[:at], "--story", *words[at + 1 :]]
 
 
 def base(arguments: Sequence[str]) -> Parameters:
@@ -261,26 +301,6 @@ def base(arguments: Sequence[str]) -> Parameters:
     if known.preset is not None:
         raise ValueError("expected --preset or --config, got both: the file names its preset")
     return from_toml(read_text(known.config))
-
-
-def read_text(path: Path) -> str:
-    """Returns a small UTF-8 file."""
-    with open(path, "rb") as file:
-        data = file.read(LARGEST_CONFIG + 1)
-    if len(data) > LARGEST_CONFIG:
-        raise ValueError(f"{path}: expected at most {LARGEST_CONFIG} bytes, got more")
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError as problem:
-        raise ValueError(
-            f"{path}: expected UTF-8 text, got a byte {data[problem.start]:#04x} at {problem.start}"
-        ) from None
-
-
-def hull_lines(path: Path, grid: int) -> list[str]:
-    """Returns the rows of a hull file, filled up with space on the right and below."""
-    lines = read_text(path).rstrip("\n").split("\n")
-    return [line.ljust(grid) for line in lines] + [" " * grid] * (grid - len(lines))
 
 
 def seed_range(text: str) -> range:

@@ -10,7 +10,7 @@ import pytest
 import leafwise
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.study.config import CHECKOUT
-from leafwise.experiments.study.leaves import compare_choices, is_quiet, openings, play_match, subset
+from leafwise.experiments.study.leaves import Match, compare_choices, is_quiet, openings, play_match, subset
 from leafwise.experiments.trilobite.fair_openings import FILE, is_fair, read
 from leafwise.experiments.trilobite.learned import every_board
 from leafwise.training.evaluation.agreement import Judged, critical_positions, played_lines
@@ -53,8 +53,8 @@ def test_shares_and_their_difference(judged: Judged) -> None:
 def test_matches_count_for_the_first_search_and_both_seats_are_played() -> None:
     starts = openings(GAME, 12, (0, 3))
     assert len(set(starts)) == 12
-    strong, weak = leafwise.Search(GAME, GAME.score(), 6), leafwise.Search(GAME, GAME.score(), 1)
-    one, other = play_match(strong, weak, starts), play_match(weak, strong, starts)
+    strong, weak = ("", {"depth": 6}), ("", {"depth": 1})
+    one, other = play_match(Match(GAME, (strong, weak)), starts), play_match(Match(GAME, (weak, strong)), starts)
     assert (one["wins"], one["draws"], one["losses"]) == (other["losses"], other["draws"], other["wins"])
     assert one["wins"] + one["draws"] + one["losses"] == one["games"] == 24
     assert one["share"] > 0.5 > other["share"]

@@ -59,8 +59,11 @@ def test_the_page(tmp_path: Path) -> None:
     assert "| builder, 3 ships | set score | mean distance |" in text
     assert "python -m leafwise.experiments.starship.learned" in text
     told = json.loads((tmp_path / "page" / "results.json").read_text())
-    assert told["best:3"]["gain"]["mean"] >= 0 == told["hand"]["gain"]["mean"]
-    assert (tmp_path / "page" / "gallery.png").read_bytes().startswith(b"\x89PNG")
+    assert list(told) == ["scout"]
+    builders = told["scout"]["builders"]
+    assert builders["best:3"]["gain"]["mean"] >= 0 == builders["hand"]["gain"]["mean"]
+    assert "| `hand` | " in text.partition("cockpit's rotation, bits")[2]
+    assert (tmp_path / "page" / "gallery-scout.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_wrong_input_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,6 +33,7 @@ def test_every_model_is_told_as_its_file_says(shell: Shell) -> None:
         assert units is not None
         assert (about["unit"], about["unit_error"]) == (units.name, units.error)
         scores = says["score"] if isinstance(says["score"], list) else [says["score"]]
+        scores = [said for said in scores if said]
         assert len(about["score"]) == len(scores)
         for one, said in zip(about["score"], scores, strict=True):
             held = said.get("learned", said)
@@ -50,7 +51,8 @@ def test_the_table_reads_as_the_cards_do(shell: Shell) -> None:
         "2 318,549 299,445 to 339,147 500 games",
         "cassis8 cassis n=8 sparse 0.24 1 94.5 % 91.0 % to 97.5 % 200 positions 89.0 % chance to win 1.1 %",
         "friday level=2 1 71.0 % 65.6 % to 75.8 % 300 games",
-        "starshipplace starship grid 0.04 1 0.704 0.698 to 0.710 1,000 seeds 0.576 expected quality 0.011",
+        "starshipplace starship preset=classic grid 0.09 1 0.823 0.813 to 0.830 300 seeds 0.717 expected quality 0.009",
+        "starship preset=scout 1 0.720 0.713 to 0.726 300 seeds 0.595",
         "trap trap sparse 0.25 see its card",
     ):
         assert shown in table, shown
@@ -58,8 +60,8 @@ def test_the_table_reads_as_the_cards_do(shell: Shell) -> None:
 
 def test_one_model_is_told_with_how_it_was_made(shell: Shell) -> None:
     about = shell("models", "trap").out
-    assert "trap: leafwise.load('trap'), of 16 steps, commit d5a0ef93" in about
-    assert "trained  990 s on 1 of 2 cores" in about
+    assert "trap: leafwise.load('trap'), of 19 steps, commit 01a3b8d6" in about
+    assert "trained  908 s on 1 of 2 cores" in about
     assert str(WEIGHTS / "trap.md") in about
     assert [line.split()[0] for line in shell("models", "cassis").out.splitlines() if "leafwise.load" in line] == [
         "cassis:",
@@ -89,7 +91,9 @@ def test_one_model_is_told_with_how_it_was_made(shell: Shell) -> None:
     ],
 )
 def test_games_of_other_packages_are_measured_otherwise(score: dict[str, object], shown: str) -> None:
-    one = models.measured({"depth": 1, **score}, shipped_units()["trap.safetensors"] if score["players"] == 2 else None)
+    one = models.measured(
+        {"depth": 1, **score}, shipped_units()["trilobite.safetensors"] if score["players"] == 2 else None
+    )
     about = {
         "name": "x",
         "game": "x",

@@ -18,7 +18,24 @@ def test_gen_writes_what_is_asked_for(tmp_path, capsys):
         with Image.open(names[option]) as picture:
             assert picture.size[0] > 190
     assert names["svg"].read_text().startswith("<svg")
-    assert "scout seed 7 attempt 0: valid, quality 0." in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert "scout seed 7 attempt 0: valid, quality 0." in said.out
+    assert said.err == "warning: --stages FILE is called --story FILE now\n"
+
+
+def test_gen_takes_targets_a_list_of_stages_and_a_scale(tmp_path, capsys):
+    path, svg = tmp_path / "ship.json", tmp_path / "ship.svg"
+    words = ["gen", "--preset", "scout", "--seed", "7", "--json", str(path), "--svg", str(svg), "--scale", "2"]
+    assert main([*words, "--targets", '{"seats": 12, "firepower": 3}']) == 0
+    assert read(path).stats["seats"] >= 12
+    assert read(path).stats["firepower"] == 3
+    head = svg.read_text().split("\n")[0]
+    assert f'width="{2 * int(head.split("0 0 ")[1].split()[0])}"' in head
+    order = ["Shape", "Fill Gaps", "Cockpit", "Crew", "Armour part=quarters"]
+    assert main(["gen", "--preset", "scout", "--json", str(path), "--stages", *order]) == 0
+    assert read(path).parameters.stages == tuple(order)
+    assert main([*words, "--targets", '{"speed": 1}']) == 2
+    assert capsys.readouterr().err == "error: expected targets among thrust, seats, firepower, got 'speed'\n"
 
 
 def test_gen_prints_the_ship_where_no_file_is_asked_for(capsys):
@@ -88,7 +105,7 @@ WRONG = [
     (["gen", "--seed", "x"], "--seed"),
     (["gen", "--seed", "-1"], "seed should be an integer from 0"),
     (["gen", "--sails", "3"], "--sails"),
-    (["gen", "--preset", "tug"], "preset should be one of classic, scout, cruiser, got 'tug'"),
+    (["gen", "--preset", "tug"], "preset should be one of classic, scout, cruiser, corvette, frigate, got 'tug'"),
     (["gen", "--preset"], "expected one argument"),
     (["gen", "--thrusters.min-score", "99"], "thrusters.min_score should be at most max_score = 45, got 99"),
     (["gen", "--disable", "Sails"], "stage should be one of Shape"),

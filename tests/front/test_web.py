@@ -11,6 +11,8 @@ from leafwise.envs import registry
 from leafwise.envs.core.play.gamefile import read_games
 
 START = ".../.../..."
+TRAP = "...1.../......./......./......./......./......./...2..."
+COURSE = {f"course:{name}" for name in ("is", "ais", "ocls", "easy", "medium", "hard")}
 THREES = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=1 deck=0,2,1"
 
 
@@ -44,8 +46,8 @@ def test_a_game_tells_its_leaves_and_players(client):
         ("trilobite", {}, {"minimax"}, True),
         ("trilobite", {"board": "7x6", "k": 4}, set(), True),  # it would walk through the whole game
         ("threes", {}, {"threesus", "nneonneo"}, False),
-        ("trap", {}, set(), False),  # a player of the course has to be named
-        ("trap", {"size": 3}, set(), True),
+        ("trap", {}, COURSE, False),
+        ("trap", {"size": 3}, COURSE, True),
     ],
 )
 def test_a_game_lists_its_own_programs_and_its_solver(client, game, options, own, has_solver):
@@ -190,6 +192,7 @@ def test_several_pages_are_answered_at_once(client):
         ("state", {"game": "trilobite", "seed": -1}, "expected a request like"),
         ("state", {"game": "trilobite", "more": 1}, "unknown field `more`"),
         ("move", {"game": "trilobite", "text": START, "player": "course:/etc/passwd"}, "expected a player among"),
+        ("move", {"game": "trap", "text": TRAP, "player": "course:/home/me/PlayerAI.py"}, "expected a player among"),
         ("move", {"game": "trilobite", "text": "xo./xo./xo.", "player": "random"}, "expected"),
         ("record", {"game": "trilobite", "players": ["a"]}, "expected the names of 2 players, got 1"),
         ("read", {"file": "[Game"}, "line 1: expected"),

@@ -9,6 +9,7 @@ import pytest
 
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.registry import game as find_game
+from leafwise.envs.starship.presets import PRESETS
 from leafwise.training.runs.events import Events
 from leafwise.web import runs, ships
 from leafwise.web.asks import RunAsk, RunGameAsk, RunsAsk, ShipAsk, StagesAsk
@@ -46,16 +47,20 @@ def test_wrong_starships_are_one_line() -> None:
     with pytest.raises(ValueError, match=r"place 1: starship: expected"):
         told(ships.build, ShipAsk(seed=SEED, moves=["0,0N"]))
     for job, ask in ((ships.build, ShipAsk), (ships.tell_stages, StagesAsk)):
-        with pytest.raises(ValueError, match="expected preset among classic, scout, cruiser, got 'none'"):
+        with pytest.raises(
+            ValueError, match="expected preset among classic, scout, cruiser, corvette, frigate, got 'none'"
+        ):
             told(job, ask("none"))
 
 
 def test_the_learned_builder_of_starships_names_legal_places() -> None:
-    ship, advice = told(ships.build, ShipAsk(seed=SEED)), told(ships.advise, ShipAsk(seed=SEED))
-    values = [one["value"] for one in advice["best"]]
-    assert values == sorted(values, reverse=True)
-    assert len(values) == ships.SHOWN
-    assert {one["name"] for one in advice["best"]} <= {place["name"] for place in ship["legal"]}
+    for preset in PRESETS:
+        ask = ShipAsk(preset=preset, seed=SEED)
+        ship, advice = told(ships.build, ask), told(ships.advise, ask)
+        values = [one["value"] for one in advice["best"]]
+        assert values == sorted(values, reverse=True)
+        assert len(values) == ships.SHOWN
+        assert {one["name"] for one in advice["best"]} <= {place["name"] for place in ship["legal"]}
 
 
 def test_the_stages_of_a_generated_starship() -> None:

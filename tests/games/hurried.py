@@ -2,16 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.cells import SmallTable
 from leafwise.envs.core.contract.evaluator import Evaluator, Siblings
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.threes import GAME, rules
 from leafwise.envs.threes import row as r
+from leafwise.envs.threes.features import CELLS
 from leafwise.envs.threes.lines import make_line_siblings
 from leafwise.envs.threes.scores import ROOM
+from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+
+TABLES = "deck", "deck_empties", "large", "blank_merge"
+SPLITS = (8,)
+
+
+def learned(tables: Mapping[str, SmallTable] = CELLS.tables) -> Evaluator:
+    """Returns a network of int16 at random, for a room with these small tables."""
+    room = replace(GAME, features={"ntuple": replace(CELLS, tables=tables)})
+    shape = Shape(parse_tuples("0123 0145 5a"), splits=SPLITS, small=TABLES)
+    units = np.random.default_rng(3).integers(
+        -99, 99, sum(shape.check(room).sizes(room)) * shape.copies, dtype=np.int16
+    )
+    return NTupleNetwork.create(room, shape, units, [0.3, 0.7, 1.1, 0.9, 0.7, 0.1, 1.3]).evaluator("rows")
+
+
+def of_another_tuple(leaf: Evaluator) -> Evaluator:
+    """Returns a network that takes every cell for one of the first tuple."""
+    near = leaf.weights.near
+    near = near._replace(seeing=np.zeros_like(near.seeing))
+    return replace(leaf, weights=leaf.weights._replace(near=near))
+
 
 PLANTED: dict[str, Game] = {}
 SAID: dict[str, str] = {}
@@ -19,16 +46,15 @@ SOUND = GAME.score("rows")
 SHARED, MEAN = SOUND.siblings or Siblings(None, None)  # type: ignore[arg-type]
 
 
-def planted(said: str, name: str, siblings: Siblings | None = None, **changes: Any) -> None:
-    """Keeps the game with a mistake in its rules of chance, or in the siblings of its leaf; what `said` says is expected."""
+def planted(
+    said: str, name: str, siblings: Siblings | None = None, leaf: Evaluator | None = None, **changes: Any
+) -> None:
+    """Keeps the game with a mistake in its rules of chance, in its leaf or in the siblings of one; what `said` says is expected."""
     chance = replace(GAME.rules.chance, **changes)
     scores = GAME.scores
-    if siblings is not None:
-
-        def score(options: Any) -> Evaluator:
-            return replace(SOUND, siblings=siblings)
-
-        scores = {"rows": score}
+    if siblings is not None or leaf is not None:
+        own = leaf or replace(SOUND, siblings=siblings)
+        scores = {"rows": lambda options: own}
     PLANTED[name] = replace(GAME, module=__name__, rules=replace(GAME.rules, chance=chance), scores=scores)
     SAID[name] = said
 
@@ -65,14 +91,14 @@ def over_the_outcome(S, k, o, j, T):
 
 
 @jit
-def mean_of_all_but_one(S, j, shared, T):
-    n, mean = MEAN(S, j, shared, T)
+def mean_of_all_but_one(S, j, shared, P, o, T):
+    n, mean = MEAN(S, j, shared, P, o, T)
     return max(0, n - 1), mean
 
 
 @jit
-def mean_a_little_off(S, j, shared, T):
-    n, mean = MEAN(S, j, shared, T)
+def mean_a_little_off(S, j, shared, P, o, T):
+    n, mean = MEAN(S, j, shared, P, o, T)
     return n, mean * (1.0 + 1e-15)
 
 
@@ -82,8 +108,8 @@ def shared_by_one_alone(S, j, T):
 
 
 @jit
-def mean_by_one_alone(S, j, shared, T):
-    n, mean = MEAN(S, j, SHARED(S, j, T), T)
+def mean_by_one_alone(S, j, shared, P, o, T):
+    n, mean = MEAN(S, j, SHARED(S, j, T), P, o, T)
     return n, mean if shared[0] == S[j, 1] else 0.0
 
 
@@ -104,3 +130,11 @@ planted(
     "undying",
     make_line_siblings("undying", ROOM, loses=False, twice=False),
 )
+planted(r"score rows: expected the mean of leaves", "another tuple", leaf=of_another_tuple(learned()))
+planted(
+    r"score rows: expected the mean of leaves",
+    "a table that is not the same in all lanes",
+    leaf=learned({**CELLS.tables, "blank_merge": replace(CELLS.tables["blank_merge"], placed=False)}),
+)
+LEARNED = replace(GAME, module=__name__, scores={"rows": lambda options: learned()})
+"""Without a mistake, its leaf a network."""

@@ -259,13 +259,16 @@ def test_numbers_added_to_a_grid_leave_its_models_as_they_are() -> None:
     assert np.array_equal(second, old.tensors["embedding"][own.codes :][: own.codes])
 
 
-def test_every_shipped_file_lists_no_tables_and_loads() -> None:
+def test_shipped_files_load_whether_or_not_they_list_their_tables() -> None:
     """The files of before are not rewritten: the rooms know what they are of."""
+    listed = set()
     for path in sorted(WEIGHTS.glob("*.safetensors")):
         metadata = load_tensors(path)[1]
-        assert "tables" not in metadata
+        if "tables" in metadata:
+            listed.add(path.stem)
         own = load_network(path, find_game(metadata["game"], **metadata["options"]))
         assert files.described(own)["tables"]
+    assert {"starshipplace"} <= listed < {path.stem for path in WEIGHTS.glob("*.safetensors")}
 
 
 @pytest.mark.parametrize(

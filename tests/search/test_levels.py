@@ -57,7 +57,7 @@ def test_wrong_levels() -> None:
 
 
 def test_each_level_takes_fewer_points_than_the_next() -> None:
-    for name in ("trilobite", "cassis", "trap"):
+    for name in ("trilobite", "cassis"):
         for options in leafwise.game(name).ids.values():
             game = leafwise.game(name, **options)
             shares = [measured(game)[level] for level in list(LEVELS)[:-1]]
@@ -66,3 +66,18 @@ def test_each_level_takes_fewer_points_than_the_next() -> None:
             assert lines[0].startswith("easy: 40% of its moves at random; takes ")
             assert lines[-1] == "best: no move at random"
     assert measured(dice.GAME) == {}
+
+
+def test_a_game_may_name_its_levels() -> None:
+    game = leafwise.game("trap")
+    lines = level_lines(game)
+    assert [line.partition(";")[0] for line in lines] == [
+        "easy: the player course:easy",
+        "medium: the player course:medium",
+        "hard: the player course:hard",
+        "best: no move at random",
+    ]
+    assert all(0 < told["ci_low"] < 0.5 for told in measured(game).values())
+    assert measured(game)["hard"]["ci_high"] < 0.5
+    assert player("level:hard", game).name == "level:hard"
+    assert isinstance(player("level:best", game, leaf=leaf), Weakened)

@@ -8,6 +8,7 @@ import pytest
 
 from games.walks import positions
 from leafwise.envs.registry import game
+from leafwise.models.files import load_evaluator
 from leafwise.search import Search
 
 ONE_BY_ONE = 1e-300
@@ -32,6 +33,7 @@ def states(g: Any) -> list[Any]:
 
 
 CASES = [("rows", options) for options in VARIANTS] + [("openness", {}), ("total_score", {})]
+CASES += [("load:threes-small", {}), ("load:threes-small", {"hint": "colour"})]
 
 
 @pytest.mark.parametrize(
@@ -39,9 +41,11 @@ CASES = [("rows", options) for options in VARIANTS] + [("openness", {}), ("total
 )
 def test_together_as_one_by_one(leaf: str, options: dict[str, Any]) -> None:
     g = game("threes", **options)
+    evaluator = load_evaluator(game("threes"), leaf[5:]) if leaf.startswith("load:") else g.score(leaf)
+    assert leaf == "total_score" or evaluator.siblings is not None
     for depth in (2, 3):
-        together = Search(g, g.score(leaf), depth)
-        alone = Search(g, g.score(leaf), depth, cutoff=ONE_BY_ONE)
+        together = Search(g, evaluator, depth)
+        alone = Search(g, evaluator, depth, cutoff=ONE_BY_ONE)
         for state in states(g)[:: 6 if depth == 3 else 2]:
             found, expected = together(state), alone(state)
             assert found.values == expected.values, str(state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,32 @@ def test_a_model_is_published_with_its_card(words: list[str], expected: str, tmp
         assert units.name in ("chance to win, a draw counting half", "expected quality")
 
 
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")  # Ray's own
+@pytest.mark.parametrize(
+    "words",
+    [
+        "trilobite --judged 20 --judged-plies 1 7 --depths 1 2 --unit-games 300",
+        "starshipplace --games 12 --unit-games 4",
+        "friday --variants level=1 level=2 --games 120 --calibrate 60 --unit-games 0",
+    ],
+)
+def test_a_publication_is_the_same_wherever_it_is_worked_on(words: str, tmp_path: Path) -> None:
+    found = []
+    for number, where in enumerate(([], ["--processes", "2"], ["--processes", "2", "--cluster", "local"])):
+        out = tmp_path / str(number)
+        tensors, before = load_tensors(model_path(words.split()[0]))
+        save_tensors(out / "run/model.safetensors", tensors, before | {"score": {"games": 5, "mean": 0.5}})
+        assert publish.main(["--run", str(out / "run"), *words.split()[1:], "--out", str(out), *where]) == 0
+        told = load_tensors(next(out.glob("*.safetensors")))[1]
+        for score in told["score"]:
+            score.pop("seconds_per_move", None)
+        found.append((told["score"], told.get("units"), told.get("calibrated")))
+    if "ray" in sys.modules:
+        sys.modules["ray"].shutdown()
+    assert found[0] == found[1] == found[2]
+
+
 def test_options_of_other_kinds_and_large_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = ["--out", str(tmp_path)]
     for words, message in (
@@ -86,7 +113,7 @@ def test_options_of_other_kinds_and_large_files_are_refused(tmp_path: Path, caps
         ),
         (
             ["--run", "threes-small", "--depths", "1"],
-            "options among --games, --step, --loss-games, --processes, --cluster, got --depths",
+            "options among --games, --step, --loss-games, got --depths",
         ),
         (["--run", "starshipplace", "--games", "1"], "expected --games as one number of ships, at least 2, got (1,)"),
         (["--run", "nowhere"], "expected a model file, found nothing"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,9 @@ from leafwise.models.sparse import SparseNetwork
 from leafwise.search.engine import Search
 from leafwise.search.players import Player, SearchPlayer
 from leafwise.training.evaluation.arena import play_game
-from leafwise.training.execution.executor import Shared
+from leafwise.training.execution.executor import Executor, Shared
 from leafwise.training.kernels.selfplay import kernels, new_table
-from leafwise.training.kernels.solo_games import Played, play_solo
+from leafwise.training.kernels.solo_games import Played, play_solo, seeds_from
 from leafwise.training.runs.seeds import SELECTION_SEED, SELECTION_SEEDS
 
 
@@ -59,6 +61,24 @@ class Alone:
         """Returns the games."""
         leaf = self.network.get().evaluator("newest")
         return play_solo(self.game, leaf, self.first_seed, self.games, depth=self.depth, nodes=self.nodes)
+
+
+def play_alone(
+    line: Executor[Any, Any],
+    network: SparseNetwork,
+    wanted: Sequence[tuple[Game, int, int]],
+    first_seed: int,
+    nodes: int,
+) -> Iterator[Played]:
+    """Yields the games of a network in variants of a game for one: variant, games and depth are wanted, in this order."""
+    own = line.share(network)
+    pieces = [
+        [Alone(own, game, seeds[0], len(seeds), depth, nodes) for seeds in seeds_from(first_seed, games)]
+        for game, games, depth in wanted
+    ]
+    found = line.in_order(enumerate(chain(*pieces)))
+    for parts in pieces:
+        yield Played.joined(list(islice(found, len(parts))))
 
 
 @dataclass(frozen=True)

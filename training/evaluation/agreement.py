@@ -5,8 +5,10 @@ For judging only: nothing learns from these labels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count, islice
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,14 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.core.play.solver import Solver, exact_solver
 from leafwise.models.sparse import BLOCK, SparseNetwork
+from leafwise.training.execution.executor import Executor, Here
 from leafwise.training.kernels.selfplay import kernels, new_table
 from leafwise.training.runs.seeds import SELECTION_SEED
 
 TABLE_MB = 256.0
 """Most memory that a solver's table takes while it judges."""
+PIECE = 5
+"""Positions that are solved as one piece of work."""
 
 
 @dataclass(frozen=True)
@@ -117,21 +122,47 @@ def judge_of(game: Game, n: int, plies: tuple[int, int], depth: int = 0) -> Judg
     return critical_positions(game, n, SELECTION_SEED, plies, depth)
 
 
-def critical_positions(game: Game, n: int, seed: int, plies: tuple[int, int], depth: int = 0) -> Judged:
+class Keeping:
+    """Says which actions keep the value of decisions, by the exact solver, which each process makes for itself."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.solver: Solver | None = None
+
+    def __reduce__(self) -> Any:
+        return Keeping, (self.game,)
+
+    def __call__(self, states: Sequence[State]) -> list[NDArray[np.bool_]]:
+        """Returns which actions [A] keep the value of each decision."""
+        self.solver = self.solver or exact_solver(self.game, TABLE_MB)
+        return [value_keeping(self.solver, state) for state in states]
+
+
+def critical_positions(
+    game: Game, n: int, seed: int, plies: tuple[int, int], depth: int = 0, executor: Executor[Any, Any] | None = None
+) -> Judged:
     """Returns n different decisions in which some legal action, but not every one, loses value.
 
-    They come after random actions, or with a `depth` out of games as `played_lines` tells.
+    They come after random actions, or with a `depth` out of games as `played_lines` tells. `executor` is one whose work is
+    a `Keeping` of the game (default: this process); it changes no result.
     """
-    solver = exact_solver(game, TABLE_MB)
     found: dict[bytes, tuple[NDArray[Any], NDArray[np.bool_]]] = {}
     lines = played_lines(game, seed, plies, depth) if depth else random_lines(game, seed, plies)
-    for state, _ in lines:
+    states = (state for state, _ in lines)
+    executor = executor or Here(Keeping(game))
+    told: deque[list[State]] = deque()
+
+    def pieces() -> Iterator[tuple[int, list[State]]]:
+        for number in count():
+            told.append(list(islice((s for s in states if s.row.tobytes() not in found), PIECE)))
+            yield number, told[-1]
+
+    for keeps in executor.in_order(pieces()):
+        for state, keep in zip(told.popleft(), keeps, strict=True):
+            if keep.sum() < len(state.legal_actions) and len(found) < n:
+                found.setdefault(state.row.tobytes(), (state.row, keep))
         if len(found) == n:
             break
-        key = state.row.tobytes()
-        if key not in found:
-            keeps = value_keeping(solver, state)
-            if keeps.sum() < len(state.legal_actions):
-                found[key] = state.row, keeps
+    executor.cancel()
     rows, masks = zip(*found.values(), strict=True)
     return Judged(game, np.array(rows), np.array(masks))

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from leafwise.models.players import player
 from leafwise.search.players import Player
 from leafwise.search.settings import MOST_SECONDS
 from leafwise.training.evaluation.elo import Unit, bootstrap_interval, elo_difference, rate, share_interval
-from leafwise.training.evaluation.kept_games import SAVE_SECONDS, Figures, KeptGames
+from leafwise.training.evaluation.kept_games import NO_PACE, SAVE_SECONDS, Figures, KeptGames, Pace
 from leafwise.training.evaluation.match_workers import Maker, from_text, matches_for, unseen
 from leafwise.training.evaluation.tournament import Played, Tournament, check_amounts, plan
 from leafwise.training.execution.places import check_places, executor_for
@@ -33,6 +34,20 @@ __all__ = ["FINAL_SEED", "Evaluation", "arena", "bootstrap_interval", "check", "
 
 BATCH = 5
 """Seeds per task; players start anew with each, so the result does not depend on the number of processes."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """How a player gave a game away."""
+
+    player: str
+    seed: int
+    seat: int
+    """Where it sat: 0 first, 1 second."""
+    what: str
+    """Why, in one line."""
+    report: str = ""
+    """More lines for who wrote the player: a traceback, the position."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +66,11 @@ class Evaluation:
     opponent: str | None = None
     records: tuple[str, ...] = ()
     """Every game as text (`leafwise.envs.core.play.gamefile`), where it was to be kept."""
+    pace: Pace = NO_PACE
+    """Time of the player's turns."""
+    opponent_pace: Pace = NO_PACE
+    faults: tuple[Fault, ...] = ()
+    """The games that a player gave away, in the order of their seeds."""
 
     @property
     def mean(self) -> float:
@@ -74,6 +94,26 @@ class Evaluation:
         return rate(2, units).difference(0, 1)
 
 
+class Watch:
+    """The time that each player takes, turn by turn."""
+
+    def __init__(self, players: int) -> None:
+        self.paces = [NO_PACE] * players
+        self._last, self._turn = -1, 0.0
+
+    @contextmanager
+    def timing(self, player: int) -> Iterator[None]:
+        """Counts what is done meanwhile as the player's."""
+        started = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - started
+            begins = player != self._last
+            self._last, self._turn = player, spent if begins else self._turn + spent
+            self.paces[player] = self.paces[player].after(spent, self._turn, begins)
+
+
 def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int, keep: bool = False) -> Figures:
     """Plays one game, its chance drawn from `seed`; the figures are those of the player at `seat`. Who forfeits loses.
 
@@ -84,26 +124,29 @@ def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int, keep: b
     settle = dealt(seats[seat], seed) or (lambda state: state.settle(stream))
     recorder = Recorder(game.start(), [who.name for who in seats], seed) if keep else None
     state = settle(game.start()) if recorder is None else recorder.settle(stream)
-    moves, spent = 0, 0.0
+    watch, moves = Watch(len(seats)), 0
+
+    def figures(returns: float, text: str, loser: int = -1, fault: str = "") -> Figures:
+        score = returns if seat == 0 else -returns
+        own, other = watch.paces[seat], watch.paces[1 - seat] if len(seats) > 1 else NO_PACE
+        return Figures(score, highest_cell(state), moves, own.seconds, text, own, other, loser, fault)
+
     while not state.is_terminal:
         at = state.current_player
-        start = time.perf_counter()
         try:
-            action = seats[at].choose(state)
+            with watch.timing(at):
+                action = seats[at].choose(state)
         except Forfeit as problem:
             worst = game.return_range[at]
             text = str(recorder.record(f"player {at + 1}: forfeit: {problem}", worst)) if recorder else ""
-            return Figures(worst if seat == 0 else -worst, highest_cell(state), moves, spent, text)
-        if at == seat:
-            spent += time.perf_counter() - start
-            moves += 1
+            return figures(worst, text, int(at != seat), "\n".join([str(problem), *problem.report]))
+        moves += at == seat
         if recorder is None:
             state = settle(state.play(action))
         else:
             recorder.play(action)
             state = recorder.settle(stream)
-    text = str(recorder.record()) if recorder else ""
-    return Figures(state.returns if seat == 0 else -state.returns, highest_cell(state), moves, spent, text)
+    return figures(state.returns, str(recorder.record()) if recorder else "")
 
 
 def dealt(who: Player, seed: int) -> Callable[[State], State] | None:
@@ -125,19 +168,30 @@ class Batches:
     def warm(self) -> None:
         """Loads the compiled code."""
         for name in filter(None, (self.text, self.opponent)):
-            player(name, self.game).choose(self.game.new(0))
+            loaded(name, self.game, 0)
 
     def __call__(self, seeds: Sequence[int]) -> list[Figures]:
         """Returns the games of the seeds, in their order."""
         game = self.game
-        own = player(self.text, game, seed=seeds[0])
-        own.choose(game.new(seeds[0]))  # loads the compiled code, which is no part of a move
-        own = player(self.text, game, seed=seeds[0])
+        own = loaded(self.text, game, seeds[0])
         if self.opponent is None:
             return [play_game(game, [own], seed, 0, self.keep) for seed in seeds]
-        other = player(self.opponent, game, seed=seeds[0] + 1)
+        other = loaded(self.opponent, game, seeds[0] + 1)
         both = (own, other), (other, own)
         return [play_game(game, seats, seed, k, self.keep) for seed in seeds for k, seats in enumerate(both)]
+
+
+def loaded(text: str, game: Game, seed: int) -> Player:
+    """Returns a player whose compiled code is loaded, which is no part of a move.
+
+    It has answered once, and is then made anew; one that says `is_loaded` is asked nothing.
+    """
+    who = player(text, game, seed=seed)
+    if getattr(who, "is_loaded", False):
+        return who
+    with suppress(Forfeit):
+        who.choose(game.new(seed))
+    return player(text, game, seed=seed)
 
 
 def highest_cell(state: State) -> int:
@@ -224,7 +278,18 @@ def evaluate(
         seconds_per_move=sum(p.seconds for p in played) / max(moves, 1),
         opponent=opponent,
         records=tuple(p.record for p in played) if keep else (),
+        pace=Pace.of_all(p.pace for p in played),
+        opponent_pace=Pace.of_all(p.opponent_pace for p in played),
+        faults=tuple(faults(played, (text, opponent or ""), first_seed, game.players)),
     )
+
+
+def faults(played: Sequence[Figures], names: tuple[str, str], first_seed: int, players: int) -> Iterator[Fault]:
+    """Yields how games were given away, of games in the order of their seeds; `names` are the player's and the opponent's."""
+    for k, one in enumerate(played):
+        if one.loser >= 0:
+            what, _, report = one.fault.partition("\n")
+            yield Fault(names[one.loser], first_seed + k // players, (k % players + one.loser) % 2, what, report)
 
 
 def batches_of(seeds: range) -> list[tuple[int, range]]:
@@ -318,7 +383,7 @@ def run(
     saved = time.monotonic()
     try:
         jobs = [job._replace(keep=keep is not None) for job in tournament.jobs()]
-        with matches_for(tournament.game, makers, seconds, processes, cluster) as executor:
+        with matches_for(tournament.game, makers, seconds, len(jobs), processes, cluster) as executor:
             for number, outcome in executor.stream(enumerate(jobs)):
                 if keep is not None:
                     keep(outcome.record or str(unseen(jobs[number], outcome)))

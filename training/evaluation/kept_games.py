@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +12,28 @@ from leafwise.models.tensors import write_atomically
 
 SAVE_SECONDS = 2.0
 """Between two times that games are written."""
+
+
+class Pace(NamedTuple):
+    """How long a player took for its turns: the decisions that it made in a row."""
+
+    turns: int = 0
+    seconds: float = 0.0
+    longest: float = 0.0
+    """Seconds of the longest turn."""
+
+    def after(self, seconds: float, turn: float, begins: bool) -> Pace:
+        """Returns it with a decision more, of a turn that is now `turn` seconds long; `begins`: it was the first of it."""
+        return Pace(self.turns + begins, self.seconds + seconds, max(self.longest, turn))
+
+    @staticmethod
+    def of_all(paces: Iterable[Pace]) -> Pace:
+        """Returns that of several games."""
+        turns, seconds, longest = zip(*paces, strict=True)
+        return Pace(sum(turns), sum(seconds), max(longest))
+
+
+NO_PACE = Pace()
 
 
 class Figures(NamedTuple):
@@ -25,6 +47,19 @@ class Figures(NamedTuple):
     """Of the player, to choose."""
     record: str = ""
     """The game as text, where it is kept."""
+    pace: Pace = NO_PACE
+    """Of the player."""
+    opponent_pace: Pace = NO_PACE
+    loser: int = -1
+    """Who gave the game away: 0 the player, 1 the opponent, -1 nobody."""
+    fault: str = ""
+    """How, in lines, the first of which says why."""
+
+    @staticmethod
+    def of_json(told: Sequence[Any]) -> Figures:
+        """Returns the figures that a file holds."""
+        found = Figures(*told)
+        return found._replace(pace=Pace(*found.pace), opponent_pace=Pace(*found.opponent_pace))
 
 
 class KeptGames:
@@ -44,7 +79,9 @@ class KeptGames:
             raise ValueError(f"evaluate: expected a new file, or to resume, got {str(file)!r}, which is there")
         try:
             old = json.loads(file.read_text(encoding="utf-8"))
-            self.batches = {int(seed): [Figures(*one) for one in batch] for seed, batch in old["batches"].items()}
+            self.batches = {
+                int(seed): [Figures.of_json(one) for one in batch] for seed, batch in old["batches"].items()
+            }
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
             raise ValueError(f"expected the games of an evaluation, got {str(file)!r}: {problem!s:.120}") from None
         for name, expected in self.about.items():

@@ -11,6 +11,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from multiprocessing import connection, get_context, parent_process
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -36,6 +37,8 @@ POLL = 0.05
 """Seconds between two looks at the clocks."""
 BUNDLE_SECONDS = 0.5
 """Of games that travel together on a cluster."""
+BRIEF = 0.1
+"""Seconds of thought in a game so short that a process waits for the next one a good part of the time, unless it has it already."""
 MOST_KILLS = 3
 """Times that a game's process may be ended from outside."""
 GRACE = 5.0
@@ -189,10 +192,10 @@ def serve(pipe: connection.Connection, clock: Any, game: Game, makers: Mapping[s
     table = Table(game, makers, clock, limit)
     while True:
         try:
-            job = pipe.recv()
+            names, row, *others = pipe.recv()
         except EOFError:
             return
-        pipe.send(table.play(job))
+        pipe.send(table.play(Job(names, State(game, row), *others)))
 
 
 def _end_with_parent() -> None:
@@ -214,23 +217,27 @@ class Worker:
         self.process.start()
         theirs.close()
         self.limit = limit
-        self.job: Job | None = None
+        self.jobs: deque[tuple[int, Job]] = deque()
+        """The games that it was given and has not told of, by their keys; it plays the first."""
 
-    def give(self, job: Job) -> None:
+    def give(self, key: int, job: Job) -> None:
         """Hands a game over."""
-        self.job = job
-        self.pipe.send(job)
+        self.jobs.append((key, job))
+        names, opening, *others = job
+        with suppress(OSError):  # it has just ended, as its pipe will tell
+            self.pipe.send((names, opening.row, *others))  # without its game, which takes 0.8 ms to make anew
 
     def overdue(self, impatient: set[str]) -> Fault | None:
         """Returns the fault of a player who has had its time; those in `impatient` get no more of it for loading."""
         seat, loading = int(self.clock[SEAT]), bool(self.clock[STARTING])
-        if seat < 0 or self.job is None:
+        if seat < 0:
             return None
-        extra = START_SECONDS if loading and self.job.names[seat] not in impatient else 0.0
+        name = self.jobs[0][1].names[seat]
+        extra = START_SECONDS if loading and name not in impatient else 0.0
         if time.monotonic() - self.clock[SINCE] < self.limit + extra + 2 * POLL:
             return None
         if loading:
-            impatient.add(self.job.names[seat])
+            impatient.add(name)
         return Fault(seat, "hang", f"took more than {self.limit + extra:g} s" + " to be loaded" * loading)
 
     def end(self) -> None:
@@ -255,7 +262,9 @@ class MatchWorkers(Executor[Job, Outcome]):
         self._new = partial(Worker, game, makers, limit)
         self._waiting: deque[tuple[int, Job]] = deque()
         self._idle: list[Worker] = []
-        self._busy: list[tuple[int, Worker]] = []
+        self._busy: list[Worker] = []
+        self._brief = False
+        """Whether the last game was one of those of which a worker is given the next before it has told of one."""
         self._ended: deque[tuple[int, Outcome]] = deque()
         self._impatient: set[str] = set()
         self._killed: Counter[int] = Counter()
@@ -269,9 +278,11 @@ class MatchWorkers(Executor[Job, Outcome]):
         while not self._ended:
             while self._waiting and len(self._busy) < self.slots:
                 worker = self._idle.pop() if self._idle else self._new()
-                key, job = self._waiting.popleft()
-                self._busy.append((key, worker))
-                worker.give(job)
+                self._busy.append(worker)
+                worker.give(*self._waiting.popleft())
+            for worker in self._busy:
+                if self._waiting and self._brief and len(worker.jobs) == 1:
+                    worker.give(*self._waiting.popleft())
             self._look()
         key, outcome = self._ended.popleft()
         self._killed.pop(key, None)
@@ -279,28 +290,30 @@ class MatchWorkers(Executor[Job, Outcome]):
 
     def _look(self) -> None:
         """Takes the games that end within a moment; a process whose player is at fault is ended."""
-        ready = connection.wait([worker.pipe for _, worker in self._busy], POLL)
-        for key, worker in list(self._busy):
+        ready = connection.wait([worker.pipe for worker in self._busy], POLL)
+        for worker in list(self._busy):
+            key, ended, outcome = worker.jobs[0][0], False, None
             if worker.pipe in ready:
                 try:
                     outcome = worker.pipe.recv()
+                    self._brief = sum(outcome.seconds) < BRIEF
                 except (EOFError, OSError):
                     worker.process.join(GRACE)  # else it would seem to have been killed here
                     worker.end()
-                    outcome = self._blamed(key, worker)
+                    ended, outcome = True, self._blamed(key, worker)
             elif fault := worker.overdue(self._impatient):
                 worker.end()
-                outcome = lost(fault)
+                ended, outcome = True, lost(fault)
             else:
                 continue
-            self._busy.remove((key, worker))
-            if outcome is None:
-                assert worker.job is not None
-                self._waiting.appendleft((key, worker.job))
-            else:
+            if outcome is not None:
                 self._ended.append((key, outcome))
-            worker.job = None
-            if worker.process.is_alive():
+                worker.jobs.popleft()
+            if ended:
+                self._waiting.extendleft(reversed(worker.jobs))
+            if ended or not worker.jobs:
+                self._busy.remove(worker)
+            if not (ended or worker.jobs) and worker.process.is_alive():
                 self._idle.append(worker)
 
     def _blamed(self, key: int, worker: Worker) -> Outcome | None:
@@ -323,10 +336,11 @@ class MatchWorkers(Executor[Job, Outcome]):
 
     def cancel(self, *keys: int) -> None:
         """Ends the games that are played, and plays none of the others."""
-        for key, worker in list(self._busy):
-            if not keys or key in keys:
+        for worker in list(self._busy):
+            if not keys or any(key in keys for key, _ in worker.jobs):
                 worker.end()
-                self._busy.remove((key, worker))
+                self._busy.remove(worker)
+                self._waiting.extendleft(reversed(worker.jobs))
         self._waiting = deque((key, job) for key, job in self._waiting if keys and key not in keys)
         self._ended = deque((key, outcome) for key, outcome in self._ended if keys and key not in keys)
 
@@ -360,9 +374,9 @@ class Host:
 
 
 def matches_for(
-    game: Game, makers: Mapping[str, Maker], limit: float, processes: int = 1, cluster: str = ""
+    game: Game, makers: Mapping[str, Maker], limit: float, pieces: int, processes: int = 1, cluster: str = ""
 ) -> Executor[Job, Outcome]:
-    """Returns what plays games, each in a process that can be ended; arguments are those of `executor_for`."""
+    """Returns what plays so many games, each in a process that can be ended; other arguments are those of `executor_for`."""
     if cluster:
-        return Bundles(executor_for(Host(game, makers, limit), processes, cluster), BUNDLE_SECONDS)
+        return Bundles(executor_for(Host(game, makers, limit), processes, cluster), BUNDLE_SECONDS, pieces)
     return MatchWorkers(game, makers, limit, processes)

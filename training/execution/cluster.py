@@ -26,7 +26,6 @@ from ray.exceptions import (
     NodeDiedError,
     ObjectLostError,
     OutOfMemoryError,
-    RayError,
     RayTaskError,
     TaskUnschedulableError,
     WorkerCrashedError,
@@ -66,13 +65,18 @@ def connect(cluster: str, processes: int = 1) -> None:
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     options: dict[str, Any] = {"address": cluster}
     if cluster == LOCAL:
+        os.environ.setdefault(
+            "RAY_worker_niceness", "0"
+        )  # a local cluster is as urgent as processes would be; Ray's default is 15
         cores = processes if processes > 1 else os.cpu_count() or 1
         options |= {"num_cpus": cores, "object_store_memory": STORE_BYTES, "include_dashboard": False}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             ray.init(**options, log_to_driver=False, logging_level=logging.ERROR, configure_logging=True)
-        except (ConnectionError, RuntimeError, RayError) as problem:
+        except (
+            Exception
+        ) as problem:  # where a machine is too busy to start one in time, Ray raises nothing more special
             said = " ".join(str(problem).split())
             raise Unfit(f"expected a Ray cluster that runs, got {cluster!r}: {said:.200}") from None
 

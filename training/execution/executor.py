@@ -199,12 +199,15 @@ class Line(Executor[P, R]):
 
 
 class Bundles(Executor[P, R]):
-    """Hands short pieces over several at a time, about as many as are done in `seconds`: each that travels costs time."""
+    """Hands short pieces over several at a time, about as many as are done in `seconds`: each that travels costs time.
 
-    def __init__(self, executor: Executor[tuple[P, ...], list[R]], seconds: float, most: int = 64) -> None:
-        """The executor works on bundles of pieces, at most so many in one, and returns their results in order."""
+    Towards the last of them bundles get smaller again, so that nobody waits long for the one who has the last.
+    """
+
+    def __init__(self, executor: Executor[tuple[P, ...], list[R]], seconds: float, pieces: int, most: int = 64) -> None:
+        """The executor works on bundles, at most `most` in one, of so many pieces in all; it returns their results in order."""
         self.executor, self.seconds, self.most = executor, seconds, most
-        self.size = 1
+        self.size, self._left = 1, pieces
         self._waiting: deque[tuple[int, P]] = deque()
         self._flying: dict[int, tuple[list[int], float]] = {}
         self._done: deque[tuple[int, R]] = deque()
@@ -222,7 +225,9 @@ class Bundles(Executor[P, R]):
         """Returns the key and the result of a piece that is done."""
         while not self._done:
             while self._waiting and len(self._flying) < AHEAD * self.executor.slots:
-                bundle = [self._waiting.popleft() for _ in range(min(self.size, len(self._waiting)))]
+                size = max(1, min(self.size, len(self._waiting), self._left // (AHEAD * self.executor.slots)))
+                bundle = [self._waiting.popleft() for _ in range(size)]
+                self._left -= size
                 self._flying[bundle[0][0]] = [key for key, _ in bundle], time.monotonic()
                 self.executor.submit(bundle[0][0], tuple(piece for _, piece in bundle))
             first, results = self.executor.next()

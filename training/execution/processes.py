@@ -23,9 +23,12 @@ from leafwise.training.execution.executor import Executor, Lost, P, R, Shared
 T = TypeVar("T")
 MOST_BREAKS = 5
 """Times in a row that processes may end with no piece done in between."""
+LARGE = 1 << 16
+"""Bytes of a result above which it is left in a file: a pipe takes no more at once, so who writes waits for its reader, and all
+others who have something to tell wait too."""
 _numbers = itertools.count()
 _work: list[Any] = []
-"""In a process that works: the pickled work, then the work."""
+"""In a process that works: the pickled work, then the work; the folder for large results."""
 
 
 class Sent(Generic[T]):
@@ -53,14 +56,17 @@ class Processes(Executor[P, R]):
     def __init__(self, work: Callable[[P], R], slots: int) -> None:
         self.slots, self._pickled = slots, pickle.dumps(work)
         self._pieces: dict[int, P] = {}
-        self._keys: dict[Future[R], int] = {}
+        self._keys: dict[Future[bytes | str], int] = {}
         self._breaks = 0
+        self._folder = tempfile.TemporaryDirectory(prefix="leafwise-results-", ignore_cleanup_errors=True)
         self._open()
 
     def _open(self) -> None:
         context = get_context("spawn")
         end, self._leash = context.Pipe(duplex=False)
-        self._pool = ProcessPoolExecutor(self.slots, context, initializer=_begin, initargs=(end, self._pickled))
+        self._pool = ProcessPoolExecutor(
+            self.slots, context, initializer=_begin, initargs=(end, self._pickled, self._folder.name)
+        )
         self._end: Connection = end
 
     def _close(self) -> None:
@@ -86,13 +92,13 @@ class Processes(Executor[P, R]):
         while True:
             for future in wait(self._keys, return_when=FIRST_COMPLETED).done:
                 try:
-                    result = future.result()
+                    told = future.result()
                 except BrokenProcessPool:
                     continue
                 self._breaks = 0
                 key = self._keys.pop(future)
                 del self._pieces[key]
-                return key, result
+                return key, _taken(told)
             self._begin_again()
 
     def _begin_again(self) -> None:
@@ -119,6 +125,7 @@ class Processes(Executor[P, R]):
     def shutdown(self) -> None:
         """Ends the processes."""
         self._close()
+        self._folder.cleanup()
         self._pieces.clear()
         self._keys.clear()
 
@@ -127,11 +134,11 @@ class Processes(Executor[P, R]):
         return Sent(thing)
 
 
-def _begin(end: Connection, pickled: bytes) -> None:
+def _begin(end: Connection, pickled: bytes, folder: str) -> None:
     """Runs in a new process: it ends when its parent lets go of the other end of a pipe, or is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's, which ends its workers
     threading.Thread(target=_end_with, args=(end,), daemon=True).start()
-    _work.append(pickled)
+    _work.extend((pickled, folder))
 
 
 def _end_with(end: Connection) -> None:
@@ -141,10 +148,26 @@ def _end_with(end: Connection) -> None:
         os._exit(1)
 
 
-def _done(piece: Any) -> Any:
-    """Works on a piece; the first of a process brings the work and its code."""
+def _done(piece: Any) -> bytes | str:
+    """Works on a piece, the first after it has brought the work and its code; returns the pickled result, or the file of one."""
     if isinstance(_work[0], bytes):
         work = pickle.loads(_work[0])
         worker.warm(work)
         _work[0] = work
-    return _work[0](piece)
+    told = pickle.dumps(_work[0](piece), protocol=pickle.HIGHEST_PROTOCOL)
+    if len(told) <= LARGE:
+        return told
+    handle, path = tempfile.mkstemp(dir=_work[1])
+    with os.fdopen(handle, "wb") as file:
+        file.write(told)
+    return path
+
+
+def _taken(told: bytes | str) -> Any:
+    """Returns a result, as a process has told it."""
+    if isinstance(told, bytes):
+        return pickle.loads(told)
+    file = Path(told)
+    result = pickle.loads(file.read_bytes())
+    file.unlink()
+    return result

@@ -18,8 +18,9 @@ from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, copy_r
 from leafwise.models.ntuple_functions import FAR, Layout, NTupleFunctions, features, no_index, small_bits
 from leafwise.training.kernels.steps import AFTER, FREE, HERE
 
-AHEAD = 2
-"""How many tables before it is read a table's entries are asked for."""
+AHEAD = 5
+"""How many tables before it is read a table's entries are asked for, position by position with those of the table that is read:
+few loads can be under way at once, and so many requests in a row would hold up all that follows."""
 
 
 class Siblings(NamedTuple):
@@ -126,30 +127,33 @@ def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout, name: 
                 M.seen[r, view] = b
 
     @bind(name, game.room, inline=True)
-    def ask(trainer, n, t, T):
-        """Starts to load the entries of tuple t, where its table does not stay in the cache."""
-        S, W, M = trainer.S, T.leaf, trainer.siblings
-        if t < W.tuples and W.offsets[t + 1] - W.offsets[t] > FAR:
-            for r in range(n):
-                for view in range(views):
-                    prefetch(W.table, M.starts[r] + tuple_index(S, FREE + np.uint64(r), M.seen[r, view], t, T))
+    def far(t, T):
+        """Whether the entries of tuple t are asked for ahead."""
+        W = T.leaf
+        return t < W.tuples and W.offsets[t + 1] - W.offsets[t] > FAR
 
     @bind(name, game.room, inline=True)
-    def add(trainer, n, t, T):
-        """Adds the entries of tuple t."""
+    def ask(trainer, r, t, T):
+        """Starts to load the entries of tuple t for one position."""
         S, W, M = trainer.S, T.leaf, trainer.siblings
-        for r in range(n):
-            i, start = FREE + np.uint64(r), M.starts[r]
-            if packed:
-                units = np.int64(0)
-                for view in range(views):
-                    units += W.table[start + tuple_index(S, i, M.seen[r, view], t, T)]
-                M.totals[r] += np.float32(units) * W.scales[t]
-            else:
-                total = M.totals[r]
-                for view in range(views):
-                    total += W.table[start + tuple_index(S, i, M.seen[r, view], t, T)]
-                M.totals[r] = total
+        for view in range(views):
+            prefetch(W.table, M.starts[r] + tuple_index(S, FREE + np.uint64(r), M.seen[r, view], t, T))
+
+    @bind(name, game.room, inline=True)
+    def add(trainer, r, t, T):
+        """Adds the entries of tuple t for one position."""
+        S, W, M = trainer.S, T.leaf, trainer.siblings
+        i, start = FREE + np.uint64(r), M.starts[r]
+        if packed:
+            units = np.int64(0)
+            for view in range(views):
+                units += W.table[start + tuple_index(S, i, M.seen[r, view], t, T)]
+            M.totals[r] += np.float32(units) * W.scales[t]
+        else:
+            total = M.totals[r]
+            for view in range(views):
+                total += W.table[start + tuple_index(S, i, M.seen[r, view], t, T)]
+            M.totals[r] = total
 
     @bind(name, game.room, inline=True)
     def add_small(trainer, r, T):
@@ -163,15 +167,22 @@ def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout, name: 
                 place += 1
         return np.float64(total)
 
-    @bind(name, game.room)
+    @bind(name, game.room, inline=True)
     def value_rows(trainer, n, T):
         S, M, tuples = trainer.S, trainer.siblings, T.leaf.tuples
         look_at(trainer, n, T)
         for t in range(AHEAD):
-            ask(trainer, n, t, T)
+            if far(t, T):
+                for r in range(n):
+                    ask(trainer, r, t, T)
         for t in range(tuples):
-            ask(trainer, n, t + AHEAD, T)
-            add(trainer, n, t, T)
+            if far(t + AHEAD, T):
+                for r in range(n):
+                    ask(trainer, r, t + AHEAD, T)
+                    add(trainer, r, t, T)
+            else:
+                for r in range(n):
+                    add(trainer, r, t, T)
         for r in range(n):
             i = FREE + np.uint64(r)
             M.values[r] = potential(S, i, T)

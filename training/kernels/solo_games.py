@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,12 @@ from leafwise.training.kernels.selfplay import forget, kernels, new_table
 ROOM = 1000
 """Decisions of a game for which there is room, on average."""
 BATCH = 50
-"""Games played before the clock is read."""
+"""Games played before the clock is read, and as one piece of work."""
+
+
+def seeds_from(first: int, games: int) -> list[range]:
+    """Returns the seeds of games as pieces of work."""
+    return [range(first + k, first + min(k + BATCH, games)) for k in range(0, games, BATCH)]
 
 
 @dataclass(frozen=True)
@@ -34,6 +40,17 @@ class Played:
     def outcomes(self) -> NDArray[np.float64]:
         """Returns the return of the game of every decision, [decisions]."""
         return np.repeat(self.scores, np.diff(self.ends, prepend=0))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Played]) -> Played:
+        """Returns the games of parts, one after another."""
+        before = np.cumsum([0, *(len(part.values) for part in parts[:-1])])
+        return cls(
+            np.concatenate([part.scores for part in parts]),
+            np.concatenate([part.values for part in parts]),
+            np.concatenate([part.ends + n for part, n in zip(parts, before, strict=True)]),
+            sum(part.seconds for part in parts),
+        )
 
 
 def play_solo(

@@ -43,14 +43,14 @@ def play_valued(
     game: Game,
     evaluator: Evaluator,
     first_seed: int,
-    games: int,
+    games: range,
     *,
     depth: int = 1,
     plies: int = 0,
     nodes: int = 0,
     every: int = 1,
 ) -> ValuedGames:
-    """Plays games, each from a seed from `first_seed` on, every player by a search of this depth.
+    """Plays games of these numbers, each from the seed so far from `first_seed` on, every player by a search of this depth.
 
     A game begins with up to `plies` random moves; `nodes` bounds the decisions that a search looks at, as in `Search` (0: no
     limit). Of the decisions one in `every` is kept. Raises ValueError for a game with more decisions than there is room for.
@@ -60,8 +60,8 @@ def play_valued(
     values, players, returns = np.zeros(BATCH * ROOM), np.zeros(BATCH * ROOM, dtype=np.int64), np.zeros(BATCH)
     ends, found = np.zeros(BATCH, dtype=np.int64), []
     forget(table)
-    for begin in range(0, games, BATCH):
-        keys = np.arange(first_seed + begin, first_seed + min(begin + BATCH, games), dtype=np.uint64)
+    for begin in games[::BATCH]:
+        keys = np.arange(first_seed + begin, first_seed + min(begin + BATCH, games.stop), dtype=np.uint64)
         run(table, keys, depth, plies, values, players, returns, ends, T)
         n = int(ends[len(keys) - 1])
         if n > len(values):

@@ -14,6 +14,7 @@ import dataclasses
 import importlib
 import sys
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +40,14 @@ from leafwise.training.runs.recipes import PUBLISH, recipes
 MODULE = "leafwise.training.publish"
 NTUPLES = ("ntuple", "ntuple-packed")
 """Kinds of networks that are packed and measured by games."""
-COMMON = ("run", "out", "name", "largest_mb", "unit_games")
+COMMON = ("run", "out", "name", "largest_mb", "unit_games", "processes", "cluster")
 """Options of every kind."""
 
 
 @accepts(seeds="games", positions="judged", plies="judged_plies", ahead="judged_depth")
 @dataclass(frozen=True)
 class Config:
-    """Options of the publication; those after `unit_games` are for some kinds of models."""
+    """Options of the publication; those after `cluster` are for some kinds of models."""
 
     run: str
     """Run folder (or model file) to publish."""
@@ -58,16 +59,16 @@ class Config:
     """The largest file that is allowed, in MB."""
     unit_games: int = -1
     """Games that tell what the model's values mean to people (-1: as many as `leafwise.training.publish.units` plays, 0: none)."""
+    processes: int = 1
+    """Processes that play and judge (n-tuples: threads)."""
+    cluster: str = ""
+    """Ray cluster that does it instead: auto, local or HOST:PORT."""
     games: tuple[int, ...] = ()
     """Final games at depth 1, 2, ... (default: 1000 500 300 with n-tuples, 300 50 in each variant with chances, else 400 100)."""
     step: float = 0.25
     """N-tuples: entries are rounded to multiples of this, in the unit of the values."""
     loss_games: int = 1000
     """N-tuples: games that both the network before packing and the packed one play."""
-    processes: int = 1
-    """Processes that play the final games (n-tuples: threads)."""
-    cluster: str = ""
-    """Ray cluster that plays them instead: auto, local or HOST:PORT."""
     judged: int = 500
     """Games for two: critical positions (some legal action loses value) that judge it."""
     judged_plies: tuple[int, int] = (8, 20)
@@ -81,7 +82,7 @@ class Config:
     nodes: int = 100
     """Chances: most decisions that a search looks at, as in players `search:LEAF,nodes=`."""
     rematch: int = 0
-    """Chances: games in each variant that a run's best and newest networks play, to publish the better (0: the best)."""
+    """Games (chances: in each variant) that a run's best and newest networks play, to publish the better (0: the best)."""
     calibrate: int = 0
     """Chances: games in each variant that slope and offset of the log odds it says are set by (0: it says what it learned)."""
 
@@ -118,7 +119,7 @@ def publish(config: Config) -> Path:
     finally:
         draft.unlink(missing_ok=True)
     if config.unit_games:
-        kept[UNITS] = units_of_network(network, config.unit_games)
+        kept[UNITS] = units_of_network(network, config)
     for score in kind.measure(network, config):
         kept["score"].append(score)
         save_network(target, network, kept)
@@ -126,12 +127,12 @@ def publish(config: Config) -> Path:
     return target
 
 
-def units_of_network(network: Any, games: int) -> dict[str, Any]:
+def units_of_network(network: Any, config: Config) -> dict[str, Any]:
     """Returns what a network's values mean to people, as its file holds it; -1 games: as many as usual."""
     from leafwise.training.publish import units
 
-    asked = units.Config("") if games < 0 else units.Config("", games=games)
-    return units.fitted(network.game, network.evaluator("learned"), asked).as_json()
+    asked = units.Config("", games=max(config.unit_games, 0), processes=config.processes, cluster=config.cluster)
+    return units.fitted(network.game, partial(network.evaluator, "learned"), asked).as_json()
 
 
 def main(arguments: list[str] | None = None) -> int:

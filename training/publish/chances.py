@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import load_tensors
 from leafwise.models.sparse import SparseNetwork
 from leafwise.models.sparse_files import load_sparse
 from leafwise.training.actors.generations import call
-from leafwise.training.actors.matches import Alone
+from leafwise.training.actors.matches import play_alone
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
 from leafwise.training.evaluation.elo import share_interval
 from leafwise.training.execution.places import executor_for
-from leafwise.training.kernels.solo_games import play_solo
+from leafwise.training.kernels.solo_games import Played
 from leafwise.training.publish.card import seeds_line
 from leafwise.training.runs.gating import named
 from leafwise.training.runs.loop import find_variant
@@ -25,7 +23,7 @@ from leafwise.training.runs.recipes import recipe
 from leafwise.training.runs.seeds import CALIBRATION_SEED, FINAL_SEED, REMATCH_SEED
 
 WHAT, UNIT, load = "network that says the chance to win", "iterations", load_sparse
-OPTIONS = ("variants", "games", "nodes", "rematch", "calibrate", "processes", "cluster")
+OPTIONS = ("variants", "games", "nodes", "rematch", "calibrate")
 
 
 def variants_of(game: Game, config: Any) -> dict[str, Game]:
@@ -55,10 +53,9 @@ def rematch(
     tensors, state = load_tensors(source.with_name("state.safetensors"))
     newest, found = best.with_tensors(named(tensors, "newest")), []
     for network, what in ((best, told), (newest, state)):
-        leaf, wins, games = network.evaluator("learned"), 0, 0
-        for game in variants_of(best.game, config).values():
-            wins += int(play_solo(game, leaf, REMATCH_SEED, config.rematch, nodes=config.nodes).scores.sum())
-            games += config.rematch
+        wanted = [(game, config.rematch, 1) for game in variants_of(best.game, config).values()]
+        wins = sum(int(part.scores.sum()) for part in played(network, wanted, REMATCH_SEED, config))
+        games = config.rematch * len(wanted)
         steps, seconds = what.get("steps", what.get("done")), round(what["seconds"], 1)
         found.append(
             (network, {"steps": steps, "seconds": seconds, "selected": {"mean": wins / games, "games": games}})
@@ -69,30 +66,36 @@ def rematch(
 
 def calibrated(network: SparseNetwork, config: Any) -> tuple[SparseNetwork, dict[str, Any]]:
     """Returns a network whose chances fit its games of selection best, and how that was done."""
-    leaf, variants = network.evaluator("learned"), variants_of(network.game, config).values()
-    played = [play_solo(game, leaf, CALIBRATION_SEED, config.calibrate, nodes=config.nodes) for game in variants]
-    slope, offset = scaling(np.concatenate([p.values for p in played]), np.concatenate([p.outcomes() for p in played]))
+    wanted = [(game, config.calibrate, 1) for game in variants_of(network.game, config).values()]
+    games = Played.joined(list(played(network, wanted, CALIBRATION_SEED, config)))
+    slope, offset = scaling(games.values, games.outcomes())
     print(f"log odds times {slope:.3f} {offset:+.3f}", flush=True)
     told = {"games": config.calibrate, "first_seed": CALIBRATION_SEED, "slope": slope, "offset": offset}
     return rescaled(network, slope, offset), told
 
 
+def played(
+    network: SparseNetwork, wanted: Sequence[tuple[Game, int, int]], first_seed: int, config: Any
+) -> Iterator[Played]:
+    """Yields the games of each variant; how many, and the depth, are wanted with it."""
+    with executor_for(call, config.processes, config.cluster) as executor:
+        yield from play_alone(executor, network, wanted, first_seed, config.nodes)
+
+
 def measure(network: SparseNetwork, config: Any) -> Iterator[dict[str, Any]]:
     """Yields the figures of final games, by depth and variant."""
     amounts = list(enumerate(config.games or (300, 50), start=1))
-    wanted = [(d, n, text, game) for d, n in amounts for text, game in variants_of(network.game, config).items()]
-    with executor_for(call, config.processes, config.cluster, len(wanted)) as executor:
-        own = executor.share(network)
-        pieces = ((k, Alone(own, game, FINAL_SEED, n, d, config.nodes)) for k, (d, n, _, game) in enumerate(wanted))
-        for (depth, games, text, _), played in zip(wanted, executor.in_order(pieces), strict=True):
-            wins = int(played.scores.sum())
-            low, high = share_interval(wins, games)
-            error = calibration(played.values, played.outcomes())[0]
-            print(f"{text}, depth {depth}: won {wins} of {games}, calibration error {error:.3f}", flush=True)
-            yield {
-                "variant": text, "depth": depth, "games": games, "mean": wins / games, "ci_low": low, "ci_high": high,
-                "calibration_error": error, "seconds_per_move": played.seconds / len(played.values),
-            }  # fmt: skip
+    cells = [(d, n, text, game) for d, n in amounts for text, game in variants_of(network.game, config).items()]
+    parts = played(network, [(game, n, d) for d, n, _, game in cells], FINAL_SEED, config)
+    for (depth, games, text, _), part in zip(cells, parts, strict=True):
+        wins = int(part.scores.sum())
+        low, high = share_interval(wins, games)
+        error = calibration(part.values, part.outcomes())[0]
+        print(f"{text}, depth {depth}: won {wins} of {games}, calibration error {error:.3f}", flush=True)
+        yield {
+            "variant": text, "depth": depth, "games": games, "mean": wins / games, "ci_low": low, "ci_high": high,
+            "calibration_error": error, "seconds_per_move": part.seconds / len(part.values),
+        }  # fmt: skip
 
 
 def about(path: Path, told: dict[str, Any]) -> list[str]:

@@ -27,7 +27,7 @@ from leafwise.training.publish.card import interval, seeds_line
 from leafwise.training.runs.seeds import FINAL_SEED
 
 WHAT, UNIT, load = "value network", "steps", load_sparse
-OPTIONS = ("games", "processes", "cluster")
+OPTIONS = ("games",)
 GAMES = (400, 100)
 """Games at depth 1, 2 unless the options say others."""
 

@@ -20,22 +20,23 @@ from leafwise.training.kernels.td import kernels, new_trainer
 from leafwise.training.runs.seeds import FINAL_SEED, PACKING_SEED, SELECTION_SEED
 
 WHAT, UNIT, load = "value network", "moves", load_ntuples
-OPTIONS = ("games", "step", "loss_games", "processes", "cluster")
+OPTIONS = ("games", "step", "loss_games")
 REACHED = "reached_"
 
 
 def prepare(network: NTupleNetwork, source: Path, told: Any, config: Any) -> tuple[NTupleNetwork, dict[str, Any]]:
     """Returns the packed network, and what packing does to it."""
     packed = quantised(network, config.step)
-    return packed, {"step": config.step, "loss": packing_loss(network, packed, config.loss_games, config.processes)}
+    return packed, {"step": config.step, "loss": packing_loss(network, packed, config)}
 
 
-def packing_loss(before: NTupleNetwork, after: NTupleNetwork, games: int, threads: int) -> dict[str, float]:
+def packing_loss(before: NTupleNetwork, after: NTupleNetwork, config: Any) -> dict[str, float]:
     """Returns what packing does to the values of some 10,000 states of games, and to the scores of the same seeds."""
     rows = valued_rows(before, 10_000)
     values = [values_of(network, rows) for network in (before, after)]
+    games, where = config.loss_games, {"threads": config.processes, "cluster": config.cluster}
     error = np.abs(values[1] - values[0])
-    scores = [play_games(n, 1, PACKING_SEED, games, threads=threads).scores for n in (before, after)]
+    scores = [play_games(n, 1, PACKING_SEED, games, **where).scores for n in (before, after)]
     difference = scores[1] - scores[0]
     return {
         "rows": len(rows),

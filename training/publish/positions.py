@@ -5,24 +5,53 @@ Without an exact solver there is no judge; the card then names the study that me
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from leafwise.models.files import load_tensors
 from leafwise.models.sparse import SparseNetwork
 from leafwise.models.sparse_files import load_sparse
-from leafwise.training.evaluation.agreement import critical_positions, has_solver
-from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.actors.matches import Pairs
+from leafwise.training.evaluation.agreement import Judged, Keeping, critical_positions, has_solver
+from leafwise.training.evaluation.elo import bootstrap_interval, elo_difference
+from leafwise.training.execution.executor import Own
+from leafwise.training.execution.places import executor_for
 from leafwise.training.publish.card import interval
-from leafwise.training.runs.seeds import FINAL_SEED
+from leafwise.training.runs.gating import named
+from leafwise.training.runs.seeds import FINAL_SEED, REMATCH_SEED, SELECTION_SEED
 
 WHAT, UNIT, load = "value network", "steps", load_sparse
-OPTIONS = ("judged", "judged_plies", "judged_depth", "depths")
+OPTIONS = ("judged", "judged_plies", "judged_depth", "depths", "rematch")
 
 
 def prepare(network: SparseNetwork, source: Path, told: Any, config: Any) -> tuple[SparseNetwork, dict[str, Any]]:
-    """Returns the network, and what hand-made leaf it is held against."""
-    return network, {"hand_made": network.game.default_score}
+    """Returns the network that is published, and what hand-made leaf it is held against."""
+    more: dict[str, Any] = {"hand_made": network.game.default_score}
+    if config.rematch:
+        network, chosen = rematch(source, network, config.rematch)
+        more |= chosen
+    return network, more
+
+
+def rematch(source: Path, best: SparseNetwork, games: int) -> tuple[SparseNetwork, dict[str, Any]]:
+    """Plays a match of a run's newest and best network, as the run does; returns the better one and what is told of it.
+
+    Raises ValueError where the trainer's state is missing.
+    """
+    tensors, state = load_tensors(source.with_name("state.safetensors"))
+    told = tomllib.loads(source.with_name("config.toml").read_text(encoding="utf-8"))
+    newest, first = best.with_tensors(named(tensors, "newest")), REMATCH_SEED - SELECTION_SEED
+    how = told["match_depth"], told["plies"], told["rare"], told["candidates"] or None
+    points = (1 + Pairs(Own((newest, best)), range(first, first + games // 2), *how)().mean(axis=1)) / 2
+    mean, (low, high) = float(points.mean()), bootstrap_interval(points)
+    print(f"the newest network, against the best: {mean:.1%} ({low:.1%} to {high:.1%}) of {games:,} games", flush=True)
+    if mean <= 0.5:
+        return best, {}
+    selected = {"mean": mean, "games": games, "against": "the run's best", "elo": elo_difference(mean)}
+    return newest, {"steps": state["done"], "seconds": round(state["seconds"], 1), "selected": selected}
 
 
 def measure(network: SparseNetwork, config: Any) -> Iterator[dict[str, Any]]:
@@ -31,17 +60,28 @@ def measure(network: SparseNetwork, config: Any) -> Iterator[dict[str, Any]]:
     if not has_solver(game):
         yield {}
         return
-    judged = critical_positions(game, config.judged, FINAL_SEED, plies, config.judged_depth)
-    for depth in config.depths:
-        found: dict[str, Any] = {"depth": depth, "positions": config.judged, "plies": list(plies)}
-        found["ahead"] = config.judged_depth
-        for name, leaf in (("learned", network.evaluator("learned")), ("hand_made", game.score())):
-            kept = judged.kept(judged.choices(leaf, depth)).astype(float)
-            low, high = bootstrap_interval(kept)
-            found[name] = {"mean": float(kept.mean()), "ci_low": low, "ci_high": high}
-        shares = f"{found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
-        print(f"depth {depth}: keeps the value in {shares}", flush=True)
-        yield found
+    where = config.processes, config.cluster
+    with executor_for(Keeping(game), *where) as solvers:
+        judged = critical_positions(game, config.judged, FINAL_SEED, plies, config.judged_depth, solvers)
+    pieces = [(depth, name) for depth in config.depths for name in ("learned", "hand_made")]
+    with executor_for(partial(kept, judged, network), *where, len(pieces)) as executor:
+        shares = executor.in_order(enumerate(pieces))
+        for depth in config.depths:
+            found: dict[str, Any] = {"depth": depth, "positions": config.judged, "plies": list(plies)}
+            found["ahead"] = config.judged_depth
+            found |= {"learned": next(shares), "hand_made": next(shares)}
+            both = f"{found['learned']['mean']:.1%}, by hand {found['hand_made']['mean']:.1%}"
+            print(f"depth {depth}: keeps the value in {both}", flush=True)
+            yield found
+
+
+def kept(judged: Judged, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float]:
+    """Returns in what share of decisions a leaf at a depth keeps the value, with its interval: a piece of work."""
+    depth, name = piece
+    leaf = network.evaluator(name) if name == "learned" else network.game.score()
+    keeps = judged.kept(judged.choices(leaf, depth)).astype(float)
+    low, high = bootstrap_interval(keeps)
+    return {"mean": float(keeps.mean()), "ci_low": low, "ci_high": high}
 
 
 def about(path: Path, told: dict[str, Any]) -> list[str]:

@@ -5,14 +5,16 @@ python -m leafwise.training.publish.units --model threes
 The model plays with itself, searching as deep as is said; half of the games fit a function that never falls from the search's value
 to what came of the game (the score, or 1 for a win, 1/2 for a draw, 0 for a loss), the others tell how far off it is. A model that
 ships with the package keeps it in `models/weights/units.json`, another in its file. A room's recipe may say how
-(`[units]` with options and `name`, what the numbers are called), and bring games of its own (`valued_games` in its `publish`).
+(`[units]` with options and `name`, what the numbers are called), and bring games of its own (`valued_piece` in its `publish`).
 """
 
 from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from leafwise.models.files import game_of, load_evaluator, load_tensors, model_p
 from leafwise.models.tensors import WEIGHTS, save_tensors
 from leafwise.models.units import CHANCE, CHANCE_WITH_DRAWS, SCORE, UNITS, Units, save_shipped_units
 from leafwise.training.evaluation.monotone import monotone, tenths
+from leafwise.training.execution.places import executor_for
 from leafwise.training.kernels.valued_games import ValuedGames, play_valued
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import PUBLISH, recipe, recipes
@@ -33,6 +36,8 @@ from leafwise.training.runs.seeds import CALIBRATION_SEED
 LARGEST_ERROR = 0.03
 """A greater error than this is said to be one."""
 DIGITS = 5
+PIECE = 200
+"""Games of a piece of work."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +56,10 @@ class Config:
     """Most decisions that a search looks at, as in players (0: as the recipe says, else no limit)."""
     every: int = 0
     """One decision in so many counts (0: as the recipe says, else each)."""
+    processes: int = 1
+    """Processes that play."""
+    cluster: str = ""
+    """Ray cluster that plays instead: auto, local or HOST:PORT."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -60,7 +69,8 @@ def main(arguments: list[str] | None = None) -> int:
     )
     try:
         path = model_path(config.model)
-        units = fitted(game_of(path), load_evaluator(game_of(path), path), config)
+        game = game_of(path)
+        units = fitted(game, partial(load_evaluator, game, path), config)
     except ValueError as problem:
         print_error(problem)
         return 2
@@ -75,7 +85,7 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def fitted(game: Game, leaf: Evaluator, config: Config) -> Units:
+def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
     """Returns what a leaf's values mean; raises ValueError for numbers that make no games."""
     said = recipes(game.name).get(UNITS, {})
     usual = {"games": 8000, "nodes": 0, "every": 1} | {name: n for name, n in said.items() if name != "name"}
@@ -83,9 +93,7 @@ def fitted(game: Game, leaf: Evaluator, config: Config) -> Units:
     for name, low, high in (("games", 2, 40_000), ("depth", 1, 30), ("plies", 0, 1000), ("every", 1, 10**6)):
         if not low <= getattr(config, name) <= high:
             raise ValueError(f"expected --{name} of {low} to {high:,}, got {getattr(config, name)}")
-    own = recipes(game.name).get("modules", {}).get(PUBLISH)
-    play = getattr(importlib.import_module(own), "valued_games", valued_games) if own else valued_games
-    played: ValuedGames = play(game, leaf, config)
+    played = valued_games(game, leaf, config)
     name = said.get("name") or usual_name(game, played)
     fit, check = played.share(odd=False), played.share(odd=True)
     outcomes = [points(game, half) for half in (fit, check)]
@@ -103,22 +111,47 @@ def fitted(game: Game, leaf: Evaluator, config: Config) -> Units:
     return Units(name, units.values, units.meanings, round(float(off.max()), 4), how)
 
 
-def valued_games(game: Game, leaf: Evaluator, config: Config) -> ValuedGames:
-    """Plays the games of a leaf with a compiled value, those of every variant of a recipe's mix one after another."""
+def valued_games(game: Game, leaf: Callable[[], Evaluator], config: Config) -> ValuedGames:
+    """Plays the games of a leaf, those of every variant of a recipe's mix one after another."""
     variants = [find_variant(game.name, text) for text in recipe(game.name, "selfplay", None).get("mix") or ()] or [
         game
     ]
-    plies = config.plies if game.players == 2 else 0
-    parts = [
-        play_valued(
-            variant, leaf, CALIBRATION_SEED, config.games, depth=config.depth, plies=plies, nodes=config.nodes,
-            every=config.every,
-        )
-        for variant in variants
-    ]  # fmt: skip
+    pieces = [
+        (variant, range(k, min(k + PIECE, config.games))) for variant in variants for k in range(0, config.games, PIECE)
+    ]
+    with executor_for(Valued(leaf, config), config.processes, config.cluster, len(pieces)) as executor:
+        parts = list(executor.in_order(enumerate(pieces)))
     return ValuedGames(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "outcomes", "games"))
     )
+
+
+class Valued:
+    """Plays games of a leaf in pieces: a variant, and which of its games."""
+
+    def __init__(self, leaf: Callable[[], Evaluator], config: Config) -> None:
+        self.told = leaf, config
+        self.leaf: Evaluator | None = None
+
+    def __reduce__(self) -> Any:
+        return Valued, self.told
+
+    def __call__(self, piece: tuple[Game, range]) -> ValuedGames:
+        """Returns the decisions of the games."""
+        (make, config), (game, games) = self.told, piece
+        self.leaf = self.leaf or make()
+        own = recipes(game.name).get("modules", {}).get(PUBLISH)
+        play = getattr(importlib.import_module(own), "valued_piece", valued_piece) if own else valued_piece
+        found: ValuedGames = play(game, self.leaf, config, games)
+        return found
+
+
+def valued_piece(game: Game, leaf: Evaluator, config: Config, games: range) -> ValuedGames:
+    """Plays some of the games of a leaf with a compiled value."""
+    return play_valued(
+        game, leaf, CALIBRATION_SEED, games, depth=config.depth, plies=config.plies if game.players == 2 else 0,
+        nodes=config.nodes, every=config.every,
+    )  # fmt: skip
 
 
 def usual_name(game: Game, played: ValuedGames) -> str:

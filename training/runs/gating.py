@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.actors.generations import call
-from leafwise.training.actors.matches import Alone, Pairs
+from leafwise.training.actors.matches import Pairs, play_alone
 from leafwise.training.evaluation.calibration import calibration
 from leafwise.training.evaluation.elo import bootstrap_interval, elo_difference
 from leafwise.training.evaluation.sequential_test import SequentialTest
@@ -100,13 +100,9 @@ class Gate:
 
     def compare_alone(self, newest: SparseNetwork) -> tuple[dict[str, float], bool]:
         """Plays games of one player with seeds that are always the same; the best is known by its mean."""
-        network, found = self.line.share(newest), {}
-        variants = enumerate(self.variants.values())
-        played = list(
-            self.line.in_order(
-                (k, Alone(network, game, SELECTION_SEED, self.pairs, self.depth, self.nodes)) for k, game in variants
-            )
-        )
+        found = {}
+        wanted = [(game, self.pairs, self.depth) for game in self.variants.values()]
+        played = list(play_alone(self.line, newest, wanted, SELECTION_SEED, self.nodes))
         if len(self.variants) > 1:
             found = {
                 f"eval/score_mean_{name}": float(games.scores.mean())

@@ -5,7 +5,7 @@ A kind of `leafwise.training.publish`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +14,22 @@ import numpy as np
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.starship.builder import TRIED_FIRST, LookAhead
 from leafwise.envs.starship.hand import HandBuilder
-from leafwise.models.grid import GridNetwork, load_grid
-from leafwise.search.frontier import bound_values
+from leafwise.envs.starship.plans import Plans
+from leafwise.envs.starship.presets import PRESETS
+from leafwise.models.grid import TENSORS, GridNetwork, load_grid
+from leafwise.training.evaluation.arena import batches_of
 from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.execution.places import executor_for
 from leafwise.training.kernels.valued_games import ValuedGames
 from leafwise.training.publish.card import interval, seeds_line
-from leafwise.training.runs.seeds import CALIBRATION_SEED, FINAL_SEED
-from leafwise.training.starship.builders import play, record
+from leafwise.training.runs.seeds import CALIBRATION_SEED
+from leafwise.training.starship.builders import Planned, play, record
 
 WHAT, UNIT, load = "value network", "updates", load_grid
 OPTIONS = ("games",)
+FIRST_SEED = 2_705_000
+"""First of the seeds that the card's figures are of."""
 
 
 def prepare(network: GridNetwork, source: Path, told: Any, config: Any) -> tuple[GridNetwork, dict[str, Any]]:
@@ -35,36 +39,65 @@ def prepare(network: GridNetwork, source: Path, told: Any, config: Any) -> tuple
     return network, {}
 
 
+def for_preset(network: GridNetwork, preset: str) -> GridNetwork:
+    """Returns the network for ships of another preset: the weights are the same."""
+    game = network.game.variant(preset=preset)
+    return GridNetwork.create(game, network.hidden, tensors=network.tensors)
+
+
 def measure(network: GridNetwork, config: Any) -> Iterator[dict[str, Any]]:
-    """Yields the quality of the ships built one placement ahead, and of those by hand."""
-    game, n = network.game, (config.games or (200,))[0]
-    ahead = LookAhead(game, bound_values(game, network.evaluator("learned")), "learned", depth=1)
-    seeds = range(FINAL_SEED, FINAL_SEED + n)
-    learned = [record(lambda s: play(game, ahead, s), seed) for seed in seeds]
-    by_hand = [record(lambda s: play(game, HandBuilder(s), s), seed) for seed in seeds]
-    quality, bar = (np.array([r["quality"] for r in records]) for records in (learned, by_hand))
-    score: dict[str, Any] = {"seeds": n, "first_seed": FINAL_SEED, "depth": 1}
-    for name, found in (("learned", quality), ("hand", bar), ("gain", quality - bar)):
-        low, high = bootstrap_interval(found)
-        score[name] = {"mean": float(found.mean()), "ci_low": low, "ci_high": high}
-    yield score | {"valid": float(np.mean([r["valid"] for r in learned]))}
+    """Yields, for each preset, the quality of the ships built one placement ahead, and of those by hand."""
+    n = (config.games or (200,))[0]
+    for preset in PRESETS:
+        pieces = batches_of(range(FIRST_SEED, FIRST_SEED + n))
+        work = Ships(for_preset(network, preset))
+        with executor_for(work, config.processes, config.cluster, len(pieces)) as executor:
+            parts = list(executor.in_order(pieces))
+        learned, by_hand = ([one for part in parts for one in part[k]] for k in (0, 1))
+        quality, bar = (np.array([r["quality"] for r in records]) for records in (learned, by_hand))
+        score: dict[str, Any] = {"variant": f"preset={preset}", "seeds": n, "first_seed": FIRST_SEED, "depth": 1}
+        for name, found in (("learned", quality), ("hand", bar), ("gain", quality - bar)):
+            low, high = bootstrap_interval(found)
+            score[name] = {"mean": float(found.mean()), "ci_low": low, "ci_high": high}
+        yield score | {"valid": float(np.mean([r["valid"] for r in learned]))}
 
 
-def valued_games(game: Game, leaf: Evaluator, config: Any) -> ValuedGames:
-    """Builds ships one placement ahead on selection seeds; returns what the best place was worth each time, and the quality."""
-    ahead = LookAhead(game, bound_values(game, leaf), "learned", depth=1)
+class Ships:
+    """Builds ships of seeds: one placement ahead with a network, and by hand."""
+
+    def __init__(self, network: GridNetwork) -> None:
+        self.network = network
+
+    def __reduce__(self) -> Any:
+        return Ships, (self.network,)
+
+    def __call__(self, seeds: Sequence[int]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        """Returns the records of the learned ships and of those by hand."""
+        game = self.network.game
+        ahead = Planned(game, self.network.evaluator("learned"))
+        learned = [record(ahead, seed) for seed in seeds]
+        return learned, [record(lambda s: play(game, HandBuilder(s), s), seed) for seed in seeds]
+
+
+def valued_piece(game: Game, leaf: Evaluator, config: Any, ships: range) -> ValuedGames:
+    """Builds some of the ships one placement ahead on selection seeds, one after another of each preset.
+
+    Returns what the best place was worth each time, and the quality.
+    """
+    tensors = {name: getattr(leaf.weights, name) for name in TENSORS}
+    widths = [len(tensors[name]) for name in ("first_bias", "second_bias", "hidden_bias")]
+    network = GridNetwork.create(game, widths, tensors=tensors)
+    plans = [Plans(own.game, own.evaluator("learned")) for own in (for_preset(network, name) for name in PRESETS)]
     values: list[float] = []
     games: list[int] = []
     outcomes: list[float] = []
-    for k, seed in enumerate(range(CALIBRATION_SEED, CALIBRATION_SEED + config.games)):
-        stream, before = new_stream(seed), len(values)
-        state = game.start().settle(stream)
-        while not state.is_terminal:
-            tried = ahead.children(state.row, TRIED_FIRST * ahead.width)
-            values.append(float(tried.values.max()))
-            state = state.play(int(tried.places[tried.values.argmax()])).settle(stream)
-        games += [k] * (len(values) - before)
-        outcomes += [state.returns] * (len(values) - before)
+    for k in ships:
+        plan = plans[k % len(plans)]
+        plan.start(new_stream(CALIBRATION_SEED + k))
+        plan.by_value(new_stream(k))
+        values += plan.story()[1].tolist()
+        games += [k] * plan.decisions
+        outcomes += [plan.quality] * plan.decisions
     return ValuedGames(np.array(values), np.array(outcomes), np.array(games))
 
 
@@ -73,28 +106,29 @@ def about(path: Path, told: dict[str, Any]) -> list[str]:
     widths, size = ", ".join(map(str, told["hidden"])), path.stat().st_size / 1e6
     return [
         f"A convolution over the grid and the numbers beside it, widths {widths}, {size:.2f} MB.",
-        "It says what quality an unfinished ship will have. `leafwise ship gen --builder learned` builds with it,",
+        "It says what quality an unfinished ship will have, of any preset. `leafwise ship gen --builder learned` builds with it,",
     ]
 
 
 def made(told: dict[str, Any]) -> list[str]:
     """Returns how the model was chosen."""
     chosen = told["selected"]
-    return [f"- chosen by the ships of {chosen['games']} selection seeds: mean quality {chosen['mean']:.4f}"]
+    return [f"- chosen by {chosen['games']} ships of selection seeds: mean quality of the presets {chosen['mean']:.4f}"]
 
 
 def figures(told: dict[str, Any]) -> list[str]:
     """Returns the table of figures."""
-    (score,) = told["score"]
+    first, last = told["score"][0]["first_seed"], told["score"][0]["first_seed"] + told["score"][0]["seeds"] - 1
+    rows = [
+        f"| {score['variant'].partition('=')[2]} | {interval(score['learned'], '.4f')} | {interval(score['hand'], '.4f')} "
+        f"| {interval(score['gain'], '+.4f')} | {score['valid']:.1%} |"
+        for score in told["score"]
+    ]
     return [
-        f"Ships on the hulls and requests of the {seeds_line(score['first_seed'], score['first_seed'] + score['seeds'] - 1)};",
+        f"Ships on the hulls and requests of the {seeds_line(first, last)}, one placement ahead in one pass;",
         "quality 0 where a ship is not valid; 95 % bootstrap intervals:",
         "",
-        "| builder | quality |",
-        "|---|---|",
-        f"| learned, one placement ahead | {interval(score['learned'], '.4f')} |",
-        f"| by hand | {interval(score['hand'], '.4f')} |",
-        f"| gain, paired | {interval(score['gain'], '+.4f')} |",
-        "",
-        f"{score['valid']:.1%} of the learned ships are valid.",
+        "| preset | learned | by hand | gain, paired | valid, learned |",
+        "|---|---|---|---|---|",
+        *rows,
     ]

@@ -12,10 +12,10 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.starship.ahead import draw_on, list_places, place_all
-from leafwise.envs.starship.builder import TRIED_FIRST, WIDTH, Children
 from leafwise.envs.starship.draw import gallery
 from leafwise.envs.starship.hand import finish_by_hand, hand_choice, hand_made_ships
 from leafwise.envs.starship.options import ship_at
+from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.quality import TERMS, potential
 from leafwise.envs.starship.tables import TURN
 from leafwise.envs.starship.turns import OVER
@@ -48,6 +48,7 @@ class Yard:
     def __init__(self, game: Game, seed: int) -> None:
         self.game, self.stream = game, new_stream(seed)
         self.rng = np.random.default_rng(seed)
+        self._chances = new_stream(int(self.rng.integers(1 << 62)))
         self._T = game.tables().ship
         self._rest = game.rows(1)
         self._S, self._A, self._scores = game.rows(2), np.zeros(game.max_actions, np.int64), np.zeros(game.max_actions)
@@ -70,30 +71,24 @@ class Yard:
             worth.append(self._finished(S[0], finishes))
             draw_on(S, FIRST, self.stream, T)
         reached = potential(S, FIRST, T)
-        return self._built(states, [max(w, reached) for w in worth])
+        return self._built(np.array(states), [max(w, reached) for w in worth], S[0])
 
-    def ahead(self, children: Children, epsilon: float = 0.0, trace: float = 1.0) -> Built:
+    def ahead(self, plans: Plans, epsilon: float = 0.0, trace: float = 1.0, core_heat: float = 0.0) -> Built:
         """Returns a ship whose places are those of greatest value, but with probability `epsilon` any that was tried.
 
         A state counts as the lambda-return: the greatest value at the next decision, mixed with what that one came to, the
         latter with weight `trace`; before a place at random it is the value alone. With 1 and 0 it is the quality reached.
+        `core_heat` is the temperature at which cockpit and reactor are placed.
         """
-        S, T, states = self._S, self._T, []
-        greatest, weights = [], []
-        self._start()
-        while S[0, TURN] != OVER:
-            places, _, _, values = children(S[0], TRIED_FIRST * WIDTH)
-            strays = self.rng.random() < epsilon
-            self._A[0] = self.rng.choice(places) if strays else places[values.argmax()]
-            greatest.append(float(values.max()))
-            weights.append(0.0 if strays else trace)
-            self._place()
-            states.append(S[0].copy())
-            draw_on(S, FIRST, self.stream, T)
-        worth = [potential(S, FIRST, T)]
-        for value, weight in zip(greatest[:0:-1], weights[:0:-1], strict=True):
-            worth.append((1 - weight) * value + weight * worth[-1])
-        return self._built(states, worth[::-1])
+        plans.start(self.stream)
+        plans.by_value(self._chances, core_heat=core_heat, strays=epsilon)
+        self.stream[:] = plans.stream
+        states, values, strayed = plans.story()
+        worth = [plans.quality]
+        for value, stray in zip(values[:0:-1], strayed[:0:-1], strict=True):
+            weight = 0.0 if stray else trace
+            worth.append((1 - weight) * float(value) + weight * worth[-1])
+        return self._built(states, worth[::-1], plans.row)
 
     def _start(self) -> None:
         self._S[0] = self.game.start().row
@@ -116,10 +111,9 @@ class Yard:
             best = max(best, finish_by_hand(self._rest, FIRST, self.stream.copy(), ties, self._T))
         return best
 
-    def _built(self, states: list[NDArray[np.uint16]], worth: list[float]) -> Built:
-        known = [(s, w) for s, w in zip(states, worth, strict=True) if s[TURN] != OVER]
-        rows = np.array([s for s, _ in known], dtype=np.uint16).reshape(-1, self._S.shape[1])
-        return Built(rows, np.array([w for _, w in known], dtype=np.float32), self._S[:1].copy())
+    def _built(self, states: NDArray[np.uint16], worth: list[float], last: NDArray[np.uint16]) -> Built:
+        known = states[:, TURN] != OVER
+        return Built(states[known], np.array(worth, dtype=np.float32)[known], last[None].copy())
 
 
 def hand_made_bar(game: Game, seeds: Iterable[int]) -> NDArray[np.float64]:

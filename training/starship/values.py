@@ -8,10 +8,14 @@ the values seen and the quality reached, 0 if the ship is not valid, so that the
 "Learning to predict by the methods of temporal differences", 1988.) Loss: Huber. Evaluation on the hulls and requests of
 seeds from 900,000 on.
 
+With `--mix` one network learns several presets: each batch holds states of all. Some ships are learned from with left and right
+exchanged, and cockpit and reactor are drawn among places about as good, so that it does not know ships round one core alone.
+
 Logged: `time/fps` (states learned from a second), `train/loss`, `train/quality` (mean quality of the ships built to learn
 from), `eval/score_mean` with its 95 % interval (quality of the network's ships, one placement ahead), `eval/gain` (over the
 hand-made ships of the same seeds), `eval/valid`, `eval/TERM` for the six terms, `eval/correlation` and
-`eval/absolute_error` (of values with the quality, over the states of these ships), and `ships`, a picture of some.
+`eval/absolute_error` (of values with the quality, over the states of these ships), the same as `eval_PRESET/...` for the presets of
+`--mix`, `eval/mean_of_presets`, by which the best network is chosen, and `ships`, a picture of some.
 """
 
 from __future__ import annotations
@@ -24,9 +28,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST
-from leafwise.envs.starship.builder import Children
+from leafwise.envs.starship.mirror import mirrored
+from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.quality import potential
 from leafwise.models.files import save_network
 from leafwise.models.grid import GridNetwork
@@ -49,6 +55,10 @@ WARM_UP = 0.02
 class Config(RunOptions):
     """Options of `leafwise train starship`."""
 
+    mix: tuple[str, ...] = ()
+    """Further variants that the same network learns, like preset=classic."""
+    shares: tuple[float, ...] = (1.0,)
+    """Share of each variant, --variant first, in batches, ships, memory and evaluations; scaled to add up to 1."""
     total_steps: int = 8000
     """Length of the run, in batches learned from."""
     batch_size: int = 256
@@ -69,6 +79,11 @@ class Config(RunOptions):
     """Ships built with the network each time."""
     exploration: float = 0.08
     """Chance of a random place instead of the network's."""
+    core_heat: float = 0.0
+    """Temperature, in quality, at which cockpit and reactor are placed, the cockpit's rotation being drawn first (0: the best
+    places): with 0.01 the better of two places 0.01 apart is e times as likely."""
+    reflections: float = 0.5
+    """Share of the ships that are learned from with left and right exchanged."""
     td_lambda: float = 0.8
     """Weight of what came of a state against the greatest value at its next decision (lambda)."""
     buffer_size: int = 60_000
@@ -85,8 +100,71 @@ class Config(RunOptions):
 
 RANGES: dict[str, tuple[float, float]] = {
     "by_hand": (0, 1), "hand_ships": (1, 1e7), "hand_exploration": (0, 1), "finishes": (0, 1e4), "build_every": (1, 1e6),
-    "ships": (1, 1e5), "evaluate_games": (2, 1000),
+    "ships": (1, 1e5), "core_heat": (0, 1), "reflections": (0, 1), "evaluate_games": (2, 1000),
 }  # fmt: skip
+
+
+class Dock:
+    """One variant of a run: its ships to learn from, and its share of everything."""
+
+    def __init__(self, game: Game, blank: GridNetwork, config: Config, share: float) -> None:
+        self.game, self.share, self.config = game, share, config
+        self.batch, self.ships, self.hand_ships, self.most = (
+            max(1, round(share * n)) for n in (config.batch_size, config.ships, config.hand_ships, config.buffer_size)
+        )
+        self.seeds = range(SELECTION_SEED, SELECTION_SEED + max(2, round(share * config.evaluate_games)))
+        self.blank = GridNetwork.create(game, config.hidden, tensors=blank.tensors)
+        self.T = game.tables(self.blank.evaluator("described"))
+        self.memory = Built(game.rows(0), np.zeros(0, np.float32), game.rows(1))
+        self._room: tuple[NDArray[Any], ...] | None = None
+        self._bar: NDArray[np.float64] | None = None
+
+    def evaluator(self, tensors: dict[str, NDArray[np.float32]]) -> Evaluator:
+        """Returns a network with these tensors as a leaf of the variant."""
+        return GridNetwork.create(self.game, self.config.hidden, tensors=tensors).evaluator("newest")
+
+    def fresh_ships(self, key: int, tensors: dict[str, NDArray[np.float32]] | None) -> list[Built]:
+        """Returns ships built by hand, or with `tensors` by looking ahead; some with left and right exchanged."""
+        config, yard = self.config, Yard(self.game, key)
+        if tensors is None:
+            ships = [yard.by_hand(config.hand_exploration, config.finishes) for _ in range(self.hand_ships)]
+        else:
+            plans = Plans(self.game, self.evaluator(tensors))
+            how = (config.exploration, config.td_lambda, config.core_heat)
+            ships = [yard.ahead(plans, *how) for _ in range(self.ships)]
+        grid = self.T.ship.grid
+        exchanged = yard.rng.random(len(ships)) < config.reflections
+        return [
+            ship._replace(rows=mirrored(ship.rows, grid)) if other else ship
+            for ship, other in zip(ships, exchanged, strict=True)
+        ]
+
+    def remember(self, fresh: list[Built], *, all_of_them: bool) -> float:
+        """Keeps new ships, and of old ones as many as there is room for; returns the mean quality of the new ones."""
+        both = joined([self.memory, *fresh])
+        most = max(self.most, len(both.rows) if all_of_them else 0)
+        self.memory = Built(both.rows[-most:], both.quality[-most:], both.last)
+        return float(np.mean([potential(ship.last, FIRST, self.T.ship) for ship in fresh]))
+
+    def sample(self, rng: np.random.Generator) -> tuple[NDArray[Any], ...]:
+        """Returns what the network sees of some states, and what they count as; arrays that the next call writes anew."""
+        chosen = rng.integers(len(self.memory.rows), size=self.batch)
+        self._room = self.blank.describe(self.memory.rows[chosen], self.T, self._room)
+        return *self._room, self.memory.quality[chosen]
+
+    def evaluate(self, tensors: dict[str, NDArray[np.float32]]) -> dict[str, Any]:
+        """Builds the ships of the selection seeds; returns what is logged of them."""
+        if self._bar is None:
+            self._bar = hand_made_bar(self.game, self.seeds)
+        evaluator = self.evaluator(tensors)
+        plans = Plans(self.game, evaluator)
+        ships = [Yard(self.game, seed).ahead(plans) for seed in self.seeds]
+        states = joined(ships)
+        told = bound_values(self.game, evaluator)(states.rows)
+        logged = compared(self.game, np.concatenate([ship.last for ship in ships]), self.seeds, self._bar)
+        logged["eval/correlation"] = float(np.corrcoef(told, states.quality)[0, 1])
+        logged["eval/absolute_error"] = float(np.abs(told - states.quality).mean())
+        return logged
 
 
 class Builds(Learner):
@@ -101,25 +179,22 @@ class Builds(Learner):
         from leafwise.training.networks.sparse import one_thread
 
         check_ranges(config, RANGES)
+        variants = (config.variant, *config.mix)
+        if len(config.shares) != len(variants) or not all(0 < share < np.inf for share in config.shares):
+            raise ValueError(f"expected --shares as {len(variants)} numbers above 0, got {config.shares!r}")
         one_thread()
         self.config = config
-        self.game: Game = find_variant(config.game, config.variant)
+        games = [find_variant(config.game, variant) for variant in variants]
+        self.game: Game = games[0]
         blank = GridNetwork.create(self.game, config.hidden)
+        self.docks = [Dock(g, blank, config, s / sum(config.shares)) for g, s in zip(games, config.shares, strict=True)]
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.module = GridModule(blank).reset(config.seed).to(self.device)
         self.optimizer = torch.optim.Adam(self.module.parameters(), lr=config.learning_rate)
         self.folder = RunFolder(run_path(config, "values"), config, resume=config.resume)
         self.updates, self.seconds = 0, 0.0
-        self.blank, self._T = blank, self.game.tables(blank.evaluator("described"))
-        self.memory = Built(self.game.rows(0), np.zeros(0, np.float32), self.game.rows(1))
         self.score = {}
-        self.bar: NDArray[np.float64] = np.zeros(0)
         self.resume()
-
-    @property
-    def seeds(self) -> range:
-        """Seeds of the evaluations."""
-        return range(SELECTION_SEED, SELECTION_SEED + self.config.evaluate_games)
 
     @property
     def done(self) -> int:
@@ -136,7 +211,8 @@ class Builds(Learner):
 
         load_parameters(self.module, named(tensors, "module"))
         load_optimizer(self.optimizer, named(tensors, "adam"))
-        self.memory = Built(tensors["rows"], tensors["quality"], self.game.rows(1))
+        for k, dock in enumerate(self.docks):
+            dock.memory = Built(tensors[f"rows{k}"], tensors[f"quality{k}"], dock.game.rows(1))
         self.updates, self.score = metadata["updates"], metadata["best"]
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -145,41 +221,30 @@ class Builds(Learner):
         from leafwise.training.runs.gating import prefixed
 
         tensors = prefixed("module", parameters(self.module)) | prefixed("adam", optimizer_tensors(self.optimizer))
-        tensors |= {"rows": self.memory.rows, "quality": self.memory.quality}
+        for k, dock in enumerate(self.docks):
+            tensors |= {f"rows{k}": dock.memory.rows, f"quality{k}": dock.memory.quality}
         return tensors, {"updates": self.updates, "best": self.score}
 
     def step(self) -> dict[str, Any]:
         """Builds ships, learns from those in memory; returns what is logged."""
-        config, start, logged = self.config, time.perf_counter(), {}
-        fresh = self.fresh_ships()
-        if len(fresh):
-            both = joined([self.memory, *fresh])
-            most = max(config.buffer_size, len(both.rows) if self.learns_by_hand else 0)
-            self.memory = Built(both.rows[-most:], both.quality[-most:], both.last)
-            logged["train/quality"] = float(np.mean([potential(ship.last, FIRST, self._T.ship) for ship in fresh]))
+        config, start, cpu = self.config, time.perf_counter(), time.process_time()
+        logged = self.build()
         logged["train/loss"] = self.learn()
         logged["time/fps"] = config.build_every * config.batch_size / (time.perf_counter() - start)
         if self.updates % config.evaluate_every < config.build_every or self.done >= self.goal:
             logged |= self.evaluate()
-        self.seconds += time.perf_counter() - start
+        self.seconds += time.process_time() - cpu
         return logged
 
-    def fresh_ships(self) -> list[Built]:
-        """Returns the ships that are built before the next batches: all by hand first, later some by looking ahead."""
-        config = self.config
-        yard = Yard(self.game, (config.seed * 1_000_003 + self.updates) % SELECTION_SEED)
-        if self.learns_by_hand:
-            return (
-                []
-                if self.updates
-                else [yard.by_hand(config.hand_exploration, config.finishes) for _ in range(config.hand_ships)]
-            )
-        children = Children(self.game, self.values())
-        return [yard.ahead(children, config.exploration, config.td_lambda) for _ in range(config.ships)]
-
-    def values(self) -> Any:
-        """Returns what values rows by the network as it is now."""
-        return bound_values(self.game, self.module.export().evaluator("newest"))
+    def build(self) -> dict[str, float]:
+        """Builds the ships that come before the next batches: by hand first, all at once, later some by looking ahead."""
+        by_hand = self.learns_by_hand
+        if by_hand and self.updates:
+            return {}
+        key = (self.config.seed * 1_000_003 + self.updates) % SELECTION_SEED
+        tensors = None if by_hand else self.module.export().tensors
+        found = [dock.remember(dock.fresh_ships(key, tensors), all_of_them=by_hand) for dock in self.docks]
+        return {"train/quality": float(np.mean(found))}
 
     def learn(self) -> float:
         """Learns from `build_every` batches; returns their mean loss."""
@@ -188,17 +253,17 @@ class Builds(Learner):
         config, total = self.config, 0.0
         for _ in range(config.build_every):
             rng = np.random.default_rng((config.seed, self.updates))
-            chosen = rng.integers(len(self.memory.rows), size=config.batch_size)
-            codes, maps, numbers, base = self.described(self.memory.rows[chosen])
-            wanted = torch.from_numpy(self.memory.quality[chosen]).to(self.device)
             for group in self.optimizer.param_groups:
                 group["lr"] = self.rate
-            loss = torch.nn.functional.smooth_l1_loss(self.module(codes, maps, numbers) + base, wanted)
             self.optimizer.zero_grad()
-            loss.backward()
+            for dock in self.docks:
+                codes, maps, numbers, base, wanted = (torch.from_numpy(x).to(self.device) for x in dock.sample(rng))
+                told = self.module(codes, maps, numbers) + base
+                loss = dock.share * torch.nn.functional.smooth_l1_loss(told, wanted)
+                loss.backward()
+                total += float(loss.detach())
             self.optimizer.step()
             self.updates += 1
-            total += float(loss.detach())
         return total / config.build_every
 
     @property
@@ -209,28 +274,22 @@ class Builds(Learner):
             return self.config.learning_rate * (t + 1e-3) / WARM_UP
         return self.config.learning_rate * (0.05 + 0.475 * (1 + np.cos(np.pi * (t - WARM_UP) / (1 - WARM_UP))))
 
-    def described(self, rows: NDArray[np.uint16]) -> Any:
-        """Returns what the network sees of rows, as tensors."""
-        import torch
-
-        return [torch.from_numpy(x).to(self.device) for x in self.blank.describe(rows, self._T)]
-
     def evaluate(self) -> dict[str, Any]:
         """Builds the ships of the selection seeds; keeps the network if they are the best so far; returns what is logged."""
-        values = self.values()
-        children = Children(self.game, values)
-        if not len(self.bar):
-            self.bar = hand_made_bar(self.game, self.seeds)
-        ships = [Yard(self.game, seed).ahead(children) for seed in self.seeds]
-        states = joined(ships)
-        told = values(states.rows)
-        logged = compared(self.game, np.concatenate([ship.last for ship in ships]), self.seeds, self.bar)
-        logged["eval/correlation"] = float(np.corrcoef(told, states.quality)[0, 1])
-        logged["eval/absolute_error"] = float(np.abs(told - states.quality).mean())
-        if logged["eval/score_mean"] > self.score.get("mean", -1.0):
-            self.score = {"mean": logged["eval/score_mean"], "gain": logged["eval/gain"]}
-            self.score |= {"ci_low": logged["eval/score_ci_low"], "ci_high": logged["eval/score_ci_high"]}
-            self.score |= {"games": len(ships), "first_seed": SELECTION_SEED}
+        tensors = self.module.export().tensors
+        found = [dock.evaluate(tensors) for dock in self.docks]
+        logged = found[0]
+        for dock, own in zip(self.docks[1:], found[1:], strict=True):
+            preset = dock.game.options.preset
+            logged |= {f"eval_{preset}/{tag.partition('/')[2]}": x for tag, x in own.items() if tag.startswith("eval/")}
+        mean = float(np.mean([own["eval/score_mean"] for own in found]))
+        logged["eval/mean_of_presets"] = mean
+        if mean > self.score.get("mean", -1.0):
+            self.score = {"mean": mean, "gain": float(np.mean([own["eval/gain"] for own in found]))}
+            self.score |= {"games": sum(len(dock.seeds) for dock in self.docks), "first_seed": SELECTION_SEED}
+            self.score["quality"] = {
+                dock.game.options.preset: own["eval/score_mean"] for dock, own in zip(self.docks, found, strict=True)
+            }
             save_network(self.folder.model, self.module.export(), self.description())
         return logged
 

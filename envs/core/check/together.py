@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.check import acting
-from leafwise.envs.core.check.door import AT, TO, Door, Row, permit
+from leafwise.envs.core.check.door import AT, OUT, TO, Door, Row, permit
 from leafwise.envs.core.check.fault import Fault, expect
 from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
@@ -93,15 +93,15 @@ def check_siblings(door: Door, rule: str, evaluator: Evaluator, row: Row, T: Any
 
 @cache
 def _mean_by_another(siblings: Siblings, name: str, room: Path) -> Any:
-    """Compiles `(S, j, first, T)`: the mean at row j with the shared numbers of row `first`, which stay compiled code's own.
+    """Compiles `(S, j, first, P, o, T)`: the mean at row j with the shared numbers of row `first`, which stay compiled code's own.
 
     Passed on through Python, a word and a whole number would come back as the same.
     """
     shared_by, mean = siblings
 
     @bind(name, room)
-    def mean_by_another(S, j, first, T):
-        return mean(S, j, shared_by(S, first, T), T)
+    def mean_by_another(S, j, first, P, o, T):
+        return mean(S, j, shared_by(S, first, T), P, o, T)
 
     return mean_by_another
 
@@ -112,11 +112,14 @@ def _check_mean(door: Door, rule: str, evaluator: Evaluator, row: Row, first: Ro
     game = door.subject.game
     name = f"{game.name}_{label(*evaluator.siblings)}"
     function = _mean_by_another(evaluator.siblings, name, evaluator.room or game.room)
-    S = door.rows(3)
+    most = game.max_outcomes
+    S, P = door.rows(OUT + most), door.block("P", OUT + most, (), np.float64)
     S.clear(0)
+    P.clear(0)
     S.plain[AT], S.plain[TO] = row, first
-    permit(S.guard, {AT, TO}, set())
-    n, mean = door.call(rule, S.array, np.uint64(AT), np.uint64(TO), T, function=function)
+    permit(S.guard, {AT, TO}, set(range(OUT, OUT + most)))
+    permit(P.guard, set(), set(range(OUT, OUT + most)))
+    n, mean = door.call(rule, S.array, np.uint64(AT), np.uint64(TO), P.array, np.uint64(OUT), T, function=function)
     door.check_kept(rule, S, {AT: row, TO: first}, 0)
     if n == 0:
         return

@@ -22,6 +22,8 @@ class SmallTable(FeatureTable):
     """Whether a network has it unless it says otherwise."""
     stage: str = ""
     """The stage at which it says something, where it does not at all of them."""
+    placed: bool = True
+    """Whether it depends on where values stand; False: on how many cells have them, and on what is beside the board, alone."""
 
 
 @dataclass(frozen=True, eq=False)

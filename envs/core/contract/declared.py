@@ -227,6 +227,9 @@ def _check_observation(game: Game) -> None:
 
 def _check_search(game: Game) -> None:
     search = game.search
+    ais = game.ais if isinstance(game.ais, Mapping) else {}
+    own = [name for name, make in ais.items() if isinstance(make, OwnSearch)]
+    _need(game, search.best in ("search", *own), f"search.best among {', '.join(['search', *own])}", search.best)
     _need(game, _whole(search.depth, 1) and search.depth <= MAX_DEPTH, f"search.depth in 1..{MAX_DEPTH}", search.depth)
     _need(game, _whole(search.nodes, 0), "search.nodes of at least 0", search.nodes)
     decisions = search.decisions_per_depth

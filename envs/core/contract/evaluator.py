@@ -23,10 +23,11 @@ class Siblings(NamedTuple):
 
     shared: Callable[..., Any]
     """Compiled `(S, j, T)` -> a tuple of numbers that `mean` is to know of chance row j; the same for every row that the rule
-    `joined` makes of one afterstate."""
+    `joined` makes of one afterstate. More that `mean` is to know may stand in the evaluator's `scratch` until the next call."""
     mean: Callable[..., Any]
-    """Compiled `(S, j, shared, T)` -> (n, mean): how many outcomes chance row j has, and the sum of their values, each times its
-    probability, in the order of `chance_outcomes`; finished games are worth what `terminal` says. n is 0 where it cannot say."""
+    """Compiled `(S, j, shared, P, o, T)` -> (n, mean): how many outcomes chance row j has, and the sum of their values, each times
+    its probability, in the order of `chance_outcomes`; finished games are worth what `terminal` says. n is 0 where it cannot say.
+    Rows o to o + max_outcomes - 1 of S, and those probabilities in P, are its scratch, to be filled by `chance_outcomes`."""
 
 
 @dataclass(frozen=True)

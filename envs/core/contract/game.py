@@ -25,6 +25,7 @@ from leafwise.envs.core.contract.parts import (
     Observation,
     OwnSearch,
     Picture,
+    Programs,
     Row,
     SearchDefaults,
     Sizes,
@@ -80,9 +81,9 @@ class Game:
     return_range: tuple[float, float] = (-1.0, 1.0)
     features: Mapping[str, Any] = field(default_factory=dict)
     """What networks see, by their kind: "ntuple" (`CellFeatures`), "sparse" (`SparseFeatures`), "grid" (`GridFeatures`)."""
-    ais: Mapping[str, Callable[[Game, str, list[str]], Any] | OwnSearch] = field(default_factory=dict)
+    ais: Mapping[str, Callable[[Game, str, list[str]], Any] | OwnSearch | Programs] = field(default_factory=dict)
     """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`;
-    or name -> `OwnSearch`.
+    or name -> `OwnSearch`, `Programs`.
 
     One that draws has its random numbers in `stream`; see `leafwise.envs.core.play.named`.
     """

@@ -160,6 +160,8 @@ class SearchDefaults:
     """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
     candidates: tuple[str, ...] = ()
     """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
+    best: str = "search"
+    """What the player `best` searches with: `search`, or the name of an `OwnSearch` of the game."""
 
 
 SEARCH_DEFAULTS = SearchDefaults()
@@ -170,4 +172,26 @@ class OwnSearch:
     """A search of one game alone, which asks a leaf what rows are worth."""
 
     make: Callable[..., Any]
-    """(game, what values rows, name, **options) -> object with `name`, `choose(state)`; options: depth, width, seconds."""
+    """(game, what values rows, name, **options) -> object with `name`, `choose(state)`."""
+    options: Mapping[str, Callable[[str], Any]] = field(
+        default_factory=lambda: {"depth": int, "width": int, "seconds": float}
+    )
+    """Its options, and what reads each from a player's text."""
+    compiled: bool = False
+    """Whether `make` gets the evaluator itself, for code that is compiled with it, rather than a function of rows [n, width]."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """Players of one game that share a name and differ in a word after it: `course:easy`, `course:hard`."""
+
+    make: Callable[..., Any]
+    """(game, name, words after the colon) -> object with `name`, `choose(state)`."""
+    words: tuple[str, ...]
+    """Those that need nothing said besides: what lists show."""
+    levels: Mapping[str, str] = field(default_factory=dict)
+    """Level of play -> the word of the player that is of that level in this game; other levels are as everywhere."""
+
+    def __call__(self, game: Any, name: str, words: list[str]) -> Any:
+        """Returns the player that the words name; raises ValueError for words that it does not know."""
+        return self.make(game, name, words)

@@ -16,7 +16,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym import batch
 from leafwise.envs.core.play.greedy import compiled_greedy
-from leafwise.envs.core.play.named import UnknownPlayer, split
+from leafwise.envs.core.play.named import UnknownPlayer, own_programs, split
 
 
 class Chooser(Protocol):
@@ -93,7 +93,8 @@ def _named(game: Game, text: str) -> Seated:
 def _expected(game: Game, got: object) -> str:
     """Returns the line that lists what there is."""
     scores = [f"greedy:{name}" for name in game.scores]
-    known = ", ".join(["random", "greedy", *scores, *game.ais, *registry.MORE_PLAYERS, "level:easy"])
+    own = [name for names in own_programs(game).values() for name in names]
+    known = ", ".join(["random", "greedy", *scores, *own, *registry.MORE_PLAYERS, "level:easy"])
     return f"{game.name}: expected opponent among {known}, a Player or a function of the state, got {got!r}"
 
 

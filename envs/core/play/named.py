@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import OwnSearch
+from leafwise.envs.core.contract.parts import OwnSearch, Programs
 
 
 class UnknownPlayer(ValueError):
@@ -35,3 +35,17 @@ def named_ai(game: Game, text: str) -> Any:
         raise ValueError(f"player {text!r}: {problem}") from None
     found.name = text
     return found
+
+
+def own_programs(game: Game) -> dict[str, tuple[str, ...]]:
+    """Returns the players of a game's room: their names, and of each the texts that need nothing said besides."""
+    return {
+        name: tuple(f"{name}:{word}" for word in made.words) if isinstance(made, Programs) else (name,)
+        for name, made in game.ais.items()
+    }
+
+
+def own_level(game: Game, level: str) -> str | None:
+    """Returns the text of the player that is of a level in this game alone; None where the level is as everywhere."""
+    programs = [(name, made) for name, made in game.ais.items() if isinstance(made, Programs)]
+    return next((f"{name}:{made.levels[level]}" for name, made in programs if level in made.levels), None)

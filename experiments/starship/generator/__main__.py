@@ -9,7 +9,9 @@ import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from leafwise.envs.starship import PRESETS, Generator
@@ -17,14 +19,14 @@ from leafwise.envs.starship.bench import bench
 from leafwise.envs.starship.draw import gallery, png_bytes, story
 from leafwise.envs.starship.replay import check_stages
 from leafwise.envs.starship.survey import survey
-from leafwise.experiments.starship.generator.outcomes import outcome_shares, plot, request_shares
+from leafwise.experiments.starship.generator.outcomes import outcome_shares, pieces_of, plot, request_shares
 from leafwise.experiments.starship.generator.page import page
-from leafwise.experiments.study import Study, command, write_json, write_page
+from leafwise.experiments.study import PlacedStudy, command, write_json, write_page
 from leafwise.models.files import write_atomically
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """How much is measured."""
 
     classic: int = 10_000
@@ -45,6 +47,8 @@ class Config(Study):
     """Only measure the rates again, and write the page and the pictures from the results that are known."""
 
 
+MEASURED = ("classic", "scout", "cruiser")
+"""The presets that are measured: those of the rules."""
 SIZES = ("classic", "scout", "cruiser", "stories", "requests", "outcomes", "first_seed")
 
 
@@ -71,10 +75,10 @@ def _measure(config: Config) -> dict[str, Any]:
     """Returns all figures of the study."""
     started = time.perf_counter()
     results: dict[str, Any] = {"rates": _rates()}
-    results["surveys"] = {name: _survey(name, getattr(config, name), config.first_seed) for name in PRESETS}
-    results["stories"] = {name: _stories(name, config.stories, config.first_seed) for name in PRESETS}
+    results["surveys"] = {name: _survey(name, config) for name in MEASURED}
+    results["stories"] = {name: _stories(name, config) for name in MEASURED}
     results["requests"] = request_shares(config.requests, config.first_seed)
-    results["outcomes"] = outcome_shares(config.outcomes, config.first_seed)
+    results["outcomes"] = outcome_shares(config.outcomes, config.first_seed, config.each)
     results["seconds"] = round(time.perf_counter() - started, 1)
     return results
 
@@ -83,17 +87,24 @@ def _rates() -> dict[str, float]:
     return {name: round(rate, 1) for name, rate in bench().items()}
 
 
-def _survey(preset: str, ships: int, first_seed: int) -> dict[str, Any]:
+def _survey(preset: str, config: Config) -> dict[str, Any]:
+    ships = getattr(config, preset)
     print(f"{preset}: {ships} ships", file=sys.stderr)
-    return survey(PRESETS[preset], range(first_seed, first_seed + ships), checked=True)
+    seeds = range(config.first_seed, config.first_seed + ships)
+    return survey(PRESETS[preset], seeds, checked=True, each=config.each)
 
 
-def _stories(preset: str, ships: int, first_seed: int) -> dict[str, Any]:
+def _stories(preset: str, config: Config) -> dict[str, Any]:
     """Replays the stages of the first attempts; counts broken rules."""
-    generator, broken = Generator(preset), Counter[str]()
-    for seed in range(first_seed, first_seed + ships):
-        broken.update(fault.rule for fault in check_stages(generator.stages(seed)))
-    return {"ships": ships, "broken": dict(broken)}
+    pieces = pieces_of(config.first_seed, config.stories)
+    broken = sum(config.each(partial(broken_rules, preset), pieces), Counter[str]())
+    return {"ships": config.stories, "broken": dict(broken)}
+
+
+def broken_rules(preset: str, seeds: Sequence[int]) -> Counter[str]:
+    """Returns the rules that the stages of some ships break."""
+    generator = Generator(preset)
+    return Counter(fault.rule for seed in seeds for fault in check_stages(generator.stages(seed)))
 
 
 def _pictures(first_seed: int, results: dict[str, Any], config: Config) -> None:
@@ -101,7 +112,7 @@ def _pictures(first_seed: int, results: dict[str, Any], config: Config) -> None:
     classic = Generator("classic")
     told = classic.stages(first_seed + 3, classic.ship(first_seed + 3).attempt)
     write_atomically(config.target("stages.png"), png_bytes(story(told)))
-    ships = [Generator(name).ship(first_seed + k) for name in PRESETS for k in range(4)]
+    ships = [Generator(name).ship(first_seed + k) for name in MEASURED for k in range(4)]
     write_atomically(config.target("gallery.png"), png_bytes(gallery(ships, 2, 0.83)))
     plot(results, config.target("outcomes.png"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ from leafwise.envs.starship.tables import KINDS, STAGE_THRUSTERS, STAGE_WEAPONS,
 from leafwise.experiments.study import picture, table
 
 MOUNTS = {"thrusters": STAGE_THRUSTERS, "weapons": STAGE_WEAPONS}
+PIECE = 100
+"""Ships of a piece of work."""
+Placed = tuple[dict[str, Counter[str]], dict[str, Counter[int]]]
+"""Counts of what stands on ships, by stage and by score."""
 
 
 def weights() -> dict[str, dict[str, float]]:
@@ -47,13 +52,37 @@ def request_shares(draws: int, seed: int) -> dict[str, Any]:
     return {"draws": draws, **shares}
 
 
-def outcome_shares(ships: int, first_seed: int) -> dict[str, Any]:
-    """Counts what was placed on classic ships: shares of sizes and facings, and how often each score was reached."""
+def pieces_of(first_seed: int, ships: int) -> list[range]:
+    """Returns the seeds of ships, as pieces of work."""
+    seeds = range(first_seed, first_seed + ships)
+    return [seeds[k : k + PIECE] for k in range(0, ships, PIECE)]
+
+
+def outcome_shares(
+    ships: int, first_seed: int, each: Callable[[Callable[[range], Placed], Sequence[range]], Iterable[Placed]] = map
+) -> dict[str, Any]:
+    """Counts what was placed on classic ships: shares of sizes and facings, and how often each score was reached.
+
+    `each` yields what comes of pieces of the seeds in their order, wherever they are worked on.
+    """
+    parts = list(each(outcomes, pieces_of(first_seed, ships)))
+    placed = {name: sum((part[0][name] for part in parts), Counter[str]()) for name in MOUNTS}
+    histograms = {name: sum((part[1][name] for part in parts), Counter[int]()) for name in parts[0][1]}
+    shares: dict[str, Any] = {"ships": ships}
+    for name, counter in placed.items():
+        total = sum(counter[letter] for letter in DIRECTIONS)
+        shares[name] = _beside(weights()[name], {key: counter[key] / total for key in weights()[name]})
+    shares["counts"] = {name: {str(k): table[k] for k in sorted(table)} for name, table in histograms.items()}
+    return shares
+
+
+def outcomes(seeds: range) -> Placed:
+    """Returns what stands on the classic ships of some seeds: parts and facings by stage, and how often each score was reached."""
     generator = Generator("classic")
     placed: dict[str, Counter[str]] = {name: Counter() for name in MOUNTS}
     scores: dict[str, Counter[int]] = {"thrust_score": Counter(), "weapon_score": Counter()}
     counts: dict[str, Counter[int]] = {"ammo_supply": Counter(), "power_storage": Counter(), "seats": Counter()}
-    for seed in range(first_seed, first_seed + ships):
+    for seed in seeds:
         ship = generator.ship(seed)
         for name, stage in MOUNTS.items():
             for part in ship.parts:
@@ -64,13 +93,7 @@ def outcome_shares(ships: int, first_seed: int) -> dict[str, Any]:
         for kind in ("ammo_supply", "power_storage"):
             counts[kind][sum(part.id == kind for part in ship.parts)] += 1
         counts["seats"][int(ship.stats["seats"])] += 1
-    shares: dict[str, Any] = {"ships": ships}
-    for name, counter in placed.items():
-        total = sum(counter[letter] for letter in DIRECTIONS)
-        shares[name] = _beside(weights()[name], {key: counter[key] / total for key in weights()[name]})
-    histograms = {**scores, **counts}
-    shares["counts"] = {name: {str(k): table[k] for k in sorted(table)} for name, table in histograms.items()}
-    return shares
+    return placed, {**scores, **counts}
 
 
 def _beside(wanted: dict[str, float], got: dict[str, Any]) -> dict[str, Any]:

@@ -70,9 +70,10 @@ def _quality(surveys: dict[str, Any]) -> list[str]:
     for name, survey in surveys.items():
         diversity, met = survey["diversity"], survey["controllability"]
         apart = f"{diversity['set_score']:.3f}, {diversity['mean_distance']:.3f}"
-        requests = f"{met['thrust']:.3f}, {met['fire']:.3f}, {met['seats']:.3f}"
-        rows.append([name, *(f"{survey[t]['mean']:.3f} ({survey[t]['sd']:.3f})" for t in terms), apart, requests])
-    head = f"preset | {' | '.join(terms)} | diversity: set score, mean distance | request met: thrust, fire, seats"
+        rows.append(
+            [name, *(f"{survey[t]['mean']:.3f} ({survey[t]['sd']:.3f})" for t in terms), apart, f"{met['fire']:.3f}"]
+        )
+    head = f"preset | {' | '.join(terms)} | diversity: set score, mean distance | weapons face as weighted"
     return [*table(head, rows), "", "Means over the valid ships, standard deviations in parentheses."]
 
 

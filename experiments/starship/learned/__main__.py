@@ -7,25 +7,37 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from leafwise.envs.registry import game
 from leafwise.envs.starship.draw import gallery, png_bytes
 from leafwise.envs.starship.options import ship_at
+from leafwise.envs.starship.presets import PRESETS, SCOUT
 from leafwise.envs.starship.ship import Ship
-from leafwise.experiments.starship.learned.page import Records, curves, diversity, page, paired, summary, table_of
-from leafwise.experiments.study import Study, command, write_json, write_page
+from leafwise.experiments.starship.learned.page import (
+    Records,
+    curves,
+    diversity,
+    layouts,
+    page,
+    paired,
+    summary,
+    table_of,
+)
+from leafwise.experiments.study import PlacedStudy, command, write_json, write_page
 from leafwise.models.files import write_atomically
-from leafwise.training.starship.builders import builder, record
+from leafwise.training.starship.builders import builder, records
 
 SAVED_EVERY = 10
-"""Ships after which the results so far are written."""
+"""Ships that are built as one piece of work; then the results so far are written."""
 PICTURED = 6
 """Hulls in the gallery."""
 
 
 @dataclass(frozen=True)
-class Config(Study):
+class Config(PlacedStudy):
     """What is compared; the first builder is the one the others are compared with."""
 
     builders: tuple[str, ...] = (
@@ -36,8 +48,7 @@ class Config(Study):
         "build:hopeful,depth=1",
         "build:learned,depth=1",
     )
-    """hand, best:N, random, rollout:N, learned, policy:RUN, or a player such as build:hopeful,depth=1, of which best:N:PLAYER and
-    valid:N:PLAYER build several."""
+    """Builders, as `leafwise.training.starship.builders.builder` names them."""
     pairs: tuple[str, ...] = ()
     """Further pairs that are compared, like "build:learned,depth=1 > best:64"."""
     few: tuple[str, ...] = ()
@@ -57,7 +68,7 @@ class Config(Study):
     records: Path = Path("runs/starship-builders")
     """Folder of what was built: one file for each builder, to which a later run adds."""
     page: bool = False
-    """Write the page, its figures as JSON and the pictures to --out."""
+    """Write this preset's part of the page, its figures as JSON and the pictures to --out."""
 
 
 def measure(config: Config) -> dict[str, Records]:
@@ -68,14 +79,11 @@ def measure(config: Config) -> dict[str, Records]:
         path = config.records / f"{config.preset}-{''.join(c if c.isalnum() else '_' for c in name)}.json"
         done = {r["seed"]: r for r in json.loads(path.read_text())} if path.exists() else {}
         missing = [seed for seed in wanted if seed not in done]
-        if missing:
-            build = builder(name, place)
-            build(config.first_seed - 1)  # loads the machine code, which is no part of a ship's time
-        for k, seed in enumerate(missing, start=1):
-            done[seed] = record(build, seed)
-            if k % SAVED_EVERY == 0 or k == len(missing):
-                rows = [done[s] for s in sorted(done)]
-                write_atomically(path, ("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n").encode())
+        pieces = [missing[k : k + SAVED_EVERY] for k in range(0, len(missing), SAVED_EVERY)]
+        for part in config.each(partial(records, place, name), pieces):
+            done |= {one["seed"]: one for one in part}
+            rows = [done[s] for s in sorted(done)]
+            write_atomically(path, ("[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n").encode())
         results[name] = [done[seed] for seed in wanted]
     return results
 
@@ -93,12 +101,13 @@ def report(config: Config) -> None:
     if config.seeds < 1 or not config.builders:
         raise ValueError(f"expected at least one seed and one builder, got {config.seeds!r}")
     results = measure(config)
-    lines = [f"Preset {config.preset}, {config.seeds} seeds from {config.first_seed:,}:", "", *table_of(results)]
+    lines = [f"{config.seeds:,} seeds from {config.first_seed:,}:", "", *table_of(results)]
     if config.pairs:
         lines += ["", *paired(results, config.pairs)]
     if config.few:
         some = replace(config, builders=(config.builders[0], *config.few), seeds=config.few_seeds)
         lines += ["", f"The first {some.seeds} seeds:", "", *table_of(measure(some))]
+    lines += ["", *layouts(results)]
     names = (config.builders[0], config.builders[-1])
     sets: dict[str, list[Ship]] = {}
     if config.diversity:
@@ -106,12 +115,23 @@ def report(config: Config) -> None:
         lines += ["", *diversity(sets)]
     if config.page:
         both = [ship for name in names for ship in (sets.get(name) or ships(config, name, PICTURED))[:PICTURED]]
-        write_atomically(config.target("gallery.png"), png_bytes(gallery(both, PICTURED // 2, 1.0)))
+        scale = SCOUT.grid / PRESETS[config.preset].grid
+        write_atomically(config.target(f"gallery-{config.preset}.png"), png_bytes(gallery(both, PICTURED, scale)))
         if config.curves:
-            curves(Path(config.curves), config.target("curves.png"))
-        write_page(config, "README.md", page(config.repeated_by, lines, names, bool(config.curves)))
-        write_json(config, "results.json", summary(results))
+            curves(Path(config.curves), config.target(f"curves-{config.preset}.png"))
+        own = {"command": config.repeated_by, "lines": lines, "pictured": names, "curves": bool(config.curves)}
+        write_sections(config, own | {"builders": summary(results)})
     print("\n".join(lines))
+
+
+def write_sections(config: Config, own: dict[str, Any]) -> None:
+    """Writes the page with this preset's part, and those of the others as they were."""
+    path = config.target("results.json")
+    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    sections = {preset: own if preset == config.preset else old.get(preset) for preset in PRESETS}
+    known = {preset: section for preset, section in sections.items() if section}
+    write_page(config, "README.md", page(known))
+    write_json(config, "results.json", known)
 
 
 main = command(Config, report)

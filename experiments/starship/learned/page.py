@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.starship.diversity import pairwise_distances, set_score
+from leafwise.envs.starship.diversity import entropy, pairwise_distances, set_score
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.ship import Ship
 from leafwise.experiments.study import logged, picture, table
@@ -58,50 +58,60 @@ def summary(results: dict[str, Records]) -> dict[str, Any]:
     return told
 
 
-def page(command: str, lines: Sequence[str], names: tuple[str, str], has_curves: bool) -> list[str]:
-    """Returns the page: how it was made, what the words mean, the tables, the pictures."""
-    pictured = (
-        ["## Training", "", "![quality, terms and errors while it learned](curves.png)", ""] if has_curves else []
-    )
-    return [
+def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Returns the page: what the words mean, and for each preset how its part was made, the tables, the pictures."""
+    lines = [
         "# Who builds the best ships of given hulls and requests?",
         "",
-        "```",
-        command,
-        "```",
+        "`hand` is the generator's own choice of places; `best:N` the best of N hand-made ships. `build:LEAF` looks two",
+        "placements ahead over the requests in sight, `depth=1` one: in one pass, which knows no request beyond those. `hopeful`",
+        "is the hand-made leaf, `learned` the shipped network, one for all presets; with `heat` cockpit and reactor are drawn",
+        "among places about as good. `refine:N:` puts N parts of a finished ship elsewhere, one at a time, and keeps what is no",
+        "worse; `learned` is what `leafwise ship gen --builder learned` does. `best:`, `refine:` and `learned` may try the same",
+        "requests again and again. `policy:RUN` is what masked PPO learned (`leafwise train starship --method ppo`).",
         "",
-        "builds the ships of the same seeds with each builder and writes this page; stopped, it goes on where it was.",
-        "`hand` is the generator's own choice of places; `best:N` the best of N hand-made ships, which may see all",
-        "requests beforehand; `build:LEAF` searches two placements ahead, eight places wide, over the requests in sight,",
-        "`depth=1` one placement. `hopeful` is the hand-made leaf, `learned` the shipped network. `valid:16:` builds again,",
-        "with ever more noise in the values, while the ship is not valid, 16 at most, and then with places drawn at random,",
-        "as `leafwise ship gen --builder learned` does; it may so try the same requests again, as `best:N` does. `policy:RUN`",
-        "is what masked PPO learned (`leafwise train starship --method ppo`), a policy and no leaf. Quality counts 0 where a",
-        "ship is not valid; gains are paired, with 95 % bootstrap intervals; the terms are means over valid ships;",
-        '"both valid" is the gain where the first builder\'s ship is valid too; seconds are processor time a ship, on one core',
-        "of a machine that was busy otherwise.",
-        "",
-        *lines,
-        "",
-        *pictured,
-        "## The same hulls and requests",
-        "",
-        "![ships of both builders](gallery.png)",
-        "",
-        f"The upper half is built by `{names[0]}`, the lower by `{names[1]}`.",
+        "Quality counts 0 where a ship is not valid; gains are paired, with 95 % bootstrap intervals; the terms are means over",
+        'valid ships; "both valid" is the gain where both ships are valid; seconds are processor time a ship. The layout of the',
+        "core is the rotation of the cockpit and where the reactor stands off it, over the valid ships.",
     ]
+    for preset, own in sections.items():
+        lines += ["", f"## {preset}", "", "```", own["command"], "```", "", *own["lines"], ""]
+        lines += [f"![ships of both builders](gallery-{preset}.png)", ""]
+        lines += [f"The same hulls and requests: above by `{own['pictured'][0]}`, below by `{own['pictured'][1]}`."]
+        if own["curves"]:
+            lines += ["", f"![quality, terms and errors while it learned](curves-{preset}.png)"]
+    return lines
 
 
 def paired(results: dict[str, Records], pairs: Sequence[str]) -> list[str]:
-    """Returns what each pair "A > B" of builders comes to: A's paired gain over B."""
+    """Returns what each pair "A > B" of builders comes to: A's paired gain over B, over all ships and where both are valid."""
     rows = []
     for pair in pairs:
         one, _, other = (word.strip() for word in pair.partition(">"))
         if one not in results or other not in results:
             raise ValueError(f"expected pairs A > B of builders that are compared, got {pair!r}")
         times = " against ".join(f"{column(results[name], 'seconds').mean():.4f}" for name in (one, other))
-        rows.append([f"`{one}`", f"`{other}`", gain(results[one], results[other]), times])
-    return table("builder | over | gain, paired | s/ship", rows)
+        both = [(a, b) for a, b in zip(results[one], results[other], strict=True) if a["valid"] and b["valid"]]
+        shared = gain([a for a, _ in both], [b for _, b in both]) if both else "-"
+        rows.append([f"`{one}`", f"`{other}`", gain(results[one], results[other]), shared, times])
+    return table("builder | over | gain, paired | both valid | s/ship", rows)
+
+
+def layouts(results: dict[str, Records]) -> list[str]:
+    """Returns how many ways of laying out the core each builder has: entropies, and what share they are of the first one's."""
+    rows: list[list[str]] = []
+    first = np.zeros(0)
+    for name, records in results.items():
+        cores = [tuple(record["core"]) for record in records if record["valid"]]
+        if not cores:
+            continue
+        found = np.array([entropy(c[0] for c in cores), entropy(c[1:] for c in cores), entropy(cores)])
+        first = found if not rows else first
+        cells = [
+            f"{own:.2f} ({own / most:.2f})" if most else f"{own:.2f}" for own, most in zip(found, first, strict=True)
+        ]
+        rows.append([f"`{name}`", *cells])
+    return table("builder | cockpit's rotation, bits | reactor's place | both", rows)
 
 
 def diversity(sets: dict[str, list[Ship]]) -> list[str]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tyro
 
 from leafwise.cli import check_writable, cluster_errors, one_line_errors, parse_with_game, patiently, print_json, say
+from leafwise.envs.core.play import prints
 from leafwise.training.runs.seeds import FINAL_SEED
 
 if TYPE_CHECKING:
@@ -49,8 +51,15 @@ class Config:
     """Go on with what the file of --file holds; more games may be asked for than before."""
     save: str = ""
     """File for the games: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`."""
+    verbose: bool = False
+    """Show, on standard error, what other people's programs print (course:DIR/PlayerAI.py); otherwise only the last lines before
+    a fault are told, with the fault."""
     json: bool = False
     """Print one JSON object."""
+
+
+MOST_FAULTS = 3
+"""Reasons of faults that are told."""
 
 
 @contextmanager
@@ -96,7 +105,11 @@ def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
         counts = {
             name: int((np.sign(scores) == sign).sum()) for name, sign in (("wins", 1), ("draws", 0), ("losses", -1))
         }
-        result |= {"elo": elo, "elo_error": error, **counts}
+        result |= {"points": float((1 + np.sign(scores)).sum() / 2), "elo": elo, "elo_error": error, **counts}
+        for whose, pace in (("", evaluation.pace), ("opponent_", evaluation.opponent_pace)):
+            result[f"{whose}seconds_per_turn"] = pace.seconds / max(pace.turns, 1)
+            result[f"{whose}longest_turn_seconds"] = pace.longest
+    result["faults"] = [asdict(fault) for fault in evaluation.faults]
     if "ntuple" in game.features:
         result["reached"] = reached(evaluation, game.features["ntuple"].names)
     return result
@@ -121,15 +134,42 @@ def show(result: dict[str, Any]) -> None:
         interval = f"95 % interval {result['ci_low']:{form}} to {result['ci_high']:{form}}"
     say(f"  mean    {result['mean']:{form}}   {interval}")
     if against:
-        say(f"  games   {result['wins']} won, {result['draws']} drawn, {result['losses']} lost")
+        say(
+            f"  games   {result['wins']} won, {result['draws']} drawn, {result['losses']} lost: "
+            f"{result['points']:g} of {result['games']} points"
+        )
         say(f"  elo     {result['elo']:+.0f} +- {result['elo_error']:.0f}")
     else:
         say(f"  median  {result['median']:{form}}   lowest {result['low']:{form}}, highest {result['high']:{form}}")
     say(f"  speed   {1000 * result['seconds_per_move']:.3f} ms a move, {result['moves']:,} moves")
+    if against:
+        for name, whose in ((result["player"], ""), (result["opponent"], "opponent_")):
+            mean, longest = (1000 * result[f"{whose}{what}"] for what in ("seconds_per_turn", "longest_turn_seconds"))
+            say(f"  turns   {name}: {mean:,.1f} ms, the longest {longest:,.1f} ms")
+    show_faults(result["faults"])
     if "reached" in result:
         say("  games that reached a tile:")
         for tile, share in result["reached"].items():
             say(f"  {tile:>7} {share:7.1%}")
+
+
+def show_faults(faults: list[dict[str, Any]]) -> None:
+    """Prints how games were given away: of those that were so for the same reason, but for numbers, the first."""
+    alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for fault in faults:
+        reason = re.sub(r"(?<!line )\b\d+", "", fault["what"])
+        alike.setdefault((fault["player"], reason), []).append(fault)
+    for number, ((player, _), cases) in enumerate(alike.items()):
+        if number == MOST_FAULTS:
+            say(f"  and {len(alike) - MOST_FAULTS} other reasons (--json tells all)")
+            break
+        first, what = cases[0], cases[0]["what"]
+        times = f"{len(cases)} games" if len(cases) > 1 else "a game"
+        say(f"  lost    {times} by a fault: {what if player in what else f'{player}: {what}'}")
+        seat = ("first", "second")[first["seat"]]
+        say(f"          {'the first of them, ' if len(cases) > 1 else ''}seed {first['seed']}, in the {seat} seat:")
+        for line in first["report"].splitlines():
+            say(f"    {line}")
 
 
 def main(arguments: list[str]) -> int:
@@ -164,7 +204,7 @@ def main(arguments: list[str]) -> int:
                 **where,
             )
 
-        with cluster_errors():
+        with cluster_errors(), prints.shown(config.verbose):
             evaluation = patiently(work) if config.processes == 1 and not config.cluster else work()
     if config.save:
         from leafwise.models.tensors import write_atomically

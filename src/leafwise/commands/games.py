@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import tyro
 
 from leafwise.cli import fail, one_line_errors, parse, print_json, say
+from leafwise.envs.core.play.named import own_programs
 from leafwise.envs.plugins import PluginWarning
 from leafwise.envs.reference import Reference, reference
 from leafwise.envs.registry import NAMESPACE, games, ids_of, listing
@@ -53,6 +54,7 @@ def described(game: Game) -> dict[str, Any]:
         "actions": list(game.actions),
         "scores": list(game.scores),
         "default_score": game.default_score,
+        "own_players": [text for texts in own_programs(game).values() for text in texts],
         "rewards": list(game.reward_names),
         "reference": {f"{short}-v0": [asdict(one) for one in known(f"{short}-v0")] for short in game.ids},
     }
@@ -92,6 +94,7 @@ def main(arguments: list[str]) -> int:
             ("options", options or "none"),
             ("actions", some),
             ("scores", scores),
+            ("players", ", ".join(about["own_players"]) or "those of every game"),
             ("rewards", ", ".join(about["rewards"])),
         ):
             say(f"  {what:<8} {text}")

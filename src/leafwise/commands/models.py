@@ -76,7 +76,7 @@ def described(path: Path) -> dict[str, Any]:
         "options": told["options"],
         "kind": told["kind"],
         "megabytes": path.stat().st_size / 1e6,
-        "score": [measured(one, units) for one in (score if isinstance(score, list) else [score])],
+        "score": [measured(one, units) for one in (score if isinstance(score, list) else [score]) if one],
         "unit": units and units["name"],
         "unit_error": units and units["error"],
         "command": told["command"],

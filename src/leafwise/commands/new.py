@@ -1,10 +1,11 @@
-"""Writes a package with a game of your own to begin with: rules, a score, tests, what makes it a plug-in."""
+"""Writes what a game of your own begins with: rules, a score, tests, what makes it a plug-in; or a player for Trap's course."""
 
 from __future__ import annotations
 
 import keyword
 import os
 import re
+import shlex
 import shutil
 from dataclasses import dataclass
 from importlib.resources import files
@@ -16,18 +17,25 @@ from leafwise.cli import one_line_errors, parse, say
 from leafwise.envs.plugins import NAME
 from leafwise.envs.registry import games, listed
 
+STARTER = "trap/baselines/course/starter"
+"""Where, beside the rooms, the player for the course stands."""
 TEMPLATE = "template"
 """The name of the game that is copied, which its files say where yours belongs."""
 
 
 @dataclass(frozen=True)
 class Config:
-    """Writes a package of its own with a small game whose tests pass: change its rules to yours."""
+    """Writes a package of its own with a small game whose tests pass: change its rules to yours.
 
-    name: tyro.conf.Positional[str]
+    Or, with --course, a player that runs, for the course that Trap comes from: change its trees to yours.
+    """
+
+    name: tyro.conf.Positional[str] = ""
     """Name of the game: small letters, digits and _."""
     dir: str = "."
     """Folder in which the package's folder is made."""
+    course: str = ""
+    """Folder, new or empty, for a PlayerAI.py by the course's recipe, and what it imports."""
 
 
 def check(name: str) -> None:
@@ -82,10 +90,40 @@ def write(name: str, parent: Path) -> Path:
     return folder
 
 
+def write_starter(folder: Path) -> None:
+    """Writes the course's player to a folder that is new or empty; raises ValueError for another."""
+    held = sorted(folder.iterdir()) if folder.is_dir() else []
+    if held or (folder.exists() and not folder.is_dir()):
+        what = f"one with {held[0].name}" if held else "a file"
+        raise ValueError(f"expected a folder for --course that is empty or not there yet, got {what}: {str(folder)!r}")
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in files("leafwise.envs").joinpath(STARTER).iterdir():
+        if file.name.endswith((".py", ".md")) and not file.name.startswith("__"):
+            (folder / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+
+
+def tell_starter(folder: Path) -> None:
+    """Says what can be done with the player."""
+    program = folder / "PlayerAI.py"
+    shown = f'course:"{program}"' if re.search("[,:]", str(program)) else f"course:{program}"
+    player = shlex.quote(shown)
+    say(f"{program}: two trees of moves and throws, and three heuristics")
+    say(f"  run it      python {shlex.quote(str(program))}")
+    say(f"  play it     leafwise play trap --opponent {player}")
+    say(f"  measure it  leafwise eval trap {player} --opponent course:easy --games 20")
+
+
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     config = parse(Config, arguments, "leafwise new")
     with one_line_errors():
+        if bool(config.name) == bool(config.course):
+            given = "both" if config.name else "neither"
+            raise ValueError(f"expected the name of a game, or --course FOLDER, got {given}")
+        if config.course:
+            write_starter(Path(config.course))
+            tell_starter(Path(config.course))
+            return 0
         folder = write(config.name, Path(config.dir))
     module = folder / f"leafwise_{config.name}"
     say(f"{folder}: the rules are in {module / '__init__.py'}")

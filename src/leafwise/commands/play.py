@@ -21,6 +21,7 @@ from leafwise.cli import (
     say,
     units_of_leaf,
 )
+from leafwise.envs.core.play import prints
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games, option_defaults
 
@@ -75,6 +76,8 @@ class Config:
     """Depth of that search, in decisions (0: the game's own, or with --seconds as many as there is time for)."""
     seconds: float = 0.0
     """Seconds of that search per position (0: no limit)."""
+    verbose: bool = False
+    """Show, on standard error, what other people's programs print (course:DIR/PlayerAI.py)."""
 
     @staticmethod
     def more_help(name: str) -> list[str]:
@@ -180,10 +183,10 @@ def ask(prompt: str) -> str | None:
 def choose(chooser: Player, state: State) -> int:
     """Returns a player's choice; Ctrl-C is heard meanwhile."""
     from leafwise.envs.core.play.solver import SolverPlayer
-    from leafwise.search.players import SearchPlayer
+    from leafwise.search.players import search_of
 
-    if isinstance(chooser, SearchPlayer):
-        return patiently(lambda: chooser.choose(state), chooser.search.stop)
+    if search := search_of(chooser):
+        return patiently(lambda: chooser.choose(state), search.stop)
     if isinstance(chooser, SolverPlayer):
         return patiently(lambda: chooser.choose(state), lambda: chooser.solver.stop.fill(1))
     return patiently(lambda: chooser.choose(state))
@@ -247,7 +250,7 @@ def play(config: Config, session: Session, hints: Hints) -> int:
         except Forfeit as reason:
             loser = session.state.current_player
             session.forfeit = f"player {loser + 1}: forfeit: {reason}", game.return_range[loser]
-            say(f"player {loser + 1} forfeits: {reason}")
+            say("\n".join([f"player {loser + 1} forfeits: {reason}", *reason.report]))
             return 0
         happened = session.play(action)
         if session.odds:
@@ -305,12 +308,13 @@ def introduce(config: Config, session: Session, hints: Hints) -> None:
     """Says who plays, and who answers for hints."""
     from leafwise.envs.core.play.solver import SolverPlayer
     from leafwise.search.levels import level_lines
-    from leafwise.search.players import SearchPlayer
+    from leafwise.search.players import search_of
 
     for who in session.seats.values():
         if who is not None:
             strong = getattr(who, "strong", who)
-            by = f", leaf {strong.search.evaluator.name}" if isinstance(strong, SearchPlayer) else ""
+            search = search_of(who)
+            by = f", leaf {search.evaluator.name}" if search else ""
             by = ", the exact solver" if isinstance(strong, SolverPlayer) else by
             say(f"against {who.name}{by}")
     if config.strength:
@@ -360,15 +364,16 @@ def main(arguments: list[str]) -> int:
         return follow(config, game, arguments)
     from leafwise.envs.core.contract.stream import new_stream
 
-    with one_line_errors():
-        if not 0 <= config.seed < 2**63:
-            raise ValueError(f"expected --seed of 0 to 2**63 - 1, got {config.seed!r}")
-        if config.save:
-            check_writable(config.save, "--save")
-        state = game.parse(config.position) if config.position else game.start()
-        session = Session(state, new_stream(config.seed), seats(config, game), config.seed)
-    hints = make_hints(config, game, session.seats)
-    try:
-        return play(config, session, hints)
-    finally:
-        save(config, session)
+    with prints.shown(config.verbose):
+        with one_line_errors():
+            if not 0 <= config.seed < 2**63:
+                raise ValueError(f"expected --seed of 0 to 2**63 - 1, got {config.seed!r}")
+            if config.save:
+                check_writable(config.save, "--save")
+            state = game.parse(config.position) if config.position else game.start()
+            session = Session(state, new_stream(config.seed), seats(config, game), config.seed)
+        hints = make_hints(config, game, session.seats)
+        try:
+            return play(config, session, hints)
+        finally:
+            save(config, session)

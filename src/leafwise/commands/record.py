@@ -87,7 +87,7 @@ def played(config: Config, game: Game) -> GameRecord:
     """Plays the game and says who did; a player who forfeits is one line and status 2."""
     from leafwise.envs.core.play.gamefile import play_game
     from leafwise.models.players import player
-    from leafwise.search.players import SearchPlayer
+    from leafwise.search.players import search_of
 
     usual = "best" if game.players == 2 else "best:depth=1"
     with one_line_errors():
@@ -97,7 +97,8 @@ def played(config: Config, game: Game) -> GameRecord:
         players = [player(name, game, config.seed + seat) for seat, name in enumerate(names)]
         record = patiently(lambda: play_game(game, players, config.seed, config.moves).record())
     for who in dict.fromkeys(players):
-        by = f", leaf {who.search.evaluator.name}" if isinstance(who, SearchPlayer) else ""
+        search = search_of(who)
+        by = f", leaf {search.evaluator.name}" if search else ""
         say(f"{who.name}{by} played")
     return record
 

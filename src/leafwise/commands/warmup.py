@@ -82,12 +82,16 @@ def infer(game: Game) -> None:
 
 def items(game: Game) -> Iterator[Item]:
     """Yields what is to compile for a game, by name."""
+    from leafwise.envs.core.contract.parts import OwnSearch
     from leafwise.hints import solver_of
     from leafwise.search import Search
-    from leafwise.search.players import hand_made
+    from leafwise.search.players import hand_made, player
 
     def search(leaf: str, **options: Any) -> Callable[[], object]:
         return lambda: Search(game, hand_made(game, leaf), 1, **options)(game.new(0))
+
+    def turn(text: str) -> Callable[[], object]:
+        return lambda: player(text, game).choose(game.new(0))
 
     yield f"{game.name} rules", lambda: game.new(0).legal_names
     for score in game.scores:
@@ -97,6 +101,9 @@ def items(game: Game) -> Iterator[Item]:
     yield f"{game.name} {template} search, {game.default_score}", search(game.default_score, pruning=other)
     yield f"{game.name} batched search, {game.default_score}", search(game.default_score, batched=True)
     yield f"{game.name} search, rollout", search("rollout:n=1")
+    for name, own in game.ais.items():
+        if isinstance(own, OwnSearch) and own.compiled:
+            yield f"{game.name} {name} search, {game.default_score}", turn(f"{name}:depth=2")
     yield f"{game.name} environment", lambda: step_single(game)
     yield f"{game.name} batch", lambda: step_batch(game)
     if "solver" in game.ais:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.play.named import named_ai
+from leafwise.envs.core.play.named import named_ai, own_programs
 from leafwise.envs.core.play.solver import LEVELS, exact_solver
 from leafwise.models.shipped import LEARNED, shipped_model
 from leafwise.models.tensors import WEIGHTS, load_metadata
@@ -105,15 +105,16 @@ def has_solver(game: Game) -> bool:
 
 
 @lru_cache(VARIANTS)
-def own_programs(game: Game) -> tuple[str, ...]:
-    """Returns the game's own programs that need nothing said besides.
+def programs(game: Game) -> tuple[str, ...]:
+    """Returns the texts of the game's own programs that need nothing said besides.
 
     In games without chance some walk through the whole game, which would never end on a larger board, so there they are for
     the default variant alone.
     """
     if game.given_options and not game.max_outcomes:
         return ()
-    return tuple(name for name in game.ais if name != "solver" and is_ready(game, name))
+    own = {name: texts for name, texts in own_programs(game).items() if name != "solver"}
+    return tuple(text for name, texts in own.items() for text in texts if text != name or is_ready(game, name))
 
 
 def is_ready(game: Game, name: str) -> bool:
@@ -131,7 +132,7 @@ def players(game: Game) -> list[dict[str, Any]]:
         found += [{"name": f"level:{level}", "title": f"level {level}"} for level in LEVELS]
     if "solver" in game.ais and has_solver(game):
         found.append({"name": "solver", "title": "exact solver"})
-    found += [{"name": name, "title": f"program {name}"} for name in own_programs(game)]
+    found += [{"name": name, "title": f"program {name}"} for name in programs(game)]
     for leaf in leaves(game):
         for pace, words in PACES.items():
             found.append({"name": f"search:{leaf['name']},seconds={pace}", "title": f"{leaf['title']}, {words}"})

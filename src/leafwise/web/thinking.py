@@ -17,7 +17,7 @@ from leafwise.models.files import leaf as load_leaf
 from leafwise.models.players import player as named_player
 from leafwise.models.units import PLAIN, Units, units_of, written
 from leafwise.search import Result, Search, Stopped
-from leafwise.search.players import SearchPlayer
+from leafwise.search.players import search_of
 from leafwise.web import choices
 from leafwise.web.asks import AnalyseAsk, GameAsk, MoveAsk, PrepareAsk, ReviewAsk, SolveAsk
 from leafwise.web.games_as_text import records
@@ -178,7 +178,8 @@ def move(ask: MoveAsk, control: Control) -> Iterator[dict[str, Any]]:
     if hasattr(who, "stream"):
         who.stream = new_stream(ask.seed)
     strong = getattr(who, "strong", who)
-    stop = strong.search.stop if isinstance(strong, SearchPlayer) else lambda: None
+    search = search_of(who)
+    stop = search.stop if search else lambda: None
     begun = time.perf_counter()
     if isinstance(strong, SolverPlayer):
         action = by_solver(strong, state, control)
@@ -192,7 +193,7 @@ def ready_player(text: str, game: Game) -> Any:
     """Returns a player whose code is loaded: one that searches, or a game's own program, has chosen a first move."""
     who: Any = named_player(text, game)
     strong = getattr(who, "strong", who)
-    if isinstance(strong, SearchPlayer) or text in choices.own_programs(game):
+    if search_of(who) or text in choices.own_programs(game):
         strong.choose(game.new(0))
     return who
 

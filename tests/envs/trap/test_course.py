@@ -11,9 +11,11 @@ import pytest
 import leafwise
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.play import prints
 from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.trap import GAME
 from leafwise.envs.trap.baselines.course import PlayerAI
+from leafwise.envs.trap.baselines.course import guest as guests
 from leafwise.envs.trap.baselines.course.grid import Grid
 from leafwise.envs.trap.baselines.course.guest import GuestPlayer
 from leafwise.envs.trap.baselines.course.players import RECIPES, CoursePlayer
@@ -227,31 +229,104 @@ def test_a_program_of_the_course_plays_in_our_games(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("trouble", "message"),
+    ("trouble", "message", "told"),
     [
-        ("raise RuntimeError('oh no')", "RuntimeError: oh no"),
-        ("return self.pos", r"expected a legal cell from getMove, got \(0, 3\)"),
-        ("return None", r"expected a cell \(row, column\) from getMove, got None"),
-        ("import os; os._exit(3)", "ended"),
-        ("time.sleep(60)", "took too long"),
+        (
+            "raise RuntimeError('oh no')",
+            r"RuntimeError: oh no \(line 19 of PlayerAI.py, getMove, turn 1\)$",
+            "in getMove",
+        ),
+        (
+            "return self.pos",
+            r"expected a legal cell from getMove, got \(0, 3\) \(getMove, turn 1\)$",
+            "legal: (0, 4), (1, 4), (1, 3), (1, 2), (0, 2)",
+        ),
+        ("return None", r"expected a cell \(row, column\) from getMove, got None", "as player 1 at ...1.../"),
+        ("return (1.0, 3.0)", r"got \(1.0, 3.0\)", "player 1 to move"),
+        ("return 'N'", "got 'N'", "player 1 to move"),
+        ("import sys; sys.exit('enough')", "SystemExit: enough .line 19 of PlayerAI.py", "sys.exit('enough')"),
+        ("import os; print('bye'); os._exit(3)", "its process ended", "  bye"),
+        ("time.sleep(60)", "took more than 0.3 s for its turn .line 19 of PlayerAI.py", "time.sleep(60)"),
+        ("while True: pass", "took more than 0.3 s for its turn .line 19 of PlayerAI.py", "while True: pass"),
+        ("input('move? ')", "EOFError", "  move? "),
+        ("import helper; helper.fail()", "ZeroDivisionError: .* .line 2 of helper.py, getMove", "helper.fail()"),
+        ("'a' in grid.nothing", "AttributeError: 'Grid' object has no attribute 'nothing'", "in getMove"),
     ],
 )
-def test_who_breaks_the_rules_forfeits(tmp_path: Path, trouble: str, message: str) -> None:
-    player = guest(tmp_path, trouble, seconds=1.0 if "sleep" in trouble else 30.0, allowance=0.0)
+def test_who_breaks_the_rules_forfeits_and_is_told_where(tmp_path: Path, trouble: str, message: str, told: str) -> None:
+    (tmp_path / "helper.py").write_text("def fail():\n    return 1 / 0\n")
+    player = guest(tmp_path, trouble, seconds=0.3 if "0.3 s" in message else 30.0, allowance=0.0)
     state = GAME.start()
-    with pytest.raises(Forfeit, match=message):
+    with pytest.raises(Forfeit, match=message) as lost:
         player.choose(state)
-    assert play_game(GAME, [player, leafwise.player("random", GAME)], 1, 0)[0] == -1
-    assert play_game(GAME, [leafwise.player("random", GAME), player], 1, 1)[0] == -1
+    report = "\n".join(lost.value.report)
+    assert told in report
+    assert state.board() in report
+    assert not any(ours in report for ours in ("child.py", "importlib", "leafwise"))
+    if "sleep" not in trouble:
+        figures = play_game(GAME, [player, leafwise.player("random", GAME)], 1, 0)
+        assert (figures.score, figures.loser) == (-1, 0)
+        assert figures.fault.splitlines()[0] == str(lost.value)
     player.close()
 
 
-def test_a_program_must_load(tmp_path: Path) -> None:
-    (tmp_path / "PlayerAI.py").write_text("import no_such_module\n")
-    with pytest.raises(ValueError, match=r"expected a program that loads, got: .*no_such_module"):
+def test_what_is_printed_is_in_the_report_or_shown(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    trouble = "print('thinking of', self.turns); assert False"
+    for wanted in (False, True):
+        with prints.shown(wanted):
+            player = guest(tmp_path, trouble)
+            capfd.readouterr()
+            with pytest.raises(Forfeit) as lost:
+                player.choose(GAME.start())
+            player.close()
+        assert ("  thinking of 1" in lost.value.report) != wanted
+        assert ("thinking of 1" in capfd.readouterr().err) == wanted
+    assert not prints.are_shown()
+
+
+def test_the_report_has_what_was_printed_in_this_game_alone(tmp_path: Path) -> None:
+    player = guest(tmp_path, "print('game', id(self)); assert self.turns == 1 and self.player_num == 1")
+    start = GAME.start()
+    player.choose(start)
+    with pytest.raises(Forfeit) as lost:
+        player.choose(GAME.parse("......./...1.../......./......./......./......./...2... turn=1"))
+    printed = [line for line in lost.value.report if line.startswith("  game")]
+    assert len(printed) == 1
+    player.close()
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (
+            "import no_such_module\n",
+            r"ModuleNotFoundError: No module named 'no_such_module' \(line 1 of PlayerAI.py\)$",
+        ),
+        ("class PlayerAI:\n    def getMove(self, grid)\n", r"SyntaxError: expected ':' \(line 2 of PlayerAI.py\)$"),
+        ("class Player: pass\n", "expected a class PlayerAI in PlayerAI.py, got none$"),
+        ("class PlayerAI:\n    def __init__(self): 1 / 0\n", r"ZeroDivisionError: .* \(line 2 of PlayerAI.py\)$"),
+        ("import sys; sys.exit()\n", "SystemExit"),
+        ("while True: pass\n", "it took more than 0.2 s"),
+    ],
+)
+def test_a_program_must_load(tmp_path: Path, source: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guests, "LOADING", 0.2 if "0.2 s" in message else 60.0)
+    (tmp_path / "PlayerAI.py").write_text(source)
+    with pytest.raises(ValueError, match=r"^expected a program that loads, got: .*" + message):
         GuestPlayer(GAME, "course:guest", str(tmp_path / "PlayerAI.py"))
+
+
+def test_a_time_must_be_positive(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="expected seconds above 0"):
         guest(tmp_path, seconds=0)
+
+
+def test_a_program_finds_its_own_folder_and_has_the_process_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "numbers.txt").write_text("1 2 3")
+    trouble = "import os, sys; assert open('numbers.txt').read() == '1 2 3' and 'leafwise' not in sys.modules"
+    player = guest(tmp_path, trouble)
+    assert player.choose(GAME.start()) in GAME.start().legal_actions
+    player.close()
 
 
 def test_the_state_of_a_game_is_not_lost_between_turns(tmp_path: Path) -> None:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import random
-import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +18,7 @@ from leafwise.training.evaluation.arena import arena, evaluate
 from leafwise.training.execution import cluster
 from leafwise.training.execution.executor import Unfit
 from leafwise.training.execution.places import executor_for
+from running.killing import Killer
 from running.pieces import Piece, leave, refuse, square
 from running.waiting import until
 
@@ -104,33 +102,18 @@ def test_work_that_ends_its_process_each_time_is_told(monkeypatch: pytest.Monkey
 
 
 def test_workers_killed_at_random_cost_no_piece() -> None:
-    rng, stop = random.Random(1), threading.Event()
     seen: list[int] = []
-    kills = 0
-
-    def kill() -> None:
-        nonlocal kills
-        while not stop.wait(1.5):
-            if seen:
-                try:
-                    os.kill(rng.choice(seen[-4:]), signal.SIGKILL)
-                    kills += 1
-                except ProcessLookupError:
-                    pass
-
-    killer = threading.Thread(target=kill)
-    killer.start()
     found: list[int] = []
     with executor_for(square, **WHERE) as executor:
-        for key, (result, pid) in executor.stream(pieces(300, 0.05)):
-            seen.append(pid)
-            assert result == key**2
-            found.append(key)
-        stop.set()
-        killer.join()
-        print(f"{len(found)} pieces, each once, with {kills} workers killed and {executor.repeated} pieces begun again")
+        with Killer(lambda: seen[-4:], lambda: len(seen), (10, 80)) as killer:
+            for key, (result, pid) in executor.stream(pieces(300, 0.05)):
+                seen.append(pid)
+                assert result == key**2
+                found.append(key)
+        told = f"{killer.kills} workers killed and {executor.repeated} pieces begun again"
+        print(f"{len(found)} pieces, each once, with {told}")
         assert sorted(found) == list(range(300))
-        assert kills > 1
+        assert killer.kills > 1
         assert executor.repeated > 0
 
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -20,6 +17,7 @@ from leafwise.training.execution.executor import AHEAD, Bundles, Executor, Here,
 from leafwise.training.execution.identity import check_identity, identity
 from leafwise.training.execution.places import check_places, executor_for
 from leafwise.training.execution.processes import Processes
+from running.killing import Killer, alive
 from running.pieces import Compiled, Piece, leave, refuse, square
 from running.waiting import until
 
@@ -68,6 +66,16 @@ def test_a_shared_thing_reaches_the_pieces(pool: Executor[Piece, tuple[int, int]
         assert [n for n, _ in executor.in_order(told)] == [k * k * (7 if k % 2 else 9) for k in range(6)]
 
 
+def test_large_results_come_back_and_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    sizes = [1, processes.LARGE - 100, processes.LARGE, 10 * processes.LARGE]
+    with Processes(bytes, 1) as executor:
+        assert [len(result) for result in executor.in_order(enumerate(sizes))] == sizes
+        (folder,) = tmp_path.iterdir()
+        assert not list(folder.iterdir())
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_is_given_up_does_not_come_back(pool: Executor[Piece, tuple[int, int]]) -> None:
     for executor in (Here(square), pool):
         for key, piece in pieces(6, 0.02):
@@ -109,36 +117,19 @@ def test_one_of_a_machines_processes_compiles(tmp_path: Path) -> None:
 
 @pytest.mark.long
 def test_processes_killed_at_random_cost_no_piece() -> None:
-    rng, stop = Random(1), threading.Event()
     seen: list[int] = []
-    kills = 0
+    found: list[int] = []
     with Processes(square, 3) as executor:
-
-        def kill() -> None:
-            nonlocal kills
-            while not stop.wait(1.0):
-                if seen:
-                    try:
-                        os.kill(rng.choice(seen[-6:]), signal.SIGKILL)
-                        kills += 1
-                    except ProcessLookupError:
-                        pass
-
-        killer = threading.Thread(target=kill)
-        killer.start()
-        found: list[int] = []
-        for key, (result, pid) in executor.stream(pieces(600, 0.05)):
-            seen.append(pid)
-            assert result == (key - 100) ** 2
-            found.append(key)
-        stop.set()
-        killer.join()
-        print(
-            f"{len(found)} pieces, each once, with {kills} processes killed and {executor.repeated} pieces begun again"
-        )
+        with Killer(lambda: seen[-6:], lambda: len(seen), (50, 200)) as killer:
+            for key, (result, pid) in executor.stream(pieces(600, 0.05)):
+                seen.append(pid)
+                assert result == (key - 100) ** 2
+                found.append(key)
+        told = f"{killer.kills} processes killed and {executor.repeated} pieces begun again"
+        print(f"{len(found)} pieces, each once, with {told}")
         assert sorted(found) == list(range(100, 700))
-        assert kills > 2
-        assert executor.repeated >= kills
+        assert killer.kills > 2
+        assert executor.repeated >= killer.kills
 
 
 DRIVER = """
@@ -164,14 +155,6 @@ def test_processes_end_with_a_driver_that_is_killed(tmp_path: Path) -> None:
         own = {int(driver.stdout.readline()) for _ in range(6)}
         driver.kill()
     until(lambda: not any(alive(pid) for pid in own))
-
-
-def alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return not (stat := Path(f"/proc/{pid}/stat")).exists() or stat.read_text().rsplit(")", 1)[1].split()[0] != "Z"
 
 
 @pytest.mark.parametrize(
@@ -266,11 +249,12 @@ def test_short_pieces_travel_in_bundles() -> None:
         sizes.append(len(bundle))
         return squares(bundle)
 
-    executor: Bundles[Piece, int] = Bundles(Here(told), 0.5, 16)
+    executor: Bundles[Piece, int] = Bundles(Here(told), 0.5, 200, 16)
     found = dict(executor.stream(pieces(200)))
     assert found == {100 + k: k * k for k in range(200)}
     assert max(sizes) == 16
     assert sum(sizes) == 200
+    assert sizes[-3:] == [1, 1, 1]
     sizes.clear()
-    assert list(Bundles(Here(told), 0.05).in_order(pieces(6, 0.1))) == [k * k for k in range(6)]
+    assert list(Bundles(Here(told), 0.05, 6).in_order(pieces(6, 0.1))) == [k * k for k in range(6)]
     assert max(sizes) <= 2

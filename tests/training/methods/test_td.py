@@ -178,7 +178,7 @@ def test_a_run_starts_from_a_packed_model_with_fewer_tuples_and_stages():
             assert table.any() or name not in shape.tuples
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.long)])
 def test_a_killed_run_resumes_to_the_same_end(run, tmp_path, how):
     path = tmp_path / "cut"
     process = subprocess.Popen(command(path), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -23,6 +23,7 @@ from leafwise.training.networks.sb3 import Sb3VecEnv
 
 SMALL: dict[str, Any] = {"n_steps": 32, "batch_size": 32, "n_epochs": 1, "policy_kwargs": {"net_arch": [8]}, "seed": 0}
 IDS = [name for name in gym.registry if name.startswith("leafwise/")]
+LARGE = ("leafwise/StarshipPlaceClassic-v0", "leafwise/StarshipPlaceCruiser-v0")
 
 
 # maps over a grid look like images to SB3, which wants those as bytes
@@ -38,7 +39,9 @@ def test_a_game_for_two_passes_sb3s_check() -> None:
     check_env(GameEnv(dice.GAME))
 
 
-@pytest.mark.parametrize("env_id", IDS)
+@pytest.mark.parametrize(
+    "env_id", [pytest.param(name, marks=pytest.mark.long) if name in LARGE else name for name in IDS]
+)
 def test_learners_run_on_every_id(env_id: str) -> None:
     env = gym.make(env_id)
     policy = "MultiInputPolicy" if isinstance(env.observation_space, gym.spaces.Dict) else "MlpPolicy"

@@ -13,13 +13,15 @@ import pytest
 from leafwise.commands.ship import main as ship_main
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.starship import GAME, check, read
-from leafwise.envs.starship.builder import TRIED_FIRST, WIDTH, Children
+from leafwise.envs.starship.builder import Children
+from leafwise.envs.starship.plans import TRIED, Plans
 from leafwise.envs.starship.tables import TURN
 from leafwise.envs.starship.turns import DECISION
 from leafwise.models.files import load_tensors
 from leafwise.models.grid import GridNetwork, load_grid
+from leafwise.models.players import player
 from leafwise.search.frontier import bound_values
-from leafwise.training.starship.builders import builder, record
+from leafwise.training.starship.builders import builder, play, record
 from leafwise.training.starship.samples import Yard, joined
 from leafwise.training.starship.values import Builds, Config, train
 
@@ -31,6 +33,9 @@ SMALL: dict[str, Any] = {
     "hand_ships": 100,
     "finishes": 4,
     "by_hand": 0.75,
+    "mix": ("preset=classic",),
+    "shares": (0.9, 0.1),
+    "core_heat": 0.01,
 }
 SMALL |= {"ships": 2, "evaluate_games": 2, "evaluate_every": 160, "checkpoint_seconds": 0.0}
 
@@ -98,15 +103,17 @@ def test_a_ship_is_built_from_the_shell(run: Path, tmp_path: Path, capsys: pytes
     assert ship.stats["quality"] == pytest.approx(
         record(builder(f"build:'{run}',depth=1", GAME), 5)["quality"], abs=1e-6
     )
+    assert ship_main([*words, "--thrusters.min-score", "9"]) in (0, 1)
+    assert read(path).parameters.thrusters.min_score == 9
     with pytest.raises(SystemExit, match="2"):
-        ship_main([*words, "--thrusters.min-score", "9"])
-    assert "expected --builder with a preset as it is" in capsys.readouterr().err
+        ship_main([*words, "--strict"])
+    assert "expected --builder without --story and --strict" in capsys.readouterr().err
 
 
 def test_a_state_counts_as_its_lambda_return(run: Path) -> None:
-    values = bound_values(GAME, load_grid(run / "model.safetensors", GAME).evaluator("learned"))
-    children = Children(GAME, values)
-    whole, half, none = (Yard(GAME, 7).ahead(children, trace=trace) for trace in (1.0, 0.5, 0.0))
+    evaluator = load_grid(run / "model.safetensors", GAME).evaluator("learned")
+    children, plans = Children(GAME, bound_values(GAME, evaluator)), Plans(GAME, evaluator)
+    whole, half, none = (Yard(GAME, 7).ahead(plans, trace=trace) for trace in (1.0, 0.5, 0.0))
     (reached,) = set(whole.quality.tolist())
     assert reached == pytest.approx(State(GAME, whole.last[0]).returns)
     mixed, worth = [], reached
@@ -114,29 +121,51 @@ def test_a_state_counts_as_its_lambda_return(run: Path) -> None:
         worth = 0.5 * value + 0.5 * worth
         mixed.append(worth)
     np.testing.assert_allclose(half.quality, mixed[::-1], atol=1e-6)
-    known = [k for k, row in enumerate(none.rows) if row[TURN] == DECISION]  # else more is drawn first
-    assert len(known) > 1
-    for k in known:
-        greatest = children(none.rows[k], TRIED_FIRST * WIDTH).values.max()
-        assert none.quality[k] == pytest.approx(greatest, abs=1e-6)
+    known = 0
+    for row, quality in zip(none.rows, none.quality, strict=True):
+        if row[TURN] == DECISION:  # else more is drawn first
+            found = children(row, 10_000).values
+            if len(found) <= TRIED:
+                assert quality == pytest.approx(found.max(), abs=1e-6)
+                known += 1
+    assert known > 1
+
+
+def test_one_network_builds_ships_of_every_preset(run: Path) -> None:
+    told = load_tensors(run / "model.safetensors")[1]
+    assert set(told["score"]["quality"]) == {"scout", "classic"}
+    for preset in ("classic", "cruiser"):
+        place = GAME.variant(preset=preset)
+        assert builder(f"build:'{run}',depth=1", place)(3).is_terminal
+    with pytest.raises(ValueError, match=r"expected --shares as 2 numbers above 0, got \(1.0,\)"):
+        Builds(Config(game="starship", mix=("preset=classic",)))
 
 
 def test_of_several_ships_the_best_is_kept(run: Path) -> None:
     text = f"build:'{run}',depth=1"
-    one, best = builder(text, GAME), builder(f"best:4:{text}", GAME)
-    again = builder(f"valid:4:{text}", GAME)
+    one, best = player(text, GAME), builder(f"best:4:{text}", GAME)
+    again, changed = builder(f"valid:4:{text}", GAME), builder(f"refine:40:{text},heat=0.01", GAME)
+    gains = []
     for seed in range(5000, 5006):
-        quality = one(seed).returns
+        quality = play(GAME, one, seed).returns
         assert best(seed).returns >= quality
         assert again(seed).returns == quality or quality == 0
-    with pytest.raises(ValueError, match=r"expected options among depth, .*, got '4:tug'"):
-        builder("best:4:tug", GAME)
+        gains.append(changed(seed).returns - quality)
+        assert changed(seed).returns > 0
+    assert np.median(gains) > 0
+    for text, said in (
+        ("best:4:tug", r"expected options among depth, .*, got '4:tug'"),
+        ("refine:4:random", "expected hand or build:LEAF,depth=1,heat=0.01 after refine:4:, got 'random'"),
+        ("build:tug,depth=1", "expected a leaf among best, hopeful, potential, .*, got 'tug'"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            builder(text, GAME)
 
 
 def test_where_no_search_builds_a_valid_ship_chance_does() -> None:
-    seed = 905_412  # of 1,500 seeds from 905,000 on one of the 30 for which the search builds none
-    assert builder("build:learned", GAME)(seed).returns == 0.0
-    assert builder("valid:1:build:learned", GAME)(seed).returns > 0.0
+    once, ahead = builder("valid:1:build:hopeful,depth=1", GAME), player("build:hopeful,depth=1", GAME)
+    failed = next(seed for seed in range(100) if play(GAME, ahead, seed).returns == 0.0)
+    assert once(failed).returns > 0.0
 
 
 def test_networks_that_do_not_fit() -> None:

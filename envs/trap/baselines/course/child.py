@@ -1,8 +1,10 @@
 """Runs a program of the course in a process of its own: one line of JSON asks, one answers.
 
-`python -m leafwise.envs.trap.baselines.course.child PATH/PlayerAI.py` reads requests from standard input: {"number": 1}
-starts a game, {"call": "getMove" or "getTrap", "position": [row, column], "map": [[...]]} asks for a cell. It answers
-{"ready": true}, {"cell": [row, column]} or {"error": "..."}. Whatever the program prints goes to standard error.
+`python child.py PATH/PlayerAI.py` imports nothing of ours, so that it starts at once and the program has the process to
+itself. It reads requests from standard input: {"number": 1, "limit": S} starts a game, {"call": "getMove" or "getTrap",
+"position": [row, column], "map": [[...]], "limit": S} asks for a cell. It answers {"ready": true}, {"cell": [row, column]}
+or {"error": "...", "where": "line 3 of PlayerAI.py", "traceback": [...]}; after S seconds with what the program was doing
+then, and ends itself. Whatever the program prints goes to standard error.
 """
 
 from __future__ import annotations
@@ -11,83 +13,133 @@ import importlib
 import importlib.util
 import json
 import os
+import signal
 import sys
-import types
+import threading
+import traceback
 from operator import index
 from pathlib import Path
+from types import FrameType, TracebackType
 from typing import Any
 
-import numpy as np
-
-from leafwise.envs.trap.baselines.course.grid import Grid
-
-
-def manhattan_distance(position: Any, target: Any) -> Any:
-    """Returns |rows apart| + |columns apart|, as the course's Utils has it."""
-    return np.abs(target[0] - position[0]) + np.abs(target[1] - position[1])
+STARTER = Path(__file__).with_name("starter")
+"""The folder of BaseAI, Grid and Utils for programs that bring none."""
 
 
-class BaseAI:
-    """What the course's players derive from; a player brings getMove(grid) and getTrap(grid)."""
+def is_own(file: str) -> bool:
+    """Whether a frame is not the program's: this file's, or those of an import that it makes."""
+    return file == __file__ or file.startswith("<frozen ")
 
 
-def supply(folder: Path) -> None:
-    """Makes the course's modules importable: those beside the program, else ours."""
-    sys.path.insert(0, str(folder))
-    ours: dict[str, dict[str, Any]] = {
-        "BaseAI": {"BaseAI": BaseAI},
-        "Grid": {"Grid": Grid},
-        "Utils": {"manhattan_distance": manhattan_distance},
-    }
-    for name, contents in ours.items():
-        if importlib.util.find_spec(name) is None:
-            module = types.ModuleType(name)
-            module.__dict__.update(contents)
-            sys.modules[name] = module
+def without_own(trace: TracebackType | None) -> TracebackType | None:
+    """Returns a traceback from the program's first frame on."""
+    while trace is not None and is_own(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    return trace
 
 
-def new_grid(cells: list[list[int]]) -> Any:
-    """Returns a board, of the program's own class where it brings one."""
-    grid = importlib.import_module("Grid").Grid(len(cells))
-    grid.map = np.array(cells, dtype=np.float64)
-    return grid
+def place(frames: list[traceback.FrameSummary], folder: str) -> str:
+    """Returns the last line of the program's folder that is on a stack, "" if there is none."""
+    for frame in reversed(frames):
+        if os.path.dirname(os.path.abspath(frame.filename)) == folder:
+            return f"line {frame.lineno} of {os.path.basename(frame.filename)}"
+    return ""
 
 
-def answer(ai: Any, request: dict[str, Any]) -> dict[str, Any]:
-    """Returns the answer to a request for a cell."""
-    ai.setPosition(tuple(request["position"]))
-    cell = getattr(ai, request["call"])(new_grid(request["map"]))
-    try:
-        row, column = cell
-        return {"cell": [index(row), index(column)]}
-    except (TypeError, ValueError):
-        return {"error": f"expected a cell (row, column) from {request['call']}, got {cell!r}"}
+def failure(problem: BaseException, folder: str) -> dict[str, Any]:
+    """Returns the answer for an exception of the program."""
+    trace = without_own(problem.__traceback__)
+    told = traceback.format_exception_only(problem)
+    where = place(list(traceback.extract_tb(trace)), folder)
+    if isinstance(problem, SyntaxError) and problem.filename:
+        where = f"line {problem.lineno} of {os.path.basename(problem.filename)}"
+    lines = "".join(traceback.format_exception(type(problem), problem, trace)).splitlines()
+    return {"error": " ".join(told[-1].split()), "where": where, "traceback": lines}
+
+
+class Desk:
+    """Answers requests; a clock answers in the place of a program that takes too long, and ends the process."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.folder = path, str(path.parent)
+        self.ai: Any = None
+        self.grid: Any = None
+        self.array: Any = None
+        self._requests, self._replies = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)  # a program that asks for input gets none
+        os.dup2(2, 1)
+        self._lock, self._open = threading.Lock(), False
+        self._thread = threading.get_ident()
+
+    def work(self) -> None:
+        """Answers until there are no more requests."""
+        for line in self._requests:
+            request = json.loads(line)
+            clock = threading.Timer(request["limit"], self._expire)
+            clock.daemon = True
+            self._open = True
+            clock.start()
+            try:
+                reply = self.load(request["number"]) if "number" in request else self.ask(request)
+            except BaseException as problem:  # SystemExit too: a program that ends itself has lost, and says where
+                reply = failure(problem, self.folder)
+            clock.cancel()
+            self._send(reply)
+
+    def _send(self, reply: dict[str, Any]) -> None:
+        with self._lock:
+            if self._open:
+                self._open = False
+                self._replies.write(json.dumps(reply) + "\n")
+                self._replies.flush()
+
+    def _expire(self) -> None:
+        frame: FrameType | None = sys._current_frames().get(self._thread)
+        frames = list(traceback.extract_stack(frame))
+        while frames and is_own(frames[0].filename):
+            del frames[0]
+        lines = "".join(traceback.StackSummary.from_list(frames).format()).splitlines()
+        if self._open:
+            self._send({"error": "", "where": place(frames, self.folder), "traceback": lines})
+            os._exit(1)
+
+    def load(self, number: int) -> dict[str, Any]:
+        """Loads the program anew, and makes its player; and what its board needs, so that no move waits for it."""
+        self.array = importlib.import_module("numpy").array
+        self.grid = importlib.import_module("Grid").Grid  # the program's own where it brings one
+        spec = importlib.util.spec_from_file_location("PlayerAI", self.path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["PlayerAI"] = module
+        spec.loader.exec_module(module)
+        if not hasattr(module, "PlayerAI"):
+            return {"error": f"expected a class PlayerAI in {self.path.name}, got none", "where": "", "traceback": []}
+        self.ai = module.PlayerAI()
+        self.ai.setPlayerNum(number)
+        return {"ready": True}
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Returns the cell that the program chooses."""
+        grid = self.grid(len(request["map"]))
+        grid.map = self.array(request["map"], dtype="float64")
+        self.ai.setPosition(tuple(request["position"]))
+        cell = getattr(self.ai, request["call"])(grid)
+        try:
+            row, column = cell
+            return {"cell": [index(row), index(column)]}
+        except (TypeError, ValueError):
+            told = f"expected a cell (row, column) from {request['call']}, got {cell!r:.200}"
+            return {"error": told, "where": "", "traceback": []}
 
 
 def main(path: str) -> None:
     """Answers until standard input ends."""
-    replies = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    supply(Path(path).parent)
-    ai: Any = None
-    for line in sys.stdin:
-        request = json.loads(line)
-        try:
-            if "number" in request:
-                spec = importlib.util.spec_from_file_location("PlayerAI", path)
-                if spec is None or spec.loader is None:
-                    raise ImportError(f"expected a Python file, got {path!r}")
-                module = importlib.util.module_from_spec(spec)
-                spec.loader.exec_module(module)
-                ai = module.PlayerAI()
-                ai.setPlayerNum(request["number"])
-                reply: dict[str, Any] = {"ready": True}
-            else:
-                reply = answer(ai, request)
-        except Exception as problem:
-            reply = {"error": f"{type(problem).__name__}: {problem}"}
-        replies.write(json.dumps(reply) + "\n")
-        replies.flush()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started this process, and ends it
+    folder = Path(path).parent
+    sys.path[:1] = [str(folder), str(STARTER)]
+    Desk(Path(path)).work()
 
 
 if __name__ == "__main__":

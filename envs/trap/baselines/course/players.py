@@ -1,9 +1,13 @@
-"""Players of the course by name: `course:is`, `course:hard`, `course:ais,depth=3,chance=full`, `course:PATH/PlayerAI.py`."""
+"""Players of the course by name: `course:is`, `course:hard`, `course:ais,depth=3,chance=full`, `course:PATH/PlayerAI.py`.
+
+A folder stands for the PlayerAI.py in it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,6 +58,8 @@ RECIPES = {
     "hard": Recipe(Leaves(TWO_P_MINUS_O, P_MINUS_2O), Leaves(TWO_P_MINUS_O, P_MINUS_2O), depth=3),
 }
 """is, ais, ocls: the handout's scores at the depth that it allows. easy, medium, hard: the staff's Minimax, Hard and Super."""
+LEVELS = ("easy", "medium", "hard")
+"""The course's three opponents, which are the levels of play in this game."""
 
 
 def settings(leaves: Leaves, chance: str, throws: str) -> trees.Settings:
@@ -121,6 +127,8 @@ def named(game: Game, name: str, words: list[str]) -> Any:
         raise ValueError(f"expected course:NAME with a name among {', '.join(RECIPES)}, or a path, got none")
     first, *rest = words
     options: dict[str, Any] = dict(word.partition("=")[::2] for word in rest)
+    if first not in RECIPES and Path(first).is_dir():
+        first = str(Path(first) / "PlayerAI.py")
     if first.endswith(".py"):
         from leafwise.envs.trap.baselines.course.guest import GuestPlayer
 

@@ -28,7 +28,7 @@ TEXTS = [
 @cache
 def results() -> dict[str, dict[str, Any]]:
     """Returns what one process of plain Python finds of all games, by name."""
-    games = {"sound": GAME, **hurried.PLANTED}
+    games = {"sound": GAME, "learned": hurried.LEARNED, **hurried.PLANTED}
     with TemporaryDirectory() as name:
         folder = Path(name)
         jobs = [
@@ -37,8 +37,9 @@ def results() -> dict[str, dict[str, Any]]:
         return dict(zip(games, process.run(jobs, "plain", folder, process.Limits(call_s=10.0)), strict=True))
 
 
-def test_the_sound_game_has_no_fault() -> None:
-    assert settled("threes", results()["sound"])["positions"] == len(TEXTS) + 1
+@pytest.mark.parametrize("name", ["sound", "learned"])
+def test_the_sound_game_has_no_fault(name: str) -> None:
+    assert settled("threes", results()[name])["positions"] == len(TEXTS) + 1
 
 
 @pytest.mark.parametrize("name", hurried.PLANTED)

@@ -117,6 +117,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         part("search", candidates=("all", "a b")),
         "expected search.candidates as names like 'near+far', got ('all', 'a b')",
     ),
+    (part("search", best="lead"), "expected search.best among search, got 'lead'"),
     (part("search", candidates=("all", "near")), "expected both of rules.candidates and search.candidates or none"),
 ]
 

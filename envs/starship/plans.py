@@ -1,0 +1,235 @@
+"""Ships as plans: built by the generator's places or by values, in compiled code from the hull to the last door.
+
+A plan is the whole story of a ship: the row and the stream of requests at each decision, and the place taken there. Building
+one sees no further than the requests in sight; `refine` then changes it, and knows them all.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.fingerprint import label
+from leafwise.envs.core.compile.jit import bind, jit
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Compiled, copy_row
+from leafwise.envs.core.contract.stream import below, uniform
+from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.ahead import draw_on, list_places, placeable
+from leafwise.envs.starship.presets import MOST_PARTS
+from leafwise.envs.starship.quality import potential
+from leafwise.envs.starship.refine import go_on, improve, rebuild
+from leafwise.envs.starship.turns import OVER, take_place
+
+u64 = np.uint64
+TRIED, TRIED_BELOW = 64, 16
+"""Places that are tried at most: at the decision itself, and after each that is followed."""
+LEAST = 1e-300
+"""Keeps logarithms finite."""
+CORE_HEAT, HEAT, STRAYS = range(3)
+
+
+class Work(NamedTuple):
+    """What building by values writes besides the plan, and its scratch."""
+
+    after: NDArray[np.uint16]
+    """[decisions, words]: the row after each place, before anything is drawn."""
+    values: NDArray[np.float64]
+    """[decisions]: the greatest value of a place that was tried."""
+    strayed: NDArray[np.bool_]
+    """[decisions]: whether the place was any, drawn at random."""
+    rows: NDArray[np.uint16]
+    """[1 + TRIED + 1, words]: the row at a decision, what its places lead to, and what follows one of these."""
+    worth: NDArray[np.float64]
+    """[TRIED]"""
+    places: NDArray[np.int64]
+    """[2, actions]: legal places at the decision, and after one of them."""
+    scores: NDArray[np.float64]
+    """[2, actions]: how good the stage's strategy finds them."""
+
+
+@jit
+def shortlist(A, scores, n, most, R):
+    """Moves `most` of n places to the front, those of the greatest scores, equal ones in random order; returns how many."""
+    for k in range(n - 1, 0, -1):
+        j = np.int64(below(R, u64(k + 1)))
+        A[k], A[j] = A[j], A[k]
+        scores[k], scores[j] = scores[j], scores[k]
+    if n <= most:
+        return n
+    for k in range(1, n):
+        place, score = A[k], scores[k]
+        if k >= most and score <= scores[most - 1]:
+            continue
+        j = np.int64(min(k, most - 1))
+        while j > 0 and scores[j - 1] < score:
+            A[j], scores[j] = A[j - 1], scores[j - 1]
+            j -= 1
+        A[j], scores[j] = place, score
+    return most
+
+
+@jit
+def of_one_rotation(A, scores, n, grid, R):
+    """Moves those of n places to the front that are of one rotation, that of a place drawn at random; returns how many."""
+    rotation, count = A[np.int64(below(R, u64(n)))] // (grid * grid), 0
+    for k in range(n):
+        if A[k] // (grid * grid) == rotation:
+            A[count], scores[count] = A[k], scores[k]
+            count += 1
+    return count
+
+
+@functools.cache
+def make_build(value: Compiled, room: Any) -> Compiled:
+    """Compiles the building of plans by an evaluator's `value`."""
+    name = f"{getattr(value, '__qualname__', '')}_{label(value)}"
+
+    @bind(name, room)
+    def try_places(W, i, most, level, turned, R, T):
+        """Tries places at row `i` of W.rows, writes what they lead to after it and what that is worth.
+
+        At level 1 the rows are scratch, one after another in the last one. With `turned` only places of one rotation are tried,
+        drawn at random. Returns how many places were tried, and the greatest worth.
+        """
+        A, scores = W.places[level], W.scores[level]
+        n = list_places(W.rows, i, A, scores, T.ship)
+        if turned:
+            n = of_one_rotation(A, scores, n, T.ship.grid, R)
+        n = shortlist(A, scores, n, most, R)
+        greatest = -np.inf
+        for m in range(n):
+            there = u64(m + 1) if level == 0 else u64(W.rows.shape[0] - 1)
+            copy_row(W.rows, i, there)
+            take_place(W.rows, there, T.ship, A[m])
+            found = value(W.rows, there, T)
+            greatest = max(greatest, found)
+            if level == 0:
+                W.worth[m] = found
+        return n, greatest
+
+    @bind(name, room)
+    def follow(W, n, width, R, T):
+        """Looks one placement further from the `width` best of n places, as far as requests are in sight; forgets the others."""
+        for k in range(n):
+            W.scores[0, k] = W.worth[k]
+        for _ in range(min(n, width)):
+            best = 0
+            for m in range(1, n):
+                if W.scores[0, m] > W.scores[0, best]:
+                    best = m
+            W.scores[0, best] = -np.inf
+            if placeable(W.rows, u64(best + 1)):
+                _, W.worth[best] = try_places(W, u64(best + 1), TRIED_BELOW, 1, False, R, T)
+        for m in range(n):
+            if W.scores[0, m] > -np.inf:
+                W.worth[m] = -np.inf
+
+    @bind(name, room)
+    def build_by_value(S, streams, places, k, W, width, how, R, T):
+        """Goes on from row `k` of a plan by the place after which the ship is worth most; returns the last row.
+
+        At most TRIED places are tried, the best by the stage's strategy; with a `width` that many of them one placement further.
+        `how` holds three numbers: a temperature for the core, one for what follows (values get noise by which a place is drawn
+        in proportion to exp(value / temperature); 0: none), and the chance of any place that was tried. With a temperature the
+        cockpit's rotation is drawn first, as the generator draws it.
+        """
+        zero = u64(0)
+        while S[u64(k), at.TURN] != OVER:
+            for word in range(S.shape[1]):
+                W.rows[0, word] = S[u64(k), word]
+            stage = T.ship.base[np.int64(S[u64(k), at.PHASE])]
+            heat = how[CORE_HEAT] if stage == at.STAGE_COCKPIT or stage == at.STAGE_REACTOR else how[HEAT]
+            turned = stage == at.STAGE_COCKPIT and heat > 0.0
+            n, W.values[k] = try_places(W, zero, TRIED, 0, turned, R, T)
+            if width > 0 and n > 1:
+                follow(W, n, width, R, T)
+            chosen, best = np.int64(0), -np.inf
+            for m in range(n):
+                noise = heat * np.log(LEAST - np.log(LEAST + uniform(R))) if heat > 0.0 else 0.0
+                if W.worth[m] - noise > best:
+                    chosen, best = np.int64(m), W.worth[m] - noise
+            W.strayed[k] = how[STRAYS] > 0.0 and uniform(R) < how[STRAYS]
+            if W.strayed[k]:
+                chosen = np.int64(below(R, u64(n)))
+            for word in range(S.shape[1]):
+                W.after[k, word] = W.rows[chosen + 1, word]
+            places[k] = W.places[0, chosen]
+            go_on(S, k, streams, places[k], T.ship)
+            k += 1
+        return k
+
+    return build_by_value
+
+
+class Plans:
+    """Builds and changes the plan of one ship at a time; serves one thread."""
+
+    def __init__(self, game: Game, evaluator: Evaluator | None = None) -> None:
+        """Makes room for a plan; with an evaluator plans can be built by its values."""
+        self.game, self._T, n = game, game.tables(evaluator), MOST_PARTS + 2
+        self._room, self._S = n, game.rows(2 * n)
+        self._streams, self._places = np.zeros((2 * n, 2), np.uint64), np.zeros(2 * n, np.int64)
+        self._work = Work(
+            game.rows(n), np.zeros(n), np.zeros(n, np.bool_), game.rows(TRIED + 2), np.zeros(TRIED),
+            np.zeros((2, game.max_actions), np.int64), np.zeros((2, game.max_actions)),
+        )  # fmt: skip
+        self._build = None if evaluator is None else make_build(evaluator.value, evaluator.room or game.room)
+        self.decisions = 0
+        """How many the plan has."""
+
+    def start(self, stream: NDArray[np.uint64]) -> None:
+        """Begins a ship on the hull and requests of a stream [2], which stays as it is."""
+        self._S[0], self._streams[0] = self.game.start().row, stream
+        draw_on(self._S, u64(0), self._streams[0], self._T.ship)
+        self.decisions = 0
+
+    def by_hand(self, R: NDArray[np.uint64]) -> None:
+        """Goes on by the generator's places; of equal ones one is drawn from stream `R`."""
+        self.decisions = rebuild(self._S, self._streams, self._places, self.decisions, 0, 0, R, self._T.ship)
+
+    def by_value(
+        self,
+        R: NDArray[np.uint64],
+        *,
+        width: int = 0,
+        core_heat: float = 0.0,
+        heat: float = 0.0,
+        strays: float = 0.0,
+    ) -> None:
+        """Goes on by the places after which the ship is worth most; see `make_build`. `R` is the stream of its noise."""
+        assert self._build is not None
+        how = np.array([core_heat, heat, strays])
+        plan = self._S, self._streams, self._places, self.decisions
+        self.decisions = self._build(*plan, self._work, width, how, R, self._T)
+
+    def improve(self, R: NDArray[np.uint64], tries: int) -> None:
+        """Puts `tries` parts elsewhere, drawn from stream `R`; keeps what is no worse."""
+        plan = self._S, self._streams, self._places, self._room, self.decisions
+        self.decisions = improve(*plan, tries, R, self._work.places[0], self._work.scores[0], self._T.ship)
+
+    @property
+    def stream(self) -> NDArray[np.uint64]:
+        """The stream [2] of requests, where the plan ends."""
+        stream: NDArray[np.uint64] = self._streams[self.decisions].copy()
+        return stream
+
+    def story(self) -> tuple[NDArray[np.uint16], NDArray[np.float64], NDArray[np.bool_]]:
+        """Returns what `by_value` wrote: rows after each place [n, words], greatest values [n], and whether it strayed [n]."""
+        n, W = self.decisions, self._work
+        return W.after[:n].copy(), W.values[:n].copy(), W.strayed[:n].copy()
+
+    @property
+    def row(self) -> NDArray[np.uint16]:
+        """The ship as it is, [words]."""
+        row: NDArray[np.uint16] = self._S[self.decisions].copy()
+        return row
+
+    @property
+    def quality(self) -> float:
+        """The ship's quality, 0 if it is not valid."""
+        return float(potential(self._S, u64(self.decisions), self._T.ship))

@@ -1,0 +1,161 @@
+"""What one may ask for of a ship, as targets beside the parameters, and how near to it a ship comes.
+
+    targets = {"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2, "west": 2}}
+
+`thrust` is a thruster score (small 1, medium 2, large 4 points), `seats` the crew's, `firepower` that of all weapons (a medium
+cannon 1, a large one 2), or by where they fire, 0 where nothing is said. A ship that falls short of one is not valid.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import reprlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.catalogue import PARTS
+from leafwise.envs.starship.order import runs
+from leafwise.envs.starship.presets import MOST_EXTRA_SEATS, Parameters
+from leafwise.envs.starship.stages import facing_points
+
+if TYPE_CHECKING:
+    from leafwise.envs.starship.ship import Ship
+
+WAYS = ("north", "east", "south", "west")
+NAMES = ("thrust", "seats", "firepower", *(f"firepower_{way}" for way in WAYS))
+MOST_ASKED = (100, 200, 50, 50, 50, 50, 50)
+"""The greatest number that may be asked for, by name; the least is 0."""
+STAGES_OF = (at.STAGE_THRUSTERS, at.STAGE_CREW, at.STAGE_WEAPONS)
+FIRE = 3
+"""Of `NAMES`, the first of a facing's firepower."""
+
+
+@jit(inline=True)
+def standing(S, i, T, k):
+    """Returns what the parts that are placed add up to, of number `k` of `NAMES`."""
+    if k < FIRE:
+        return np.int64(S[i, at.POINTS + STAGES_OF[k]])
+    return facing_points(S, i, T, at.STAGE_WEAPONS, k - FIRE)
+
+
+def read_targets(given: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Returns targets, given as a mapping or as JSON, with the names in order; raises ValueError for wrong ones."""
+    if isinstance(given, str):
+        text = given or "{}"
+        try:
+            given = json.loads(text)
+        except (ValueError, RecursionError):
+            raise ValueError(f'expected targets like {{"thrust": 40}}, got {text[:60]!r}') from None
+    if not isinstance(given, Mapping):
+        raise ValueError(f'expected targets like {{"thrust": 40}}, got {reprlib.repr(given)}')
+    _known("targets", given, NAMES[:FIRE])
+    fire = given.get("firepower")
+    if isinstance(fire, Mapping):
+        _known("firepower", fire, WAYS)
+        shares = {way: _count(f"firepower {way}", fire[way], MOST_ASKED[2]) for way in WAYS if way in fire}
+        _count("firepower in all", sum(shares.values()), MOST_ASKED[2])
+        given = dict(given) | {"firepower": shares}
+    return {
+        name: given[name] if isinstance(given[name], dict) else _count(name, given[name], most)
+        for name, most in zip(NAMES[:FIRE], MOST_ASKED, strict=False)
+        if name in given
+    }
+
+
+def _known(what: str, given: Mapping[str, Any], names: Sequence[str]) -> None:
+    for name in given:
+        if name not in names:
+            raise ValueError(f"expected {what} among {', '.join(names)}, got {reprlib.repr(name)}")
+
+
+def _count(name: str, value: Any, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value <= most:
+        raise ValueError(f"expected {name} of 0 to {most}, got {reprlib.repr(value)}")
+    return int(value)
+
+
+def asked_of(targets: Mapping[str, Any]) -> tuple[int, ...]:
+    """Returns targets as one number for each of `NAMES`, -1 where nothing is asked."""
+    numbers: dict[str, int] = dict.fromkeys(NAMES, -1)
+    for name, value in targets.items():
+        if isinstance(value, Mapping):
+            numbers |= {f"{name}_{way}": value.get(way, 0) for way in WAYS} | {name: sum(value.values())}
+        else:
+            numbers[name] = value
+    return tuple(numbers.values())
+
+
+def with_targets(parameters: Parameters, targets: Mapping[str, Any]) -> Parameters:
+    """Returns parameters whose stages ask for exactly what the targets say; raises ValueError for wrong targets.
+
+    Where the firepower of each facing is given, requests face each of them alike often, and no more than is asked for; unless
+    the parameters list their stages, the weapons come before the thrusters, which would leave them too little of the stern.
+    """
+    targets = read_targets(targets)
+    changes: dict[str, Any] = {}
+    if "thrust" in targets:
+        score = targets["thrust"]
+        changes["thrusters"] = dataclasses.replace(parameters.thrusters, min_score=score, max_score=score)
+    if "seats" in targets:
+        changes["crew"] = dataclasses.replace(parameters.crew, min_seats=targets["seats"])
+    if "firepower" in targets:
+        fire = targets["firepower"]
+        total = sum(fire.values()) if isinstance(fire, dict) else fire
+        weapons = dataclasses.replace(parameters.weapons, min_score=total, max_score=total)
+        if isinstance(fire, dict) and total > 0:
+            shares = {f"most_{way}": fire.get(way, 0) for way in WAYS}
+            shares |= {f"weight_{way}": int(fire.get(way, 0) > 0) for way in WAYS}
+            weapons = dataclasses.replace(weapons, **shares)
+            changes["stages"] = parameters.stages or weapons_first(parameters)
+        changes["weapons"] = weapons
+    return dataclasses.replace(parameters, **changes)
+
+
+def weapons_first(parameters: Parameters) -> tuple[str, ...]:
+    """Returns the stages that run, the weapons before the thrusters."""
+    titles = [run.title for run in runs(parameters)]
+    if "Weapons" in titles and "Thrusters" in titles:
+        titles.remove("Weapons")
+        titles.insert(titles.index("Thrusters"), "Weapons")
+    return tuple(titles)
+
+
+def error_of(name: str, got: int, asked: int) -> int:
+    """Returns how far off a ship is; rooms have two or six seats, so that up to five more than were asked for are none too many."""
+    if name == "seats":
+        return max(0, asked - got, got - asked - MOST_EXTRA_SEATS)
+    return abs(got - asked)
+
+
+def target_errors(targets: Mapping[str, Any], reached: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[np.int64]]:
+    """Returns how far off ships are of everything that targets ask for; `reached` and what is returned: name -> array [ships]."""
+    asked = dict(zip(NAMES, asked_of(read_targets(targets)), strict=True))
+    if asked[NAMES[FIRE]] >= 0:  # the whole follows from the facings
+        asked["firepower"] = -1
+    return {
+        name: np.array([error_of(name, int(got), count) for got in reached[name]], dtype=np.int64)
+        for name, count in asked.items()
+        if count >= 0
+    }
+
+
+def asked_errors(ship: Ship, targets: Mapping[str, Any]) -> dict[str, int]:
+    """Returns how far off a ship is of everything that targets ask for, by name."""
+    reached = {name: np.array([count]) for name, count in reached_by(ship).items()}
+    return {name: int(errors[0]) for name, errors in target_errors(targets, reached).items()}
+
+
+def reached_by(ship: Ship) -> dict[str, int]:
+    """Returns what a ship has of everything that can be asked for, by name."""
+    fire = dict.fromkeys(NAMES[FIRE:], 0)
+    for part in ship.parts:
+        if firepower := PARTS[part.number].firepower:
+            fire[NAMES[FIRE + part.r]] += firepower
+    own = ("thrust_score", "seats", "firepower")
+    return {**{name: int(ship.stats[stat]) for name, stat in zip(NAMES[:FIRE], own, strict=True)}, **fire}

@@ -1,0 +1,111 @@
+"""What an environment of ships is told: parameters, a hull and targets, in any of several forms, as short texts that say it all.
+
+So a variant of the game can be compared, written down and read again, wherever its files have gone.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+import reprlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.starship import order
+from leafwise.envs.starship import tables as at
+from leafwise.envs.starship.hulls import RUN_LENGTHS, from_run_lengths, hull_mask, lines_of, run_lengths
+from leafwise.envs.starship.presets import CLASSIC, PRESETS, Parameters
+from leafwise.envs.starship.settings import changed, changes_from, read_text, toml_values
+from leafwise.envs.starship.targets import read_targets, with_targets
+
+
+def read_parameters(given: Any, preset: str) -> tuple[str, str]:
+    """Returns the name of a preset and, as JSON, what differs from it: "" for nothing.
+
+    `given` is a `Parameters`, a mapping of changes like `{"crew": {"min_seats": 12}}`, such a mapping as JSON, or the path of a
+    settings file in TOML. Both may name another preset than `preset`, which is what they change otherwise. Raises ValueError.
+    """
+    if isinstance(given, Parameters):
+        parameters = given
+    else:
+        values = _mapping(given)
+        name = values.get("preset", preset)
+        parameters = changed(PRESETS.get(name, CLASSIC) if isinstance(name, str) else CLASSIC, values)
+    base = parameters.preset if parameters.preset in PRESETS else "classic"
+    changes = changes_from(PRESETS[base], parameters)
+    changes.pop("max_attempts", None)  # a ship that is built has one attempt
+    return base, json.dumps(changes, sort_keys=True, separators=(",", ":")) if changes else ""
+
+
+def _mapping(given: Any) -> Mapping[str, Any]:
+    """Returns a mapping of changes, read from a file or from JSON if it is not one."""
+    if isinstance(given, str) and given.lstrip().startswith("{"):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            raise ValueError(f"expected parameters as JSON, got {given[:60]!r}") from None
+    if isinstance(given, str | os.PathLike):
+        return toml_values(read_text(_file("parameters", given)))
+    if not isinstance(given, Mapping):
+        raise ValueError(f"expected parameters as a mapping or the path of a TOML file, got {reprlib.repr(given)}")
+    return given
+
+
+def _file(what: str, path: str | os.PathLike[str]) -> Path:
+    """Returns the path of a file; raises ValueError if there is none."""
+    try:
+        if Path(path).is_file():
+            return Path(path)
+    except (ValueError, OSError):
+        pass
+    raise ValueError(f"expected {what} as the path of a file, got {reprlib.repr(os.fspath(path))}")
+
+
+def read_hull(given: Any, grid: int) -> str:
+    """Returns a hull in run lengths. `given` is booleans [grid, grid], rows of "." and " ", such a text's path, or run lengths.
+
+    Rows of a file are filled up with space on the right and below. Raises ValueError.
+    """
+    if isinstance(given, str) and re.fullmatch(rf"{RUN_LENGTHS}(/{RUN_LENGTHS})*", given):
+        return run_lengths(from_run_lengths(given, grid))
+    if isinstance(given, str | os.PathLike):
+        return run_lengths(hull_mask(lines_of(read_text(_file("hull", given)), grid), grid))
+    if isinstance(given, np.ndarray) or (isinstance(given, Sequence) and given):
+        return run_lengths(hull_mask(given, grid))
+    raise ValueError(f"expected hull as booleans, rows of text or the path of a file, got {reprlib.repr(given)}")
+
+
+def told_targets(given: Any) -> str:
+    """Returns targets as JSON, "" for none; raises ValueError for wrong ones."""
+    targets = read_targets(given)
+    return json.dumps(targets, sort_keys=True, separators=(",", ":")) if targets else ""
+
+
+@functools.lru_cache(maxsize=256)
+def built(preset: str, parameters: str, hull: str, targets: str) -> Parameters:
+    """Returns all parameters of a variant; raises ValueError for those that a building game cannot have."""
+    told = PRESETS[preset]
+    if parameters:
+        told = changed(told, json.loads(parameters))
+    if targets:
+        told = with_targets(told, read_targets(targets))
+    if hull:
+        told = replace(told, shape=replace(told.shape, enabled=False))
+    elif not order.final(told).shape.enabled:
+        raise ValueError("expected a hull where the stage Shape does not run, got none")
+    for run in order.runs(told):
+        if run.row != run.number and run.number in at.KINDS:
+            raise ValueError(f"expected each stage that places parts once where a ship is built, got {run.title} twice")
+    return told
+
+
+def mask_of(hull: str, grid: int) -> NDArray[np.bool_] | None:
+    """Returns a hull in run lengths as booleans [grid, grid]; None for ""."""
+    return from_run_lengths(hull, grid) if hull else None

@@ -1,0 +1,390 @@
+"""Alpha-beta over whole turns: a pair of a move and a throw is one action, whose landing is chance.
+
+A pair's hit is searched on; its misses count as what the evaluator says of the boards that they leave, with one turn to go as the
+board unchanged. So a pair has one child, in an exact window: it is worth `rest + p * child`. Pairs are tried in the order of their
+value at a glance, the first in the whole window, the others in an empty one, late ones a turn less deep, and again where they
+prove better. Values are those of who acts at the turn. An explicit stack takes the place of recursion.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from leafwise.envs.core.compile.clock import is_late
+from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.rules import Compiled
+from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.trap.rules import (
+    DRAW,
+    END,
+    MOVE,
+    ONE,
+    SECOND_TRAPS,
+    ZERO,
+    apply_action,
+    candidates,
+    cell_of,
+    land,
+    legal_actions,
+    pass_turn,
+    phase_of,
+    turn_of,
+)
+from leafwise.envs.trap.turns import memory as M
+
+UNKNOWN = 2.0
+"""Stands for a value that nobody has asked for yet."""
+EMPTY = 1e-5
+"""Width of a window in which it is only asked whether a pair is better."""
+WHOLE, SCOUT, REDUCED = 0, 1, 2
+"""What the open child of a turn is for: its value, whether its pair is better, the same a turn less deep."""
+REDUCED_FROM = 3
+"""Turns left from which on late pairs are searched less deep first."""
+
+
+class TurnSearch(NamedTuple):
+    """Compiled functions for a leaf kind."""
+
+    search: Compiled
+    """`(B, depth, T)` -> the value of row 0 of `B.S`, for who acts, so many turns deep; its best pair is in the root's frame."""
+
+
+def make_turn_search(value: Compiled, name: str, room: Path) -> TurnSearch:
+    """Compiles the search for an evaluator's `value`."""
+
+    def own(function):
+        return bind(name, room, inline=True)(function)
+
+    @own
+    def worth_of(S, B, j, thrower, T):
+        """Returns what the board at row j, at the end of a turn, is worth to who threw."""
+        B.counts[M.LEAVES] += 1
+        end = S[j, 1] >> END
+        if end:
+            return 0.0 if end == DRAW else 1.0 if end == thrower + ONE else -1.0
+        return -value(S, j, T)
+
+    @own
+    def has_trap(S, after, cell, T):
+        """Whether a cell holds a trap."""
+        return (S[after, 0] & T.bit[cell, 0]) | (S[after, 1] & SECOND_TRAPS & T.bit[cell, 1]) != ZERO
+
+    @own
+    def unchanged(S, B, level, move, T):
+        """Returns what the board after a move is worth to who moved if the throw changes nothing; asked once."""
+        known = B.landed[level, move, T.cells]
+        if known >= UNKNOWN:
+            after, scratch = u64(level * M.ROWS + 1 + move), u64(level * M.ROWS + M.MOVES + 1)
+            S[scratch, 0], S[scratch, 1] = S[after, 0], S[after, 1]
+            pass_turn(S, scratch, T)
+            known = worth_of(S, B, scratch, turn_of(S[after, 1]) & ONE, T)
+            B.landed[level, move, T.cells] = known
+        return known
+
+    @own
+    def landed(S, B, level, move, cell, T):
+        """Returns what the board after a move and a landing on a free cell is worth to who threw; asked once."""
+        known = B.landed[level, move, cell]
+        if known >= UNKNOWN:
+            after, scratch = u64(level * M.ROWS + 1 + move), u64(level * M.ROWS + M.MOVES + 1)
+            land(S, after, cell, scratch, T)
+            known = worth_of(S, B, scratch, turn_of(S[after, 1]) & ONE, T)
+            B.landed[level, move, cell] = known
+        return known
+
+    @own
+    def misses(S, B, level, move, cell, p, T):
+        """Returns what the misses of a throw that hits at p add to its value.
+
+        They are equally likely; those that land on a trap, or not beside the other player, count as the board unchanged.
+        """
+        after = u64(level * M.ROWS + 1 + move)
+        word = S[after, 1]
+        player = turn_of(word) & ONE
+        me, other = cell_of(word, player), cell_of(word, ONE - player)
+        low = T.near[cell, 0] & ~(T.bit[me, 0] | T.bit[other, 0])
+        high = T.near[cell, 1] & ~(T.bit[me, 1] | T.bit[other, 1])
+        n = count_bits(low) + count_bits(high)
+        low, high = low & T.near[other, 0] & ~S[after, 0], high & T.near[other, 1] & ~(word & SECOND_TRAPS)
+        close = count_bits(low) + count_bits(high)
+        total = np.float64(n - close) * unchanged(S, B, level, move, T)
+        if close:
+            for direction in range(8):
+                to = T.step[other, direction]
+                if to >= 0 and (low & T.bit[to, 0]) | (high & T.bit[to, 1]):
+                    total += landed(S, B, level, move, to, T)
+        return (1.0 - p) * total / np.float64(n)
+
+    @own
+    def at_a_glance(S, B, level, move, cell, T):
+        """Returns what a pair is worth without a search."""
+        after = u64(level * M.ROWS + 1 + move)
+        word = S[after, 1]
+        p = T.accuracy[cell_of(word, turn_of(word) & ONE), cell]
+        if has_trap(S, after, cell, T):
+            worth = unchanged(S, B, level, move, T)
+        else:
+            worth = landed(S, B, level, move, cell, T)
+        return worth if p == 1.0 else p * worth + misses(S, B, level, move, cell, p, T)
+
+    @own
+    def try_moves(S, B, level, T):
+        """Writes the rows after each move; returns a bit for each, and the first that wins at once, or -1.
+
+        At a throw the row itself stands as that of move 0.
+        """
+        row, first = u64(level * M.ROWS), u64(level * M.ROWS + 1)
+        if phase_of(S[row, 1]) != MOVE:
+            S[first, 0], S[first, 1] = S[row, 0], S[row, 1]
+            return 1, -1
+        moved = 0
+        for k in range(legal_actions(S, row, B.actions[level], T)):
+            a = B.actions[level, k]
+            apply_action(S, row, a, first + u64(a), T)
+            moved |= 1 << a
+            if S[first + u64(a), 1] >> END:
+                return moved, a
+        return moved, -1
+
+    @own
+    def forget_landings(S, B, level, moved, T):
+        """Makes nothing known of the landings at a level."""
+        for move in range(M.MOVES):
+            if moved >> move & 1:
+                for cell in range(T.cells + 1):
+                    B.landed[level, move, cell] = UNKNOWN
+
+    @own
+    def last_turn(S, B, level, moved, upper, T):
+        """Returns the best value and pair with one turn to go, or one of at least `upper`."""
+        best, pair = -UNKNOWN, M.NO_PAIR
+        n = 0
+        for move in range(M.MOVES):
+            if moved >> move & 1:
+                worth = unchanged(S, B, level, move, T)
+                k = n
+                while k > 0 and B.scores[level, k - 1] < worth:
+                    B.scores[level, k], B.pairs[level, k] = B.scores[level, k - 1], B.pairs[level, k - 1]
+                    k -= 1
+                B.scores[level, k], B.pairs[level, k] = worth, move
+                n += 1
+        for k in range(n):
+            move = B.pairs[level, k]
+            after = u64(level * M.ROWS + 1 + move)
+            for t in range(candidates(S, after, B.actions[level], T)):
+                cell = B.actions[level, t] - 8
+                total = at_a_glance(S, B, level, move, cell, T)
+                if total > best:
+                    best, pair = total, move << 8 | cell
+                    if best >= upper:
+                        return best, pair
+        return best, pair
+
+    @own
+    def list_pairs(S, B, level, T):
+        """Lists the pairs of an open turn, with their values at a glance."""
+        moved, n = B.frames[level, M.MOVED], 0
+        for move in range(M.MOVES):
+            if moved >> move & 1:
+                after = u64(level * M.ROWS + 1 + move)
+                for t in range(candidates(S, after, B.actions[level], T)):
+                    cell = B.actions[level, t] - 8
+                    B.pairs[level, n] = move << 8 | cell
+                    B.scores[level, n] = at_a_glance(S, B, level, move, cell, T)
+                    n += 1
+        B.frames[level, M.COUNT] = n
+
+    @own
+    def open_turn(S, B, level, left, lower, upper, T):
+        """Opens the turn at the first row of a level; returns whether it did, and else its value."""
+        row = u64(level * M.ROWS)
+        B.counts[M.NODES] += 1
+        if B.counts[M.NODES] & M.POLL == 0 and (T.stop[0] or is_late(B.deadline)):
+            B.counts[M.FAILED] = 1
+            return False, 0.0
+        known = np.int64(M.NO_PAIR)
+        e = M.find(S, B, row, T)
+        if e >= 0:
+            data, told = B.table[e, M.DATA], B.proven[e, M.VALUE]
+            known = np.int64((data >> M.PAIR_AT) & u64(M.NO_PAIR))
+            bound = (data >> M.BOUND_AT) & M.LOW8
+            beyond = (bound == M.AT_LEAST and told >= upper) or (bound == M.AT_MOST and told <= lower)
+            if level > 0 and np.int64(data & M.LOW8) >= left and (bound == M.EXACT or beyond):
+                return False, told
+        moved, wins = try_moves(S, B, level, T)
+        if wins >= 0:
+            B.frames[level, M.BEST_PAIR] = wins << 8
+            return False, 1.0
+        if moved == 0:
+            return False, -1.0
+        forget_landings(S, B, level, moved, T)
+        if left == 1:
+            best, pair = last_turn(S, B, level, moved, upper, T)
+            B.frames[level, M.BEST_PAIR] = pair
+            M.store(S, B, row, 1, M.AT_LEAST if best >= upper else M.EXACT, pair, best, T)
+            return False, best
+        B.frames[level, M.NEXT], B.frames[level, M.COUNT], B.frames[level, M.LEFT] = 0, 0, left
+        B.frames[level, M.MOVED], B.frames[level, M.SORTED] = moved, 0
+        B.frames[level, M.BEST_PAIR], B.frames[level, M.TRIED] = M.NO_PAIR, M.NO_PAIR
+        B.worth[level, M.BEST] = -UNKNOWN
+        B.worth[level, M.LOWER], B.worth[level, M.UPPER], B.worth[level, M.ENTRY_LOWER] = lower, upper, lower
+        if known != M.NO_PAIR and moved >> (known >> 8) & 1:
+            B.pairs[level, 0], B.frames[level, M.COUNT] = known, 1
+        return True, 0.0
+
+    @own
+    def next_pair(S, B, level, T):
+        """Returns the pair to be tried next, the best of those that are left; NO_PAIR if there is none.
+
+        The best of an earlier search is tried before the others are valued.
+        """
+        k = B.frames[level, M.NEXT]
+        if k == 0 and B.frames[level, M.COUNT] == 1 and not B.frames[level, M.SORTED]:
+            B.frames[level, M.NEXT] = 1
+            B.frames[level, M.TRIED] = B.pairs[level, 0]
+            return B.pairs[level, 0]
+        if not B.frames[level, M.SORTED]:
+            first = B.frames[level, M.TRIED]
+            list_pairs(S, B, level, T)
+            B.frames[level, M.SORTED] = 1
+            for j in range(B.frames[level, M.COUNT]):
+                if B.pairs[level, j] == first:
+                    B.pairs[level, 0], B.pairs[level, j] = first, B.pairs[level, 0]
+                    B.scores[level, 0], B.scores[level, j] = B.scores[level, j], B.scores[level, 0]
+        if k >= B.frames[level, M.COUNT] or k >= B.options.width:
+            return M.NO_PAIR
+        best = k
+        for j in range(k + 1, B.frames[level, M.COUNT]):
+            if B.scores[level, j] > B.scores[level, best]:
+                best = j
+        pair, score = B.pairs[level, best], B.scores[level, best]
+        B.pairs[level, best], B.scores[level, best] = B.pairs[level, k], B.scores[level, k]
+        B.pairs[level, k], B.scores[level, k] = pair, score
+        B.frames[level, M.NEXT] = k + 1
+        return pair
+
+    @own
+    def take(B, level, pair, worth):
+        """Takes the value of a pair; returns whether the turn is cut."""
+        if worth > B.worth[level, M.BEST]:
+            B.worth[level, M.BEST] = worth
+            B.frames[level, M.BEST_PAIR] = pair
+        if worth > B.worth[level, M.LOWER]:
+            B.worth[level, M.LOWER] = worth
+        return B.worth[level, M.LOWER] >= B.worth[level, M.UPPER]
+
+    @own
+    def child_window(B, level, stage):
+        """Returns the window of the open pair's child, for who acts there."""
+        rest, weight = B.worth[level, M.REST], B.worth[level, M.WEIGHT]
+        lower, upper = B.worth[level, M.LOWER], B.worth[level, M.UPPER]
+        if stage != WHOLE:
+            upper = min(upper, lower + EMPTY)
+        return max(-1.0, (rest - upper) / weight), min(1.0, (rest - lower) / weight)
+
+    @own
+    def open_pair(S, B, level, pair, T):
+        """Lands the hit of a pair at the first row of the next level; returns whether the game goes on, and else its value.
+
+        What its misses are worth, and how much the hit counts, is in REST and WEIGHT.
+        """
+        move, cell = pair >> 8, pair & 255
+        after, below = u64(level * M.ROWS + 1 + move), u64((level + 1) * M.ROWS)
+        word = S[after, 1]
+        p = T.accuracy[cell_of(word, turn_of(word) & ONE), cell]
+        rest = misses(S, B, level, move, cell, p, T) if p < 1.0 else 0.0
+        B.worth[level, M.REST], B.worth[level, M.WEIGHT] = rest, p
+        land(S, after, cell, below, T)
+        end = S[below, 1] >> END
+        if end:
+            thrower = turn_of(S[after, 1]) & ONE
+            return False, rest + p * (0.0 if end == DRAW else 1.0 if end == thrower + ONE else -1.0)
+        return True, 0.0
+
+    @own
+    def go_on(S, B, level, given, told, T):
+        """Takes the value of the open pair's child, if given, and goes on at a turn.
+
+        Returns whether a child is to be searched, the turns left below, and the window; else the turn's value is in BEST.
+        """
+        left = B.frames[level, M.LEFT]
+        if given:
+            pair, stage = B.frames[level, M.TRIED], B.frames[level, M.STAGE]
+            worth = B.worth[level, M.REST] - B.worth[level, M.WEIGHT] * told
+            better = worth > B.worth[level, M.LOWER]
+            if better and stage == REDUCED:
+                stage = SCOUT
+            elif better and stage == SCOUT and worth < B.worth[level, M.UPPER]:
+                stage = WHOLE
+            else:
+                if take(B, level, pair, worth):
+                    return False, 0, 0.0, 0.0
+                stage = -1
+            if stage >= 0:
+                B.frames[level, M.STAGE] = stage
+                lower, upper = child_window(B, level, stage)
+                return True, left - 1, lower, upper
+        while True:
+            pair = next_pair(S, B, level, T)
+            if pair == M.NO_PAIR:
+                return False, 0, 0.0, 0.0
+            goes_on, worth = open_pair(S, B, level, pair, T)
+            if goes_on:
+                rest, weight = B.worth[level, M.REST], B.worth[level, M.WEIGHT]
+                if rest + weight <= B.worth[level, M.LOWER]:
+                    goes_on, worth = False, rest + weight
+                elif rest - weight >= B.worth[level, M.UPPER]:
+                    goes_on, worth = False, rest - weight
+            if not goes_on:
+                if take(B, level, pair, worth):
+                    return False, 0, 0.0, 0.0
+                continue
+            k = B.frames[level, M.NEXT] - 1
+            stage, below = WHOLE, left - 1
+            if k > 0:
+                stage = SCOUT
+                if k >= B.options.late_from and left >= REDUCED_FROM:
+                    stage, below = REDUCED, left - 2
+            B.frames[level, M.TRIED], B.frames[level, M.STAGE] = pair, stage
+            lower, upper = child_window(B, level, stage)
+            return True, below, lower, upper
+
+    @own
+    def close_turn(S, B, level, T):
+        """Returns the value of an open turn, and stores it."""
+        best = B.worth[level, M.BEST]
+        bound = M.EXACT
+        if best >= B.worth[level, M.UPPER]:
+            bound = M.AT_LEAST
+        elif best <= B.worth[level, M.ENTRY_LOWER]:
+            bound = M.AT_MOST
+        M.store(S, B, u64(level * M.ROWS), B.frames[level, M.LEFT], bound, B.frames[level, M.BEST_PAIR], best, T)
+        return best
+
+    @bind(name, room)
+    def search(B, depth, T):
+        S = B.S
+        level, left, lower, upper = np.int64(0), np.int64(depth), -1.0, 1.0
+        B.frames[0, M.BEST_PAIR] = M.NO_PAIR
+        while True:
+            opened, told = open_turn(S, B, level, left, lower, upper, T)
+            if B.counts[M.FAILED]:
+                return B.worth[0, M.BEST]
+            given = not opened
+            if given:
+                level -= 1
+            while True:
+                if level < 0:
+                    return told
+                found, left, lower, upper = go_on(S, B, level, given, told, T)
+                if found:
+                    break
+                told, given = close_turn(S, B, level, T), True
+                level -= 1
+            level += 1
+
+    return TurnSearch(search)

@@ -1,0 +1,361 @@
+"""How much faster processes, or a Ray cluster of the same cores, play games than one process does; what bounds many machines.
+
+`python -m leafwise.experiments.cluster` times evaluation, arena and self-play (about four minutes on two cores that nothing else
+keeps busy) and writes `cluster.json` and `cluster.md`. Each way begins anew in every repeat and first works on some pieces that are
+not timed: what is compared is the steady state. Processor time is that of this process and all that it has started; where others
+keep the cores busy too, it says what free cores would give at most.
+"""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from leafwise.envs.registry import game
+from leafwise.experiments.study import Study, command, signed, table, write_json, write_page
+from leafwise.models.files import model_path
+from leafwise.models.sparse_files import load_sparse
+from leafwise.training.actors.generations import Calls
+from leafwise.training.actors.selfplay import Games, Recorder
+from leafwise.training.evaluation.arena import BATCH, Batches, batches_of
+from leafwise.training.evaluation.match_workers import from_text, matches_for
+from leafwise.training.evaluation.tournament import plan
+from leafwise.training.execution.executor import Executor, Here
+from leafwise.training.execution.places import check_places, executor_for
+from leafwise.training.methods import selfplay
+from leafwise.training.runs.folder import hardware, need_train_extra
+from leafwise.training.runs.seeds import SELECTION_SEED
+
+PLAIN, ONE, SEVERAL, RAY = "no executor", "one process", "processes", "Ray"
+PIECE = 20_000
+"""Positions of a piece of self-play."""
+FOUR = game("trilobite", board="7x6", k=4)
+MODEL = "trilobite7x6"
+TRIVIAL = 2000
+"""Pieces without work that tell what one costs whoever hands it over."""
+MARKS = {SEVERAL: 1.8, RAY: 1.6}
+"""Times faster than one process, on two cores."""
+
+
+@dataclass(frozen=True)
+class Config(Study):
+    """Times executors and writes cluster.json and cluster.md."""
+
+    cores: int = 2
+    """Processes, and cores of the Ray cluster, that are compared with one process."""
+    repeats: int = 3
+    """Times that each way is timed; ratios are within a repeat."""
+    share: float = 1.0
+    """Share of the pieces that are worked on, above 0."""
+    cluster: str = "local"
+    """Ray cluster: local (of --cores cores of this machine), auto, HOST:PORT, or "" for none."""
+    only: tuple[str, ...] = ()
+    """Some of eval, arena, selfplay, limits (default: all)."""
+
+
+class Case(NamedTuple):
+    """Work that is timed."""
+
+    what: str
+    untimed: int
+    """Pieces that are worked on before the clock starts."""
+    opened: Callable[[int, str], Executor[Any, Any]]
+    """(processes, cluster) -> what works on the pieces."""
+    pieces: Callable[[Executor[Any, Any]], Sequence[Any]]
+    """The pieces for an executor: those that are not timed, then the others."""
+    work: Callable[[Any], Any] | None
+    """The work without an executor, if it can do without."""
+
+
+def evaluation(config: Config) -> Case:
+    """Returns games of one player, five a piece."""
+    text, count, untimed = "search:openness,depth=2", round(24 * config.share), 4 * config.cores
+    work = Batches(game("threes"), text)
+    pieces = [piece for _, piece in batches_of(range(SELECTION_SEED, SELECTION_SEED + BATCH * (untimed + count)))]
+    return Case(
+        f"`eval threes {text}`, {BATCH * count} games, {BATCH} a piece",
+        untimed,
+        lambda processes, cluster: executor_for(work, processes, cluster),
+        lambda executor: pieces,
+        work,
+    )
+
+
+def match(config: Config) -> Case:
+    """Returns games of two players, some 10 ms each, every one in a process that can be ended."""
+    names, games = ("search:lines,depth=4", "search:lines,depth=3"), 2 * round(240 * config.share)
+    untimed = 32 * config.cores
+    jobs = list(plan(FOUR, names, games + untimed, seed=SELECTION_SEED).jobs())
+    makers = {name: from_text(name) for name in names}
+    return Case(
+        f"`arena trilobite {' '.join(names)} --board 7x6 --k 4`, {games} games",
+        untimed,
+        lambda processes, cluster: matches_for(FOUR, makers, 60.0, len(jobs), processes, cluster),
+        lambda executor: jobs,
+        None,
+    )
+
+
+def self_play(config: Config) -> Case:
+    """Returns pieces of self-play as a learner has them."""
+    network, count, untimed = load_sparse(model_path(MODEL), FOUR), round(40 * config.share), 4 * config.cores
+    options = asdict(selfplay.Config(game=FOUR.name, depth=2, hidden=network.hidden))
+    recorder = Recorder([FOUR], network, SimpleNamespace(**options), positions=PIECE)
+
+    def pieces(executor: Executor[Any, Any]) -> list[Games]:
+        actor, networks = executor.share(recorder), executor.share({"newest": network, "earlier": network})
+        return [Games(actor, networks, 0, PIECE, key, False, 0.0) for key in range(untimed + count)]
+
+    work = Calls(recorder)
+    return Case(
+        f"self-play, Trilobite 7x6 with the shipped network, depth 2, {count} pieces of {PIECE:,} positions",
+        untimed,
+        lambda processes, cluster: executor_for(work, processes, cluster),
+        pieces,
+        work,
+    )
+
+
+CASES = {"eval": evaluation, "arena": match, "selfplay": self_play}
+
+
+class Spent(NamedTuple):
+    """What some work took."""
+
+    seconds: float
+    core_seconds: float
+    """Of this process and all that it has started."""
+    megabytes: float
+    """Memory that the greatest of the processes that work has for itself, 0 where it is this one."""
+
+
+def family() -> list[Any]:
+    """Returns this process and all that it has started; raises ValueError without psutil."""
+    try:
+        import psutil
+    except ImportError:
+        raise ValueError("expected psutil, found none: pip install 'leafwise[experiments]'") from None
+    own = psutil.Process()
+    return [own, *own.children(recursive=True)]
+
+
+def load() -> float:
+    """Returns how many processes wanted a core of this machine in the last minute, on average."""
+    import psutil
+
+    return float(psutil.getloadavg()[0])
+
+
+def core_seconds() -> float:
+    """Returns the processor time that this process and all that it has started have taken."""
+    import psutil
+
+    total = 0.0
+    for one in family():
+        try:
+            total += sum(one.cpu_times()[:2])
+        except psutil.Error:  # it has just ended
+            continue
+    return total
+
+
+def memory() -> float:
+    """Returns what the greatest of the processes that this one has started has for itself, in MB."""
+    import psutil
+
+    found = [0.0]
+    for one in family()[1:]:
+        try:
+            found.append(one.memory_full_info().uss / 1e6)
+        except psutil.Error:
+            continue
+    return max(found)
+
+
+def timed(executor: Executor[Any, Any], pieces: Sequence[Any], untimed: int) -> Spent:
+    """Works on the first pieces, then on the others against the clock."""
+    for _ in executor.stream(enumerate(pieces[:untimed])):
+        pass
+    begun, before = time.perf_counter(), core_seconds()
+    for _ in executor.stream(enumerate(pieces[untimed:], untimed)):
+        pass
+    return Spent(time.perf_counter() - begun, core_seconds() - before, memory())
+
+
+def time_case(case: Case, config: Config) -> Iterator[tuple[str, Spent]]:
+    """Yields what each way took, one repeat after another."""
+    ways: dict[str, tuple[int, str]] = {ONE: (1, ""), SEVERAL: (config.cores, "")}
+    if config.cluster:
+        ways[RAY] = config.cores if config.cluster == "local" else 1, config.cluster
+    for _ in range(config.repeats):
+        if case.work is not None:
+            plain: Executor[Any, Any] = Here(case.work)
+            pieces = case.pieces(plain)
+            case.work(pieces[0])  # loads the code
+            begun, before = time.perf_counter(), time.process_time()
+            for piece in pieces[case.untimed :]:
+                case.work(piece)
+            yield PLAIN, Spent(time.perf_counter() - begun, time.process_time() - before, 0.0)
+        for way, (processes, cluster) in ways.items():
+            with case.opened(processes, cluster) as executor:
+                yield way, timed(executor, case.pieces(executor), case.untimed)
+
+
+def nothing(number: int) -> int:
+    """Returns a number: work that costs nothing."""
+    return number
+
+
+def cost_of_a_piece(processes: int, cluster: str) -> float:
+    """Returns the processor time that a piece costs whoever hands it over, in milliseconds."""
+    with executor_for(nothing, processes, cluster) as executor:
+        for _ in executor.stream(enumerate(range(50))):
+            pass
+        begun = time.process_time()
+        for _ in executor.stream(enumerate(range(TRIVIAL))):
+            pass
+        return 1000 * (time.process_time() - begun) / TRIVIAL
+
+
+def limits(config: Config) -> dict[str, Any]:
+    """Returns what bounds the number of machines: the driver, the network's way, the learner."""
+    network = load_sparse(model_path(MODEL), FOUR)
+    begun = time.process_time()
+    packed = pickle.dumps(network)
+    middle = time.process_time()
+    pickle.loads(packed)
+    found: dict[str, Any] = {
+        "ms_a_piece": {SEVERAL: cost_of_a_piece(config.cores, "")},
+        "network": {
+            "megabytes": len(packed) / 1e6,
+            "pickle_ms": 1000 * (middle - begun),
+            "unpickle_ms": 1000 * (time.process_time() - middle),
+        },
+    }
+    if config.cluster:
+        cores = config.cores if config.cluster == "local" else 1
+        found["ms_a_piece"][RAY] = cost_of_a_piece(cores, config.cluster)
+    return found | {"learner": learner()}
+
+
+def learner() -> dict[str, float]:
+    """Returns what one iteration of self-play takes of one core, in seconds: its games, and learning from them."""
+    with tempfile.TemporaryDirectory() as folder:
+        told = selfplay.Config(
+            game=FOUR.name, variant="board=7x6,k=4", run=str(Path(folder) / "run"), depth=2, judged=0, hidden=(32, 32),
+            positions=50_000,
+        )  # fmt: skip
+        run = selfplay.SelfPlay(told)
+        spent = {"play": 0.0, "learn": 0.0}
+        for _ in range(2):  # the first one loads the code
+            for name, step in (("play", run.play), ("learn", run.learn)):
+                begun = time.process_time()
+                step()
+                spent[name] = time.process_time() - begun
+        run.folder.lock.release()
+    return {"positions": told.positions, "passes": told.passes, **spent}
+
+
+def summary(spent: Sequence[tuple[str, Spent]]) -> dict[str, Any]:
+    """Returns of each way the medians, and how many times faster than one process it was in each repeat."""
+    by_way: dict[str, list[Spent]] = {}
+    for way, one in spent:
+        by_way.setdefault(way, []).append(one)
+    found: dict[str, Any] = {}
+    for way, ones in by_way.items():
+        ratios = [base.seconds / one.seconds for base, one in zip(by_way[ONE], ones, strict=True)]
+        work = [one.core_seconds / base.core_seconds for base, one in zip(by_way[ONE], ones, strict=True)]
+        found[way] = {
+            "seconds": median(one.seconds for one in ones),
+            "core_seconds": median(one.core_seconds for one in ones),
+            "megabytes": max(one.megabytes for one in ones),
+            "times_faster": median(ratios), "least": min(ratios), "most": max(ratios), "work": median(work),
+        }  # fmt: skip
+    return found
+
+
+def study(config: Config) -> None:
+    """Times what is asked for, and writes the figures and the page."""
+    need_train_extra()
+    family()
+    for name, low, high in (("cores", 2, 1024), ("repeats", 1, 1000), ("share", 0.05, 100)):
+        if not low <= getattr(config, name) <= high:
+            raise ValueError(f"expected --{name} of {low} to {high:,}, got {getattr(config, name)!r}")
+    check_places(1, config.cluster)
+    names = (*CASES, "limits")
+    if wrong := [name for name in config.only if name not in names]:
+        raise ValueError(f"expected --only some of {', '.join(names)}, got {wrong[0]!r}")
+    found: dict[str, Any] = {"hardware": hardware(config.cores), "load": load(), "cases": {}}
+    for name, make in CASES.items():
+        if not config.only or name in config.only:
+            case, told = make(config), []
+            for way, spent in time_case(case, config):
+                print(f"{name}, {way}: {spent.seconds:.2f} s, {spent.core_seconds:.2f} core-s", flush=True)
+                told.append((way, spent))
+            found["cases"][name] = {"what": case.what, "ways": summary(told)}
+    if not config.only or "limits" in config.only:
+        found["limits"] = limits(config)
+        print(found["limits"], flush=True)
+    write_json(config, "cluster.json", found)
+    write_page(config, "cluster.md", page(config, found))
+
+
+def page(config: Config, found: Mapping[str, Any]) -> list[str]:
+    """Returns the page."""
+    rows = []
+    for case in found["cases"].values():
+        for way, f in case["ways"].items():
+            times = f"{f['times_faster']:.2f} ({f['least']:.2f} to {f['most']:.2f})"
+            bound = config.cores / f["work"] if way in MARKS else 1 / f["work"]
+            rows.append(
+                [case["what"], way, f"{f['seconds']:.2f}", f"{f['core_seconds']:.2f}", times, f"{bound:.2f}"]
+                + [f"{f['megabytes']:.0f}" if f["megabytes"] else "-"]
+            )
+    lines = [
+        "# Executors: one process, several, a cluster", "",
+        f"{found['hardware']}; load of the machine at the start {found['load']:.1f}. Medians of {config.repeats} repeats,",
+        "steady state; in brackets the least and the most. Core seconds are processor time of all processes, the driver and",
+        "Ray's own included; by them free cores would be at most so many times faster.",
+        f"Marks for two cores: {MARKS[SEVERAL]} with processes, {MARKS[RAY]} with Ray.",
+        "",
+        *table("work | way | seconds: | core seconds: | times faster: | by core seconds: | MB a process:", rows),
+        "",
+    ]  # fmt: skip
+    if bounds := found.get("limits"):
+        lines += [*bound_lines(bounds), ""]
+    return signed(config, lines)
+
+
+def bound_lines(bounds: Mapping[str, Any]) -> list[str]:
+    """Returns what the page says of many machines."""
+    learner, network = bounds["learner"], bounds["network"]
+    rate = learner["play"] / max(learner["positions"] / PIECE, 1e-9)
+    lines = ["## What bounds the number of machines", ""]
+    for way, ms in bounds["ms_a_piece"].items():
+        cores = 1000 * rate / ms
+        lines.append(
+            f"- the driver, {way}: a piece costs it {ms:.2f} ms; with the pieces of self-play above ({rate:.2f} core-s) it keeps"
+            f" {cores:,.0f} cores busy"
+        )
+    return [
+        *lines,
+        f"- the learner: an iteration of {learner['positions']:,} positions is {learner['play']:.2f} core-s of games and"
+        f" {learner['learn']:.2f} core-s of learning ({learner['passes']:g} passes): {learner['play'] / learner['learn']:.1f} cores"
+        " that play keep it busy",
+        f"- the network's way: {network['megabytes']:.2f} MB once a generation to each machine, {network['pickle_ms']:.1f} ms to"
+        f" pickle, {network['unpickle_ms']:.1f} ms to unpickle in each process",
+        "- memory: the last column above, for each process that plays",
+    ]
+
+
+main = command(Config, study)
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+"""Evolution against builders, on the benchmark of the field."""

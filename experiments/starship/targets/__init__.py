@@ -1,0 +1,1 @@
+"""Whether ships have what is asked for."""

@@ -1,0 +1,138 @@
+"""Whether ships have what is asked for: a grid of targets, each met by the share of ships that the table says.
+
+python -m leafwise.experiments.starship.targets
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.starship import PRESETS, Generator
+from leafwise.envs.starship.draw import gallery, png_bytes
+from leafwise.envs.starship.presets import FRIGATE, Parameters
+from leafwise.envs.starship.targets import asked_errors, with_targets
+from leafwise.experiments.study import Study, command, table, write_json, write_page
+from leafwise.models.files import write_atomically
+
+GRID: dict[str, dict[str, list[Any]]] = {
+    "classic": {
+        "thrust": [10, 20, 30, 40, 50, 60, 70],
+        "seats": [12, 24, 36, 48, 72, 96],
+        "firepower": [4, 8, 12, 16, {"north": 10}, {"east": 5, "west": 5}, {"south": 10}],
+    },
+    "scout": {
+        "thrust": [4, 8, 12, 16],
+        "seats": [4, 8, 12, 16],
+        "firepower": [2, 4, 6, {"north": 4}, {"east": 2, "west": 2}, {"south": 4}],
+    },
+}
+"""The targets that are tried one at a time, by preset."""
+TOGETHER: dict[str, list[dict[str, Any]]] = {
+    "classic": [
+        {"thrust": thrust, "seats": seats, "firepower": {"north": fire // 2, "east": fire // 4, "west": fire // 4}}
+        for thrust in (20, 50)
+        for seats in (24, 48)
+        for fire in (8, 12)
+    ],
+    "scout": [
+        {"thrust": thrust, "seats": seats, "firepower": {"north": 2, "east": 1, "west": 1}}
+        for thrust in (6, 12)
+        for seats in (6, 12)
+    ],
+}
+"""And those that are tried together."""
+PICTURED: list[dict[str, Any]] = [{"thrust": 16}, {"seats": 96}, {"firepower": {"south": 8}}]
+"""What is asked of the frigates in the picture."""
+
+
+@dataclass(frozen=True)
+class Config(Study):
+    """How much is measured."""
+
+    ships: int = 200
+    """Ships for each target."""
+    first_seed: int = 2_500_000
+    """First seed of every target."""
+
+
+def study(config: Config) -> None:
+    """Measures, and writes the page."""
+    config.target("results.json")  # says at once if there is no folder
+    started, rows = time.process_time(), []
+    for preset in GRID:
+        single = [{name: value} for name, values in GRID[preset].items() for value in values]
+        rows += [measure(PRESETS[preset], targets, config) for targets in [*single, *TOGETHER[preset]]]
+    results = {"rows": rows, "seconds": round(time.process_time() - started, 1)}
+    write_json(config, "results.json", results)
+    write_atomically(config.target("gallery.png"), pictures(config))
+    lines = page(config, results)
+    write_page(config, "README.md", lines)
+    print("\n".join(lines))
+
+
+def measure(parameters: Parameters, targets: dict[str, Any], config: Config) -> dict[str, Any]:
+    """Returns the shares of ships that are valid and that have what is asked for, and how far off the others are."""
+    generator = Generator(with_targets(parameters, targets))
+    found: dict[str, list[float]] = {"first": [], "first_error": [], "met": [], "error": [], "quality": []}
+    for seed in range(config.first_seed, config.first_seed + config.ships):
+        first = generator.attempt(seed, 0)
+        ship = first if first.valid else generator.ship(seed)
+        errors, last = (sum(asked_errors(one, targets).values()) for one in (first, ship))
+        found["first"].append(first.valid and errors == 0)
+        found["first_error"].append(errors)
+        found["met"].append(ship.valid and last == 0)
+        found["error"].append(last)
+        if ship.valid:
+            found["quality"].append(ship.stats["quality"])
+    means = {name: round(float(np.mean(values)), 4) if values else 0.0 for name, values in found.items()}
+    return {"preset": parameters.preset, "targets": targets, **means}
+
+
+def pictures(config: Config) -> bytes:
+    """Draws frigates: three that nothing is asked of, three of which something is."""
+    plain = Generator(FRIGATE)
+    ships = [plain.ship(config.first_seed + k) for k in range(len(PICTURED))]
+    ships += [Generator(with_targets(FRIGATE, asked)).ship(config.first_seed) for asked in PICTURED]
+    return png_bytes(gallery(ships, 3, 0.5))
+
+
+def told(targets: dict[str, Any]) -> str:
+    """Returns targets in a few words."""
+    return ", ".join(
+        f"{name} " + ("+".join(f"{n} {way}" for way, n in value.items()) if isinstance(value, dict) else str(value))
+        for name, value in targets.items()
+    )
+
+
+def page(config: Config, results: dict[str, Any]) -> list[str]:
+    """Returns the page of the study."""
+    rows = [
+        [row["preset"], told(row["targets"]), f"{row['first']:.3f}", f"{row['first_error']:.2f}"]
+        + [f"{row['met']:.3f}", f"{row['error']:.2f}", f"{row['quality']:.3f}"]
+        for row in results["rows"]
+    ]
+    head = "preset | asked for | met at once | error | met within 8 attempts | error | quality"
+    return [
+        "# Ships that are asked for",
+        "",
+        f"`python -m leafwise.experiments.starship.targets` made this page in {results['seconds']:.0f} s of processor time: "
+        f"{config.ships} ships of the generator for each row, seeds from {config.first_seed:,} on.",
+        "",
+        *table(head, rows),
+        "",
+        "![frigates, and below those of which a thruster score of 16, 96 seats, and all weapons astern were asked](gallery.png)",
+        "",
+        "Met: the ship is valid and has exactly what is asked for (of seats up to five more, as rooms have two or six). Error: how "
+        "many points, seats and points of firepower in each direction it is off, all added up, valid or not; first attempts, "
+        "and what eight attempts come to. Quality is the mean of the valid ships; it goes on liking 40 % of the firepower ahead.",
+    ]
+
+
+main = command(Config, study)
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,186 @@
+"""What an environment of ships can be told: parameters, a hull, targets; the generator makes the same ships of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import leafwise
+from leafwise.envs.core.gym.env import GameEnv
+from leafwise.envs.starship import CLASSIC, GAME, SCOUT, Generator, Parameters, dump, from_toml, to_toml
+from leafwise.envs.starship.hand import HandBuilder
+from leafwise.envs.starship.options import Options
+from leafwise.envs.starship.report import reported
+from leafwise.envs.starship.targets import NAMES, reached_by, read_targets, with_targets
+
+ID = "leafwise/StarshipPlace-v0"
+TARGETS = {"thrust": 10, "seats": 12, "firepower": {"north": 3, "south": 1}}
+SHAPED = ["Shape", "Carve", "Fill Gaps", "Cockpit", "Weapons", "Armour part=cockpit layers=2", "Reactor", "Thrusters"]
+LATE = ["Crew", "Ammo Supplies", "Exterior Armour", "Power Storage", "Fill With Armour", "Add Extra Doors"]
+HULL = [" " * 24] * 4 + [" " * 4 + "." * 15 + " " * 5] * 14 + [" " * 24] * 6
+
+
+def build(env: GameEnv, seed: int) -> tuple[float, dict[str, Any]]:
+    """Builds the hand-made ship of a seed; returns the sum of rewards and the last info."""
+    _, info = env.reset(seed=seed)
+    builder, total, over = HandBuilder(seed), 0.0, env.state.is_terminal
+    while not over:
+        _, reward, over, _, info = env.step(builder.choose(env.state))
+        total += reward
+    return total, info
+
+
+@pytest.mark.parametrize(
+    ("words", "hull"),
+    [
+        ({"preset": "corvette", "parameters": {"crew": {"min_seats": 14}}}, None),
+        ({"parameters": {"stages": [*SHAPED, *LATE], "carve": {"enabled": True}}}, None),
+        ({"parameters": {"ammo_supplies": {"enabled": False}}, "targets": TARGETS}, None),
+        ({"hull": HULL}, HULL),
+    ],
+    ids=["mirrored", "stages", "targets", "hull"],
+)
+def test_the_hand_made_builder_makes_the_generators_ships(words: dict[str, Any], hull: Any) -> None:
+    env, valid = GameEnv("starship", **words), 0
+    options: Any = env.game.options
+    generator = Generator(options.built, hull=hull)
+    for seed in range(4):
+        total, info = build(env, seed)
+        ship = generator.attempt(seed, 0)
+        assert total == pytest.approx(ship.stats["quality"], abs=1e-6)
+        assert info["reasons"] == ship.reasons[:1]
+        assert env.game.parse(str(env.state)) == env.state
+        if ship.valid:
+            valid += 1
+            assert dump(reported(env.state.row, env.game.tables().ship, options.built, seed)) == dump(ship)
+    assert valid > 0
+
+
+def test_targets_are_seen_met_and_told() -> None:
+    env = GameEnv("starship", targets=TARGETS)
+    obs, _ = env.reset(seed=3)
+    assert isinstance(obs, dict)
+    assert obs["vec"].shape == (62,)
+    asked = [0.1, 0.06, 0.08, 0.06, 0, 0.02, 0]
+    np.testing.assert_allclose(obs["vec"][48:], [*asked, *[0] * 7], rtol=1e-6)
+    for seed in range(8):
+        total, info = build(env, seed)
+        assert info["targets"] == dict(zip(NAMES, (10, 12, 4, 3, 0, 1, 0), strict=True))
+        last = env._see()  # the observation of the finished ship
+        assert isinstance(last, dict)
+        reached = [info["reached"][name] for name in NAMES]
+        np.testing.assert_allclose(last["vec"][55:] * [100, 200, *[50] * 5], reached, rtol=1e-5)
+        assert (total > 0) == (not info["reasons"])
+        if not info["reasons"]:
+            exact = {name: count for name, count in info["reached"].items() if name != "seats"}
+            assert exact == {name: count for name, count in info["targets"].items() if name != "seats"}
+            assert 12 <= info["reached"]["seats"] <= 17
+            ship = Generator(env.game.options.built).attempt(seed, 0)
+            assert info["reached"] == reached_by(ship)
+
+
+def test_only_what_is_asked_for_is_told() -> None:
+    env = GameEnv("starship", targets={"thrust": 9})
+    _, info = build(env, 1)
+    assert info["targets"] == {"thrust": 9}
+    assert set(info["reached"]) == {"thrust"}
+    assert "targets" not in build(GameEnv("starship"), 1)[1]
+
+
+def test_the_environment_checker_of_gymnasium_passes() -> None:
+    made = gym.make(ID, targets={"thrust": 9, "firepower": 4}, disable_env_checker=True)
+    check_env(made.unwrapped, skip_render_check=True)
+    batch = gym.make_vec(ID, num_envs=2, targets={"thrust": 9})
+    assert batch.reset(seed=1)[0]["vec"].shape == (2, 62)
+
+
+def test_ids_and_presets() -> None:
+    for short, preset, grid in (("", "scout", 24), ("Classic", "classic", 48), ("Cruiser", "cruiser", 64)):
+        env = gym.make(f"leafwise/StarshipPlace{short}-v0")
+        assert env.unwrapped.game.options == Options(preset)  # type: ignore[attr-defined]
+        assert env.observation_space["grid"].shape == (25, grid, grid)  # type: ignore[index]
+        assert env.observation_space["vec"].shape == (48,)  # type: ignore[index]
+
+
+def test_parameters_in_every_form_are_one_variant(tmp_path: Path) -> None:
+    changes = {"preset": "classic", "crew": {"min_seats": 30}}
+    file, other = tmp_path / "ship.toml", tmp_path / "short.toml"
+    wanted = from_toml('preset = "classic"\n[crew]\nmin_seats = 30\n')
+    file.write_text(to_toml(wanted))
+    other.write_text("[crew]\nmin_seats = 30\n")
+    given = [changes, json.dumps(changes), str(file), file, wanted]
+    games = [leafwise.game("starship", parameters=form) for form in given]
+    games.append(leafwise.game("starship", preset="classic", parameters=str(other)))
+    assert {game.options for game in games} == {Options("classic", '{"crew":{"min_seats":30}}')}
+    assert games[0].options.built == wanted
+    assert leafwise.game("starship", parameters=SCOUT) == GAME
+    assert leafwise.game("starship", preset="scout", parameters=str(other)).options.built.grid == 24
+    named = leafwise.game("starship", parameters={"preset": "tug", "grid": 40})
+    assert (named.options.preset, named.options.built.preset, named.options.built.grid) == ("classic", "tug", 40)
+    for game in (*games, named):
+        assert game.variant() == leafwise.game("starship", **game.given_options)
+
+
+def test_hulls_in_every_form_are_one_variant(tmp_path: Path) -> None:
+    file = tmp_path / "hull.txt"
+    file.write_text("\n".join(line.rstrip() for line in HULL))
+    mask = np.array([[c == "." for c in line] for line in HULL])
+    games = [leafwise.game("starship", hull=form) for form in (HULL, mask, str(file), file)]
+    games.append(leafwise.game("starship", hull=games[0].options.hull))
+    assert len(set(games)) == 1
+    start = games[0].start()
+    assert not start.is_chance
+    assert [line.count(".") for line in start.board().splitlines()].count(15) == 14
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"targets": {"speed": 3}}, "expected targets among thrust, seats, firepower, got 'speed'"),
+        ({"targets": {"thrust": -1}}, "expected thrust of 0 to 100, got -1"),
+        ({"targets": {"thrust": True}}, "expected thrust of 0 to 100, got True"),
+        ({"targets": {"seats": 1.5}}, "expected seats of 0 to 200, got 1.5"),
+        ({"targets": {"firepower": {"up": 1}}}, "expected firepower among north, east, south, west, got 'up'"),
+        ({"targets": {"firepower": {"north": 30, "west": 30}}}, "expected firepower in all of 0 to 50, got 60"),
+        ({"targets": "thrust=40"}, "expected targets like {\"thrust\": 40}, got 'thrust=40'"),
+        ({"targets": [1]}, 'expected targets like {"thrust": 40}, got [1]'),
+        ({"parameters": "no.toml"}, "expected parameters as the path of a file, got 'no.toml'"),
+        ({"parameters": 3}, "expected parameters as a mapping or the path of a TOML file, got 3"),
+        ({"parameters": "{"}, "expected parameters as JSON, got '{'"),
+        ({"parameters": {"crew": {"min_seats": -1}}}, "crew.min_seats should be an integer from 0 to 1000, got -1"),
+        ({"parameters": {"engines": {}}}, "parameters has no 'engines'"),
+        ({"parameters": {"shape": {"enabled": False}}}, "expected a hull where the stage Shape does not run, got none"),
+        (
+            {"parameters": {"stages": ["Shape", "Weapons", "Crew", "Weapons"]}},
+            "expected each stage that places parts once where a ship is built, got Weapons twice",
+        ),
+        ({"hull": "no.txt"}, "expected hull as the path of a file, got 'no.txt'"),
+        ({"hull": ["..."]}, "hull should be 24 by 24 cells, got shape (1, 3)"),
+        ({"hull": 7}, "expected hull as booleans, rows of text or the path of a file, got 7"),
+    ],
+)
+def test_wrong_values_get_one_line(words: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=r"^starship: ") as caught:
+        gym.make(ID, **words)
+    assert str(caught.value).startswith(f"starship: {message}")
+    assert "\n" not in str(caught.value)
+
+
+def test_targets_become_what_the_stages_ask_for() -> None:
+    told = with_targets(CLASSIC, {"thrust": 40, "seats": 48, "firepower": {"north": 6, "west": 2}})
+    assert (told.thrusters.min_score, told.thrusters.max_score, told.crew.min_seats) == (40, 40, 48)
+    weapons = told.weapons
+    assert (weapons.min_score, weapons.max_score) == (8, 8)
+    assert [weapons.most_north, weapons.most_east, weapons.most_south, weapons.most_west] == [6, 0, 0, 2]
+    assert with_targets(CLASSIC, {}) == CLASSIC
+    assert with_targets(CLASSIC, {"firepower": {}}).weapons.max_score == 0
+    assert told.stages.index("Weapons") == told.stages.index("Thrusters") - 1
+    assert with_targets(CLASSIC, {"firepower": 9}).stages == ()
+    assert isinstance(told, Parameters)
+    assert list(read_targets('{"seats": 3, "thrust": 4}')) == ["thrust", "seats"]

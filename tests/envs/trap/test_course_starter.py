@@ -1,0 +1,85 @@
+"""The player that students begin with searches as the course's recipe says: the compiled trees come to the same values."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from random import Random
+from types import ModuleType
+
+import pytest
+
+from leafwise.envs.trap import GAME
+from leafwise.envs.trap.baselines.course import child
+from leafwise.envs.trap.baselines.course.grid import Grid
+from leafwise.envs.trap.baselines.course.players import RECIPES, CoursePlayer
+from twins.trap import Twin
+
+DEFERRED = GAME.variant(self_trap="deferred")
+NAMES = ("PlayerAI", "BaseAI", "Grid", "Utils")
+
+
+@pytest.fixture
+def starter(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
+    """The program, imported as Python runs it."""
+    monkeypatch.syspath_prepend(child.STARTER)
+    yield importlib.import_module("PlayerAI")
+    for name in NAMES:
+        sys.modules.pop(name, None)
+
+
+def position(rng: Random, throwing: bool) -> tuple[str, Grid, list[tuple[int, int]]]:
+    """Returns a position by text and as a board, and where players 1 and 2 stand."""
+    cells = rng.sample([(y, x) for y in range(7) for x in range(7)], 2 + rng.randrange(10, 24))
+    grid = Grid(7)
+    for cell in cells[2:]:
+        grid.trap(cell)
+    grid.move(cells[0], 1).move(cells[1], 2)
+    marks = {0: ".", -1: "#", 1: "1", 2: "2"}
+    text = "/".join("".join(marks[int(mark)] for mark in line) for line in grid.map)
+    return f"{text} turn={rng.randrange(2)}{' throw' if throwing else ''}", grid, cells[:2]
+
+
+@pytest.mark.parametrize(("heuristic", "recipe"), [("improved_score", "is"), ("aggressive_improved_score", "ais")])
+def test_both_trees_come_to_the_values_of_the_compiled_ones(
+    starter: ModuleType, heuristic: str, recipe: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(starter, "HEURISTIC", getattr(starter, heuristic))
+    twin = CoursePlayer(DEFERRED, "twin", RECIPES[recipe], depth=starter.DEPTH, chance="hit_miss")
+    rng, compared = Random(5), 0
+    for k in range(24):
+        text, grid, places = position(rng, throwing := bool(k % 2))
+        state = DEFERRED.parse(text)
+        if state.is_terminal or any(not grid.get_neighbors(place, only_available=True) for place in places):
+            continue
+        ai, who = starter.PlayerAI(), state.current_player
+        ai.setPlayerNum(1 + who)
+        ai.setPosition(places[who])
+        expected = twin.values(state)
+        best = max(expected.values())
+        if throwing:
+            targets = grid.get_neighbors(places[1 - who], only_available=True)
+            values = ai.values_of_throws(grid, places[1 - who], targets, starter.DEPTH)
+            chosen = ai.getTrap(grid)
+        else:
+            values = {
+                cell: ai.throw_at_me(grid.clone().move(cell, 1 + who), cell, places[1 - who], starter.DEPTH - 1, -1e9)
+                for cell in grid.get_neighbors(places[who], only_available=True)
+            }
+            chosen = ai.getMove(grid)
+        assert max(values.values()) == pytest.approx(best)
+        assert values[chosen] == pytest.approx(best)
+        compared += 1
+    assert compared > 10
+
+
+def test_heuristics_at_the_start(starter: ModuleType) -> None:
+    twin = Twin(GAME.options)
+    grid = Grid(7).move((0, 3), 1).move((6, 3), 2)
+    assert starter.improved_score(grid, (0, 3), (6, 3)) == 0
+    assert starter.aggressive_improved_score(grid, (0, 3), (6, 3)) == -5
+    assert starter.one_cell_lookahead_score(grid, (0, 3), (6, 3)) == 0
+    assert sum(len(starter.moves(grid, cell)) for cell in starter.moves(grid, (0, 3))) == 29
+    assert set(starter.moves(grid, (0, 3))) == set(twin.around((0, 3)))
+    assert starter.hit_probability((6, 6), (0, 0)) == pytest.approx(0.45)

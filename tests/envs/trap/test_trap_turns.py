@@ -1,0 +1,159 @@
+"""The search of whole turns: its values are those of a plain recursion, it keeps its clock, and its player searches once a turn."""
+
+from __future__ import annotations
+
+import time
+from random import Random
+
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.trap import GAME
+from leafwise.envs.trap.turns.player import TurnPlayer, TurnSearch
+
+SIZE = 4
+SMALL = GAME.variant(size=SIZE)
+LEAF, TABLES = SMALL.score("reach"), SMALL.tables(None, "near+traps")
+Cell = tuple[int, int]
+
+
+def crowded(traps: int, rng: Random) -> State:
+    while True:
+        marks = ["1", "2", *"#" * traps, *"." * (SIZE * SIZE - 2 - traps)]
+        rng.shuffle(marks)
+        state = SMALL.parse("/".join("".join(marks[k : k + SIZE]) for k in range(0, SIZE * SIZE, SIZE)))
+        if not state.is_terminal:
+            return state
+
+
+def cells(state: State) -> dict[str, list[Cell]]:
+    rows = str(state).split()[0].split("/")
+    return {mark: [(y, x) for y in range(SIZE) for x in range(SIZE) if rows[y][x] == mark] for mark in "12#"}
+
+
+def near(cell: Cell) -> set[Cell]:
+    around = {(cell[0] + down, cell[1] + right) for down in (-1, 0, 1) for right in (-1, 0, 1)} - {cell}
+    return {c for c in around if min(c) >= 0 and max(c) < SIZE}
+
+
+def considered(after: State) -> list[int]:
+    actions = np.zeros(8 + SIZE * SIZE, dtype=np.int64)
+    assert SMALL.rules.candidates is not None
+    return actions[: SMALL.rules.candidates(after.row[None], np.uint64(0), actions, TABLES)].tolist()
+
+
+def told(state: State, thrower: int) -> float:
+    """What the evaluator says of a board, at the end of a turn, to who threw."""
+    if not state.is_terminal:
+        return -state.value(LEAF)
+    return state.returns if thrower == 0 else -state.returns
+
+
+def plain(state: State, depth: int) -> float:
+    """The value of a turn for who acts, each pair of a move and a throw searched to the end.
+
+    A miss counts as the evaluator says, away from the opponent and on a trap as the board unchanged.
+    """
+    thrower, best = state.current_player, -1.0
+    for after in map(state.play, state.legal_actions):
+        if after.is_terminal:
+            return 1.0
+        found, (board, turn, _) = cells(after), str(after).split()
+        me, other = found["12"[thrower]][0], found["21"[thrower]][0]
+        passed = SMALL.parse(f"{board} turn={int(turn.removeprefix('turn=')) + 1}")
+        for throw in considered(after):
+            y, x = target = divmod(throw - 8, SIZE)
+            landed = after.play(throw).outcomes_by_name()
+            hit = landed["unchanged" if target in found["#"] else f"{y},{x}"]
+            p = (21 - abs(y - me[0]) - abs(x - me[1])) / 20
+            worth = p * (told(hit, thrower) if depth == 1 or hit.is_terminal else -plain(hit, depth - 1))
+            spill = near(target) - {me, other}
+            for cell in spill:
+                counts = cell in near(other) and cell not in found["#"]
+                board_then = landed[f"{cell[0]},{cell[1]}"] if counts and p < 1 else passed
+                worth += (1 - p) / len(spill) * told(board_then, thrower)
+            best = max(best, worth)
+    return best
+
+
+def test_values_are_those_of_a_plain_recursion() -> None:
+    rng = Random(4)
+    searches = {depth: TurnSearch(SMALL, LEAF, depth, late_from=None) for depth in (1, 2, 3)}
+    for traps, depths in ((4, (1,)), (7, (1, 2)), (9, (2, 3))):
+        for _ in range(3):
+            state = crowded(traps, rng)
+            for depth in depths:
+                assert searches[depth](state).value == pytest.approx(plain(state, depth), abs=1e-12)
+
+
+def test_a_throw_is_searched_on_its_own() -> None:
+    search = TurnSearch(SMALL, LEAF, 2, late_from=None)
+    before = crowded(5, Random(7))
+    state = before.play(before.legal_actions[0])
+    (throw,) = search(state).actions
+    assert throw in considered(state)
+
+
+def test_a_move_that_wins_is_played_without_a_throw() -> None:
+    state = GAME.parse("2#...../#....../..1..../......./......./......./.......")
+    found = TurnSearch(GAME, GAME.score(), 2)(state)
+    assert found.value == 1.0
+    assert [GAME.actions[a] for a in found.actions] == ["NW"]
+
+
+def test_its_player_searches_once_a_turn() -> None:
+    player = leafwise.player("turns:reach,depth=2", SMALL)
+    assert isinstance(player, TurnPlayer)
+    state, asked = SMALL.start(), 0
+    search = player.search
+
+    def counted(state: State) -> object:
+        nonlocal asked
+        asked += 1
+        return search(state)
+
+    player.search = counted  # type: ignore[assignment]
+    after = state.play(player.choose(state))
+    assert player.choose(after) in after.legal_actions
+    assert asked == 1
+    other = state.play(next(a for a in state.legal_actions if state.play(a) != after))
+    assert player.choose(other) in other.legal_actions
+    assert asked == 2
+
+
+def test_it_keeps_its_clock_and_is_the_best_player() -> None:
+    assert isinstance(leafwise.player("best", SMALL), TurnPlayer)
+    search = TurnSearch(SMALL, LEAF, seconds=0.05)
+    begun = time.perf_counter()
+    found = search(SMALL.start())
+    assert time.perf_counter() - begun < 1.0
+    assert 1 < found.depth < 40
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("depth=0", "expected a depth of 1 to 40 turns, got 0"),
+        ("seconds=0", "expected seconds above 0 and at most 1,000,000, got 0.0"),
+        ("width=0", "expected a width of at least 1, got 0"),
+        ("late_from=0", "expected a late_from of at least 1, got 0"),
+        ("candidates=none", "expected candidates among all, near, near+traps, got 'none'"),
+        ("table_mb=0", "expected a table_mb above 0 and at most 65536, got 0.0"),
+        ("clock=sun", "expected a clock among wall, cpu, got 'sun'"),
+        (
+            "rare=0.1",
+            "expected options among depth, seconds, width, late_from, candidates, table_mb, clock, got 'rare=0.1'",
+        ),
+    ],
+)
+def test_wrong_options_are_one_line(options: str, message: str) -> None:
+    with pytest.raises(ValueError, match=rf"^player 'turns:reach,{options}': {message.replace('+', '[+]')}$"):
+        leafwise.player(f"turns:reach,{options}", SMALL)
+
+
+def test_wrong_positions_are_refused() -> None:
+    search = TurnSearch(SMALL, LEAF, 1)
+    with pytest.raises(ValueError, match=r"^expected a decision of leafwise.game\('trap', size=4\), got "):
+        search(GAME.start())

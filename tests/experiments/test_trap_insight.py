@@ -1,0 +1,103 @@
+"""What the shipped player of Trap tells: sure wins, dead ends, a study that goes on where it was."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from leafwise.experiments.trap import insight
+from leafwise.experiments.trap.asked import GAME, Asked, corner_of, king_steps
+from leafwise.experiments.trap.insight import Config, Figures, Sums, add_stand, add_throw, study
+
+
+@pytest.fixture(scope="module")
+def ask() -> Asked:
+    return Asked("trap", 1)
+
+
+@pytest.mark.parametrize("turn", [0, 1])
+def test_a_sure_win_is_found_and_told_for_either_player(ask: Asked, turn: int) -> None:
+    me, other = "12" if turn == 0 else "21"
+    state = GAME.parse(f"{other}#...../#....../.{me}...../......./......./......./....... turn={turn} throw")
+    action, throw = ask.throw(state)
+    assert GAME.actions[action] == "1,1"
+    assert (throw.near, throw.behind, throw.hit, throw.apart, throw.steps) == (1.0, None, 1.0, 3, 1)
+    assert (throw.their_free, throw.own_free) == (1, 7)
+    assert throw.elsewhere is not None
+    assert throw.elsewhere < 1
+    assert throw.certain is None
+    far, other_throw = ask.throw(
+        GAME.parse(f"{other}#...../#....../{me}....../......./......./......./....... turn={turn} throw")
+    )
+    assert GAME.actions[far] == "1,1"
+    assert other_throw.hit == 0.95
+    assert other_throw.certain is not None
+    assert other_throw.certain < 0.5
+
+
+@pytest.mark.parametrize("turn", [0, 1])
+def test_a_dead_end_is_no_place_to_stand(ask: Asked, turn: int) -> None:
+    me, other = "21" if turn == 0 else "12"
+    state = GAME.parse(f"..#..../###..../......./...{me}.../......./....{other}../....... turn={turn}")
+    stands = ask.stands(state)
+    assert len(stands) == 49 - 4 - 1  # traps and the opponent; the player's own cell is free again
+    worst = min(stands, key=lambda stand: stand.gain)
+    assert worst.cell in (corner_of(0), corner_of(1))
+    assert worst.free == 1
+    assert sum(stand.gain for stand in stands) == pytest.approx(0, abs=0.01)
+    assert {stand.traps for stand in stands} == {4}
+
+
+def test_cells_and_steps() -> None:
+    assert {corner_of(cell) for cell in (0, 6, 42, 48)} == {0}
+    assert corner_of(7 * 3 + 3) == 24
+    assert len({corner_of(cell) for cell in range(49)}) == 10
+    assert king_steps(0, 7 * 2 + 5) == 5
+
+
+def test_figures_are_means_over_the_cases_of_all_pieces(ask: Asked) -> None:
+    pieces = []
+    for gain in (0.1, 0.3):
+        sums = Sums()
+        for stand in ask.stands(GAME.start())[:1]:
+            add_stand(sums, stand._replace(free=5, gain=gain))
+        pieces.append({"sums": sums})
+    figures = Figures(pieces)
+    assert figures.count("free 5 0") == 2
+    mean, low, high = figures.mean("free 5 0")
+    assert (mean, low, high) == pytest.approx((0.2, 0.1, 0.3))
+    sums = Sums()
+    _, throw = ask.throw(GAME.parse("2#...../#....../.1...../......./......./......./....... turn=0 throw"))
+    add_throw(sums, throw)
+    assert sums == {"decided": [1]}
+    sums.clear()
+    throw = throw._replace(near=0.875, behind=0.625, elsewhere=0.5, trap=None)
+    add_throw(sums, throw)
+    assert sums["far all"] == [1, 0, -0.25, 0]
+    assert sums["best all"] == [1, 1, 0, 0, 0, 0, 1, 1]
+    assert "pass all" not in sums
+    add_throw(sums, throw._replace(certain=0.875))
+    assert sums["pass 3"] == [1, 1, 0]  # nothing is better
+
+
+def test_the_study_goes_on_where_it_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(insight, "PIECE", 1)
+    config = Config(games=1, depth=1, out=tmp_path, data=tmp_path)
+    study(config)
+    assert "games 2,600,000 to 2,600,000: " in capsys.readouterr().out
+    study(Config(games=2, depth=1, out=tmp_path, data=tmp_path))
+    assert "games 2,600,000" not in capsys.readouterr().out, "played again"
+    assert set(json.loads((tmp_path / "insight.json").read_text())["results"]) == {"2600000", "2600001"}
+    page = (tmp_path / "insight.md").read_text()
+    assert page.startswith("# Trap: what good play is\n\n2 games of the shipped player against itself")
+    for what in ("In short", "Where to stand", "What to throw at", "When to throw far", "When to pass"):
+        assert f"\n## {what}\n" in page
+    assert "python -m leafwise.experiments.trap.insight --games 2 --depth 1\n" in page
+    assert (tmp_path / "insight.png").stat().st_size > 10_000
+    monkeypatch.setattr(insight, "PIECE", 10)
+    with pytest.raises(ValueError, match="expected games in tens, got 15"):
+        study(Config(games=15, out=tmp_path, data=tmp_path))

@@ -52,7 +52,7 @@ def test_the_file_holds_positions_that_are_critical() -> None:
 
 
 def test_late_positions_are_solved_alike_by_a_table_of_another_size() -> None:
-    solver = Solver(CONNECT_FOUR, 2)
+    solver = Solver(CONNECT_FOUR, 8)
     assert len(LATE) > 100
     for p in LATE:
         values = solver.solve(p.state).action_values

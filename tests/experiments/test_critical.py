@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from leafwise.envs.trilobite.solver import Solver
-from leafwise.experiments.trilobite.critical.__main__ import Config, answers, kept_table, matches, outside, study
+from leafwise.experiments.trilobite.critical.__main__ import answers, kept_table, main, matches, outside
 from leafwise.experiments.trilobite.critical.positions import (
     CONNECT_FOUR,
     FILE,
@@ -100,6 +100,6 @@ def test_a_program_that_does_not_start() -> None:
         Program("no-such-program")
 
 
-def test_the_study_tells_a_program_that_does_not_start(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="expected a command that starts"):
-        study(Config(out=tmp_path, players=(), program=("no-such-program",)))
+def test_the_study_tells_a_program_that_does_not_start(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--out", str(tmp_path), "--players", "--programs", "no-such-program"]) == 2
+    assert "expected a command that starts, got 'no-such-program'" in capsys.readouterr().err.splitlines()[-1]

@@ -3,7 +3,7 @@
 `python -m leafwise.experiments.trilobite.critical` asks every player of `--players` for its move in each position of
 `positions.csv`, on its own, and lets it play the drawn openings from both seats and the empty board as the first against the
 exact solver, which picks at random among the moves that keep the value. Times are processor time of this process; those of
-`--program`, anyone's program (see `program.py`), are by the clock. `scores.json` keeps what came out, one letter an answer or
+`--programs`, anyone's program (see `program.py`), are by the clock. `scores.json` keeps what came out, one letter an answer or
 game; `scores.md` has the tables. What is known for
 these positions and this model is not worked out again.
 """
@@ -55,7 +55,7 @@ class Config(Study):
         "search:lines,seconds=0.01,clock=cpu",
     )
     """Players by name."""
-    program: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
     """Commands that start programs, which are asked like the players."""
     games: tuple[str, ...] = (
         "search:learned,depth=6", "mcts:learned,seconds=0.01,clock=cpu", "search:learned,seconds=0.01,clock=cpu",
@@ -202,12 +202,12 @@ def study(config: Config) -> None:
     positions = [p for p in rows if p.kind != OPENING]
     of = {name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in FILES.items()}
     results = Results(config, "scores.json", of, indent=1)
-    for name in (*config.players, *config.program):
+    for name in (*config.players, *config.programs):
         wanted = name in config.games and "openings" not in results.get(name, {})
         if name in results and not wanted:
             continue
         with ExitStack() as stack:
-            one = outside(stack.enter_context(Program(name))) if name in config.program else named(name)
+            one = outside(stack.enter_context(Program(name))) if name in config.programs else named(name)
             found = results.get(name) or answers(one, positions)
             if wanted:
                 found = {**found, **matches(one, [p for p in rows if p.kind == OPENING], config.first)}

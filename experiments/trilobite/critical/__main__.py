@@ -202,16 +202,19 @@ def study(config: Config) -> None:
     positions = [p for p in rows if p.kind != OPENING]
     of = {name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in FILES.items()}
     results = Results(config, "scores.json", of, indent=1)
+    openings = [p for p in rows if p.kind == OPENING]
     for name in (*config.players, *config.programs):
         wanted = name in config.games and "openings" not in results.get(name, {})
         if name in results and not wanted:
             continue
         with ExitStack() as stack:
             one = outside(stack.enter_context(Program(name))) if name in config.programs else named(name)
-            found = results.get(name) or answers(one, positions)
+            if name not in results:
+                found = answers(one, positions)
+                told = f"{name}: {found['kept'].count('1') / len(positions):.1%} kept, {found['ms']:.2f} ms"
+                results.keep(name, found, told)
             if wanted:
-                found = {**found, **matches(one, [p for p in rows if p.kind == OPENING], config.first)}
-        results.keep(name, found, f"{name}: {found['kept'].count('1') / len(positions):.1%} kept, {found['ms']:.2f} ms")
+                results.keep(name, {**results[name], **matches(one, openings, config.first)}, f"{name}: games")
         report(config, positions, results)
 
 

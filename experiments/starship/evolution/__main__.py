@@ -185,7 +185,8 @@ def page(config: Config, results: dict[str, Any]) -> list[str]:
         "",
         "The first three search the content of `ShipProblem` (`leafwise.envs.starship.problem`), which has the methods of the "
         "PCG Benchmark's problems: a gene for each part says which of its legal places it takes. By hand: the generator's own "
-        "places, ties falling otherwise each time. A builder builds one ship; `refine:N` then tries N changes to it, as `learned` does 500.",
+        "places, ties falling otherwise each time. A builder builds one ship; `refine:N` then tries N changes to it, as "
+        "`learned` does 500.",
     ]
 
 

@@ -78,8 +78,9 @@ class Panel(NamedTuple):
 
 def read(config: Config, folder: str, name: str = "learned.json") -> Any:
     """Returns the results of another study."""
+    maker = "turns" if name == "turns.json" else "learned"
     return json.loads(
-        config.needed(f"{folder}/{name}", f"python -m leafwise.experiments.{folder}.learned").read_bytes()
+        config.needed(f"{folder}/{name}", f"python -m leafwise.experiments.{folder}.{maker}").read_bytes()
     )
 
 
@@ -106,8 +107,8 @@ def trilobite(config: Config) -> Panel:
 
 
 def trap(config: Config) -> Panel:
-    """Reads 5 ms a turn."""
-    found = read(config, "trap")["5 ms a turn, against `reach_open`"]
+    """Reads 5 ms a turn, both leaves in the search of whole turns."""
+    found = read(config, "trap", "turns.json")["5 ms a turn, against `reach_open` searched by whole turns"]
     bars = of_match(found["share"], found["ci_low"], found["ci_high"])
     return Panel("Trap", POINTS, "5 ms a turn", "reach_open", bars, f"{len(found['scores'])} games")
 
@@ -213,7 +214,7 @@ def page(config: Config, panels: Sequence[Panel]) -> list[str]:
         *table("game | leaf | unit | mean: | interval | time | games", rows), "",
         f"The hand-made leaf is the best of its game there: {', '.join(f'`{p.leaves}`' for p in panels[:5])}.",
         "In games for two both shares are of one match, every opening from both seats. The games of Threes, Trilobite, Trap and",
-        "Friday are those of [their](threes/learned.md) [own](trilobite/learned.md) [studies](trap/learned.md)",
+        "Friday are those of [their](threes/learned.md) [own](trilobite/learned.md) [studies](trap/turns.md)",
         f"([Friday](friday/learned.md)). Starship's builders are {', '.join(f'`{text}`' for text in SHIPS.values())}:",
         "depth and width with the hand-made leaf are the best that selection seeds show within the learned leaf's time. The third",
         "needs no leaf: it builds many ships by hand, all requests known beforehand, and keeps the best.",

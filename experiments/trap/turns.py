@@ -25,7 +25,7 @@ from leafwise.models.players import player
 from leafwise.training.evaluation.arena import batches_of, play_game
 from leafwise.training.execution.places import executor_for
 
-FIRST_SEED = 2_500_000
+FIRST_SEED = 2_650_000
 PAIRS = 10
 """Pairs of games between two times that results are written."""
 

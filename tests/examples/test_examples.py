@@ -44,7 +44,7 @@ def test_what_is_written_anew_passes_its_tests(tmp_path: Path) -> None:
         (["starship_place"], "expected a name whose id is not taken, got 'starship_place': 'StarshipPlace' is"),
         (["there"], "expected a folder that is not there yet, got"),
         (["stones", "--dir", "nowhere"], "expected a folder for --dir, got 'nowhere'"),
-        ([], "expected NAME, got nothing"),
+        ([], "expected the name of a game, or --course FOLDER, got neither"),
     ],
 )
 def test_a_name_that_cannot_be_is_refused(

@@ -142,7 +142,10 @@ def test_the_course_s_opponents_are_the_levels_and_are_listed(shell: Shell) -> N
     assert "easy: the player course:easy" in help_text
     assert "best: no move at random" in help_text
     games = shell("games", "trap").out
-    assert "  players  solver, course:is, course:ais, course:ocls, course:easy, course:medium, course:hard\n" in games
+    assert (
+        "  players  solver, course:is, course:ais, course:ocls, course:easy, course:medium, course:hard, turns\n"
+        in games
+    )
     own, named = (leafwise.player(name, leafwise.game("trap")) for name in ("level:medium", "course:medium"))
     state = leafwise.game("trap").start()
     assert own.choose(state) == named.choose(state)

@@ -68,8 +68,12 @@ def test_a_model_is_published_with_its_card(words: list[str], expected: str, tmp
     card = path.with_suffix(".md").read_text(encoding="utf-8")
     assert expected in card
     written, told = load_tensors(path)
-    assert f"- command, as of commit {before['commit']}: `{before['command']}`\n- today: `python -m leafwise." in card
-    assert f"- published with, as of commit {told['published_at']}: `python -m leafwise.training.publish --out" in card
+    assert (
+        f"- command, as of commit {before['commit'][:8]}: `{before['command']}`\n- today: `python -m leafwise." in card
+    )
+    assert (
+        f"- published with, as of commit {told['published_at'][:8]}: `python -m leafwise.training.publish --out" in card
+    )
     assert all((written[name] == tensor).all() for name, tensor in tensors.items())
     units = units_of_file(path)
     assert (units is None) == (words[1] == "trap")

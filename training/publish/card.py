@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -44,6 +45,7 @@ def source_of(path: Path) -> str:
 
 def commands(what: str, command: str, at: str, game: str) -> list[str]:
     """Returns the lines of a card about a command of some commit, and what it is in today's names."""
+    at = re.sub("^([0-9a-f]{8})[0-9a-f]{32}$", r"\1", at)
     return [f"- {what}, as of commit {at}: `{command}`", f"- today: `{todays_command(command, game)}`"]
 
 

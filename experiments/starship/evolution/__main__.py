@@ -35,11 +35,11 @@ class Config(Study):
 
     preset: str = "scout"
     """Whose ships."""
-    hulls: int = 16
+    hulls: int = 40
     """Hulls with their requests; every method has the same."""
     seconds: float = 0.2
     """Processor time a ship."""
-    builders: tuple[str, ...] = ("build:hopeful,depth=1",)
+    builders: tuple[str, ...] = ("refine:2400:build:learned,depth=1,heat=0.002", "learned", "build:hopeful,depth=1")
     """Builders, each of which builds one ship and takes what time it takes."""
     first_seed: int = 2_600_000
     """First seed of the hulls."""
@@ -185,7 +185,8 @@ def page(config: Config, results: dict[str, Any]) -> list[str]:
         "",
         "The first three search the content of `ShipProblem` (`leafwise.envs.starship.problem`), which has the methods of the "
         "PCG Benchmark's problems: a gene for each part says which of its legal places it takes. By hand: the generator's own "
-        "places, ties falling otherwise each time. A builder looks ahead and builds one ship.",
+        "places, ties falling otherwise each time. A builder builds one ship; `refine:N` then tries N changes to it, as "
+        "`learned` does 500.",
     ]
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import tyro
 
 from leafwise.cli import fail, one_line_errors, parse, print_json, say
-from leafwise.envs.core.play.named import own_programs
 from leafwise.envs.plugins import PluginWarning
 from leafwise.envs.reference import Reference, reference
 from leafwise.envs.registry import NAMESPACE, games, ids_of, listing
@@ -45,6 +44,8 @@ def known(env_id: str) -> tuple[Reference, ...]:
 
 def described(game: Game) -> dict[str, Any]:
     """Returns what a game offers, by name."""
+    from leafwise.envs.core.play.named import own_programs  # which imports numba
+
     return {
         "name": game.name,
         "title": game.title,

@@ -104,9 +104,15 @@ class Perfect:
 
     def choose(self, state: State) -> int:
         """Returns one of the moves that keep the value."""
-        values = self.solver.solve(state).action_values
-        kept = [a for a in state.legal_actions if values[CONNECT_FOUR.actions[a]] == max(values.values())]
+        values = {a: self.worth(state.play(a)) for a in state.legal_actions}
+        kept = [a for a, value in values.items() if value == max(values.values())]
         return kept[int(below(self.stream, len(kept)))]
+
+    def worth(self, after: State) -> float:
+        """Returns what a move is worth to the player who makes it."""
+        if after.is_terminal:
+            return float(after.returns != 0)
+        return -self.solver.value(after)
 
 
 def answers(one: Asked, positions: list[Position]) -> dict[str, Any]:

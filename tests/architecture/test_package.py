@@ -17,7 +17,7 @@ FOLDERS = ("envs", "search", "models", "training", "experiments")
 
 def is_left_out(name):
     """Whether the wheel leaves a tracked file of the packages out: all that the studies hold besides code, nothing else."""
-    return name.startswith("experiments/") and not name.endswith(".py")
+    return name.startswith("experiments/") and not name.endswith((".py", "critical/positions.csv"))
 
 
 def tracked_files():

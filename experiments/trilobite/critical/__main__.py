@@ -194,7 +194,7 @@ def report(config: Config, positions: list[Position], results: Results) -> None:
         "# Connect Four: critical positions and perfect play",
         "",
         "A position is critical if some legal move keeps the game's value and another does not. 95 % intervals by bootstrap.",
-        "The exact solver plays all of this without an error, at some 10 ms a position: the networks are a yardstick of learning",
+        "The exact solver plays all of this without an error: the networks are a yardstick of learning",
         "here, not the strongest players of this package.",
     ]
     for kind in dict.fromkeys(p.kind for p in positions):

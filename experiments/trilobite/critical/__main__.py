@@ -150,14 +150,15 @@ def kept_share(kept: str, chosen: list[bool]) -> str:
 
 def kept_table(positions: list[Position], results: Results, kind: str) -> list[str]:
     """Returns the table of a kind of positions."""
-    groups = {
-        "all": lambda p: True,
-        "won": lambda p: p.value == "W",
-        "drawn": lambda p: p.value == "D",
-        "one keeping move": lambda p: p.kept_by == 1,
-        **{f"plies {low} to {high}": lambda p, low=low, high=high: low <= p.plies <= high for low, high in PLIES},
+    here = [p if p.kind == kind else None for p in positions]
+    chosen = {
+        "all": [p is not None for p in here],
+        "won": [p is not None and p.value == "W" for p in here],
+        "drawn": [p is not None and p.value == "D" for p in here],
+        "one keeping move": [p is not None and p.kept_by == 1 for p in here],
     }
-    chosen = {name: [p.kind == kind and bool(rule(p)) for p in positions] for name, rule in groups.items()}
+    for low, high in PLIES:
+        chosen[f"plies {low} to {high}"] = [p is not None and low <= p.plies <= high for p in here]
     chosen = {name: those for name, those in chosen.items() if any(those)}
     head = " | ".join(["player", "ms a move:", *(f"{name} ({sum(those)})" for name, those in chosen.items())])
     rows = [

@@ -117,9 +117,12 @@ def judged(config: Config, kind: str, state: State, actions: tuple[int, ...]) ->
 def drawn(config: Config, kind: str, plies: int) -> Iterator[Position]:
     """Yields rows of a kind and ply without end, each position once."""
     seed = FIRST_SEED + 100 * KINDS.index(kind) + plies
-    source = random_lines if kind != "played" else lambda *told: played_lines(*told, SEEN)
+    lines: Iterator[Line]
+    if kind == "played":
+        lines = played_lines(CONNECT_FOUR, seed, (plies, plies), SEEN)
+    else:
+        lines = random_lines(CONNECT_FOUR, seed, (plies, plies))
     seen: set[State] = set()
-    lines: Iterator[Line] = source(CONNECT_FOUR, seed, (plies, plies))
     for state, actions in lines:
         if state not in seen and (found := judged(config, kind, state, actions)):
             yield found
@@ -131,7 +134,8 @@ def write(config: Config, rows: list[Position]) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(Position._fields)
-    writer.writerows(sorted(rows, key=lambda row: (KINDS.index(row.kind), row.plies)))
+    for row in sorted(rows, key=lambda row: (KINDS.index(row.kind), row.plies)):
+        writer.writerow(row)
     write_atomically(config.target(FILE), text.getvalue().encode())
 
 

@@ -10,8 +10,6 @@ as `answer.py` does for the players of another version of leafwise:
 
 from __future__ import annotations
 
-import shlex
-import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -20,6 +18,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Results, Study, command, missing_seeds, table, write_page
+from leafwise.experiments.study.program import Program
 from leafwise.experiments.trap.learned import figures, row
 from leafwise.models.players import player
 from leafwise.training.evaluation.arena import batches_of, play_game
@@ -72,26 +71,15 @@ class Answering:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._program = subprocess.Popen(shlex.split(name), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._program = Program(name)
 
     def choose(self, state: State) -> int:
         """Returns the id of the action that the program names; raises ValueError for an answer that is none."""
-        assert self._program.stdin is not None
-        assert self._program.stdout is not None
-        try:
-            self._program.stdin.write(f"{state}\n")
-            self._program.stdin.flush()
-        except BrokenPipeError:
-            raise ValueError(f"expected an action from {self.name!r}, got its end") from None
-        answer = self._program.stdout.readline().strip()
-        if answer not in state.legal_names:
-            raise ValueError(f"expected an action from {self.name!r} at {state}, got {answer!r}")
-        return state.game.action(answer)
+        return state.game.action(self._program.ask(str(state), state.legal_names))
 
     def close(self) -> None:
         """Ends the program."""
-        self._program.kill()
-        self._program.communicate()
+        self._program.close()
 
 
 @dataclass(frozen=True)

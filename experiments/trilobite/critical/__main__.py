@@ -3,9 +3,9 @@
 `python -m leafwise.experiments.trilobite.critical` asks every player of `--players` for its move in each position of
 `positions.csv`, on its own, and lets it play the drawn openings from both seats and the empty board as the first against the
 exact solver, which picks at random among the moves that keep the value. Times are processor time of this process; those of
-`--programs`, anyone's program (see `program.py`), are by the clock. `scores.json` keeps what came out, one letter an answer or
-game; `scores.md` has the tables. What is known for
-these positions and this model is not worked out again.
+`--programs` are by the clock: each reads the columns played so far on a line (1 to 7; none is the empty board) and answers one.
+`scores.json` keeps what came out, one letter an answer or game; `scores.md` has the tables. What is known for these positions and
+this model is not worked out again.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.study import Results, Study, command, share, signed, table, write_page
+from leafwise.experiments.study.program import Program
 from leafwise.experiments.trilobite.critical.positions import (
     CONNECT_FOUR,
     FILE,
@@ -33,7 +34,6 @@ from leafwise.experiments.trilobite.critical.positions import (
     after,
     read,
 )
-from leafwise.experiments.trilobite.critical.program import Program
 from leafwise.models.files import model_path
 from leafwise.models.players import player
 from leafwise.training.evaluation.elo import bootstrap_interval
@@ -91,7 +91,7 @@ def outside(program: Program) -> Asked:
     """Returns a program as a player."""
 
     def choose(moves: str, state: State) -> int:
-        return program.ask(moves, "".join(CONNECT_FOUR.actions[a] for a in state.legal_actions))
+        return CONNECT_FOUR.action(program.ask(moves, state.legal_names, "a column"))
 
     return Asked(choose, lambda: program.seconds)
 

@@ -1,10 +1,11 @@
-"""Anyone's Connect Four program as a player: it reads the moves of a game on a line and answers with a column."""
+"""Anyone's program as a player: it reads a position on a line and answers with an action on a line."""
 
 from __future__ import annotations
 
 import shlex
 import subprocess
 import time
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from types import TracebackType
@@ -13,9 +14,8 @@ from types import TracebackType
 class Program:
     """A program that runs beside; a context manager, which ends it.
 
-    It is started once. For each position it gets a line on standard input with the columns played so far, 1 to 7 from the
-    left (an empty line is the empty board), and writes its column on a line of standard output. `seconds` counts the time
-    that it takes, by the clock.
+    It is started once, gets a line on standard input for each question, and writes its answer on a line of standard output.
+    `seconds` counts the time that it takes, by the clock.
     """
 
     def __init__(self, command: str, patience: float = 60.0) -> None:
@@ -29,35 +29,28 @@ class Program:
         except (OSError, ValueError, IndexError) as problem:
             raise ValueError(f"expected a command that starts, got {command!r} ({problem})") from None
 
-    def ask(self, moves: str, playable: str) -> int:
-        """Returns its column less 1; raises ValueError where it is none of `playable`, or none comes."""
+    def ask(self, line: str, names: Collection[str], what: str = "an action") -> str:
+        """Returns its answer to a line; raises ValueError where it is none of `names`, or none comes."""
         assert self.process.stdin
         assert self.process.stdout
-        begun = time.perf_counter()
+        wanted, begun = f"expected {what} from {self.command!r} at {line or 'an empty line'}", time.perf_counter()
         try:
-            self.process.stdin.write(f"{moves}\n")
+            self.process.stdin.write(f"{line}\n")
             self.process.stdin.flush()
             answer = self.answers.submit(self.process.stdout.readline).result(self.patience)
         except TimeoutError:
-            raise ValueError(f"{self.command}: expected a column within {self.patience:g} s, got none") from None
+            raise ValueError(f"{wanted} within {self.patience:g} s, got none") from None
         except (OSError, ValueError):
             answer = ""
         self.seconds += time.perf_counter() - begun
         if not answer:
-            raise ValueError(f"{self.command}: expected a column for {moves!r}, got the end of its output")
-        column = answer.strip()
-        if len(column) != 1 or column not in playable:
-            raise ValueError(
-                f"{self.command}: expected one of the columns {playable} for {moves!r}, got {column[:80]!r}"
-            )
-        return int(column) - 1
+            raise ValueError(f"{wanted}, got its end")
+        if (name := answer.strip()) not in names:
+            raise ValueError(f"{wanted}, got {name[:80]!r}")
+        return name
 
-    def __enter__(self) -> Program:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, where: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Ends it."""
         self.process.kill()
         self.process.wait()
         self.answers.shutdown()
@@ -65,3 +58,11 @@ class Program:
             if stream:
                 with suppress(OSError):  # for what was not read any more
                     stream.close()
+
+    def __enter__(self) -> Program:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.close()

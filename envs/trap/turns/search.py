@@ -26,6 +26,7 @@ from leafwise.envs.trap.rules import (
     SECOND_TRAPS,
     ZERO,
     apply_action,
+    blocked,
     candidates,
     cell_of,
     land,
@@ -185,6 +186,35 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> TurnSearch:
         return best, pair
 
     @own
+    def last_move(S, B, level, upper, T):
+        """Returns the best that a move leads to by what the evaluator says of the throw, or a value of at least `upper`.
+
+        Moves next to more free cells are tried first.
+        """
+        row, after = u64(level * M.ROWS), u64(level * M.ROWS + 1)
+        low, high = blocked(S, row, T)
+        cell, n = cell_of(S[row, 1], turn_of(S[row, 1]) & ONE), legal_actions(S, row, B.actions[level], T)
+        for k in range(n):
+            a = B.actions[level, k]
+            to = T.step[cell, a]
+            free = np.float64(count_bits(T.near[to, 0] & ~low) + count_bits(T.near[to, 1] & ~high))
+            j = k
+            while j > 0 and B.scores[level, j - 1] < free:
+                B.scores[level, j], B.pairs[level, j] = B.scores[level, j - 1], B.pairs[level, j - 1]
+                j -= 1
+            B.scores[level, j], B.pairs[level, j] = free, a
+        best = -1.0
+        for k in range(n):
+            apply_action(S, row, B.pairs[level, k], after, T)
+            if S[after, 1] >> END:
+                return 1.0
+            B.counts[M.LEAVES] += 1
+            best = max(best, value(S, after, T))
+            if best >= upper:
+                return best
+        return best
+
+    @own
     def list_pairs(S, B, level, T):
         """Lists the pairs of an open turn, with their values at a glance."""
         moved, n = B.frames[level, M.MOVED], 0
@@ -215,6 +245,10 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> TurnSearch:
             beyond = (bound == M.AT_LEAST and told >= upper) or (bound == M.AT_MOST and told <= lower)
             if level > 0 and np.int64(data & M.LOW8) >= left and (bound == M.EXACT or beyond):
                 return False, told
+        if left == 1 and level > 0:
+            best = last_move(S, B, level, upper, T)
+            M.store(S, B, row, 1, M.AT_LEAST if best >= upper else M.EXACT, M.NO_PAIR, best, T)
+            return False, best
         moved, wins = try_moves(S, B, level, T)
         if wins >= 0:
             B.frames[level, M.BEST_PAIR] = wins << 8
@@ -225,7 +259,7 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> TurnSearch:
         if left == 1:
             best, pair = last_turn(S, B, level, moved, upper, T)
             B.frames[level, M.BEST_PAIR] = pair
-            M.store(S, B, row, 1, M.AT_LEAST if best >= upper else M.EXACT, pair, best, T)
+            M.store(S, B, row, 0, M.EXACT, pair, best, T)  # no value of a turn that is opened below
             return False, best
         B.frames[level, M.NEXT], B.frames[level, M.COUNT], B.frames[level, M.LEFT] = 0, 0, left
         B.frames[level, M.MOVED], B.frames[level, M.SORTED] = moved, 0

@@ -44,6 +44,7 @@ class Gate:
         pool: int,
         pairs: int,
         plies: int,
+        from_start: float = 0.0,
         depth: int = 1,
         rare: float = 0.0,
         nodes: int = 0,
@@ -53,6 +54,7 @@ class Gate:
     ) -> None:
         """Begins with one network; `depth`, `rare`, `nodes` and `candidates` are those of the searches in matches.
 
+        Their games begin with up to `plies` random actions, a share `from_start` of the pairs with none.
         A game for one is played in all `variants` (default: the network's), which are logged by their names. `line` works on
         the games (default: this process).
         """
@@ -61,6 +63,7 @@ class Gate:
         self.best, self.best_elo = first, 0.0
         self.pool, self.most = [first], pool
         self.pairs, self.plies, self.depth = pairs, plies, depth
+        self.from_start = from_start
         self.rare, self.nodes, self.candidates = rare, nodes, candidates
         self.variants = variants or {"": self.game}
         self.score: dict[str, Any] = {}
@@ -84,11 +87,9 @@ class Gate:
     def meet(self, newest: SparseNetwork, number: int) -> tuple[bool, float, int]:
         """Returns whether the newest network is better than the best, its share of the points, and the games played."""
         test, networks = SequentialTest(), self.line.share((newest, self.best))
+        how = self.depth, self.plies, self.rare, self.candidates, self.from_start
         starts = range(number * self.pairs, (number + 1) * self.pairs, LOOK)
-        blocks = (
-            (at, Pairs(networks, range(at, at + LOOK), self.depth, self.plies, self.rare, self.candidates))
-            for at in starts
-        )
+        blocks = ((at, Pairs(networks, range(at, at + LOOK), *how)) for at in starts)
         pairs, better = np.zeros(0), None
         for results in self.line.in_order(blocks):
             pairs = np.concatenate([pairs, (results.mean(axis=1) + 1) / 2])

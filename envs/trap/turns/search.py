@@ -1,9 +1,11 @@
 """Alpha-beta over whole turns: a pair of a move and a throw is one action, whose landing is chance.
 
-A pair's hit is searched on; its misses count as what the evaluator says of the boards that they leave, with one turn to go as the
-board unchanged. So a pair has one child, in an exact window: it is worth `rest + p * child`. Pairs are tried in the order of their
-value at a glance, the first in the whole window, the others in an empty one, late ones a turn less deep, and again where they
-prove better. Values are those of who acts at the turn. An explicit stack takes the place of recursion.
+A pair's hit is searched on; its misses count as what the evaluator says of the boards that they leave, those not beside the other
+player as the board unchanged. So a pair has one child, in an exact window: it is worth `rest + p * child`. The last turn of a
+line is looked at up to its move alone: what an evaluator says of a board after the best of many throws is too good to be true.
+Pairs are tried in the order of their value at a glance, the first in the whole window, the others in an empty one, late ones a
+turn less deep, and again where they prove better. Values are those of who acts at the turn. An explicit stack takes the place of
+recursion.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.tables import FeatureTable
 from leafwise.models.files import load_network
 from leafwise.models.network import NetworkKind, Tensors, Told
-from leafwise.models.sparse import SparseNetwork, cells_of, features_of
+from leafwise.models.sparse import BOTH, SparseNetwork, cells_of, features_of
 
 
 def load_sparse(path: Path, game: Game) -> SparseNetwork:
@@ -50,7 +50,8 @@ def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
     """Returns the tables of features that a room has now for such networks."""
     if told["sees"] == "observation":
         return {"observation": FeatureTable(cells_of(game)[1])}
-    return features_of(game).tables_of(game.options)
+    tables = features_of(game).tables_of(game.options)
+    return {**tables, "cells": FeatureTable(2 * cells_of(game)[1])} if told["sees"] == BOTH else tables
 
 
 def shipped_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:

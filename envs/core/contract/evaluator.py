@@ -63,6 +63,9 @@ class Evaluator:
     """Compiled `(S, i, T)`: starts to load what `value` will read of large tables; called for neighbouring rows first."""
     siblings: Siblings | None = field(default=None, repr=False)
     """Values leaves together; None: each alone."""
+    policy: Callable[..., Any] | None = field(default=None, repr=False)
+    """Compiled `(S, i, P, T)` -> `value` of a decision; writes to P [max_actions] the logarithm, up to a constant, of how probable
+    it is that an action is the best. None: the evaluator says nothing of actions."""
     room: Path | None = None
     """Where `value` was written, if not in the game's room; names the cache of searches that use it."""
 

@@ -12,6 +12,7 @@ GATED = ("runs/learner.py", "runs/gating.py")
 SOURCES = {
     "td": ("methods/td.py",),
     "selfplay": ("methods/selfplay.py", *GATED, "evaluation/reference_players.py"),
+    "alphazero": ("methods/alphazero.py", *GATED),
     "dqn": ("methods/dqn.py", *GATED),
     "ppo": ("methods/ppo.py", "networks/sb3.py", *GATED),
     "values": ("starship/values.py", "starship/samples.py"),

@@ -1,10 +1,10 @@
 """How far from perfect: the regret of each search, leaf, depth and time on games whose exact values are known.
 
-`python -m leafwise.experiments.search.regret` draws critical decisions (some legal action loses value) after random actions,
-has each solved, and asks every player for its choice: its regret is the best action's exact value less that of the choice, in
-the units of `State.returns` (1 win, -1 loss). Times are processor time. `positions/GAME.jsonl` holds the decisions with the exact
-value of every action, for players of your own; `regret.json` what came out, `regret.md` the tables. What stands there is not worked
-out again. Seeds from 2,900,000 on.
+`python -m leafwise.experiments.search.regret` draws critical decisions (some legal action loses value) after random actions and
+has each solved; Connect Four's are those of `leafwise.experiments.trilobite.critical`, from games. It asks every player for its
+choice: its regret is the best action's exact value less that of the choice, in the units of `State.returns` (1 win, -1 loss).
+Times are processor time. `positions/GAME.jsonl` holds the decisions with the exact value of every action, for players of your own;
+`regret.json` what came out, `regret.md` the tables. What stands there is not worked out again. Seeds from 2,900,000 on.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from leafwise.envs.registry import add_module
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.study import Results, Study, command, signed, table, write_page
 from leafwise.experiments.study.config import CHECKOUT
+from leafwise.experiments.trilobite.critical import positions as critical
 from leafwise.models.files import write_atomically
 from leafwise.models.players import player
 from leafwise.search.engine import Search
@@ -46,12 +47,13 @@ class Truth(NamedTuple):
     """Decisions to the end of every game, where no solver but the depth-limited search itself is exact; 0: the room's solver."""
 
 
+CONNECT_FOUR = "Connect Four"
 TRUTHS = {
     "Trap 3x3": Truth("trap", {"size": 3}, (0, 4)),
     "Sim": Truth("cassis", {}, (2, 11)),
     "3x3, three in a row": Truth("trilobite", {}, (0, 5)),
     "5x5, four in a row": Truth("trilobite", {"board": "5x5", "k": 4}, (4, 16)),
-    "Connect Four": Truth("trilobite", {"board": "7x6", "k": 4}, (10, 28)),
+    CONNECT_FOUR: Truth("trilobite", {"board": "7x6", "k": 4}, (10, 28)),
     "dice race": Truth("dice", {"length": 3, "turns": 3}, (0, 5), depth=30),
 }
 """The games; the dice race is the example in the checkout."""
@@ -86,6 +88,14 @@ def game_of(label: str) -> Game:
     return find_game(truth.name, **truth.options)
 
 
+def from_games() -> Iterator[tuple[State, dict[int, float]]]:
+    """Yields Connect Four's critical positions from games of players who see a few moves ahead, in an order drawn once."""
+    rows = [row for row in critical.read() if row.kind == "played"]
+    worth = {letter: value for value, letter in critical.LETTERS.items()}
+    for k in np.random.default_rng(FIRST_SEED).permutation(len(rows)):
+        yield rows[k].state, {a: worth[letter] for a, letter in enumerate(rows[k].columns) if letter in worth}
+
+
 def solved(label: str, seed: int) -> Iterator[tuple[State, dict[int, float]]]:
     """Yields critical decisions with the exact value of every legal action, for the player to move, without end."""
     game, truth = game_of(label), TRUTHS[label]
@@ -111,10 +121,12 @@ def positions(config: Config, label: str) -> list[tuple[State, dict[int, float]]
     lines = path.read_text(encoding="utf-8").splitlines() if path else []
     if len(lines) < config.positions:
         drawn: dict[State, dict[int, float]] = {}
-        for state, values in solved(label, FIRST_SEED):
+        for state, values in from_games() if label == CONNECT_FOUR else solved(label, FIRST_SEED):
             drawn.setdefault(state, values)
             if len(drawn) == config.positions:
                 break
+        if len(drawn) < config.positions:
+            raise ValueError(f"expected --positions of at most {len(drawn)} for {label!r}, got {config.positions}")
         lines = [
             json.dumps({"position": str(state), "values": {game.actions[a]: round(v, 9) for a, v in values.items()}})
             for state, values in drawn.items()

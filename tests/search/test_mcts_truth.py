@@ -24,7 +24,8 @@ TRUTHS = {
 }
 
 
-@pytest.mark.parametrize("name", ["trap-3x3", pytest.param("sim", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("name", TRUTHS)
 def test_its_choice_tends_to_the_optimum(name: str) -> None:
     """The mean regret falls with the simulations, on critical decisions of the regret study."""
     game, count, budgets = TRUTHS[name]

@@ -12,6 +12,7 @@ import leafwise
 from games import dice
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
 from leafwise.search.mcts import Mcts
 from leafwise.search.mcts import engine as mcts_engine
 from leafwise.search.mcts.noise import add_noise, gamma, take_back
@@ -82,7 +83,7 @@ def test_chance_is_spread_by_its_probabilities(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_noise_has_the_dirichlet_distribution_and_is_taken_back() -> None:
-    stream = leafwise.envs.core.contract.stream.new_stream(3)
+    stream = new_stream(3)
     for shape in (0.3, 1.0, 4.0):
         drawn = np.array([gamma(stream, shape) for _ in range(4000)])
         assert drawn.min() > 0
@@ -92,13 +93,14 @@ def test_noise_has_the_dirichlet_distribution_and_is_taken_back() -> None:
     search(DICE.new(1))
     tree, kept = search.tree, np.zeros(DICE.max_actions)
     edges = slice(int(tree.first[0]), int(tree.end[0]))
-    before, drawn = tree.prior[edges].copy(), []
+    before = tree.prior[edges].copy()
+    priors = []
     for _ in range(400):
         add_noise(tree, 0, 0.5, 2.0, kept)
-        drawn.append(tree.prior[edges].copy())
+        priors.append(tree.prior[edges].copy())
         take_back(tree, 0, kept)
     assert np.array_equal(before, tree.prior[edges])
-    assert np.allclose(np.sum(drawn, axis=1), 1)
-    assert np.mean(drawn, axis=0) == pytest.approx(before, abs=0.04)
+    assert np.allclose(np.sum(priors, axis=1), 1)
+    assert np.mean(priors, axis=0) == pytest.approx(before, abs=0.04)
     n = len(before)
-    assert np.var(drawn, axis=0).mean() == pytest.approx(0.25 * (n - 1) / n**2 / 3, rel=0.25)  # parameters 2/n each
+    assert np.var(priors, axis=0).mean() == pytest.approx(0.25 * (n - 1) / n**2 / 3, rel=0.25)  # parameters 2/n each

@@ -116,7 +116,7 @@ def test_noise_is_the_games_alone_and_leaves_no_trace() -> None:
     keys, results = np.arange(4, dtype=np.uint64), []
     for _ in range(2):
         results.append(recorder.match(network, random_network(2), keys, 20))
-    assert np.array_equal(*results)
+    assert np.array_equal(results[0], results[1])
     mirrored = recorder.match(random_network(2), network, keys, 20)
     assert np.array_equal(results[0], -mirrored[:, ::-1])
 

@@ -1,7 +1,6 @@
 """Networks with a sparse first layer: sums of embeddings of the features that are there, then small dense layers.
 
-A network sees the room's own features (`game.features["sparse"]`), or the observation, one feature for each cell and value of it,
-or both: where symmetric positions have the same features, these alone cannot tell what each action is worth. The first layer is a
+A network sees what `leafwise.models.seen` says: the room's own features, the observation, or both. The first layer is a
 sum over the few active features (what torch calls EmbeddingBag), as in Nasu, "Efficiently updatable neural-network-based
 evaluation functions for computer shogi" (2018). The other layers are dense, with ReLU between all. The head is one value, or one
 value per action of which the best legal one counts, or one value and a policy, the logarithm of how probable each action is; in a
@@ -18,11 +17,9 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,10 +28,10 @@ from leafwise.envs.core.compile.intrinsics import dense, sum_rows
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import TERMINAL, Compiled, Rules
-from leafwise.envs.core.contract.sparse import SparseFeatures
+from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import u64
 from leafwise.models.network import NetworkKind, network_kind
+from leafwise.models.seen import FEATURES, cells_seen, features_of, seen_by
 
 BOUND = 0.9999
 """A value of a game for two is less than this, so that a game won is worth more than any that is not over."""
@@ -44,10 +41,6 @@ CHUNK = 2048
 BLOCK = 4
 """Hidden layers are a multiple of this."""
 
-BOTH = "features+observation"
-SEES = ("features", "observation", BOTH)
-MOST_VALUES = 255
-"""Values that a cell of an observation may have, less one."""
 HEADS = ("value", "max", "chance", "policy")
 WITH_ACTIONS = ("max", "policy")
 """Heads that say something of each action."""
@@ -77,84 +70,6 @@ class SparseWeights(NamedTuple):
     """Scratch: outputs of each layer, [layers, widest]."""
     legal: NDArray[np.int64]
     """Scratch: legal actions."""
-
-
-@functools.cache
-def make_observed(rules: Rules, game: str, room: Path) -> Compiled:
-    """Compiles the `active` of networks that see the observation: a feature for every cell of it."""
-    observe = rules.observe
-
-    @bind(f"{game}_{label(observe)}", room, inline=True)
-    def observed(S, i, F, T):
-        """Writes the features of row i of S [rows, width] to F [cells]; returns how many."""
-        W = T.leaf
-        observe(S, i, W.seen, 0, T)
-        for k in range(W.first_of.shape[0]):
-            F[k] = W.first_of[k] + np.int64(W.seen[0, k])
-        return W.first_of.shape[0]
-
-    return observed
-
-
-@functools.cache
-def make_both(rules: Rules, active: Compiled, game: str, room: Path) -> Compiled:
-    """Compiles the `active` of networks that see the observation beside a room's features, of which `active` tells."""
-    observe, current_player = rules.observe, rules.current_player
-
-    @bind(f"{game}_{label(observe, current_player, active)}", room, inline=True)
-    def both(S, i, F, T):
-        """Writes the features of row i of S [rows, width] to F, those of the cells last; returns how many."""
-        W = T.leaf
-        n = active(S, i, F, T)
-        observe(S, i, W.seen, 0, T)
-        cells = W.seen.shape[1]
-        first = cells if current_player(S, i, T) == 1 else 0
-        for k in range(cells):
-            F[n + k] = W.first_of[first + k] + np.int64(W.seen[0, k])
-        return n + cells
-
-    return both
-
-
-def features_of(game: Game, sees: str = "features") -> SparseFeatures:
-    """Returns the features that a network sees.
-
-    Raises ValueError for a game without features of its own, or whose observation is not made of whole numbers.
-    """
-    if sees == BOTH:
-        own, (cells, more) = features_of(game), cells_of(game)
-        active = make_both(game.rules, own.active, game.name, game.room)
-        return replace(
-            own,
-            active=active,
-            size=lambda options: own.size(options) + 2 * more,
-            most=lambda options: own.most(options) + len(cells),
-            invariant=False,
-            tables=None,
-        )
-    if sees == "observation":
-        first, size = cells_of(game)
-        active = make_observed(game.rules, game.name, game.room)
-        return SparseFeatures(active, lambda options: size, lambda options: len(first))
-    if "sparse" not in game.features:
-        raise ValueError(f"sparse networks: expected a game with sparse features, got {game.name!r}")
-    return game.features["sparse"]
-
-
-def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
-    """Returns the feature of value 0 of each cell of the observation, and the number of features in all."""
-    space = game.observation_space()
-    if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
-        raise ValueError(
-            f"sparse networks: expected an observation that is one row of numbers, got {space} in {game.name!r}"
-        )
-    low, high = space.low.reshape(-1).astype(np.float64), space.high.reshape(-1).astype(np.float64)
-    if not (np.isfinite([low, high]).all() and (high - low <= MOST_VALUES).all() and (low % 1 == 0).all()):
-        raise ValueError(
-            f"sparse networks: expected an observation of small whole numbers, got {space} in {game.name!r}"
-        )
-    starts = np.cumsum([0, *(high - low + 1)]).astype(np.int64)
-    return starts[:-1] - low.astype(np.int64), int(starts[-1])
 
 
 class SparseFunctions(NamedTuple):
@@ -263,7 +178,7 @@ class SparseNetwork:
         hidden: Sequence[int],
         *,
         head: str = "value",
-        sees: str = "features",
+        sees: str = FEATURES,
         scale: float = 1.0,
         tensors: dict[str, NDArray[np.float32]] | None = None,
     ) -> SparseNetwork:
@@ -271,7 +186,7 @@ class SparseNetwork:
 
         Raises ValueError for sizes, a head or tensors that do not fit.
         """
-        for what, given, known in (("head", head, HEADS), ("sees", sees, SEES)):
+        for what, given, known in (("head", head, HEADS), ("sees", sees, seen_by(game))):
             if given not in known:
                 raise ValueError(f"sparse networks: expected {what} among {', '.join(known)}, got {given!r}")
         if not (math.isfinite(scale) and scale > 0):
@@ -307,21 +222,15 @@ class SparseNetwork:
                 raise ValueError(
                     f"sparse networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
                 )
-        cells, seen, kind = np.zeros(0, dtype=np.int64), 0, "float32"
-        if sees != "features":
-            (cells, more), kind = cells_of(game), str(game.observation_space().dtype)
-            seen = len(cells)
-            if sees == BOTH:
-                begin = features.size(game.options) - 2 * more
-                cells = np.concatenate([begin + cells, begin + more + cells])
+        first_of, seen = cells_seen(game, sees)
         weights = SparseWeights(
             embedding=np.concatenate([tensors["embedding"], np.zeros((1, sizes[0]), dtype=np.float32)]),
             bias=tensors["bias"],
             dense=tensors["dense"],
             sizes=np.array(sizes, dtype=np.int64),
             scale=float(scale),
-            first_of=cells,
-            seen=np.zeros((1, seen), dtype=kind),
+            first_of=first_of,
+            seen=seen,
             features=np.zeros(features.most(game.options), dtype=np.int64),
             hidden=np.zeros((len(sizes), max(sizes)), dtype=np.float32),
             legal=np.zeros(game.max_actions, dtype=np.int64),

@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.models.files import model_path
-from leafwise.models.sparse import BOTH, BOUND, SparseNetwork
+from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
+from leafwise.models.sparse import BOUND, SparseNetwork
 from leafwise.models.sparse_files import load_sparse
 from leafwise.training.actors.alphazero import Games, Pairs, Recorder
 from leafwise.training.actors.generations import Call, Generation, Generations, check_actors, key_of
@@ -142,8 +143,8 @@ class AlphaZero(GatedLearner):
     def seen(self) -> str:
         """Returns what networks see: the room's features, which do not tell actions apart where symmetric positions share them."""
         if "sparse" not in self.game.features:
-            return "observation"
-        return BOTH if self.game.features["sparse"].invariant else "features"
+            return OBSERVATION
+        return BOTH if self.game.features["sparse"].invariant else FEATURES
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""

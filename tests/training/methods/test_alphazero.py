@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.models.sparse import BOTH, SparseNetwork
+from leafwise.models.seen import BOTH
+from leafwise.models.sparse import SparseNetwork
 from leafwise.models.sparse_files import load_sparse
 from leafwise.training.actors.alphazero import Recorder
 from leafwise.training.evaluation.agreement import critical_positions

@@ -67,7 +67,6 @@ MCTS_OPTIONS: dict[str, Callable[[str], Any]] = {
     "gumbel": int,
     "reuse": switch,
     "memory_mb": float,
-    "spread": switch,
     "candidates": str,
     "clock": str,
 }

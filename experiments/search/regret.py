@@ -54,7 +54,7 @@ TRUTHS = {
     "3x3, three in a row": Truth("trilobite", {}, (0, 5)),
     "5x5, four in a row": Truth("trilobite", {"board": "5x5", "k": 4}, (4, 16)),
     CONNECT_FOUR: Truth("trilobite", {"board": "7x6", "k": 4}, (10, 28)),
-    "dice race": Truth("dice", {"length": 3, "turns": 3}, (0, 5), depth=30),
+    "dice race": Truth("dice", {"length": 3, "turns": 3}, (0, 9), depth=30),
 }
 """The games; the dice race is the example in the checkout."""
 LEAVES = ("learned", "")
@@ -97,13 +97,15 @@ def from_games() -> Iterator[tuple[State, dict[int, float]]]:
 
 
 def solved(label: str, seed: int) -> Iterator[tuple[State, dict[int, float]]]:
-    """Yields critical decisions with the exact value of every legal action, for the player to move, without end."""
+    """Yields critical decisions, each once, with the exact value of every legal action, for the player to move, without end."""
     game, truth = game_of(label), TRUTHS[label]
     solver = None if truth.depth else exact_solver(game, TABLE_MB)
     search = Search(game, game.score(), depth=truth.depth, table_mb=TABLE_MB) if truth.depth else None
+    seen: set[State] = set()
     for state in random_positions(game, seed, truth.plies):
-        if len(state.legal_actions) < 2:
+        if len(state.legal_actions) < 2 or state in seen:
             continue
+        seen.add(state)
         if solver is None:
             assert search is not None
             values = {int(a): float(v) for a, v in search(state).values.items()}

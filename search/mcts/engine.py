@@ -38,7 +38,7 @@ PRIORS = ("uniform", "values", "policy")
 CLOCKS = ("wall", "cpu")
 MEMORY_MB = 64.0
 MOST_NODES = 1 << 20
-EDGE_BYTES, NODE_BYTES = 56, 64
+EDGE_BYTES, NODE_BYTES = 48, 64
 ROUND = 1 << 12
 """Simulations between two looks at Ctrl-C."""
 AT_ONCE = 64
@@ -88,7 +88,6 @@ class Mcts:
         reuse: bool = True,
         memory_mb: float = MEMORY_MB,
         at_once: int = AT_ONCE,
-        spread: bool = True,
         candidates: str | None = None,
         clock: str = "wall",
         seed: int = 0,
@@ -110,7 +109,6 @@ class Mcts:
             reuse: the tree of the search before goes on where the position is in it.
             memory_mb: size of the tree.
             at_once: leaves valued in one batch, where they have no compiled value or the prior is a policy.
-            spread: outcomes of chance are spread evenly by their probabilities, where a stage has at most 16, not drawn.
             candidates: the actions considered, one of `game.search.candidates` (default: all legal ones).
             clock: what `seconds` are, "wall" or "cpu" time.
             seed: of the random numbers; the same seed and simulations give the same tree.
@@ -128,7 +126,7 @@ class Mcts:
             raise ValueError(f"mcts: expected a leaf with a policy for the prior policy, got {evaluator.name!r}")
         self.game, self.evaluator, self.seconds, self.simulations = game, evaluator, seconds, simulations
         self.prior, self.gumbel, self.reuse, self.clock = prior, gumbel, reuse, clock
-        self._options = Options(float(exploration), float(temperature), prior == "values", prior == "policy", spread)
+        self._options = Options(float(exploration), float(temperature), prior == "values", prior == "policy")
         self._T = game.tables(evaluator, candidates)
         self._bare = self._T._replace(leaf=())
         edges = min(game.max_actions, M.EDGES_A_NODE)
@@ -231,14 +229,14 @@ class Mcts:
     def _batch(self, root: int, root_edge: int, most: int) -> int:
         """Makes simulations whose leaves are valued together; returns how many."""
         assert self._descend is not None
-        tree, S, P, A, rules = self.tree, self._S, self._B.P, self._B.A[0], self.game.rules
+        tree, S, A, rules = self.tree, self._S, self._B.A[0], self.game.rules
         signs, offsets = np.zeros(most), np.zeros(most)
         asked: list[int] = []
         added: list[int] = []
         done = 0
         try:
             for b in range(most):
-                how, node = self._descend(S, P, A, tree, b, root, root_edge, self._options, self._bare)
+                how, node = self._descend(S, A, tree, b, root, root_edge, self._options, self._bare)
                 done += 1
                 if node != NONE:
                     added.append(node)

@@ -13,20 +13,15 @@ from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules, copy_row
+from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
 from leafwise.envs.core.contract.statement import Statement, statement
-from leafwise.envs.core.contract.stream import uniform
 from leafwise.search.compiled import compiled_search
 from leafwise.search.mcts import tree as M
-from leafwise.search.mcts.tree import ABOVE, NONE, ONE, ROOT_ROW, ROW, back_up, select, slot_of, widen
+from leafwise.search.mcts.tree import ABOVE, NONE, ROOT_ROW, ROW, back_up, select, slot_of, widen
 
 ASK, KNOWN, STUCK = 0, 1, 2
 """How a way down ends: row ROW of S is to be valued by the leaf, or its value is known, or one ply is to be searched from it."""
 POLL = 15
-FEW = 16
-"""Outcomes of a stage of chance are spread evenly where there are at most so many: each draw lists them all."""
-GOLDEN = 0.6180339887498949
-ALMOST = 1 - 1e-12
 
 
 def no_policy(S, i, P, T):
@@ -34,16 +29,11 @@ def no_policy(S, i, P, T):
     return 0.0
 
 
-def spreads(rules: Rules) -> bool:
-    """Whether a game has chance whose outcomes are few."""
-    return 0 < rules.chance.max_outcomes <= FEW
-
-
 @cache
 def make_add_node(rules: Rules, game: str, room: Path) -> Compiled:
     """Compiles `add_node` for a game, over the actions that a search considers."""
-    legal_actions, few = rules.candidates or rules.legal_actions, spreads(rules)
-    name = f"{game}_{label(*rules.functions().values(), few)}"
+    legal_actions = rules.candidates or rules.legal_actions
+    name = f"{game}_{label(*rules.functions().values())}"
 
     @bind(name, room)
     def add_node(S, i, player, A, tree, T):
@@ -62,8 +52,6 @@ def make_add_node(rules: Rules, game: str, room: Path) -> Compiled:
             e = first + k
             tree.action[e], tree.prior[e], tree.known[e] = A[k], 1.0 / n, np.nan
             tree.n[e], tree.w[e], tree.waiting[e] = 0, 0.0, 0
-            if few:
-                tree.offset[e] = uniform(tree.stream)
         tree.counts[M.NODES] += 1
         tree.counts[M.EDGES] += n
         return node
@@ -75,44 +63,27 @@ def make_add_node(rules: Rules, game: str, room: Path) -> Compiled:
 def make_descend(rules: Rules, leaf_stage: int, game: str, room: Path) -> Compiled:
     """Compiles `descend` for a game and the stage at which its leaf is asked."""
     current_player, stage = rules.current_player, rules.stage
-    apply_action, sample_outcome, chance_outcomes = rules.apply_action, rules.sample_outcome, rules.chance_outcomes
-    add_node, few = make_add_node(rules, game, room), spreads(rules)
-    name = f"{game}_{leaf_stage}_{label(*rules.functions().values(), few)}"
+    apply_action, sample_outcome = rules.apply_action, rules.sample_outcome
+    add_node = make_add_node(rules, game, room)
+    name = f"{game}_{leaf_stage}_{label(*rules.functions().values())}"
 
     @bind(name, room, inline=True)
-    def take_outcome(S, P, x, T):
-        """Has the stage of chance at row ROW end at the outcome in whose share of 0 to 1 x lies; returns where in that share."""
-        last = ABOVE + np.uint64(chance_outcomes(S, ROW, P, ABOVE, T)) - ONE
-        o = ABOVE
-        while o < last and x >= P[o]:
-            x -= P[o]
-            o += ONE
-        copy_row(S, o, ROW)
-        return min(x / P[o], ALMOST)
-
-    @bind(name, room, inline=True)
-    def settle(S, P, tree, e, taken, options, T):
-        """Has chance act at row ROW after edge e, taken so often before; returns who acts there then, CHANCE where the leaf is
-        asked."""
+    def settle(S, tree, fresh, T):
+        """Draws what chance does at row ROW; returns who acts there then, CHANCE where the leaf is asked."""
         player = current_player(S, ROW, T)
-        x = (tree.offset[e] + taken * GOLDEN) % 1.0 if few else 0.0
         while player == CHANCE:
-            if taken == 0 and not options.one_ply and leaf_stage != 0 and stage(S, ROW, T) == leaf_stage:
+            if fresh and leaf_stage != 0 and stage(S, ROW, T) == leaf_stage:
                 return player
-            if few and options.spread:
-                x = take_outcome(S, P, x, T)
-            else:
-                sample_outcome(S, ROW, tree.stream, T)
+            sample_outcome(S, ROW, tree.stream, T)
             player = current_player(S, ROW, T)
         return player
 
     @bind(name, room)
-    def descend(S, P, A, tree, b, root, root_edge, options, T):
+    def descend(S, A, tree, b, root, root_edge, options, T):
         """Goes down from node `root`, by `root_edge` first unless it is NONE, and writes the way of simulation b.
 
         Returns how the way ends (ASK: row ROW of S is to be valued; STUCK: so is it, by one ply, for there is no room for
         its node) and the node that was added there, NONE where there is none. With one-ply values the node added is to be valued.
-        P and A are scratch.
         """
         node, length = root, 0
         while True:
@@ -120,12 +91,12 @@ def make_descend(rules: Rules, leaf_stage: int, game: str, room: Path) -> Compil
             tree.path_nodes[b, length], tree.path_edges[b, length] = node, e
             length += 1
             tree.lengths[b] = length
-            taken = tree.n[e] + tree.waiting[e]
+            fresh = tree.n[e] + tree.waiting[e] == 0
             tree.waiting[e] += 1
             for w in range(S.shape[1]):
                 S[ROOT_ROW, w] = tree.rows[node, w]
             apply_action(S, ROOT_ROW, tree.action[e], ROW, T)
-            player = settle(S, P, tree, e, taken, options, T)
+            player = settle(S, tree, fresh and not options.one_ply, T)
             if player < 0:  # chance acts or the game is over
                 return ASK, NONE
             node = tree.slots[slot_of(tree, S, ROW)] - 1
@@ -233,7 +204,7 @@ def _compiled(
             if k & POLL == 0 and (T.stop[0] or is_late(B.deadline)):
                 tree.counts[M.FAILED] = 1
                 return k
-            how, node = descend(S, B.P, B.A[0], tree, 0, root, root_edge, options, T)
+            how, node = descend(S, B.A[0], tree, 0, root, root_edge, options, T)
             back_up(tree, 0, value_of(S, B, how, node, tree, options, T))
         return most
 

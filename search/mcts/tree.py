@@ -20,7 +20,6 @@ LONGEST = 512
 """Most edges on the way of one simulation; a longer one is valued where it stands."""
 ROOT_ROW, ROW, ABOVE = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows of the scratch S: the node, what follows an action, and the first that a one-ply search may use."""
-ONE = np.uint64(1)
 EDGES_A_NODE = 8
 """Edges that there is memory for, per node, where a game has more actions than that."""
 
@@ -52,8 +51,6 @@ class Tree(NamedTuple):
     """Sum of their values, [E]."""
     waiting: NDArray[np.int64]
     """Simulations that took an edge and have no value yet, [E]."""
-    offset: NDArray[np.float64]
-    """Where the outcomes of chance begin that follow an edge, 0 to 1, [E]; only where they are spread evenly."""
     weights: NDArray[np.float64]
     """Scratch: what a policy says of actions, [max_actions]."""
     path_nodes: NDArray[np.int64]
@@ -77,8 +74,6 @@ class Options(NamedTuple):
     """Whether a new node's actions are valued at once."""
     policy: bool
     """Whether the leaf's own policy is a new node's prior."""
-    spread: bool
-    """Whether the outcomes of chance that follow an edge are spread evenly, where they are few."""
 
 
 def new_tree(game: Game, nodes: int, at_once: int, stream: NDArray[np.uint64]) -> Tree:
@@ -98,7 +93,6 @@ def new_tree(game: Game, nodes: int, at_once: int, stream: NDArray[np.uint64]) -
         n=np.zeros(edges, dtype=np.int64),
         w=np.zeros(edges),
         waiting=np.zeros(edges, dtype=np.int64),
-        offset=np.zeros(edges),
         weights=np.zeros(game.max_actions),
         path_nodes=np.zeros((at_once, LONGEST), dtype=np.int64),
         path_edges=np.zeros((at_once, LONGEST), dtype=np.int64),

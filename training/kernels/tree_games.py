@@ -106,7 +106,7 @@ def new_records(game: Game, n: int) -> tuple[Record, NDArray[np.float32]]:
 
 def puct(exploration: float) -> Options:
     """Returns the options of searches by the leaf's own policy."""
-    return Options(exploration, 1.0, one_ply=False, policy=True, spread=True)
+    return Options(exploration, 1.0, one_ply=False, policy=True)
 
 
 def kernels(game: Game, evaluator: Evaluator) -> Kernels:

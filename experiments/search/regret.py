@@ -35,6 +35,8 @@ FIRST_SEED = 2_900_000
 EQUAL = 1e-9
 """Values no further apart are one."""
 TABLE_MB = 64.0
+PATIENCE = 2000
+"""Draws without a new decision after which there are taken to be no more."""
 
 
 class Truth(NamedTuple):
@@ -51,7 +53,7 @@ CONNECT_FOUR = "Connect Four"
 TRUTHS = {
     "Trap 3x3": Truth("trap", {"size": 3}, (0, 4)),
     "Sim": Truth("cassis", {}, (2, 11)),
-    "3x3, three in a row": Truth("trilobite", {}, (0, 5)),
+    "3x3, three in a row": Truth("trilobite", {}, (0, 8)),
     "5x5, four in a row": Truth("trilobite", {"board": "5x5", "k": 4}, (4, 16)),
     CONNECT_FOUR: Truth("trilobite", {"board": "7x6", "k": 4}, (10, 28)),
     "dice race": Truth("dice", {"length": 3, "turns": 3}, (0, 9), depth=30),
@@ -97,14 +99,20 @@ def from_games() -> Iterator[tuple[State, dict[int, float]]]:
 
 
 def solved(label: str, seed: int) -> Iterator[tuple[State, dict[int, float]]]:
-    """Yields critical decisions, each once, with the exact value of every legal action, for the player to move, without end."""
+    """Yields critical decisions, each once, with the exact value of every legal action, for the player to move; in
+    small games until hardly a new one comes."""
     game, truth = game_of(label), TRUTHS[label]
     solver = None if truth.depth else exact_solver(game, TABLE_MB)
     search = Search(game, game.score(), depth=truth.depth, table_mb=TABLE_MB) if truth.depth else None
     seen: set[State] = set()
+    idle = 0
     for state in random_positions(game, seed, truth.plies):
+        idle += 1
+        if idle > PATIENCE:
+            return
         if len(state.legal_actions) < 2 or state in seen:
             continue
+        idle = 0
         seen.add(state)
         if solver is None:
             assert search is not None
@@ -117,7 +125,7 @@ def solved(label: str, seed: int) -> Iterator[tuple[State, dict[int, float]]]:
 
 
 def positions(config: Config, label: str) -> list[tuple[State, dict[int, float]]]:
-    """Returns the decisions of a game from its file, which is made where it does not hold as many."""
+    """Returns the decisions of a game from its file, which is made where it does not hold as many; all, where there are fewer."""
     game, name = game_of(label), f"positions/{label.replace(' ', '-').replace(',', '').lower()}.jsonl"
     path = config.source(name)
     lines = path.read_text(encoding="utf-8").splitlines() if path else []
@@ -127,8 +135,6 @@ def positions(config: Config, label: str) -> list[tuple[State, dict[int, float]]
             drawn.setdefault(state, values)
             if len(drawn) == config.positions:
                 break
-        if len(drawn) < config.positions:
-            raise ValueError(f"expected --positions of at most {len(drawn)} for {label!r}, got {config.positions}")
         lines = [
             json.dumps({"position": str(state), "values": {game.actions[a]: round(v, 9) for a, v in values.items()}})
             for state, values in drawn.items()

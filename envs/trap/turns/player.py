@@ -58,7 +58,7 @@ class Found(NamedTuple):
 @cache
 def compiled(value: Compiled, room: Path) -> Compiled:
     """Returns the compiled search for a leaf kind."""
-    return make_turn_search(value, f"{getattr(value, '__qualname__', '')}_{label(value)}", room).search
+    return make_turn_search(value, f"{getattr(value, '__qualname__', '')}_{label(value)}", room)
 
 
 class TurnSearch:

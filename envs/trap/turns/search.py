@@ -11,7 +11,6 @@ recursion.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -38,26 +37,19 @@ from leafwise.envs.trap.rules import (
     turn_of,
 )
 from leafwise.envs.trap.turns import memory as M
+from leafwise.envs.trap.turns.windows import REDUCED, SCOUT, WHOLE, child_window, take
 
 UNKNOWN = 2.0
 """Stands for a value that nobody has asked for yet."""
-EMPTY = 1e-5
-"""Width of a window in which it is only asked whether a pair is better."""
-WHOLE, SCOUT, REDUCED = 0, 1, 2
-"""What the open child of a turn is for: its value, whether its pair is better, the same a turn less deep."""
 REDUCED_FROM = 3
 """Turns left from which on late pairs are searched less deep first."""
 
 
-class TurnSearch(NamedTuple):
-    """Compiled functions for a leaf kind."""
+def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
+    """Compiles the search for an evaluator's `value`.
 
-    search: Compiled
-    """`(B, depth, T)` -> the value of row 0 of `B.S`, for who acts, so many turns deep; its best pair is in the root's frame."""
-
-
-def make_turn_search(value: Compiled, name: str, room: Path) -> TurnSearch:
-    """Compiles the search for an evaluator's `value`."""
+    `(B, depth, T)` -> the value of row 0 of `B.S`, for who acts, so many turns deep; its best pair is in the root's frame.
+    """
 
     def own(function):
         return bind(name, room, inline=True)(function)
@@ -304,25 +296,6 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> TurnSearch:
         return pair
 
     @own
-    def take(B, level, pair, worth):
-        """Takes the value of a pair; returns whether the turn is cut."""
-        if worth > B.worth[level, M.BEST]:
-            B.worth[level, M.BEST] = worth
-            B.frames[level, M.BEST_PAIR] = pair
-        if worth > B.worth[level, M.LOWER]:
-            B.worth[level, M.LOWER] = worth
-        return B.worth[level, M.LOWER] >= B.worth[level, M.UPPER]
-
-    @own
-    def child_window(B, level, stage):
-        """Returns the window of the open pair's child, for who acts there."""
-        rest, weight = B.worth[level, M.REST], B.worth[level, M.WEIGHT]
-        lower, upper = B.worth[level, M.LOWER], B.worth[level, M.UPPER]
-        if stage != WHOLE:
-            upper = min(upper, lower + EMPTY)
-        return max(-1.0, (rest - upper) / weight), min(1.0, (rest - lower) / weight)
-
-    @own
     def open_pair(S, B, level, pair, T):
         """Lands the hit of a pair at the first row of the next level; returns whether the game goes on, and else its value.
 
@@ -423,4 +396,4 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> TurnSearch:
                 level -= 1
             level += 1
 
-    return TurnSearch(search)
+    return search

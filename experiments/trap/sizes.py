@@ -26,7 +26,7 @@ class Config(PlacedStudy):
     """Cells on a side."""
     rival: str = "reach_open"
     """Hand-made leaf that the shipped one meets."""
-    seconds: tuple[float, ...] = (0.005, 0.05)
+    seconds: tuple[float, ...] = (0.005,)
     """Seconds of a turn."""
     games: int = 200
     """Games of a match."""

@@ -15,8 +15,7 @@ from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.search.alpha_beta import bounds
 from leafwise.search.compiled import CompiledSearch
 from leafwise.search.frames import Buffers, Options
-from leafwise.search.settings import EXPENSIVE_LEAF_ENTRIES, ORDERINGS, ROUNDED, TABLE_FROM, Settings, make_buffers
-from leafwise.search.table import ENTRY_BYTES
+from leafwise.search.settings import ORDERINGS, ROUNDED, TABLE_FROM, Settings, make_buffers
 from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, name_of
 
 GAMES, PLIES, WON_BY_FIRST = 0, 1, 2
@@ -52,18 +51,18 @@ def new_table(
     In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `rare` and `nodes` are those of `Search`.
     """
     remember = game.players == 2 or game.search.decisions_per_depth > 1
-    size = TABLE_MB
-    if depth <= TABLE_FROM and game.search.decisions_per_depth == 1:  # only leaves are remembered, whose number has this bound
-        size = 1.5e-6 * EXPENSIVE_LEAF_ENTRIES * ENTRY_BYTES  # more than as many: it is rounded down to a power of two
-    settings = Settings(depth, rare=rare, nodes=nodes, ordering=ORDERINGS, table_mb=size if remember else 0.0)
+    expensive = evaluator is not None and evaluator.expensive
+    if (
+        depth <= TABLE_FROM and game.search.decisions_per_depth == 1
+    ):  # the table stays empty, and few leaves are met twice
+        remember &= expensive
+    settings = Settings(depth, rare=rare, nodes=nodes, ordering=ORDERINGS, table_mb=TABLE_MB if remember else 0.0)
     options = settings.options(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
     cutoff, toll = settings.share(1)  # `share_out` multiplies it by the actions of the decision that is searched
     options = options._replace(cutoff=cutoff, toll=toll)
+    entries = settings.entries(game)
     (rows, buffers), (_, other_buffers) = (
-        make_buffers(
-            game, depth + 1, settings.entries(game), False, options, evaluator is not None and evaluator.expensive
-        )
-        for _ in range(2)
+        make_buffers(game, depth + 1, entries, False, options, expensive) for _ in range(2)
     )
     return Table(
         S=rows,

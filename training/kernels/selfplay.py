@@ -67,7 +67,7 @@ class Kernels(NamedTuple):
 def kernels(game: Game, evaluator: Evaluator) -> Kernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
     found = compiled_search(game, evaluator)
-    return _compiled(game.variant(**game.defaults), found, game.stages.index(evaluator.stage))
+    return _compiled(game.with_defaults, found, game.stages.index(evaluator.stage))
 
 
 @functools.cache

@@ -75,7 +75,7 @@ def play_valued(
 
 def compiled_games(game: Game, evaluator: Evaluator) -> Compiled:
     """Returns the compiled `play_valued` of a game and a kind of leaf (its weights are in `T`)."""
-    return _compiled(game.variant(**game.defaults), compiled_search(game, evaluator))
+    return _compiled(game.with_defaults, compiled_search(game, evaluator))
 
 
 @functools.cache

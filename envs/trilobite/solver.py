@@ -15,6 +15,7 @@ from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import Solution, check_question
 from leafwise.envs.trilobite import alphabeta as ab
+from leafwise.envs.trilobite import questions
 from leafwise.envs.trilobite.openings import BOARD, read_openings, remember_all
 from leafwise.envs.trilobite.rules import Tables
 from leafwise.envs.trilobite.tables import make_tables
@@ -57,7 +58,7 @@ def make_memory(T: Tables, table_mb: float) -> ab.Memory:
     )
 
 
-ASKED = {"all": ab.VALUES, "best": ab.BEST}
+ASKED = {"all": questions.VALUES, "best": questions.BEST}
 """What a question asks of each column; others ask nothing."""
 
 
@@ -80,21 +81,21 @@ class Solver:
         self._score_rows, self._remember_all = Direct(ab.score_rows), Direct(remember_all)
         request = np.zeros(4, dtype=np.uint64)
         self._request = request.data
-        self._ask = hold(ab.ask, request, self._scores, self.memory)
+        self._ask = hold(questions.ask, request, self._scores, self.memory)
         self.scores(game.rows(0))  # compiles
 
     def solve(self, state: State, actions: str = "all") -> Solution:
         """Solves a position; see `leafwise.envs.core.play.solver.Solver`."""
         check_question(self.game, state, actions)
         started = time.perf_counter()
-        score = self._answer(state, ASKED.get(actions, ab.NOTHING), 1 if actions == "move" else ab.MOST_PLIES)
+        score = self._answer(state, ASKED.get(actions, questions.NOTHING), 1 if actions == "move" else ab.MOST_PLIES)
         out, names = self.memory.out.tolist(), self.game.actions
-        if out[ab.ANSWERED] == ab.FINISHED:
+        if out[ab.ANSWERED] == questions.FINISHED:
             return Solution(value=_sign(score), score=score, action_scores={}, bounds=(score, score))
         found = {}
         if out[ab.ANSWERED]:
             scores = self._scores.tolist()[: out[ab.ANSWERED]]
-            found = {name: s for name, s in zip(names, scores, strict=False) if s != ab.FULL}
+            found = {name: s for name, s in zip(names, scores, strict=False) if s != questions.FULL}
         line = tuple([names[c] for c in self.memory.line[: out[ab.LENGTH]].tolist()])
         low, high, every = out[ab.LOWEST], out[ab.HIGHEST], actions == "all"
         known = low == high
@@ -144,7 +145,7 @@ class Solver:
 
     def value(self, state: State) -> int:
         """Returns 1, 0 or -1 for the player to move, without asking how soon: sooner known than by `solve`."""
-        return _sign(self._answer(state, ab.OUTCOME, 0))
+        return _sign(self._answer(state, questions.OUTCOME, 0))
 
     def known(self) -> dict[str, Any]:
         """Returns `bounds` of the score and `nodes`, of the search under way."""

@@ -102,9 +102,10 @@ def figures(told: dict[str, Any]) -> list[str]:
     """Returns the table of figures, or where they are."""
     first = told["score"][0]
     if not first:
+        page = "sizes" if told["options"] else "learned"
         return [
-            f"`python -m leafwise.experiments.{told['game']}.learned` measures it; its page is",
-            f"[learned.md](../../experiments/{told['game']}/learned.md).",
+            f"`python -m leafwise.experiments.{told['game']}.{page}` measures it; its page is",
+            f"[{page}.md](../../experiments/{told['game']}/{page}.md).",
         ]
     low, high = first["plies"]
     source = (

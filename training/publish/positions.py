@@ -44,7 +44,13 @@ def rematch(source: Path, best: SparseNetwork, games: int) -> tuple[SparseNetwor
     tensors, state = load_tensors(source.with_name("state.safetensors"))
     told = tomllib.loads(source.with_name("config.toml").read_text(encoding="utf-8"))
     newest, first = best.with_tensors(named(tensors, "newest")), REMATCH_SEED - SELECTION_SEED
-    how = told["match_depth"], told["plies"], told["rare"], told["candidates"] or None
+    how = (
+        told["match_depth"],
+        told["plies"],
+        told["rare"],
+        told["candidates"] or None,
+        told.get("match_from_start", 0.0),
+    )
     points = (1 + Pairs(Own((newest, best)), range(first, first + games // 2), *how)().mean(axis=1)) / 2
     mean, (low, high) = float(points.mean()), bootstrap_interval(points)
     print(f"the newest network, against the best: {mean:.1%} ({low:.1%} to {high:.1%}) of {games:,} games", flush=True)

@@ -1,6 +1,7 @@
 """Networks with a sparse first layer: sums of embeddings of the features that are there, then small dense layers.
 
-A network sees the room's own features (`game.features["sparse"]`), or the observation: one feature for each cell and value of it.
+A network sees the room's own features (`game.features["sparse"]`, or others that it has under a name of theirs), or the
+observation: one feature for each cell and value of it.
 The first layer is a sum over the few active features (what torch calls EmbeddingBag), as in Nasu, "Efficiently updatable
 neural-network-based evaluation functions for computer shogi" (2018). The other layers are dense, with ReLU between all. The
 head is one value, or one value per action of which the best legal one counts; in a game for one whose return is 1 or 0 it may
@@ -43,7 +44,7 @@ CHUNK = 2048
 BLOCK = 4
 """Hidden layers are a multiple of this."""
 
-SEES = ("features", "observation")
+FEATURES, OBSERVATION = "features", "observation"
 MOST_VALUES = 255
 """Values that a cell of an observation may have, less one."""
 HEADS = ("value", "max", "chance")
@@ -91,18 +92,25 @@ def make_observed(rules: Rules, game: str, room: Path) -> Compiled:
     return observed
 
 
-def features_of(game: Game, sees: str = "features") -> SparseFeatures:
+def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
     """Returns the features that a network sees.
 
     Raises ValueError for a game without features of its own, or whose observation is not made of whole numbers.
     """
-    if sees == "observation":
+    if sees == OBSERVATION:
         first, size = cells_of(game)
         active = make_observed(game.rules, game.name, game.room)
         return SparseFeatures(active, lambda options: size, lambda options: len(first))
-    if "sparse" not in game.features:
+    if sees == FEATURES and "sparse" not in game.features:
         raise ValueError(f"sparse networks: expected a game with sparse features, got {game.name!r}")
-    return game.features["sparse"]
+    found: SparseFeatures = game.features["sparse" if sees == FEATURES else sees]
+    return found
+
+
+def seen_by(game: Game) -> tuple[str, ...]:
+    """Returns what networks can see of a game: its sparse features, others of that kind by their names, the observation."""
+    own = [name for name, found in game.features.items() if isinstance(found, SparseFeatures) and name != "sparse"]
+    return FEATURES, *own, OBSERVATION
 
 
 def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
@@ -215,7 +223,7 @@ class SparseNetwork:
         hidden: Sequence[int],
         *,
         head: str = "value",
-        sees: str = "features",
+        sees: str = FEATURES,
         scale: float = 1.0,
         tensors: dict[str, NDArray[np.float32]] | None = None,
     ) -> SparseNetwork:
@@ -223,7 +231,7 @@ class SparseNetwork:
 
         Raises ValueError for sizes, a head or tensors that do not fit.
         """
-        for what, given, known in (("head", head, HEADS), ("sees", sees, SEES)):
+        for what, given, known in (("head", head, HEADS), ("sees", sees, seen_by(game))):
             if given not in known:
                 raise ValueError(f"sparse networks: expected {what} among {', '.join(known)}, got {given!r}")
         if not (math.isfinite(scale) and scale > 0):
@@ -256,7 +264,7 @@ class SparseNetwork:
                     f"sparse networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
                 )
         cells, kind = np.zeros(0, dtype=np.int64), "float32"
-        if sees == "observation":
+        if sees == OBSERVATION:
             cells, kind = cells_of(game)[0], str(game.observation_space().dtype)
         weights = SparseWeights(
             embedding=np.concatenate([tensors["embedding"], np.zeros((1, sizes[0]), dtype=np.float32)]),

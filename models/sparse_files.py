@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.sparse import SparseFeatures
 from leafwise.envs.core.contract.tables import FeatureTable
 from leafwise.models.files import load_network
 from leafwise.models.network import NetworkKind, Tensors, Told
-from leafwise.models.sparse import SparseNetwork, cells_of, features_of
+from leafwise.models.sparse import OBSERVATION, SparseNetwork, cells_of, features_of, seen_by
 
 
 def load_sparse(path: Path, game: Game) -> SparseNetwork:
@@ -46,27 +47,35 @@ def placed(
     return np.concatenate([own.get(name, blank[name]) for name in known])
 
 
+def seen(game: Game, told: Told) -> SparseFeatures:
+    """Returns what a network of a file sees; raises ValueError for what the game does not show."""
+    if told["sees"] not in seen_by(game):
+        raise ValueError(f"expected sees among {', '.join(seen_by(game))}, got {told['sees']!r}")
+    return features_of(game, told["sees"])
+
+
 def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
     """Returns the tables of features that a room has now for such networks."""
-    if told["sees"] == "observation":
-        return {"observation": FeatureTable(cells_of(game)[1])}
-    return features_of(game).tables_of(game.options)
+    found = seen(game, told)
+    if told["sees"] == OBSERVATION:
+        return {OBSERVATION: FeatureTable(cells_of(game)[1])}
+    return found.tables_of(game.options)
 
 
 def shipped_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
     """Returns those of files that list none."""
     now = room_tables(game, told)
-    if told["sees"] == "observation":
+    if told["sees"] == OBSERVATION:
         return now
     return {
         name: FeatureTable(now[name].size if name in now else 1, version)
-        for name, version in features_of(game).shipped.items()
+        for name, version in seen(game, told).shipped.items()
     }
 
 
 def version_of(game: Game, told: Told) -> int:
     """Returns the version of what a network sees."""
-    return features_of(game, told["sees"]).version
+    return seen(game, told).version
 
 
 KIND = NetworkKind(

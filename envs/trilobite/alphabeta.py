@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.core.play.solver import UNKNOWN
 from leafwise.envs.trilobite.features import reversed_columns
 from leafwise.envs.trilobite.rules import FOUR, ONE, TWO, ZERO, landing_cells, threats
 
@@ -44,7 +45,7 @@ SCATTER = u64(0x9E3779B97F4A7C15)
 """Odd, so that multiplying by it loses nothing: place and rest of the hash together are the position."""
 
 BITS, STORES = 0, 1
-NODES, STOPPED, SCORING, LOWEST, HIGHEST, LENGTH, ANSWERED = 0, 1, 2, 3, 4, 5, 6
+NODES, STOPPED, SCORING, LOWEST, HIGHEST, LENGTH, ANSWERED, LIMIT = 0, 1, 2, 3, 4, 5, 6, 7
 
 VALUES, BEST, NOTHING = 0, 1, 2
 """What `answer` is asked of each column: its score, whether it keeps the position's score, nothing."""
@@ -75,8 +76,8 @@ class Memory(NamedTuple):
     moves: NDArray[np.uint64]
     """Eight moves a ply [512, 4]: cell, mover's threats after it, replies that do not lose at once, order."""
     out: NDArray[np.int64]
-    """NODES visited, whether STOPPED, whether SCORING the root, its LOWEST and HIGHEST score, LENGTH of the line, and how many
-    columns are ANSWERED."""
+    """NODES visited, whether STOPPED, whether SCORING the root, its LOWEST and HIGHEST score, LENGTH of the line, how many
+    columns are ANSWERED, and the LIMIT of nodes (0: none)."""
     line: NDArray[np.int64]
     """Columns of best play [56]."""
     stop: NDArray[np.uint8]
@@ -222,7 +223,7 @@ def search(own, filled, g, M):
         nodes += 1
         if nodes & POLL == 0:
             M.out[NODES] = nodes
-            if M.stop[0]:
+            if M.stop[0] or 0 < M.out[LIMIT] < nodes:
                 M.out[STOPPED] = 1
                 return 0
             if M.size[STORES] > limit:
@@ -330,6 +331,31 @@ def score_rows(S, results, M):
         own = S[i, np.int64(count_bits(filled) & ONE)]
         left = M.cells - np.int64(count_bits(filled))
         results[i] = narrow(own, filled, -(left // 2), (left + 1) // 2, M)
+
+
+@jit
+def label_rows(S, first, results, limit, M):
+    """Writes to `results` [n] what rows are worth to the player to move, 1, 0 or -1, and UNKNOWN where that takes more nodes.
+
+    The rows are of games one after another, `first` [n] the number of each one's first row; none is finished. A game is
+    taken from its end, so that the table knows what follows, up to the first row that takes more than `limit` nodes.
+    """
+    i = S.shape[0] - 1
+    while i >= 0:
+        filled = S[i, 0] | S[i, 1]
+        own = S[i, np.int64(count_bits(filled) & ONE)]
+        M.out[NODES], M.out[STOPPED], M.out[LIMIT] = 0, 0, limit
+        value = 1
+        if search(own, filled, 1, M) < 1 and not M.out[STOPPED]:
+            value = 0 if search(own, filled, 0, M) >= 0 else -1
+        if M.out[STOPPED]:
+            for j in range(first[i], i + 1):
+                results[j] = UNKNOWN
+            i = first[i]
+        else:
+            results[i] = value
+        i -= 1
+    M.out[LIMIT] = 0
 
 
 @jit

@@ -36,7 +36,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import uniform
 from leafwise.models.files import model_path
 from leafwise.models.players import player
-from leafwise.models.sparse import BOUND, SparseNetwork
+from leafwise.models.sparse import BOUND, FEATURES, OBSERVATION, SparseNetwork, features_of
 from leafwise.models.sparse_files import load_sparse
 from leafwise.training.actors.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.actors.selfplay import Games, Recorder
@@ -80,6 +80,9 @@ class Config(ActorOptions):
     """The same for the last iteration; geometric in between."""
     hidden: tuple[int, ...] = (32, 32)
     """Outputs of the layers between features and value, multiples of 4."""
+    sees: str = ""
+    """What the network sees: the name of one of the game's sets of sparse features, or observation (default: features, where the
+    game has some)."""
     depth: int = 1
     """Depth of the search whose root values are learned."""
     nodes: int = 0
@@ -115,6 +118,10 @@ class Config(ActorOptions):
     """Share of actions drawn at random."""
     plies: int = 12
     """Most random actions at the beginning of a game."""
+    even: float = 1.0
+    """Openings whose root value is further from 0 than this are drawn anew, up to 100 times; 1: none is."""
+    exact_nodes: int = 0
+    """Positions that the room's own alpha-beta search solves, by so many nodes at most, get their true values as targets (0: none)."""
     earlier: float = 0.2
     """Share of games in which an earlier best network plays one seat."""
     pool: int = 8
@@ -134,7 +141,7 @@ class Config(ActorOptions):
 RANGES: dict[str, tuple[float, float]] = {
     "positions": (100, 1e8), "buffer_size": (100, 1e8), "passes": (0.01, 1000), "depth": (1, 8), "rare": (0, 1),
     "guided": (1, 1e6), "guide_depth": (0, 8), "match_depth": (1, 8), "reference_pairs": (1, 10_000), "earlier": (0, 1),
-    "pool": (1, 100), "nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1), "credited": (1, 1e6),
+    "pool": (1, 100), "nodes": (0, 1e9), "even": (0, 1), "exact_nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1), "credited": (1, 1e6),
     "piece": (0, 1e8), "staleness": (0, 100),
 }  # fmt: skip
 
@@ -204,7 +211,7 @@ class SelfPlay(GatedLearner):
 
         if not self.config.init_from:
             head = "chance" if self.solo else "value"
-            sees = "features" if "sparse" in self.game.features else "observation"
+            sees = self.config.sees or (FEATURES if "sparse" in self.game.features else OBSERVATION)
             return fresh_module(self.game, self.config.hidden, self.config.seed, head=head, sees=sees)
         network = load_sparse(model_path(self.config.init_from), self.game)
         if network.hidden != self.config.hidden:
@@ -350,13 +357,14 @@ class SelfPlay(GatedLearner):
         rng = np.random.default_rng((config.seed, self.done))
         T = self.tables(self.newest, self.game)
         none, most = np.zeros(config.batch_size, dtype=np.int64), 1.0 if self.solo else BOUND
+        symmetric = self.newest.sees != OBSERVATION and not features_of(self.game, self.newest.sees).invariant
         both = np.zeros((2 * config.batch_size, self.game.width), dtype=self.game.dtype)
 
         def sample() -> tuple[NDArray[np.int64], NDArray[np.float32]]:
             """Returns features and targets of random positions, under random symmetries where those matter."""
             chosen = rng.integers(0, self.filled, config.batch_size)
             rows = self.rows[chosen]
-            if "sparse" in self.game.features and not self.game.features["sparse"].invariant:
+            if symmetric:
                 both[: config.batch_size] = rows
                 self.kernels.transform_rows(both, rng.integers(0, self.game.symmetry_count, config.batch_size), none, T)
                 rows = both[config.batch_size :]

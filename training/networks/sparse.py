@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.models.sparse import SparseNetwork
+from leafwise.models.sparse import OBSERVATION, SparseNetwork
 
 
 class SparseModule(nn.Module):
@@ -74,7 +74,7 @@ def fresh_module(
     module = SparseModule(SparseNetwork.create(game, hidden, head=head, sees=sees, scale=scale))
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        spread = 0.02 if sees == "features" else len(module.network.weights.first_of) ** -0.5
+        spread = 0.02 if sees != OBSERVATION else len(module.network.weights.first_of) ** -0.5
         module.embedding.weight[:-1].normal_(0.0, spread, generator=generator)
         module.bias.uniform_(0.0, 0.2, generator=generator)
         for layer in module.linear_layers:

@@ -139,7 +139,7 @@ def test_recorded_targets_of_won_positions_are_wins() -> None:
     network = random_network(4)
     T, D = GAME.tables(network.evaluator("x")), new_record(GAME, 600)
     run = kernels(GAME, network.evaluator("x")).record_games
-    n = run(new_table(GAME, 1, 5), D, 500, 1, 6, 0.0, 0.0, 0.0, False, 0.0, T, T)
+    n = run(new_table(GAME, 1, 5), D, 500, 1, 6, 1.0, 0.0, 0.0, 0.0, False, 0.0, T, T)
     assert n >= 500
     wins = 0
     for row, target in zip(D.rows[:n], D.targets[:n], strict=True):

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import uniform
+from leafwise.envs.core.play.solver import labels_of
 from leafwise.models.files import model_path
 from leafwise.models.players import player
 from leafwise.models.sparse import BOUND, FEATURES, OBSERVATION, SparseNetwork, features_of
@@ -121,7 +122,8 @@ class Config(ActorOptions):
     even: float = 1.0
     """Openings whose root value is further from 0 than this are drawn anew, up to 100 times; 1: none is."""
     exact_nodes: int = 0
-    """Positions that the room's own alpha-beta search solves, by so many nodes at most, get their true values as targets (0: none)."""
+    """Positions that the room's own alpha-beta search solves by so many nodes, give or take a thousand, get their true values as
+    targets (0: none); it knows nothing by heart."""
     earlier: float = 0.2
     """Share of games in which an earlier best network plays one seat."""
     pool: int = 8
@@ -141,7 +143,8 @@ class Config(ActorOptions):
 RANGES: dict[str, tuple[float, float]] = {
     "positions": (100, 1e8), "buffer_size": (100, 1e8), "passes": (0.01, 1000), "depth": (1, 8), "rare": (0, 1),
     "guided": (1, 1e6), "guide_depth": (0, 8), "match_depth": (1, 8), "reference_pairs": (1, 10_000), "earlier": (0, 1),
-    "pool": (1, 100), "nodes": (0, 1e9), "even": (0, 1), "exact_nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1), "credited": (1, 1e6),
+    "pool": (1, 100), "nodes": (0, 1e9), "even": (0, 1), "exact_nodes": (0, 1e9),
+    "eased": (0, 1e6), "credit": (0, 1), "credited": (1, 1e6),
     "piece": (0, 1e8), "staleness": (0, 100),
 }  # fmt: skip
 
@@ -169,6 +172,8 @@ class SelfPlay(GatedLearner):
             for texts in (config.mix or (config.variant,), config.easy)
         )
         self.variants = [*self.mix.values(), *self.easy.values()]
+        if config.exact_nodes:
+            labels_of(self.game)  # raises ValueError for a game that has none
         self.module = self.fresh()
         self.start = origin(config.init_from) if config.init_from else {}
         guide = self.game.score(config.guide) if config.guide else None

@@ -110,11 +110,16 @@ class Labels(Protocol):
 
 def exact_labels(game: Game, table_mb: float) -> Labels:
     """Returns the labels of a game whose room has some, with a table of at most `table_mb`; raises ValueError for others."""
+    found: Labels = labels_of(game)(game, table_mb)
+    return found
+
+
+def labels_of(game: Game) -> Any:
+    """Returns the class of a game's labels: the `Labels` of its room's solver; raises ValueError for a game that has none."""
     if (game.room / "solver.py").exists():
         module = importlib.import_module(f"{game.module}.solver")
         if hasattr(module, "Labels"):
-            found: Labels = module.Labels(game, table_mb)
-            return found
+            return module.Labels
     raise ValueError(f"expected a game whose solver can be given a limit of nodes, got {game.name!r}")
 
 

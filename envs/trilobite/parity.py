@@ -48,6 +48,13 @@ def column_below(cell, T):
 
 
 @jit(inline=True)
+def counted(cells, most):
+    """Returns how many cells there are, at most `most`."""
+    n = np.int64(count_bits(cells))
+    return n if n < most else np.int64(most)
+
+
+@jit(inline=True)
 def filled_up(filled, wins, losses, T):
     """Fills the board up with safe moves; returns how it ends, threats given up, who is in zugzwang first, columns that the first
     and the second player block.
@@ -55,8 +62,8 @@ def filled_up(filled, wins, losses, T):
     A column is safe up to the cell under its lowest threat. When no safe cell is left, the player to move goes under a threat of
     his own, which the other stops, or, without one, under the other's, and loses. New threats are not seen.
     """
-    lowest_wins, lowest_losses, last = 0, 0, 0
-    given_up = 0
+    lowest_wins, lowest_losses, last = np.int64(0), np.int64(0), np.int64(0)
+    given_up = np.int64(0)
     while True:
         landing = landing_cells(filled, T)
         dangers = (wins | losses) & ~filled & ~landing
@@ -68,13 +75,12 @@ def filled_up(filled, wins, losses, T):
         mover = np.int64(left & ONE)
         if given_up == 0:
             last = mover
-            lowest_wins = min(np.int64(count_bits(lowest & wins)), MOST)
-            lowest_losses = min(np.int64(count_bits(lowest & losses)), MOST)
+            lowest_wins, lowest_losses = counted(lowest & wins, MOST), counted(lowest & losses, MOST)
         own, other = (wins, losses) if mover == 0 else (losses, wins)
         mine = lowest & own & ~other
-        end = -1
+        end = np.int64(-1)
         if lowest == ZERO:
-            end = DRAWN
+            end = np.int64(DRAWN)
         elif mine == ZERO:
             end = SECOND - mover
         else:
@@ -84,7 +90,7 @@ def filled_up(filled, wins, losses, T):
             if (cell << ONE) & own & T.board:
                 end = FIRST + mover
         if end >= 0:
-            return end, min(given_up, MOST - 1), last, lowest_wins, lowest_losses
+            return end, given_up if given_up < MOST else np.int64(MOST - 1), last, lowest_wins, lowest_losses
 
 
 @jit(inline=True)

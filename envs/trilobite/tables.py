@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.trilobite.options import Options
 from leafwise.envs.trilobite.rules import Tables
@@ -91,7 +90,7 @@ def column_ranks(height: int) -> tuple[list[list[int]], list[int], int]:
     return starts, ranks, size
 
 
-def parity_tables(width: int, height: int, k: int) -> dict[str, NDArray[Any]]:
+def parity_tables(width: int, height: int, k: int) -> dict[str, Any]:
     """Returns what `Tables` holds for these features."""
     lines, after = windows(width, height, k)
     starts, ranks, size = column_ranks(height)

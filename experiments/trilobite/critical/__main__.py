@@ -191,7 +191,9 @@ def games_table(results: Results) -> list[str]:
 
 def solver_time(results: Results) -> str:
     """Returns what is said of the time that the solver takes, where that is known."""
-    return f" and takes {results['solver']['ms']:.1f} ms a critical position (row `solver`)" if "solver" in results else ""
+    return (
+        f" and takes {results['solver']['ms']:.1f} ms a critical position (row `solver`)" if "solver" in results else ""
+    )
 
 
 def digest(path: Path) -> str:

@@ -132,7 +132,7 @@ def test_boards_are_filled_up_as_players_count() -> None:
     for state in random_states(CONNECT_FOUR, 600, 3):
         one, other = (np.uint64(chips) for chips in canonical(state))
         empty = T.board & ~(one | other)
-        wins, losses = threats(one, empty, T), threats(other, empty, T)
+        wins, losses = (np.uint64(threats(chips, empty, T)) for chips in (one, other))
         end, given_up, last, blocked, other_blocked = filled_up(one | other, wins, losses, T)
         expected = slowly_filled(state, T)
         assert (end, given_up, last) == (expected[0], min(expected[1], MOST - 1), expected[2]), str(state)
@@ -149,7 +149,8 @@ def test_tactics_are_what_two_plies_of_search_find() -> None:
         player = state.current_player
         own, other = (np.uint64(state.row[k]) for k in (player, 1 - player))
         empty = T.board & ~(own | other)
-        found = tactics(threats(own, empty, T), threats(other, empty, T), landing_cells(own | other, T))
+        mine, theirs = (np.uint64(threats(chips, empty, T)) for chips in (own, other))
+        found = tactics(mine, theirs, np.uint64(landing_cells(own | other, T)))
         after = [state.play(a) for a in state.legal_actions]
         wins = [s for s in after if s.is_terminal and s.returns]
         hold = [

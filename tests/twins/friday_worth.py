@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
 from math import ceil
@@ -15,6 +16,10 @@ class Worth(Texts):
 
     aging_cards: int
     most_life: int
+
+    @abstractmethod
+    def legal(self, p: Position) -> list[str]:
+        """Returns the names of the legal actions."""
 
     def free_cards(self, p: Position) -> int:
         if p.fought == 10:
@@ -58,7 +63,9 @@ class Worth(Texts):
     def unusual(self, rng: Random) -> Iterator[str]:
         """Yields fights of every phase with many abilities on the table, against hazards and pirates, and their ends."""
         for k in range(30):
-            yield self.write(self.random_fight(rng, pirates=k % 2 == 1))
+            p = self.random_fight(rng, pirates=k % 2 == 1)
+            if self.legal(p):  # a pirate who can neither be beaten nor drawn against any more has won: no fight
+                yield self.write(p)
         p = self.random_fight(rng, pirates=True)
         p.beaten, p.fought, p.turn = p.pirates, 0, "won"
         p.table, p.free, p.life = [], 0, 7

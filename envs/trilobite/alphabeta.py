@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.core.play.solver import UNKNOWN
 from leafwise.envs.trilobite.features import reversed_columns
 from leafwise.envs.trilobite.rules import FOUR, ONE, TWO, ZERO, landing_cells, threats
 
@@ -331,31 +330,6 @@ def score_rows(S, results, M):
         own = S[i, np.int64(count_bits(filled) & ONE)]
         left = M.cells - np.int64(count_bits(filled))
         results[i] = narrow(own, filled, -(left // 2), (left + 1) // 2, M)
-
-
-@jit
-def label_rows(S, first, results, limit, M):
-    """Writes to `results` [n] what rows are worth to the player to move, 1, 0 or -1, and UNKNOWN where that takes more nodes.
-
-    The rows are of games one after another, `first` [n] the number of each one's first row; none is finished. A game is
-    taken from its end, so that the table knows what follows, up to the first row that takes more than `limit` nodes.
-    """
-    i = S.shape[0] - 1
-    while i >= 0:
-        filled = S[i, 0] | S[i, 1]
-        own = S[i, np.int64(count_bits(filled) & ONE)]
-        M.out[NODES], M.out[STOPPED], M.out[LIMIT] = 0, 0, limit
-        value = 1
-        if search(own, filled, 1, M) < 1 and not M.out[STOPPED]:
-            value = 0 if search(own, filled, 0, M) >= 0 else -1
-        if M.out[STOPPED]:
-            for j in range(first[i], i + 1):
-                results[j] = UNKNOWN
-            i = first[i]
-        else:
-            results[i] = value
-        i -= 1
-    M.out[LIMIT] = 0
 
 
 @jit

@@ -154,22 +154,5 @@ class Solver:
         return -((self.memory.cells + 2 - chips) // 2)
 
 
-class Labels:
-    """Exact outcomes of positions, by a search of so many nodes at most; knows no opening by heart.
-
-    See `leafwise.envs.core.play.solver.Labels`.
-    """
-
-    def __init__(self, game: Game, table_mb: float) -> None:
-        self.memory = make_memory(make_tables(game.options), table_mb)
-        self._label_rows = Direct(ab.label_rows)
-
-    def __call__(self, rows: NDArray[Any], first: NDArray[np.int64], nodes: int) -> NDArray[np.int8]:
-        """Returns what each of the rows is worth to the player to move, or `UNKNOWN`."""
-        results = np.zeros(len(rows), dtype=np.int8)
-        self._label_rows(np.ascontiguousarray(rows), first, results, nodes, self.memory)
-        return results
-
-
 def _sign(score: int) -> int:
     return (score > 0) - (score < 0)

@@ -11,14 +11,7 @@ A game for one that is won or lost is learned alike, as the chance to win: the n
 and is the best if it wins the largest share of the same games. A guide's games teach their outcomes alone there, for its score
 is no chance; and as it may seldom win, the first iterations may be played in easier variants (`--easy`).
 
-Logged: `rollout/ep_len_mean` (decisions after the opening), `rollout/first_wins` (share), `time/fps` (positions a second),
-`train/loss`, `train/learning_rate`, `eval/score_mean` (points against the best, 0 to 1), `eval/elo` (of the newest network; the
-first has 0), `eval/best_elo`, `eval/keeps_value` (share of fixed critical positions in which one-ply play keeps the value,
-by the exact solver, which judges but teaches nothing), with `--reference-players` `eval/ladder_elo` (of the newest network
-among them, the first of which has 0), `eval/ladder_elo_error` and `eval/points_NAME` (share of the points against each). In a
-game for one: `eval/score_mean` (share won) with its interval, that of every variant, and `eval/calibration_error` (mean distance
-between the chance told and the share won, by tenths). With `--piece`: `rollout/staleness` (iterations that the network of the games
-was behind), `rollout/repeated` (pieces begun again, since their process was gone).
+What is logged stands in docs/methods/selfplay.md.
 """
 
 from __future__ import annotations
@@ -143,9 +136,8 @@ class Config(ActorOptions):
 RANGES: dict[str, tuple[float, float]] = {
     "positions": (100, 1e8), "buffer_size": (100, 1e8), "passes": (0.01, 1000), "depth": (1, 8), "rare": (0, 1),
     "guided": (1, 1e6), "guide_depth": (0, 8), "match_depth": (1, 8), "reference_pairs": (1, 10_000), "earlier": (0, 1),
-    "pool": (1, 100), "nodes": (0, 1e9), "even": (0, 1), "exact_nodes": (0, 1e9),
-    "eased": (0, 1e6), "credit": (0, 1), "credited": (1, 1e6),
-    "piece": (0, 1e8), "staleness": (0, 100),
+    "pool": (1, 100), "nodes": (0, 1e9), "even": (0, 1), "exact_nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1),
+    "credited": (1, 1e6), "piece": (0, 1e8), "staleness": (0, 100),
 }  # fmt: skip
 
 
@@ -176,8 +168,7 @@ class SelfPlay(GatedLearner):
             labels_of(self.game)  # raises ValueError for a game that has none
         self.module = self.fresh()
         self.start = origin(config.init_from) if config.init_from else {}
-        guide = self.game.score(config.guide) if config.guide else None
-        self.guide = guide
+        self.guide = self.game.score(config.guide) if config.guide else None
         self.newest = self.module.export()
         self.tables(self.newest, self.game)  # raises ValueError for candidates that there are not
         self.references: ReferencePlayers | None = None
@@ -186,21 +177,19 @@ class SelfPlay(GatedLearner):
         self.open_folder()
         told = SimpleNamespace(**asdict(config))
         self.recorder = Recorder(self.variants, self.newest, told, own=self.own, positions=config.positions)
-        self.table = self.recorder.table
+        self.table, self.kernels = self.recorder.table, self.recorder.kernels
         self.rows = self.game.rows(config.buffer_size)
         self.targets = np.zeros(config.buffer_size)
         self.places = np.zeros(config.buffer_size, dtype=np.int64)
         """Which of `variants` each position comes from."""
         self.filled, self.next = 0, 0
-        self.kernels = self.recorder.kernels
         if config.piece:
             actor = Recorder(self.variants, self.newest, told, own=self.own, positions=config.piece)
             self.work_by(actor)
             self.actor = self.executor.share(actor)
         self.generations = Generations(self.line(), self.pieces, config.staleness)
         if config.reference_players:
-            players = config.reference_players
-            self.references = ReferencePlayers(self.game, players, config.reference_pairs, self.line())
+            self.references = ReferencePlayers(self.game, config.reference_players, config.reference_pairs, self.line())
         self.begin(
             pool=config.pool, plies=config.plies, depth=config.match_depth, rare=config.rare,
             nodes=config.nodes, candidates=config.candidates or None, variants=self.named(),
@@ -316,10 +305,8 @@ class SelfPlay(GatedLearner):
 
     def networks(self) -> dict[str, SparseNetwork]:
         """Returns the networks of a generation that begins now: the newest, and an earlier best."""
-        pool, rng = (
-            self.gate.pool,
-            np.random.default_rng((self.config.seed, 1, self.done, len(self.generations.flying))),
-        )
+        pool = self.gate.pool
+        rng = np.random.default_rng((self.config.seed, 1, self.done, len(self.generations.flying)))
         return {"newest": self.newest, "earlier": pool[int(rng.integers(len(pool)))]}
 
     def pieces_of(self, number: int) -> list[tuple[int, int]]:

@@ -115,11 +115,9 @@ def exact_labels(game: Game, table_mb: float) -> Labels:
 
 
 def labels_of(game: Game) -> Any:
-    """Returns the class of a game's labels: the `Labels` of its room's solver; raises ValueError for a game that has none."""
-    if (game.room / "solver.py").exists():
-        module = importlib.import_module(f"{game.module}.solver")
-        if hasattr(module, "Labels"):
-            return module.Labels
+    """Returns the class of a game's labels: `Labels` in its room's `labels`; raises ValueError for a game that has none."""
+    if (game.room / "labels.py").exists():
+        return importlib.import_module(f"{game.module}.labels").Labels
     raise ValueError(f"expected a game whose solver can be given a limit of nodes, got {game.name!r}")
 
 

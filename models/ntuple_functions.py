@@ -14,7 +14,6 @@ from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.intrinsics import prefetch
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.cells import CellFeatures
-from leafwise.envs.core.contract.evaluator import Siblings
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.models.boards import BoardFunctions, make_board
@@ -70,7 +69,7 @@ class NTupleFunctions(NamedTuple):
     name: str
     """What tells the layout from others of the game."""
     board: BoardFunctions
-    siblings: dict[str, Siblings]
+    siblings: dict[str, Compiled]
     """By the stage at which values are asked; none where nothing is to be gained."""
     stage_start: Compiled
     """`(S, i, T)` -> where the tables of the board's stage begin."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from leafwise.envs.core.compile.intrinsics import prefetch
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.cells import CellFeatures
-from leafwise.envs.core.contract.evaluator import Siblings
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled, Rules
 from leafwise.models.boards import POINTS, BoardFunctions, line_length
 
@@ -116,13 +115,14 @@ def make_ntuple_siblings(
     valued: int,
     name: str,
     room: Path,
-) -> Siblings:
+) -> Compiled:
     """Compiles the siblings of networks of int16 whose rooms give the board's word under each symmetry.
 
     `index_of` is the room's index into its small tables, `small` has a bit for each of them that the network has, values begin with
     `worth`, tables are large where `fetched`, and `valued` is the stage of the leaves.
     """
     current_player, chance_outcomes, stage = rules.current_player, rules.chance_outcomes, rules.stage
+    joined: Any = rules.joined
     boards, tuple_index, tables = board.seen, board.tuple_index, len(cells.tables)
     first, bits, mask = cells.words[0], np.uint64(cells.bits), np.uint64(cells.values - 1)
     full, none = np.uint64((1 << cells.bits * cells.cells) - 1), np.uint64(cells.cells)
@@ -222,6 +222,7 @@ def make_ntuple_siblings(
 
     @bind(name, room, inline=True)
     def mean_of_tuples(S, j, shared, P, o, T):
+        """Returns how many outcomes chance row j has, 0 where it cannot say, and the mean of their values."""
         before, start = shared
         end = o + np.uint64(chance_outcomes(S, j, P, o, T))
         for i in range(o, end):
@@ -244,4 +245,17 @@ def make_ntuple_siblings(
             total += P[i] * worth
         return np.int64(end - o), total
 
-    return Siblings(shared_by_tuples, mean_of_tuples)
+    @bind(name, room, inline=True)
+    def means_of_tuples(S, k, o, end, M, P, T):
+        joined(S, k, o, end, T)
+        shared, count = shared_by_tuples(S, end, T), 0
+        for q in range(o, end):
+            joined(S, k, q, end, T)
+            n, mean = mean_of_tuples(S, end, shared, P, end + ONE, T)
+            if n == 0:
+                return 0
+            M[q] = max(M[q], mean)
+            count += n
+        return count
+
+    return means_of_tuples

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.evaluator import Evaluator, Siblings, nothing_to_fetch
+from leafwise.envs.core.contract.evaluator import Evaluator, nothing_to_fetch
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled, Rules, Symmetries
 from leafwise.envs.core.contract.statement import Statement, statement
@@ -53,7 +53,7 @@ def _compiled(
     max_outcomes: int,
     value: Compiled,
     fetch: Compiled | None,
-    siblings: Siblings | None,
+    siblings: Compiled | None,
     stated: Statement,
     room: Path,
 ) -> CompiledSearch:

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.contract.evaluator import Siblings
 from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
 from leafwise.envs.core.contract.stream import mix
 from leafwise.search import frames as F
@@ -63,7 +62,7 @@ def make_depth_first(
     leaf_stage: int,
     arrive: Compiled,
     fetch: Compiled,
-    siblings: Siblings | None,
+    siblings: Compiled | None,
     sizes: tuple[int, int],
     name: str,
     room: Path,

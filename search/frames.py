@@ -64,6 +64,8 @@ class Buffers(NamedTuple):
     """Their values, [frame, WORTHS]."""
     between: NDArray[np.float64]
     """The least and the most that each row can be worth, [row, 2]; outcomes that alpha-beta probes."""
+    best: NDArray[np.float64]
+    """What the best action so far is worth after each outcome, [row]; outcomes that share their afterstates."""
     killers: NDArray[np.int64]
     """The last two actions that cut a decision, [depth left, 2]; alpha-beta alone."""
     counts: NDArray[np.int64]

@@ -167,6 +167,7 @@ def make_buffers(
         frames=np.zeros((frames, COLUMNS), dtype=np.uint64),
         worth=np.zeros((frames, WORTHS)),
         between=np.zeros((n, 2)),
+        best=np.zeros(n),
         killers=np.full((MAX_DEPTH + 1, 2), -1, dtype=np.int64),
         counts=np.zeros(COUNTS, dtype=np.int64),
         deadline=np.array([0, 0, POLL_EXPENSIVE if expensive else POLL], dtype=np.int64),

@@ -12,7 +12,6 @@ import numpy as np
 
 from leafwise.envs.core.compile.clock import is_late
 from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.evaluator import Siblings
 from leafwise.envs.core.contract.rules import Compiled, Rules
 from leafwise.search import frames as F
 
@@ -22,21 +21,16 @@ def each_alone(S, B, row, top, T):
     return False, 0.0
 
 
-def nothing_shared(S, j, T):
+def no_means(S, k, o, end, M, P, T):
     """Of leaves that are valued each alone."""
     return 0
-
-
-def no_mean(S, j, shared, P, o, T):
-    """Of leaves that are valued each alone."""
-    return 0, 0.0
 
 
 def make_last_decisions(
     rules: Rules,
     max_actions: int,
     max_outcomes: int,
-    siblings: Siblings | None,
+    siblings: Compiled | None,
     mean_of_leaves: Compiled,
     name: str,
     room: Path,
@@ -50,17 +44,19 @@ def make_last_decisions(
     afterstates, joined, chance_outcomes = rules.afterstates, rules.joined, rules.chance_outcomes
     if afterstates is None or joined is None or rules.candidates is not None:
         return own(each_alone)
-    shared_by, mean = siblings or (own(nothing_shared), own(no_mean))
+    means = siblings or own(no_means)
     needed = np.uint64(max_actions + 2 * max_outcomes + 2)
 
     @own
-    def mean_after(S, B, j, shared, T):
-        """Returns whether the outcomes of chance row j are all leaves, and if so their mean; counts them."""
-        count, worth = mean(S, j, shared, B.P, j + F.ONE, T)
-        if count == 0:
-            return mean_of_leaves(S, B, j, T)
-        B.counts[F.LEAVES] += count
-        return True, worth
+    def means_one_by_one(S, B, k, first, end, T):
+        """Does what `siblings` does where that cannot say; returns whether there are only leaves, which it counts."""
+        for o in range(first, end):
+            joined(S, k, o, end, T)
+            told, worth = mean_of_leaves(S, B, end, T)
+            if not told:
+                return False
+            B.best[o] = max(B.best[o], worth)
+        return True
 
     @own
     def last_decisions(S, B, row, top, T):
@@ -72,20 +68,17 @@ def make_last_decisions(
         first = top + actions
         end = first + np.uint64(chance_outcomes(S, row, B.P, first, T))
         leaves = B.counts[F.LEAVES]
+        for o in range(first, end):
+            B.best[o] = -np.inf
         for k in range(top, first):
-            joined(S, k, first, end, T)
-            shared = shared_by(S, end, T)
-            for o in range(first, end):
-                joined(S, k, o, end, T)
-                told, worth = mean_after(S, B, end, shared, T)
-                if not told:
-                    B.counts[F.LEAVES] = leaves
-                    return False, 0.0
-                best = B.between[o, 0]
-                B.between[o, 0] = worth if k == top or worth > best else best  # no branch that is hard to predict
+            count = means(S, k, first, end, B.best, B.P, T)
+            B.counts[F.LEAVES] += count
+            if count == 0 and not means_one_by_one(S, B, k, first, end, T):
+                B.counts[F.LEAVES] = leaves
+                return False, 0.0
         total = 0.0
         for o in range(first, end):
-            total += B.P[o] * B.between[o, 0]
+            total += B.P[o] * B.best[o]
         before = B.counts[F.NODES]
         B.counts[F.NODES] = before + np.int64(end - first)
         if (before ^ B.counts[F.NODES]) & ~np.int64(F.POLL) and (T.stop[0] or is_late(B.deadline)):

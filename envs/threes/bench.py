@@ -7,6 +7,7 @@ machine code, a board that stays transposed after a vertical slide, no rows, no 
 
 from __future__ import annotations
 
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.registry import game as find_game
 from leafwise.envs.threes.row import DECK as DECK_BIT
 from leafwise.envs.threes.row import (
     FULL_DECK,
@@ -168,3 +170,22 @@ class ScalarSearch:
 def yardsticks(game: Game) -> dict[str, ScalarSearch]:
     """Returns the hand-written search with each leaf that the engine is held against, by the leaf's name."""
     return {name: ScalarSearch(game, game.score(name)) for name in ("openness", "rows")}
+
+
+def bench_baselines(seconds: float) -> dict[str, float]:
+    """Returns leaves a second of other people's programs, each over all positions."""
+    from leafwise.envs.threes.baselines.nneonneo import Nneonneo
+    from leafwise.envs.threes.baselines.threesus import Threesus
+
+    game, rates = find_game("threes"), {}
+    for program in (Threesus(game), Threesus(game, "openness_wegner"), Nneonneo(game)):
+        leaves, spent, runs = 0, 0.0, 0
+        while runs <= 1 or spent < seconds:
+            for text in POSITIONS.values():
+                state, start = game.parse(text), process_time()
+                program.values(state)
+                if runs:  # the first compiles
+                    leaves, spent = leaves + program.leaves, spent + process_time() - start
+            runs += 1
+        rates[f"{program.name} leaves/s"] = leaves / spent
+    return rates

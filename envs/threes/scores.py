@@ -21,7 +21,7 @@ from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.evaluator import Evaluator, Terminal
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
-from leafwise.envs.threes.lines import make_line_siblings
+from leafwise.envs.threes.lines import ByTile, by_tile, make_line_siblings
 from leafwise.envs.threes.options import Options
 from leafwise.envs.threes.row import FOUR, ONE, THREE, board_score, highest_rank, occupied, transpose
 from leafwise.envs.threes.tables import cells_of
@@ -42,6 +42,14 @@ class LineTable(NamedTuple):
     """Line [65536]: per cell (bits 0, 4, 8, 12) whether a neighbour in the line is twice the cell."""
     twice_bonus: float
     """What a cell with a neighbour of twice its value adds, once."""
+    by_tile: ByTile
+    """The same tables, for `lines`."""
+
+
+def line_table(value: NDArray[Any], twice: NDArray[np.uint16], twice_bonus: float) -> LineTable:
+    """Returns the weights with this value of each line."""
+    value = value.astype(np.float32)
+    return LineTable(value, twice, twice_bonus, by_tile(value, twice, twice_bonus))
 
 
 @jit(inline=True)
@@ -141,7 +149,7 @@ def openness_table(empty: float, merge: float, trap: float, twice: float) -> Lin
         for side in (before, after):
             value += np.where((own > 0) & (((side == own) & (own >= 3)) | (side * own == 2)), merge, 0)
             mask |= np.where((own >= 3) & (side == own + 1), 1 << (4 * k), 0).astype(np.uint16)
-    return LineTable(value.astype(np.float32), mask, twice)
+    return line_table(value, mask, twice)
 
 
 def rows_table(
@@ -166,7 +174,7 @@ def rows_table(
         right += np.where(a > b, 0, rise)
     value -= monotone[1] * np.minimum(left, right)
     value -= total[1] * sum(rank.astype(float) ** total[0] for rank in ranks)
-    return LineTable(value.astype(np.float32), np.zeros(1, dtype=np.uint16), 0.0)
+    return line_table(value, np.zeros(1, dtype=np.uint16), 0.0)
 
 
 Factory = Callable[[Any], Evaluator]
@@ -190,7 +198,17 @@ def _lines(name: str, value: Any, make: Callable[[], LineTable], terminal: Termi
         low = 8 * float(table.value.min()) - 1
         high = 8 * float(table.value.max()) + 16 * table.twice_bonus + 1
         siblings = LOSING_LINES if terminal == LOST else LINES_AND_TWICE
-        return Evaluator(name, value, table, stage="draw", terminal=terminal, low=low, high=high, siblings=siblings)
+        return Evaluator(
+            name,
+            value,
+            table,
+            stage="draw",
+            terminal=terminal,
+            low=low,
+            high=high,
+            scratch=("by_tile.worth",),
+            siblings=siblings,
+        )
 
     return factory
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.cells import SmallTable
-from leafwise.envs.core.contract.evaluator import Evaluator, Siblings
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.threes import GAME, rules
 from leafwise.envs.threes import row as r
@@ -43,12 +43,10 @@ def of_another_tuple(leaf: Evaluator) -> Evaluator:
 PLANTED: dict[str, Game] = {}
 SAID: dict[str, str] = {}
 SOUND = GAME.score("rows")
-SHARED, MEAN = SOUND.siblings or Siblings(None, None)  # type: ignore[arg-type]
+SIBLINGS: Any = SOUND.siblings
 
 
-def planted(
-    said: str, name: str, siblings: Siblings | None = None, leaf: Evaluator | None = None, **changes: Any
-) -> None:
+def planted(said: str, name: str, siblings: Any = None, leaf: Evaluator | None = None, **changes: Any) -> None:
     """Keeps the game with a mistake in its rules of chance, in its leaf or in the siblings of one; what `said` says is expected."""
     chance = replace(GAME.rules.chance, **changes)
     scores = GAME.scores
@@ -91,26 +89,37 @@ def over_the_outcome(S, k, o, j, T):
 
 
 @jit
-def mean_of_all_but_one(S, j, shared, P, o, T):
-    n, mean = MEAN(S, j, shared, P, o, T)
-    return max(0, n - 1), mean
+def one_leaf_less(S, k, o, end, M, P, T):
+    return SIBLINGS(S, k, o, end, M, P, T) - 1
 
 
 @jit
-def mean_a_little_off(S, j, shared, P, o, T):
-    n, mean = MEAN(S, j, shared, P, o, T)
-    return n, mean * (1.0 + 1e-15)
+def a_little_off(S, k, o, end, M, P, T):
+    n = SIBLINGS(S, k, o, end, M, P, T)
+    for q in range(o, end):
+        M[q] *= 1.0 + 1e-15
+    return n
 
 
 @jit
-def shared_by_one_alone(S, j, T):
-    return (S[j, 1],)
+def all_as_the_first(S, k, o, end, M, P, T):
+    n = SIBLINGS(S, k, o, end, M, P, T)
+    for q in range(o, end):
+        M[q] = M[o]
+    return n
 
 
 @jit
-def mean_by_one_alone(S, j, shared, P, o, T):
-    n, mean = MEAN(S, j, SHARED(S, j, T), P, o, T)
-    return n, mean if shared[0] == S[j, 1] else 0.0
+def whatever_was_known(S, k, o, end, M, P, T):
+    for q in range(o, end):
+        M[q] = -np.inf
+    return SIBLINGS(S, k, o, end, M, P, T)
+
+
+@jit
+def over_the_afterstate(S, k, o, end, M, P, T):
+    S[k, 1] |= S[o, 1]
+    return SIBLINGS(S, k, o, end, M, P, T)
 
 
 planted(r"afterstates: expected \d legal actions, got \d, at '", "fewer", afterstates=one_slide_less)
@@ -120,11 +129,11 @@ planted(
 )
 planted(r"joined: expected the row that apply_action writes, \[.*\(action '\w+'\)", "card", joined=of_another_card)
 planted(r"joined: expected only rows \(3\) of S to be written, got row 2", "over", joined=over_the_outcome)
-planted(r"score rows: expected siblings to count \d+ outcomes, got \d+", "n", Siblings(SHARED, mean_of_all_but_one))
-planted(
-    r"score rows: expected the mean of leaves one by one, .* of siblings", "off", Siblings(SHARED, mean_a_little_off)
-)
-planted(r"score rows: expected the mean of leaves", "alone", Siblings(shared_by_one_alone, mean_by_one_alone))
+planted(r"score rows: expected siblings to count \d+ leaves, got \d+", "n", one_leaf_less)
+planted(r"score rows: expected the mean of leaves one by one, .* of siblings", "off", a_little_off)
+planted(r"score rows: expected the mean of leaves", "first", all_as_the_first)
+planted(r"score rows: expected siblings to leave what is higher", "lower", whatever_was_known)
+planted(r"score rows: expected only rows \(.*\) of S to be written, got row 1", "afterstate", over_the_afterstate)
 planted(
     r"score rows: expected the mean of leaves",
     "undying",

@@ -54,6 +54,12 @@ def test_a_room_brings_positions_and_searches_written_by_hand(written_by_hand):
     assert {f"{leaf}/{board}/depth=1 time ratio" for leaf in ("openness", "rows") for board in POSITIONS} < set(rates)
 
 
+def test_other_people_s_programs_are_measured():
+    rates = room_bench(THREES).bench_baselines(seconds=0.0)
+    assert set(rates) == {f"{name} leaves/s" for name in ("threesus:openness", "threesus:openness_wegner", "nneonneo")}
+    assert min(rates.values()) > 0
+
+
 def test_a_difference_to_a_yardstick_is_an_error():
     with pytest.raises(ArithmeticError, match=r"expected equal trees and values"):
         bench_yardsticks(THREES, {"rows": lambda state, depth: ({}, 0)}, seconds=0.0, depths=(1,))

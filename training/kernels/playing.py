@@ -100,6 +100,7 @@ def share_out(B, actions):
         B.frames,
         B.worth,
         B.between,
+        B.best,
         B.killers,
         B.counts,
         B.deadline,

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,9 +12,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.check import acting
 from leafwise.envs.core.check.door import AT, OUT, TO, Door, Row, permit
 from leafwise.envs.core.check.fault import Fault, expect
-from leafwise.envs.core.compile.fingerprint import label
-from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.evaluator import Evaluator, Siblings
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 
 MOST_OUTCOMES = 4
@@ -80,56 +76,46 @@ def check_afterstates(door: Door, row: Row, law: Law) -> None:
 
 
 def check_siblings(door: Door, rule: str, evaluator: Evaluator, row: Row, T: Any) -> None:
-    """Compares, at a chance stage, the mean of siblings with that of leaves one by one, and with shared numbers of another."""
-    law = acting.outcomes(door, row)
-    _check_mean(door, rule, evaluator, row, row, T)
+    """Compares, at a chance stage, what siblings say of each afterstate with the means of leaves one by one."""
     if "afterstates" not in door.subject.rules:
         return
+    outcomes = [outcome for _, outcome in acting.outcomes(door, row)[:MOST_OUTCOMES]]
     for afterstate in written_afterstates(door, row):
-        rows = [joined(door, afterstate, outcome) for _, outcome in law[:MOST_OUTCOMES]]
-        for other in rows:
-            _check_mean(door, rule, evaluator, other, rows[0], T)
+        n, means = _raised(door, rule, evaluator, afterstate, outcomes, -math.inf, T)
+        if n == 0:
+            continue
+        laws = [acting.outcomes(door, joined(door, afterstate, outcome)) for outcome in outcomes]
+        leaves = sum(map(len, laws))
+        expect(n == leaves, rule, f"siblings to count {leaves} leaves", n)
+        for law, mean in zip(laws, means, strict=True):
+            total = 0.0
+            for p, leaf in law:
+                total += p * _worth(door, rule, evaluator, leaf, T)
+            same = mean == total or (math.isnan(mean) and math.isnan(total))
+            expect(same, rule, f"the mean of leaves one by one, {total!r}, of siblings", repr(mean))
+        kept = _raised(door, rule, evaluator, afterstate, outcomes, math.inf, T)[1]
+        expect(min(kept) == math.inf, rule, "siblings to leave what is higher", repr(min(kept)))
 
 
-@cache
-def _mean_by_another(siblings: Siblings, name: str, room: Path) -> Any:
-    """Compiles `(S, j, first, P, o, T)`: the mean at row j with the shared numbers of row `first`, which stay compiled code's own.
-
-    Passed on through Python, a word and a whole number would come back as the same.
-    """
-    shared_by, mean = siblings
-
-    @bind(name, room)
-    def mean_by_another(S, j, first, P, o, T):
-        return mean(S, j, shared_by(S, first, T), P, o, T)
-
-    return mean_by_another
-
-
-def _check_mean(door: Door, rule: str, evaluator: Evaluator, row: Row, first: Row, T: Any) -> None:
-    """Checks the mean at a chance row; `first` is the row that the shared numbers are of."""
-    assert evaluator.siblings is not None
-    game = door.subject.game
-    name = f"{game.name}_{label(*evaluator.siblings)}"
-    function = _mean_by_another(evaluator.siblings, name, evaluator.room or game.room)
-    most = game.max_outcomes
-    S, P = door.rows(OUT + most), door.block("P", OUT + most, (), np.float64)
-    S.clear(0)
-    P.clear(0)
-    S.plain[AT], S.plain[TO] = row, first
-    permit(S.guard, {AT, TO}, set(range(OUT, OUT + most)))
-    permit(P.guard, set(), set(range(OUT, OUT + most)))
-    n, mean = door.call(rule, S.array, np.uint64(AT), np.uint64(TO), P.array, np.uint64(OUT), T, function=function)
-    door.check_kept(rule, S, {AT: row, TO: first}, 0)
-    if n == 0:
-        return
-    law = acting.outcomes(door, row)
-    expect(n == len(law), rule, f"siblings to count {len(law)} outcomes", n)
-    total = 0.0
-    for p, leaf in law:
-        total += p * _worth(door, rule, evaluator, leaf, T)
-    same = mean == total or (math.isnan(mean) and math.isnan(total))
-    expect(same, rule, f"the mean of leaves one by one, {total!r}, of siblings", repr(float(mean)))
+def _raised(
+    door: Door, rule: str, evaluator: Evaluator, afterstate: Row, outcomes: Sequence[Row], known: float, T: Any
+) -> tuple[int, list[float]]:
+    """Returns how many leaves siblings count, and what they raise `known` to for each outcome."""
+    end = OUT + len(outcomes)
+    rows, own = end + 1 + door.subject.game.max_outcomes, set(range(OUT, end))
+    S, M, P = door.rows(rows), door.block("M", rows, (), np.float64), door.block("P", rows, (), np.float64)
+    for block in (S, M, P):
+        block.clear(0)
+    S.plain[AT], S.plain[OUT:end], M.plain[OUT:end] = afterstate, outcomes, known
+    permit(S.guard, {AT, *own}, set(range(end, rows)))
+    permit(M.guard, set(), own)
+    permit(P.guard, set(), set(range(end, rows)))
+    where = np.uint64(AT), np.uint64(OUT), np.uint64(end)
+    n = int(door.call(rule, S.array, *where, M.array, P.array, T, function=evaluator.siblings))
+    kept = {AT: afterstate, **dict(enumerate(outcomes, OUT))}
+    door.check_kept(rule, S, kept, 0)
+    M.check_margins(rule, 0)
+    return n, M.plain[OUT:end].tolist()
 
 
 def _worth(door: Door, rule: str, evaluator: Evaluator, leaf: Row, T: Any) -> float:

@@ -51,7 +51,7 @@ READABLE = hasattr(time, "clock_gettime_ns") and sys.maxsize > 1 << 32
 """Whether compiled code can read a clock here: by `clock_gettime` of POSIX, with its times in 64 bits."""
 NANOSECONDS = 1_000_000_000
 
-FLOAT = ir.FloatType()
+FLOAT, DOUBLE = ir.FloatType(), ir.DoubleType()
 SUM_WIDTHS, DENSE_WIDTHS = (32, 4, 1), (16, 4, 1)
 """Columns taken together, as long as there are so many: vector instructions, which numba's loops over slices seldom become."""
 CONTRACT = ("contract",)
@@ -103,6 +103,45 @@ def sum_rows(typing: Any, out: Any, bias: Any, rows: Any, which: Any, n: Any) ->
         return context.get_dummy_value()
 
     return types.void(out, bias, rows, which, n), generate
+
+
+@intrinsic
+def add_runs(
+    typing: Any, total: Any, share: Any, table: Any, i: Any, first: Any, j: Any, second: Any, more: Any
+) -> Any:
+    """As `intrinsics.add_runs_loops`."""
+    four, place = 4, ir.IntType(32)
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        values = context.make_array(signature.args[2])(context, builder, arguments[2]).data
+
+        def vector(tuple_of_four: Any, kind: Any) -> Any:
+            found = ir.VectorType(kind, four)(ir.Undefined)
+            for k, number in enumerate(cgutils.unpack_tuple(builder, tuple_of_four)):
+                found = builder.insert_element(found, number, place(k))
+            return found
+
+        def spread(number: Any) -> Any:
+            alone = builder.insert_element(ir.VectorType(FLOAT, four)(ir.Undefined), number, place(0))
+            return builder.shuffle_vector(
+                alone, alone.type(ir.Undefined), ir.Constant(ir.VectorType(place, four), [0] * four)
+            )
+
+        def chain(terms: Any, at: Any) -> Any:
+            before, *after = cgutils.unpack_tuple(builder, terms)
+            sums = builder.fadd(spread(before), _load(builder, values, at, four))
+            for term in after:
+                sums = builder.fadd(sums, spread(term))
+            return builder.fpext(sums, ir.VectorType(DOUBLE, four))
+
+        worth = builder.fadd(chain(arguments[4], arguments[3]), chain(arguments[6], arguments[5]))
+        worth = builder.fadd(worth, vector(arguments[7], DOUBLE))
+        sums = builder.fadd(vector(arguments[0], DOUBLE), builder.fmul(vector(arguments[1], DOUBLE), worth))
+        return context.make_tuple(
+            builder, signature.return_type, [builder.extract_element(sums, place(k)) for k in range(four)]
+        )
+
+    return types.UniTuple(types.float64, four)(total, share, table, i, first, j, second, more), generate
 
 
 @intrinsic

@@ -45,6 +45,28 @@ def sum_rows_loops(out, bias, rows, which, n):
 
 
 @jit(inline=True)
+def add_runs_loops(total, share, table, i, first, j, second, more):
+    """Returns four totals (float64) to which four shares of sums are added.
+
+    The sums are of three float64: of two runs of `table` [*] (float32), four entries from i on and four from j on, with what stands
+    beside them, and of `more`. Of the four float32 of `first` one is added to the run from i on, then the others to that; so
+    are those of `second` to the run from j on.
+    """
+    return (
+        total[0] + share[0] * one_of_runs(table[i], first, table[j], second, more[0]),
+        total[1] + share[1] * one_of_runs(table[i + 1], first, table[j + 1], second, more[1]),
+        total[2] + share[2] * one_of_runs(table[i + 2], first, table[j + 2], second, more[2]),
+        total[3] + share[3] * one_of_runs(table[i + 3], first, table[j + 3], second, more[3]),
+    )
+
+
+@jit(inline=True)
+def one_of_runs(a, first, b, second, more):
+    a, b = first[0] + a + first[1] + first[2] + first[3], second[0] + b + second[1] + second[2] + second[3]
+    return np.float64(a) + np.float64(b) + more
+
+
+@jit(inline=True)
 def dense_loops(out, x, weights, start, n, columns):
     """Writes `columns` outputs of a dense layer: max(x, 0) [n] times weights, from `start` on [n, columns], plus the biases
     that follow; float32."""
@@ -63,9 +85,12 @@ extract_bits: Any = emitted.extract_bits
 prefetch: Any = emitted.prefetch
 sum_rows: Any = emitted.sum_rows
 dense: Any = emitted.dense
+add_runs: Any = emitted.add_runs
 if DISABLED:
-    prefetch, sum_rows, dense = prefetch_nothing, sum_rows_plain, dense_plain
+    prefetch, sum_rows, dense, add_runs = prefetch_nothing, sum_rows_plain, dense_plain, add_runs_loops
 elif BOUNDSCHECK:
     prefetch, sum_rows, dense = jit(inline=True)(prefetch_checked), sum_rows_loops, dense_loops
+    add_runs = add_runs_loops
 elif PLAIN:
     prefetch, sum_rows, dense = jit(inline=True)(prefetch_nothing), sum_rows_loops, dense_loops
+    add_runs = add_runs_loops

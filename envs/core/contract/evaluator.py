@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,21 +13,6 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.jit import jit
 
 Terminal = Literal["evaluate", "returns"] | tuple[float, float, float]
-
-
-class Siblings(NamedTuple):
-    """Values together the leaves that one chance stage leads to: most of what they look up they share.
-
-    It only makes searches of games for one faster: values are, to the last bit, those without it.
-    """
-
-    shared: Callable[..., Any]
-    """Compiled `(S, j, T)` -> a tuple of numbers that `mean` is to know of chance row j; the same for every row that the rule
-    `joined` makes of one afterstate. More that `mean` is to know may stand in the evaluator's `scratch` until the next call."""
-    mean: Callable[..., Any]
-    """Compiled `(S, j, shared, P, o, T)` -> (n, mean): how many outcomes chance row j has, and the sum of their values, each times
-    its probability, in the order of `chance_outcomes`; finished games are worth what `terminal` says. n is 0 where it cannot say.
-    Rows o to o + max_outcomes - 1 of S, and those probabilities in P, are its scratch, to be filled by `chance_outcomes`."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +46,16 @@ class Evaluator:
     """True where one value takes longer than a look into some 100 kB: searches then remember more of them."""
     fetch: Callable[..., Any] | None = field(default=None, repr=False)
     """Compiled `(S, i, T)`: starts to load what `value` will read of large tables; called for neighbouring rows first."""
-    siblings: Siblings | None = field(default=None, repr=False)
-    """Values leaves together; None: each alone."""
+    siblings: Callable[..., Any] | None = field(default=None, repr=False)
+    """Compiled `(S, k, o, end, M, P, T)` -> n: values leaves together that share most of what is looked up for them.
+    None: each alone.
+
+    In games for one with the rules `afterstates` and `joined`: row k is one of `afterstates`, rows o to end - 1 are the outcomes
+    that it serves. For each of them it raises M[q], if that is lower, to the mean of the leaves that chance leads to from the row
+    that `joined` makes of k and q: their values, each times its probability, added up in the order of `chance_outcomes`; finished
+    games are worth what `terminal` says. n is how many leaves there are in all, 0 where it cannot say. Rows and probabilities P
+    from `end` on, max_outcomes + 1 of them, are its scratch. It only makes searches faster: values are, to the last bit, those
+    without it."""
     room: Path | None = None
     """Where `value` was written, if not in the game's room; names the cache of searches that use it."""
 

@@ -81,7 +81,7 @@ def make_value(game: Game) -> Compiled:
     the root's highest rank. `keys` [SLOTS, 2] holds (board, number of the search), `cached` [SLOTS] the values: a hash map of
     boards. `counts` [2]: leaves, and entries of that map.
     """
-    moved, score_of, shared, add_leaves = make_board_functions(game, SCORE)
+    moved, _, score_of, shared, add_leaves = make_board_functions(game, SCORE)
 
     @bind(SCORE, game.room)
     def nneonneo_value(b, deck, depth, limit, reach, highest, search, keys, cached, counts):

@@ -69,11 +69,61 @@ def entered(after, a, lane, tile):
     return transpose(b) if a < LEFT else b
 
 
+BIAS = 1 << 13
+"""Added to a line's value in halves, so that it is no negative number."""
+
+
+def make_whole_score(game: Game, score: str) -> Compiled:
+    """Returns `score_of(b, t)` for a score whose lines are worth whole halves: they add up to the same in any order.
+
+    One look-up tells of a line its value and which of its cells have a neighbour of twice their value. Raises ValueError for
+    another score.
+    """
+    leaf: Any = game.score(score).weights
+    halves, twice_bonus, likes_big_tiles = (
+        2 * leaf.value.astype(np.float64),
+        leaf.twice_bonus,
+        score == "openness_wegner",
+    )
+    if (halves % 1 != 0).any() or np.abs(halves).max() >= BIAS:
+        raise ValueError(f"{score}: expected lines that are worth whole halves, got others")
+    told = ((halves.astype(np.int64) + BIAS) << 16 | leaf.twice).astype(np.uint32)
+
+    @bind(score, game.room, inline=True)
+    def whole_score(b, t):
+        b0, b1, b2, b3 = (
+            u64(told[b & LINE]),
+            u64(told[(b >> S16) & LINE]),
+            u64(told[(b >> S32) & LINE]),
+            u64(told[b >> S48]),
+        )
+        t0, t1, t2, t3 = (
+            u64(told[t & LINE]),
+            u64(told[(t >> S16) & LINE]),
+            u64(told[(t >> S32) & LINE]),
+            u64(told[t >> S48]),
+        )
+        along = (b0 & LINE) | ((b1 & LINE) << S16) | ((b2 & LINE) << S32) | ((b3 & LINE) << S48)
+        across = (t0 & LINE) | ((t1 & LINE) << S16) | ((t2 & LINE) << S32) | ((t3 & LINE) << S48)
+        lines = (b0 >> S16) + (b1 >> S16) + (b2 >> S16) + (b3 >> S16)
+        lines += (t0 >> S16) + (t1 >> S16) + (t2 >> S16) + (t3 >> S16)
+        total = 0.5 * np.float64(np.int64(lines) - 8 * BIAS) + twice_bonus * np.float64(
+            count_bits(along | transpose(across))
+        )
+        if likes_big_tiles:
+            total += big_tiles(b)
+        return f32(total)
+
+    return whole_score
+
+
 class BoardFunctions(NamedTuple):
     """What a search asks of boards; the line tables are frozen in."""
 
     moved: Compiled
     """`(b, a)` -> the board before slide a and after it, in lines (columns for up and down)."""
+    slid: Compiled
+    """`(before, a)` -> lines after slide a."""
     score_of: Compiled
     """`(b, t)` -> the value, float32, of a board b whose transpose is t."""
     shared: Compiled
@@ -89,9 +139,13 @@ def make_board_functions(game: Game, score: str) -> BoardFunctions:
     twice_bonus, likes_big_tiles = T.leaf.twice_bonus, score == "openness_wegner"
 
     @bind(score, game.room, inline=True)
+    def slid(before, a):
+        return looked_up(before, slide_high) if a & 1 else looked_up(before, slide_low)
+
+    @bind(score, game.room, inline=True)
     def moved(b, a):
         before = transpose(b) if a < LEFT else b
-        return before, looked_up(before, slide_high) if a & 1 else looked_up(before, slide_low)
+        return before, slid(before, a)
 
     @bind(score, game.room, inline=True)
     def score_of(b, t):
@@ -134,7 +188,7 @@ def make_board_functions(game: Game, score: str) -> BoardFunctions:
             total += share * ((r012 + values[x3 | cell]) + columns_with(shared, tile, THREE))
         return total
 
-    return BoardFunctions(moved, score_of, shared, add_leaves)
+    return BoardFunctions(moved, slid, score_of, shared, add_leaves)
 
 
 class Program(ABC):

@@ -21,6 +21,7 @@ PARTS = {
     START: "leafwise.startup",
     "envs": "leafwise.envs.core.gym.bench",
     "search": "leafwise.search.bench",
+    "models": "leafwise.models.bench",
     "training": "leafwise.training.bench",
 }
 """Part of the house -> the module whose function `bench_<part>(game, seconds)` returns rates by name."""
@@ -33,7 +34,7 @@ class Config:
     game: tyro.conf.Positional[str]
     """Name of the game; `start` alone: how long leafwise takes to start, as multiples of what it is compared with."""
     part: tyro.conf.Positional[str] = ""
-    """What to measure: start, envs, search or training (default: all)."""
+    """What to measure: start, envs, search, models or training (default: all)."""
     seconds: float = 0.5
     """Time per measurement, in seconds."""
     save: bool = False

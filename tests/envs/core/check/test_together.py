@@ -20,7 +20,7 @@ TEXTS = [
     "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 deck=0,2,1",
     "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0 next=+ deck=0,2,1 move=left lanes=12",
     "768 384 192 96/12 24 48 96/6 3 2 1/1 2 0 3 deck=0,1,2",
-    "3 6 3 6/6 3 6 3/3 6 3 6/6 3 6 0 next=3 move=left lanes=3",
+    "3 6 3 6/6 3 6 3/3 6 3 6/6 3 0 6 deck=4,4,3",
 ]
 """Before a draw; before a bonus enters; crowded; and a board that may die."""
 

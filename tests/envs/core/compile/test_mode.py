@@ -12,7 +12,7 @@ from leafwise.envs.core.compile.mode import DISABLED
 TESTS = Path(__file__).parents[3]
 SUM = """
 import numpy as np
-from leafwise.envs.core.compile.intrinsics import dense, sum_rows, sum_rows_plain, dense_plain
+from leafwise.envs.core.compile.intrinsics import add_runs, add_runs_loops, dense, sum_rows, sum_rows_plain, dense_plain
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.compile.mode import PLAIN
 from pathlib import Path
@@ -27,7 +27,19 @@ out, plain, which = np.zeros((2, 5), np.float32), np.zeros((2, 5), np.float32), 
 layers(out[:, :], rows, which, weights)
 sum_rows_plain(plain[0], rows[0], rows, which, 4)
 dense_plain(plain[1], plain[0], weights, 0, 4, 5)
-print(PLAIN, np.array_equal(out, plain), out.any())
+
+def make_runs(add):
+    @bind("runs", Path("."), cache=False)
+    def runs(table):
+        first, second = (table[0], table[7], table[5], table[2]), (table[6], table[4], table[9], table[1])
+        share = 0.1, 0.2, 0.3, 0.4
+        return add((1.0, 2.0, 3.0, 4.0), share, table, np.uint64(1), first, np.uint64(6), second, (0.5, 0.6, 0.7, 0.8))
+
+    return runs
+
+table = np.arange(1, 11, dtype=np.float32) / np.float32(7)
+same = make_runs(add_runs)(table) == make_runs(add_runs_loops)(table)
+print(PLAIN, same and np.array_equal(out, plain), out.any())
 """
 WITHOUT = """
 import numba.core.caching

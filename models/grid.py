@@ -196,7 +196,7 @@ def _compiled(game: Game, see: Compiled) -> GridFunctions:
 
 def compiled(game: Game) -> GridFunctions:
     """Returns the compiled `value` and `describe` of networks for a game (the same for all its variants)."""
-    return _compiled(game.variant(**game.defaults), features_of(game).see)
+    return _compiled(game.with_defaults, features_of(game).see)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import load_network, model_path
-from leafwise.models.sparse import SparseNetwork
-from leafwise.search.mcts import Policy
+from leafwise.models.sparse import WITH_ACTIONS, SparseNetwork
+from leafwise.search.mcts import PRIORS, Policy
 
 TEMPERATURE = 0.2
 """Divides action values, scaled to 0 to 1 by those of the position, where they become a prior; as `Mcts` does with its own."""
@@ -18,7 +18,8 @@ TEMPERATURE = 0.2
 
 def policy(game: Game, name: str) -> Policy:
     """Returns what a text names: `sb3:FILE.zip`, by the probabilities or the action values of a model of Stable-Baselines3
-    (loading one runs code kept in it), or a run folder or model file of a network with a value for each action, like `dqn`'s.
+    (loading one runs code kept in it), or a run folder or model file of a network that says something of each action, like those
+    of `dqn` and `alphazero`.
 
     Raises ValueError for anything else.
     """
@@ -31,15 +32,16 @@ def policy(game: Game, name: str) -> Policy:
         return lambda rows, T: of_all(game, scaled(player.preferences(rows)))
     if not model_path(name).exists():
         raise ValueError(
-            f"{game.name}: expected a prior among uniform, values, sb3:FILE.zip or a model's path, got {name!r}"
+            f"{game.name}: expected a prior among {', '.join(PRIORS)}, sb3:FILE.zip or a model's path, got {name!r}"
         )
     network = load_network(model_path(name), game)
-    if not isinstance(network, SparseNetwork) or network.head != "max":
+    if not isinstance(network, SparseNetwork) or network.head not in WITH_ACTIONS:
         raise ValueError(
             f"{game.name}: expected as prior a network with a value for each action, got {name!r}, which has one value"
         )
     T = game.tables(network.evaluator(name))
-    return lambda rows, _: of_all(game, by_values(network.action_values(rows, T)))
+    weights = by_logits if network.head == "policy" else by_values
+    return lambda rows, _: of_all(game, weights(network.action_values(rows, T)))
 
 
 def of_all(game: Game, weights: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,12 +1,11 @@
 """Networks with a sparse first layer: sums of embeddings of the features that are there, then small dense layers.
 
-A network sees the room's own features (`game.features["sparse"]`, or others that it has under a name of theirs), or the
-observation: one feature for each cell and value of it.
-The first layer is a sum over the few active features (what torch calls EmbeddingBag), as in Nasu, "Efficiently updatable
-neural-network-based evaluation functions for computer shogi" (2018). The other layers are dense, with ReLU between all. The
-head is one value, or one value per action of which the best legal one counts; in a game for one whose return is 1 or 0 it may
-be the chance of a 1, by the logistic function. In games for two the output goes through tanh; else alone it is the return still
-to come, in units of `scale`.
+A network sees what `leafwise.models.seen` says: the room's own features, the observation, or both. The first layer is a
+sum over the few active features (what torch calls EmbeddingBag), as in Nasu, "Efficiently updatable neural-network-based
+evaluation functions for computer shogi" (2018). The other layers are dense, with ReLU between all. The head is one value, or one
+value per action of which the best legal one counts, or one value and a policy, the logarithm of how probable each action is; in a
+game for one whose return is 1 or 0 it may be the chance of a 1, by the logistic function. In games for two the output goes through
+tanh; else alone it is the return still to come, in units of `scale`.
 
 Values come in three forms that agree to rounding: compiled and inline (`Evaluator.value`), NumPy (`Evaluator.batch`), and torch
 for training (`leafwise.training.networks.sparse`).
@@ -19,10 +18,8 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
-import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,10 +28,10 @@ from leafwise.envs.core.compile.intrinsics import dense, sum_rows
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import TERMINAL, Compiled, Rules
-from leafwise.envs.core.contract.sparse import SparseFeatures
+from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import u64
 from leafwise.models.network import NetworkKind, network_kind
+from leafwise.models.seen import FEATURES, cells_seen, features_of, seen_by
 
 BOUND = 0.9999
 """A value of a game for two is less than this, so that a game won is worth more than any that is not over."""
@@ -44,10 +41,9 @@ CHUNK = 2048
 BLOCK = 4
 """Hidden layers are a multiple of this."""
 
-FEATURES, OBSERVATION = "features", "observation"
-MOST_VALUES = 255
-"""Values that a cell of an observation may have, less one."""
-HEADS = ("value", "max", "chance")
+HEADS = ("value", "max", "chance", "policy")
+WITH_ACTIONS = ("max", "policy")
+"""Heads that say something of each action."""
 
 
 class SparseWeights(NamedTuple):
@@ -64,7 +60,8 @@ class SparseWeights(NamedTuple):
     scale: float
     """Unit of the output in a game for one."""
     first_of: NDArray[np.int64]
-    """[cells]: the feature that value 0 of each cell of the observation stands for; empty where that is not seen."""
+    """[cells]: the feature that value 0 of each cell of the observation stands for; empty where that is not seen. Beside features
+    [2 cells]: when player 0 acts, when player 1 does, for features may take one player's side."""
     seen: NDArray[Any]
     """Scratch: an observation, [1, cells]."""
     features: NDArray[np.int64]
@@ -75,60 +72,6 @@ class SparseWeights(NamedTuple):
     """Scratch: legal actions."""
 
 
-@functools.cache
-def make_observed(rules: Rules, game: str, room: Path) -> Compiled:
-    """Compiles the `active` of networks that see the observation: a feature for every cell of it."""
-    observe = rules.observe
-
-    @bind(f"{game}_{label(observe)}", room, inline=True)
-    def observed(S, i, F, T):
-        """Writes the features of row i of S [rows, width] to F [cells]; returns how many."""
-        W = T.leaf
-        observe(S, i, W.seen, 0, T)
-        for k in range(W.first_of.shape[0]):
-            F[k] = W.first_of[k] + np.int64(W.seen[0, k])
-        return W.first_of.shape[0]
-
-    return observed
-
-
-def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
-    """Returns the features that a network sees.
-
-    Raises ValueError for a game without features of its own, or whose observation is not made of whole numbers.
-    """
-    if sees == OBSERVATION:
-        first, size = cells_of(game)
-        active = make_observed(game.rules, game.name, game.room)
-        return SparseFeatures(active, lambda options: size, lambda options: len(first))
-    if sees == FEATURES and "sparse" not in game.features:
-        raise ValueError(f"sparse networks: expected a game with sparse features, got {game.name!r}")
-    found: SparseFeatures = game.features["sparse" if sees == FEATURES else sees]
-    return found
-
-
-def seen_by(game: Game) -> tuple[str, ...]:
-    """Returns what networks can see of a game: its sparse features, others of that kind by their names, the observation."""
-    own = [name for name, found in game.features.items() if isinstance(found, SparseFeatures) and name != "sparse"]
-    return FEATURES, *own, OBSERVATION
-
-
-def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
-    """Returns the feature of value 0 of each cell of the observation, and the number of features in all."""
-    space = game.observation_space()
-    if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
-        raise ValueError(
-            f"sparse networks: expected an observation that is one row of numbers, got {space} in {game.name!r}"
-        )
-    low, high = space.low.reshape(-1).astype(np.float64), space.high.reshape(-1).astype(np.float64)
-    if not (np.isfinite([low, high]).all() and (high - low <= MOST_VALUES).all() and (low % 1 == 0).all()):
-        raise ValueError(
-            f"sparse networks: expected an observation of small whole numbers, got {space} in {game.name!r}"
-        )
-    starts = np.cumsum([0, *(high - low + 1)]).astype(np.int64)
-    return starts[:-1] - low.astype(np.int64), int(starts[-1])
-
-
 class SparseFunctions(NamedTuple):
     """Compiled functions of networks for a game."""
 
@@ -136,6 +79,8 @@ class SparseFunctions(NamedTuple):
     """`(S, i, T)` -> the value of row i for the player who acts (at a chance stage for player 0)."""
     describe_rows: Callable[..., None]
     """`(S, F, L, signs, T)`: what the network sees of rows; see `SparseNetwork.describe`."""
+    policy: Compiled
+    """`(S, i, P, T)` -> that value, and the logarithm of each action's weight in P; see `Evaluator.policy`."""
 
 
 @functools.cache
@@ -199,13 +144,23 @@ def _compiled(game: Game, active: Compiled, first_view: bool, head: str, sees: s
                 for k in range(legal_actions(S, u64(i), W.legal, T)):
                     L[i, W.legal[k]] = 1
 
-    return SparseFunctions(sparse_value, describe_rows)
+    @bind(name, room)
+    def sparse_policy(S, i, P, T):
+        """Writes what the network says of each action to P [max_actions]; returns the value of row i."""
+        worth = sparse_value(S, i, T)
+        W = T.leaf
+        last = W.sizes.shape[0] - 1
+        for a in range(W.sizes[last] - 1):
+            P[a] = W.hidden[last, 1 + a]
+        return worth
+
+    return SparseFunctions(sparse_value, describe_rows, sparse_policy)
 
 
 def compiled(game: Game, head: str, sees: str) -> SparseFunctions:
     """Returns the compiled `value` and `describe_rows` of networks for a game (the same for all its variants)."""
     found = features_of(game, sees)
-    return _compiled(game.variant(**game.defaults), found.active, found.view == "first", head, sees)
+    return _compiled(game.with_defaults, found.active, found.view == "first", head, sees)
 
 
 @dataclass(frozen=True)
@@ -245,13 +200,17 @@ class SparseNetwork:
                 f"sparse networks: expected the head chance for a game that one wins or loses, got {game.name!r}"
             )
         features = features_of(game, sees)
+        if head == "policy" and features.stage != "decision":
+            raise ValueError(
+                f"sparse networks: expected the head policy for a game whose decisions are valued, got {game.name!r}"
+            )
         if not 1 <= len(hidden) <= 4 or not all(
             isinstance(h, int) and 4 <= h <= 4096 and h % BLOCK == 0 for h in hidden
         ):
             raise ValueError(
                 f"sparse networks: expected 1 to 4 layers, multiples of 4 up to 4096, got {tuple(hidden)!r}"
             )
-        sizes = [*hidden, len(game.actions) if head == "max" else 1]
+        sizes = [*hidden, (head != "max") + (len(game.actions) if head in WITH_ACTIONS else 0)]
         shapes = {
             "embedding": (features.size(game.options), sizes[0]),
             "bias": (sizes[0],),
@@ -268,17 +227,15 @@ class SparseNetwork:
                 raise ValueError(
                     f"sparse networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
                 )
-        cells, seen = np.zeros(0, dtype=np.int64), "float32"
-        if sees == OBSERVATION:
-            cells, seen = cells_of(game)[0], str(game.observation_space().dtype)
+        first_of, seen = cells_seen(game, sees)
         weights = SparseWeights(
             embedding=np.concatenate([tensors["embedding"], np.zeros((1, sizes[0]))], dtype=np.float32),
             bias=tensors["bias"],
             dense=tensors["dense"],
             sizes=np.array(sizes, dtype=np.int64),
             scale=float(scale),
-            first_of=cells,
-            seen=np.zeros((1, len(cells)), dtype=seen),
+            first_of=first_of,
+            seen=seen,
             features=np.zeros(features.most(game.options), dtype=np.int64),
             hidden=np.zeros((len(sizes), max(sizes)), dtype=np.float32),
             legal=np.zeros(game.max_actions, dtype=np.int64),
@@ -320,7 +277,7 @@ class SparseNetwork:
 
     def describe(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.float32]]:
         """Returns features [n, most], legal actions [n, A] (A = 0 for one value), signs [n] of rows; T as of `evaluator`."""
-        n, actions = len(rows), len(self.game.actions) if self.head == "max" else 0
+        n, actions = len(rows), len(self.game.actions) if self.head in WITH_ACTIONS else 0
         F = np.zeros((n, features_of(self.game, self.sees).most(self.game.options)), dtype=np.int64)
         L, signs = np.zeros((n, actions), dtype=np.int8), np.zeros(n, dtype=np.float32)
         compiled(self.game, self.head, self.sees).describe_rows(np.ascontiguousarray(rows), F, L, signs, T)
@@ -349,7 +306,7 @@ class SparseNetwork:
         return values
 
     def _outputs(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.float32]]:
-        """Returns the last layer's outputs [n, A or 1] of a few rows, the legal actions and the signs as `describe` does."""
+        """Returns the last layer's outputs [n, A, 1 or 1 + A] of a few rows, the legal actions and the signs as `describe` does."""
         F, L, signs = self.describe(rows, T)
         x = self.weights.embedding[F].sum(axis=1) + self.weights.bias
         for weights, bias in self.layers():
@@ -357,24 +314,27 @@ class SparseNetwork:
         return x, L, signs
 
     def action_values(self, rows: NDArray[Any], T: Any) -> NDArray[np.float32]:
-        """Returns what each action is worth to who acts, [n, A], before the last, monotone function; -inf: illegal.
+        """Returns what each action is worth to who acts, [n, A], before the last, monotone function, or with the head policy the
+        logarithm of its weight; -inf: illegal.
 
         T is as of `evaluator`. Raises ValueError for a network with one value.
         """
-        if self.head != "max":
+        if self.head not in WITH_ACTIONS:
             raise ValueError(f"sparse network: expected one with a value for each action, got the head {self.head!r}")
         outputs = np.full((len(rows), len(self.game.actions)), -np.inf, dtype=np.float32)
         for first in range(0, len(rows), CHUNK):
             x, L, _ = self._outputs(rows[first : first + CHUNK], T)
-            outputs[first : first + CHUNK][L.astype(bool)] = x[L.astype(bool)]
+            legal = L.astype(bool)
+            outputs[first : first + CHUNK][legal] = x[:, -L.shape[1] :][legal]
         return outputs
 
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as a leaf evaluator."""
         two, chance = self.game.players == 2, self.head == "chance"
+        found = compiled(self.game, self.head, self.sees)
         return Evaluator(
             name,
-            compiled(self.game, self.head, self.sees).value,
+            found.value,
             self.weights,
             features_of(self.game, self.sees).stage,
             to_go=not two and not chance,
@@ -383,4 +343,5 @@ class SparseNetwork:
             scratch=("seen", "features", "hidden", "legal"),
             expensive=True,
             batch=self.batch,
+            policy=found.policy if self.head == "policy" else None,
         )

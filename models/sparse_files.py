@@ -14,7 +14,8 @@ from leafwise.envs.core.contract.sparse import SparseFeatures
 from leafwise.envs.core.contract.tables import FeatureTable
 from leafwise.models.files import load_network
 from leafwise.models.network import NetworkKind, Tensors, Told
-from leafwise.models.sparse import OBSERVATION, SparseNetwork, cells_of, features_of, seen_by
+from leafwise.models.seen import BOTH, OBSERVATION, cells_of, features_of, seen_by
+from leafwise.models.sparse import SparseNetwork
 
 
 def load_sparse(path: Path, game: Game) -> SparseNetwork:
@@ -60,13 +61,15 @@ def room_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
     found = seen(game, told)
     if told["sees"] == OBSERVATION:
         return {OBSERVATION: FeatureTable(cells_of(game)[1])}
+    if told["sees"] == BOTH:
+        return {**features_of(game).tables_of(game.options), "cells": FeatureTable(2 * cells_of(game)[1])}
     return found.tables_of(game.options)
 
 
 def shipped_tables(game: Game, told: Told) -> Mapping[str, FeatureTable]:
     """Returns those of files that list none."""
     now = room_tables(game, told)
-    if told["sees"] == OBSERVATION:
+    if told["sees"] in (OBSERVATION, BOTH):
         return now
     return {
         name: FeatureTable(now[name].size if name in now else 1, version)

@@ -91,12 +91,12 @@ def make_shortcuts(rules: Rules, leaves: LeafValues, max_outcomes: int, name: st
     return Shortcuts(last_step, settle_rare)
 
 
-def make_open_decision(rules: Rules, transform: Compiled, name: str, room: Path) -> Compiled:
+def make_open_decision(rules: Rules, transform: Compiled, any_leaf: str, room: Path) -> Compiled:
     """Compiles `open_decision`, with what the table knows of a row."""
     legal_actions = rules.candidates or rules.legal_actions  # a search may consider fewer
     key = rules.key
 
-    @bind(name, room)
+    @bind(any_leaf, room, without_leaf=True)
     def write_canonical(S, i, j, symmetries, T):
         """Writes the least of all rows symmetric to row i to row j, whose next row is scratch."""
         copy_row(S, i, j)
@@ -108,7 +108,7 @@ def make_open_decision(rules: Rules, transform: Compiled, name: str, room: Path)
             if S[j + ONE, w] < S[j, w]:
                 copy_row(S, j + ONE, j)
 
-    @bind(name, room, inline=True)
+    @bind(any_leaf, room, inline=True, without_leaf=True)
     def look_up(S, B, row, top, left, T):
         """Returns the two hashes of a row, its best action (MOVE_MASK: unknown), the least and the most it is worth."""
         entry = row
@@ -125,7 +125,7 @@ def make_open_decision(rules: Rules, transform: Compiled, name: str, room: Path)
                 low, high = B.proven[e, LOW], B.proven[e, HIGH]
         return h, check, move, low, high
 
-    @bind(name, room, inline=True)
+    @bind(any_leaf, room, inline=True, without_leaf=True)
     def open_decision(S, B, f, player, row, top, left, reach, lower, upper, probing, T):
         """Opens a decision as frame f; returns whether it did, and otherwise its value, which the table knows.
 
@@ -155,12 +155,13 @@ def make_open_decision(rules: Rules, transform: Compiled, name: str, room: Path)
 
 
 def make_alpha_beta(
-    rules: Rules, transform: Compiled, arrive: Compiled, shortcuts: Shortcuts, name: str, room: Path
+    rules: Rules, transform: Compiled, arrive: Compiled, shortcuts: Shortcuts, names: tuple[str, str], room: Path
 ) -> Compiled:
-    """Compiles `alpha_beta` for a game and a leaf kind."""
+    """Compiles `alpha_beta` for a game and a leaf kind; `names` tell what is bound with the leaf, and without."""
+    name, any_leaf = names
     apply_action, action_cost = rules.apply_action, rules.action_cost
     last_step, settle_rare = shortcuts
-    open_decision = make_open_decision(rules, transform, name, room)
+    open_decision = make_open_decision(rules, transform, any_leaf, room)
 
     @bind(name, room, inline=True)
     def open_average(S, B, f, left, lower, upper, probing, T):
@@ -175,7 +176,7 @@ def make_alpha_beta(
         set_window(B, f, lower, upper, (1.0 - share) * least, (1.0 - share) * most)
         return share < 1.0, True, B.worth[f, F.BEST]
 
-    @bind(name, room, inline=True)
+    @bind(any_leaf, room, inline=True, without_leaf=True)
     def next_action(S, B, f, given, value, T):
         """Takes the value of the action tried last, if given, and acts again, at the first free row of decision f.
 

@@ -33,6 +33,9 @@ class CompiledSearch(NamedTuple):
     """`(S, B, actions, values, is_bound, depth, all_values, rounding, T)` -> how many actions were searched."""
     leaf_value: Callable[..., float]
     """`(S, i, T)` -> the value of row i as a leaf."""
+    last_step: Callable[..., tuple[bool, float]]
+    """`(S, B, i, top, lower, upper, T)` -> whether row i, with no decision to go, is a leaf or has only leaves one chance stage
+    on; and then what `alpha_beta` returns. To be inlined."""
 
 
 def compiled_search(game: Game, evaluator: Evaluator) -> CompiledSearch:
@@ -61,17 +64,19 @@ def _compiled(
     given = value, fetch, siblings, stated
     bound = label(*rules.functions().values(), symmetries.transform, players, *sizes, *given)
     name = f"{game}_{getattr(value, '__qualname__', '')}_{bound}"
+    any_leaf = f"{game}_{label(*rules.functions().values(), symmetries.transform)}"
     fetch = fetch or bind(name, room, inline=True)(nothing_to_fetch)
     leaves = make_leaf_values(rules, players, value, stated, name, room)
     together = siblings is not None and rules.afterstates is not None
     arrive = make_arrive(rules, leaves, max_outcomes, name, room, apart=players == 2 or together)
-    depth_first = make_depth_first(rules, leaves, stated.stage, arrive, fetch, siblings, sizes, name, room)
+    depth_first = make_depth_first(rules, leaves, stated.stage, arrive, fetch, siblings, sizes, (name, any_leaf), room)
     shortcuts = make_shortcuts(rules, leaves, max_outcomes, name, room)
-    alpha_beta: Any = make_alpha_beta(rules, symmetries.transform, arrive, shortcuts, name, room)
+    alpha_beta: Any = make_alpha_beta(rules, symmetries.transform, arrive, shortcuts, (name, any_leaf), room)
     return CompiledSearch(
         depth_first,
         make_plain_root(rules, depth_first, name, room),
         alpha_beta,
         make_search_root(rules, alpha_beta, name, room),
         leaves.leaf_value,
+        shortcuts.last_step,
     )

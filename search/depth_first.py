@@ -64,11 +64,12 @@ def make_depth_first(
     fetch: Compiled,
     siblings: Compiled | None,
     sizes: tuple[int, int],
-    name: str,
+    names: tuple[str, str],
     room: Path,
 ) -> Compiled:
     """Compiles `depth_first` for a game and a leaf kind; `fetch` and `siblings` are the evaluator's, `sizes` the most actions
-    and outcomes."""
+    and outcomes, `names` tell what is bound with the leaf, and without."""
+    name, any_leaf = names
     legal_actions = rules.candidates or rules.legal_actions  # a search may consider fewer
     current_player, stage = rules.current_player, rules.stage
     apply_action, action_cost, key = rules.apply_action, rules.action_cost, rules.key
@@ -77,7 +78,7 @@ def make_depth_first(
     mean_of_leaves = make_mean_of_leaves(rules, leaves, fetch, name, room, apart=together)
     last_decisions = make_last_decisions(rules, *sizes, siblings, mean_of_leaves, name, room)
 
-    @bind(name, room, inline=True)
+    @bind(any_leaf, room, inline=True, without_leaf=True)
     def open_decision(S, B, f, player, row, top, left, reach, T):
         """Opens a decision as frame f; returns whether it did, and otherwise its value, which the table knows."""
         h, check = ZERO, ZERO

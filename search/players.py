@@ -2,8 +2,8 @@
 
 `best` searches with the shipped network where there is one, else with the game's default score (`best:depth=2`);
 `level:easy` and its kin are `leafwise.search.levels`.
-`mcts:LEAF,seconds=0.01` or `mcts:LEAF,simulations=1000` searches by simulations (`leafwise.search.mcts`); `prior=` is uniform,
-values, or a trained policy: `sb3:FILE.zip`, a `dqn` run's folder.
+`mcts:LEAF,seconds=0.01` or `mcts:LEAF,simulations=1000` searches by simulations (`leafwise.search.mcts`); `prior=` is policy
+(the leaf's own), values, uniform, or a trained policy: `sb3:FILE.zip`, a run's folder.
 `search:rollout:n=20,policy=greedy:rows,depth=2`: the options of a roll-out go to the leaf, the others to the search.
 """
 

@@ -46,9 +46,6 @@ SCATTER = u64(0x9E3779B97F4A7C15)
 BITS, STORES = 0, 1
 NODES, STOPPED, SCORING, LOWEST, HIGHEST, LENGTH, ANSWERED, LIMIT = 0, 1, 2, 3, 4, 5, 6, 7
 
-VALUES, BEST, NOTHING = 0, 1, 2
-"""What `answer` is asked of each column: its score, whether it keeps the position's score, nothing."""
-
 
 class Memory(NamedTuple):
     """What the compiled search works on: the board's geometry (as `rules.Tables`), the table, one stack."""
@@ -330,70 +327,3 @@ def score_rows(S, results, M):
         own = S[i, np.int64(count_bits(filled) & ONE)]
         left = M.cells - np.int64(count_bits(filled))
         results[i] = narrow(own, filled, -(left // 2), (left + 1) // 2, M)
-
-
-@jit
-def follow(own, filled, score, most, M):
-    """Writes up to `most` plies of best play from a position with a known score to M.line.
-
-    Among equals it takes the move that the table knows.
-    """
-    n = 0
-    while filled != M.board and n < most:
-        landing = landing_cells(filled, M)
-        left = M.cells - np.int64(count_bits(filled))
-        wins = threats(own, M.board ^ filled, M) & landing
-        bits = u64(M.size[BITS])
-        choice = wins & (~wins + ONE)
-        for certain in range(2):
-            for c in range(M.width):
-                cell = landing & M.columns[c]
-                if cell == ZERO or choice:
-                    continue
-                other, after = own ^ filled, filled | cell
-                if certain:
-                    reached = search(other, after, 1 - score, M) <= -score
-                else:
-                    data = lookup(hash_of(other, after, left - 1, M), bits, M)
-                    reached = data and np.int64(data & LOW6) - 32 <= -score
-                if M.out[STOPPED]:
-                    return
-                if reached:
-                    choice = cell
-        M.line[n] = count_bits(choice - ONE) // M.stride
-        n += 1
-        M.out[LENGTH] = n
-        if wins:
-            return
-        own, filled = own ^ filled, filled | choice
-        score = -score
-
-
-@jit
-def answer(own, filled, asked, most, scores, M):
-    """Returns the score of an unfinished position, and writes those of the columns that are asked for to scores [width] and up to
-    `most` plies of best play to M.line.
-
-    Asked for the BEST, a column that does not keep the position's score gets one less than that.
-    """
-    left = M.cells - np.int64(count_bits(filled))
-    M.out[LOWEST], M.out[HIGHEST], M.out[SCORING] = -(left // 2), (left + 1) // 2, 1
-    score = narrow(own, filled, M.out[LOWEST], M.out[HIGHEST], M)
-    M.out[SCORING] = 0
-    landing = landing_cells(filled, M)
-    wins = threats(own, M.board ^ filled, M) & landing
-    below, above = -((left - 1) // 2), left // 2
-    for c in range(M.width if asked != NOTHING else 0):
-        cell = landing & (((ONE << M.stride) - ONE) << (M.stride * u64(c)))
-        if cell & wins:
-            scores[c] = (left + 1) // 2
-        elif cell and asked == BEST:
-            scores[c] = score if search(own ^ filled, filled | cell, 1 - score, M) <= -score else score - 1
-        elif cell:
-            scores[c] = -narrow(own ^ filled, filled | cell, max(-score, below), above, M)
-        if M.out[STOPPED]:
-            return score
-        M.out[ANSWERED] = c + 1
-    if not M.out[STOPPED]:
-        follow(own, filled, score, most, M)
-    return score

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.compile.held import hold
 from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import Solution, check_question
 from leafwise.envs.trilobite import alphabeta as ab
+from leafwise.envs.trilobite import questions
 from leafwise.envs.trilobite.openings import BOARD, read_openings, remember_all
 from leafwise.envs.trilobite.rules import Tables
 from leafwise.envs.trilobite.tables import make_tables
@@ -56,6 +58,10 @@ def make_memory(T: Tables, table_mb: float) -> ab.Memory:
     )
 
 
+ASKED = {"all": questions.VALUES, "best": questions.BEST}
+"""What a question asks of each column; others ask nothing."""
+
+
 class Solver:
     """Solves positions of one board, win, draw or loss and how soon; keeps its table from one to the next.
 
@@ -72,86 +78,79 @@ class Solver:
         self._remembered: list[int] = []
         """What `memory.size` was when the openings were stored last."""
         self._scores = np.zeros(self.memory.width, dtype=np.int64)
-        self._search, self._answer = Direct(ab.search), Direct(ab.answer)
         self._score_rows, self._remember_all = Direct(ab.score_rows), Direct(remember_all)
-        full = self.memory.board
-        self._answer(np.uint64(0), full, ab.NOTHING, 0, self._scores, self.memory)  # compiles, as all that follows
-        self._search(np.uint64(0), full, 0, self.memory)
-        self.scores(game.rows(0))
+        request = np.zeros(4, dtype=np.uint64)
+        self._request = request.data
+        self._ask = hold(questions.ask, request, self._scores, self.memory)
+        self.scores(game.rows(0))  # compiles
 
     def solve(self, state: State, actions: str = "all") -> Solution:
         """Solves a position; see `leafwise.envs.core.play.solver.Solver`."""
         check_question(self.game, state, actions)
         started = time.perf_counter()
-        M, names = self.memory, self.game.actions
-        if state.is_terminal:
-            score = self._finished(state)
+        score = self._answer(state, ASKED.get(actions, questions.NOTHING), 1 if actions == "move" else ab.MOST_PLIES)
+        out, names = self.memory.out.tolist(), self.game.actions
+        if out[ab.ANSWERED] == questions.FINISHED:
             return Solution(value=_sign(score), score=score, action_scores={}, bounds=(score, score))
-        own, filled = state.row[state.current_player], state.row[0] | state.row[1]
-        self._begin(filled)
-        asked = ab.VALUES if actions == "all" else ab.BEST if actions == "best" else ab.NOTHING
-        score = self._answer(own, filled, asked, 1 if actions == "move" else ab.MOST_PLIES, self._scores, M)
-        score = int(score)  # an array's element where nothing is compiled
-        out, scores = M.out.tolist(), self._scores.tolist()
-        low, high, stopped = out[ab.LOWEST], out[ab.HIGHEST], bool(out[ab.STOPPED])
-        found = {names[a]: scores[a] for a in state.legal_actions if a < out[ab.ANSWERED]}
-        line = tuple(names[c] for c in M.line[: out[ab.LENGTH]].tolist())
-        return Solution(
-            value=_sign(score) if low == high else None,
-            score=score if low == high else None,
-            best_actions=tuple(name for name, s in found.items() if s == score) or line[:1],
-            action_values={name: _sign(s) for name, s in found.items()} if actions == "all" else {},
-            action_scores=found if actions == "all" else {},
+        found = {}
+        if out[ab.ANSWERED]:
+            scores = self._scores.tolist()[: out[ab.ANSWERED]]
+            found = {name: s for name, s in zip(names, scores, strict=False) if s != questions.FULL}
+        line = tuple([names[c] for c in self.memory.line[: out[ab.LENGTH]].tolist()])
+        low, high, every = out[ab.LOWEST], out[ab.HIGHEST], actions == "all"
+        known = low == high
+        return Solution.of(
+            value=_sign(score) if known else None,
+            score=score if known else None,
+            best_actions=tuple([name for name, s in found.items() if s == score]) or line[:1],
+            action_values={name: (s > 0) - (s < 0) for name, s in found.items()} if every else {},
+            action_scores=found if every else {},
             line=line,
             nodes=out[ab.NODES],
             depth=len(line),
             seconds=time.perf_counter() - started,
             bounds=(low, high),
-            complete=not stopped,
+            complete=not out[ab.STOPPED],
         )
 
-    def _begin(self, filled: np.uint64 | None = None) -> None:
-        """Clears what the last position left, and refreshes what is known by heart, if a search may have displaced some.
+    def _answer(self, state: State, asked: int, most: int) -> int:
+        """Asks about a position; returns its score, or its sign where only the outcome is asked for."""
+        first, second = state.row.tolist()
+        self._refresh((first | second).bit_count())
+        request = self._request
+        request[0], request[1], request[2], request[3] = first, second, asked, most
+        return int(self._ask())
 
-        `filled` are the chips of the one position that is asked about: after the first plies nothing known by heart is met.
+    def _refresh(self, chips: int) -> None:
+        """Stores again what is known by heart, if a search may have displaced some.
+
+        `chips` are those of the one position that is asked about: after the first plies nothing known by heart is met.
         """
-        M = self.memory
-        M.stop[0] = 0
-        M.out[:] = 0
-        if self.openings is None or (filled is not None and M.cells - int(filled).bit_count() < self._first_plies):
+        if self.openings is None or self.memory.cells - chips < self._first_plies:
             return
-        size = M.size.tolist()
+        size = self.memory.size.tolist()
         if size != self._remembered:
-            self._remember_all(self.openings.keys, self.openings.left, self.openings.scores, M)
+            self._remember_all(self.openings.keys, self.openings.left, self.openings.scores, self.memory)
             self._remembered = size
 
     def scores(self, rows: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Returns the exact scores of many positions, none of them finished; rows [n, 2]."""
-        self._begin(rows[0, 0] | rows[0, 1] if len(rows) == 1 else None)
+        M = self.memory
+        M.stop[0] = 0
+        M.out[:] = 0
+        self._refresh(int(rows[0, 0] | rows[0, 1]).bit_count() if len(rows) == 1 else 0)
         results = np.zeros(len(rows), dtype=np.int64)
-        self._score_rows(np.ascontiguousarray(rows, dtype=np.uint64), results, self.memory)
+        self._score_rows(np.ascontiguousarray(rows, dtype=np.uint64), results, M)
         return results
 
     def value(self, state: State) -> int:
         """Returns 1, 0 or -1 for the player to move, without asking how soon: sooner known than by `solve`."""
-        if state.is_terminal:
-            return _sign(self._finished(state))
-        own, filled = state.row[state.current_player], state.row[0] | state.row[1]
-        self._begin(filled)
-        if self._search(own, filled, 1, self.memory) >= 1:
-            return 1
-        return 0 if self._search(own, filled, 0, self.memory) >= 0 else -1
+        return _sign(self._answer(state, questions.OUTCOME, 0))
 
     def known(self) -> dict[str, Any]:
         """Returns `bounds` of the score and `nodes`, of the search under way."""
         out = self.memory.out
         return {"bounds": (int(out[ab.LOWEST]), int(out[ab.HIGHEST])), "nodes": int(out[ab.NODES])}
-
-    def _finished(self, state: State) -> int:
-        if state.returns == 0:
-            return 0
-        chips = bin(int(state.row[0] | state.row[1])).count("1")
-        return -((self.memory.cells + 2 - chips) // 2)
 
 
 def _sign(score: int) -> int:

@@ -1,10 +1,10 @@
 """How far from perfect: the regret of each search, leaf, depth and time on games whose exact values are known.
 
-`python -m leafwise.experiments.search.regret` draws critical decisions (some legal action loses value) after random actions,
-has each solved, and asks every player for its choice: its regret is the best action's exact value less that of the choice, in
-the units of `State.returns` (1 win, -1 loss). Times are processor time. `positions/GAME.jsonl` holds the decisions with the exact
-value of every action, for players of your own; `regret.json` what came out, `regret.md` the tables. What stands there is not worked
-out again. Seeds from 2,900,000 on.
+`python -m leafwise.experiments.search.regret` draws critical decisions (some legal action loses value) after random actions and
+has each solved; Connect Four's are those of `leafwise.experiments.trilobite.critical`, from games. It asks every player for its
+choice: its regret is the best action's exact value less that of the choice, in the units of `State.returns` (1 win, -1 loss).
+Times are processor time. `positions/GAME.jsonl` holds the decisions with the exact value of every action, for players of your own;
+`regret.json` what came out, `regret.md` the tables. What stands there is not worked out again. Seeds from 2,900,000 on.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from leafwise.envs.registry import add_module
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.study import Results, Study, command, signed, table, write_page
 from leafwise.experiments.study.config import CHECKOUT
+from leafwise.experiments.trilobite.critical import positions as critical
 from leafwise.models.files import write_atomically
 from leafwise.models.players import player
 from leafwise.search.engine import Search
@@ -34,6 +35,8 @@ FIRST_SEED = 2_900_000
 EQUAL = 1e-9
 """Values no further apart are one."""
 TABLE_MB = 64.0
+PATIENCE = 2000
+"""Draws without a new decision after which there are taken to be no more."""
 
 
 class Truth(NamedTuple):
@@ -46,13 +49,14 @@ class Truth(NamedTuple):
     """Decisions to the end of every game, where no solver but the depth-limited search itself is exact; 0: the room's solver."""
 
 
+CONNECT_FOUR = "Connect Four"
 TRUTHS = {
     "Trap 3x3": Truth("trap", {"size": 3}, (0, 4)),
     "Sim": Truth("cassis", {}, (2, 11)),
-    "3x3, three in a row": Truth("trilobite", {}, (0, 5)),
+    "3x3, three in a row": Truth("trilobite", {}, (0, 8)),
     "5x5, four in a row": Truth("trilobite", {"board": "5x5", "k": 4}, (4, 16)),
-    "Connect Four": Truth("trilobite", {"board": "7x6", "k": 4}, (10, 28)),
-    "dice race": Truth("dice", {"length": 3, "turns": 3}, (0, 5), depth=30),
+    CONNECT_FOUR: Truth("trilobite", {"board": "7x6", "k": 4}, (10, 28)),
+    "dice race": Truth("dice", {"length": 3, "turns": 3}, (0, 9), depth=30),
 }
 """The games; the dice race is the example in the checkout."""
 LEAVES = ("learned", "")
@@ -86,14 +90,30 @@ def game_of(label: str) -> Game:
     return find_game(truth.name, **truth.options)
 
 
+def from_games() -> Iterator[tuple[State, dict[int, float]]]:
+    """Yields Connect Four's critical positions from games of players who see a few moves ahead, in an order drawn once."""
+    rows = [row for row in critical.read() if row.kind == "played"]
+    worth = {letter: value for value, letter in critical.LETTERS.items()}
+    for k in np.random.default_rng(FIRST_SEED).permutation(len(rows)):
+        yield rows[k].state, {a: worth[letter] for a, letter in enumerate(rows[k].columns) if letter in worth}
+
+
 def solved(label: str, seed: int) -> Iterator[tuple[State, dict[int, float]]]:
-    """Yields critical decisions with the exact value of every legal action, for the player to move, without end."""
+    """Yields critical decisions, each once, with the exact value of every legal action, for the player to move; in
+    small games until hardly a new one comes."""
     game, truth = game_of(label), TRUTHS[label]
     solver = None if truth.depth else exact_solver(game, TABLE_MB)
     search = Search(game, game.score(), depth=truth.depth, table_mb=TABLE_MB) if truth.depth else None
+    seen: set[State] = set()
+    idle = 0
     for state in random_positions(game, seed, truth.plies):
-        if len(state.legal_actions) < 2:
+        idle += 1
+        if idle > PATIENCE:
+            return
+        if len(state.legal_actions) < 2 or state in seen:
             continue
+        idle = 0
+        seen.add(state)
         if solver is None:
             assert search is not None
             values = {int(a): float(v) for a, v in search(state).values.items()}
@@ -105,13 +125,13 @@ def solved(label: str, seed: int) -> Iterator[tuple[State, dict[int, float]]]:
 
 
 def positions(config: Config, label: str) -> list[tuple[State, dict[int, float]]]:
-    """Returns the decisions of a game from its file, which is made where it does not hold as many."""
+    """Returns the decisions of a game from its file, which is made where it does not hold as many; all, where there are fewer."""
     game, name = game_of(label), f"positions/{label.replace(' ', '-').replace(',', '').lower()}.jsonl"
     path = config.source(name)
     lines = path.read_text(encoding="utf-8").splitlines() if path else []
     if len(lines) < config.positions:
         drawn: dict[State, dict[int, float]] = {}
-        for state, values in solved(label, FIRST_SEED):
+        for state, values in from_games() if label == CONNECT_FOUR else solved(label, FIRST_SEED):
             drawn.setdefault(state, values)
             if len(drawn) == config.positions:
                 break

@@ -24,7 +24,7 @@ from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.gumbel import halve
 from leafwise.search.mcts.simulate import STUCK, compiled_mcts, make_add_node, make_descend
-from leafwise.search.mcts.tree import NONE, ROW, Options, back_up, clear, find_node, give_back, new_tree
+from leafwise.search.mcts.tree import NONE, ROW, Options, back_up, find_node, forget_nodes, give_back, new_tree
 from leafwise.search.result import Result
 from leafwise.search.settings import Settings, make_buffers
 
@@ -34,7 +34,7 @@ Policy = Callable[[Any, Any], Any]
 SIMULATIONS = 1000
 """Simulations if nothing is said."""
 MOST_SIMULATIONS = 1 << 40
-PRIORS = ("uniform", "values")
+PRIORS = ("uniform", "values", "policy")
 CLOCKS = ("wall", "cpu")
 MEMORY_MB = 64.0
 MOST_NODES = 1 << 20
@@ -82,7 +82,7 @@ class Mcts:
         simulations: int | None = None,
         seconds: float | None = None,
         exploration: float = 1.25,
-        prior: str | Policy = "values",
+        prior: str | Policy | None = None,
         temperature: float = 0.2,
         gumbel: int = 0,
         reuse: bool = True,
@@ -98,9 +98,11 @@ class Mcts:
             simulations: simulations a search (default: 1,000 without `seconds`, no limit with them).
             seconds: time a search.
             exploration: the constant of PUCT, on values scaled to 0 to 1.
-            prior: "values": a new node's actions are valued one ply deep, chance averaged, and better ones are tried first, which
-                costs a leaf or more for each; "uniform": one leaf a simulation, no action is preferred (what leaves without
-                a compiled value and roll-outs get); or a policy: (rows [n, width], T) -> float [n, game.max_actions], at least 0.
+            prior: "policy": the leaf's own, of a network with a value and a policy, which is asked once for both (the default for
+                such); "values": a new node's actions are valued one ply deep, chance averaged, and better ones are tried first,
+                which costs a leaf or more for each (the default for other leaves); "uniform": one leaf a simulation, no action is
+                preferred (what leaves without a compiled value and roll-outs get); or a policy: (rows [n, width], T) ->
+                float [n, game.max_actions], at least 0.
             temperature: divides those one-ply values, scaled to 0 to 1 at each node; small ones trust the leaf more.
             gumbel: chooses at the root among so many actions by sequential halving with Gumbel noise (Danihelka et al., "Policy
                 improvement by planning with Gumbel", 2022); needs `simulations`. 0: by PUCT like everywhere.
@@ -115,13 +117,16 @@ class Mcts:
         """
         if simulations is None and seconds is None:
             simulations = SIMULATIONS
+        prior = prior or ("values" if evaluator.policy is None else "policy")
         batched = evaluator.value is None or callable(prior)
         if prior == "values" and (evaluator.value is None or evaluator.slow):
             prior = "uniform"
         _check(simulations, seconds, exploration, prior, temperature, gumbel, memory_mb, at_once, clock)
+        if prior == "policy" and evaluator.policy is None:
+            raise ValueError(f"mcts: expected a leaf with a policy for the prior policy, got {evaluator.name!r}")
         self.game, self.evaluator, self.seconds, self.simulations = game, evaluator, seconds, simulations
         self.prior, self.gumbel, self.reuse, self.clock = prior, gumbel, reuse, clock
-        self._options = Options(float(exploration), float(temperature), prior == "values")
+        self._options = Options(float(exploration), float(temperature), prior == "values", prior == "policy")
         self._T = game.tables(evaluator, candidates)
         self._bare = self._T._replace(leaf=())
         edges = min(game.max_actions, M.EDGES_A_NODE)
@@ -141,7 +146,7 @@ class Mcts:
 
     def draw_from(self, stream: NDArray[np.uint64]) -> None:
         """Takes random numbers from another stream [2] from now on, and forgets the tree."""
-        clear(self.tree)
+        forget_nodes(self.tree)
         self.tree = self.tree._replace(stream=stream)
 
     def stop(self) -> None:
@@ -194,7 +199,7 @@ class Mcts:
         crowded = 2 * tree.counts[M.NODES] > len(tree.rows) or 2 * tree.counts[M.EDGES] > len(tree.action)
         if root != NONE and self.reuse and not crowded:
             return root
-        clear(tree)
+        forget_nodes(tree)
         root = int(self._add_node(self._S, ROW, state.current_player, self._B.A[0], tree, self._bare))
         if root == NONE:
             raise ValueError(
@@ -203,6 +208,8 @@ class Mcts:
         self._S[ROW] = state.row
         if self._options.one_ply and self._compiled is not None:
             self._compiled.one_ply(self._S, self._B, root, tree, self._options.temperature, self._T)
+        elif self._options.policy and self._compiled is not None:
+            self._compiled.by_policy(self._S, root, tree, self._T)
         elif callable(self.prior):
             self._ask_policy(np.array([root]))
         return root
@@ -359,7 +366,7 @@ def _check(
     if not 0 <= exploration < float("inf"):
         raise ValueError(f"mcts: expected an exploration of at least 0, got {exploration!r}")
     if not callable(prior) and prior not in PRIORS:
-        raise ValueError(f"mcts: expected a prior among {', '.join(PRIORS)} or a policy, got {prior!r}")
+        raise ValueError(f"mcts: expected a prior among {', '.join(PRIORS)} or a function of rows, got {prior!r}")
     if not 0 < temperature < float("inf"):
         raise ValueError(f"mcts: expected a temperature above 0, got {temperature!r}")
     if isinstance(gumbel, bool) or not isinstance(gumbel, int) or gumbel < 0 or (gumbel and simulations is None):

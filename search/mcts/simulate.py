@@ -14,7 +14,7 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
-from leafwise.envs.core.contract.statement import statement
+from leafwise.envs.core.contract.statement import Statement, statement
 from leafwise.search.compiled import compiled_search
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.tree import ABOVE, NONE, ROOT_ROW, ROW, back_up, select, slot_of, widen
@@ -22,6 +22,11 @@ from leafwise.search.mcts.tree import ABOVE, NONE, ROOT_ROW, ROW, back_up, selec
 ASK, KNOWN, STUCK = 0, 1, 2
 """How a way down ends: row ROW of S is to be valued by the leaf, or its value is known, or one ply is to be searched from it."""
 POLL = 15
+
+
+def no_policy(S, i, P, T):
+    """Stands in for a leaf that says nothing of actions; never asked."""
+    return 0.0
 
 
 @cache
@@ -112,6 +117,8 @@ class MctsFunctions(NamedTuple):
 
     one_ply: Compiled
     """`(S, B, node, tree, temperature, T)` -> the best value of a node's actions, which become its prior."""
+    by_policy: Compiled
+    """`(S, node, tree, T)` -> the value of a node whose decision is row ROW of S; the leaf's policy becomes its prior."""
     simulate: Compiled
     """`(S, B, tree, root, root_edge, most, options, T)` -> how many simulations were made."""
 
@@ -121,16 +128,24 @@ def compiled_mcts(game: Game, evaluator: Evaluator) -> MctsFunctions:
     stated, room = statement(evaluator, game.stages), evaluator.room or game.room
     found = compiled_search(game, evaluator)
     name = f"{game.name}_{getattr(evaluator.compiled, '__qualname__', '')}"
-    return _compiled(game.rules, found.depth_first, found.leaf_value, stated.stage, name, room)
+    return _compiled(game.rules, found.depth_first, found.leaf_value, evaluator.policy, stated, name, room)
 
 
 @cache
 def _compiled(
-    rules: Rules, depth_first: Compiled, leaf_value: Compiled, leaf_stage: int, game: str, room: Path
+    rules: Rules,
+    depth_first: Compiled,
+    leaf_value: Compiled,
+    told: Compiled | None,
+    stated: Statement,
+    game: str,
+    room: Path,
 ) -> MctsFunctions:
-    apply_action = rules.apply_action
-    descend = make_descend(rules, leaf_stage, game, room)
-    name = f"{game}_{label(*rules.functions().values(), depth_first, leaf_value, leaf_stage)}"
+    apply_action, returns = rules.apply_action, rules.returns
+    descend = make_descend(rules, stated.stage, game, room)
+    has_policy, to_go = told is not None, stated.to_go
+    name = f"{game}_{label(*rules.functions().values(), depth_first, leaf_value, told, *stated)}"
+    policy = told or bind(name, room, inline=True)(no_policy)
 
     @bind(name, room)
     def one_ply(S, B, node, tree, temperature, T):
@@ -154,6 +169,22 @@ def _compiled(
         tree.counts[M.LEAVES] += tree.end[node] - tree.first[node]
         return least if player == 1 else most
 
+    @bind(name, room)
+    def by_policy(S, node, tree, T):
+        """Makes the leaf's policy the prior of a node, whose decision is row ROW of S; returns player 0's value of it."""
+        weights, total, greatest = tree.weights, 0.0, -np.inf
+        worth = policy(S, ROW, weights, T)
+        for e in range(tree.first[node], tree.end[node]):
+            greatest = max(greatest, weights[tree.action[e]])
+        for e in range(tree.first[node], tree.end[node]):
+            tree.prior[e] = np.exp(weights[tree.action[e]] - greatest)
+            total += tree.prior[e]
+        for e in range(tree.first[node], tree.end[node]):
+            tree.prior[e] /= total
+        if tree.player[node] == 1:
+            worth = -worth
+        return worth + returns(S, ROW, T) if to_go else worth
+
     @bind(name, room, inline=True)
     def value_of(S, B, how, node, tree, options, T):
         """Returns player 0's value of where a way ended."""
@@ -162,6 +193,8 @@ def _compiled(
         if how == STUCK or options.one_ply:
             return depth_first(S, B, ROW, ABOVE, 1, T)
         tree.counts[M.LEAVES] += 1
+        if has_policy and options.policy and node != NONE:
+            return by_policy(S, node, tree, T)
         return leaf_value(S, ROW, T)
 
     @bind(name, room)
@@ -175,4 +208,4 @@ def _compiled(
             back_up(tree, 0, value_of(S, B, how, node, tree, options, T))
         return most
 
-    return MctsFunctions(one_ply, simulate)
+    return MctsFunctions(one_ply, by_policy, simulate)

@@ -51,6 +51,8 @@ class Tree(NamedTuple):
     """Sum of their values, [E]."""
     waiting: NDArray[np.int64]
     """Simulations that took an edge and have no value yet, [E]."""
+    weights: NDArray[np.float64]
+    """Scratch: what a policy says of actions, [max_actions]."""
     path_nodes: NDArray[np.int64]
     """[simulations at once, LONGEST]."""
     path_edges: NDArray[np.int64]
@@ -70,6 +72,8 @@ class Options(NamedTuple):
     """Divides one-ply values, scaled to 0 to 1 by the node's own, where they become a prior."""
     one_ply: bool
     """Whether a new node's actions are valued at once."""
+    policy: bool
+    """Whether the leaf's own policy is a new node's prior."""
 
 
 def new_tree(game: Game, nodes: int, at_once: int, stream: NDArray[np.uint64]) -> Tree:
@@ -89,6 +93,7 @@ def new_tree(game: Game, nodes: int, at_once: int, stream: NDArray[np.uint64]) -
         n=np.zeros(edges, dtype=np.int64),
         w=np.zeros(edges),
         waiting=np.zeros(edges, dtype=np.int64),
+        weights=np.zeros(game.max_actions),
         path_nodes=np.zeros((at_once, LONGEST), dtype=np.int64),
         path_edges=np.zeros((at_once, LONGEST), dtype=np.int64),
         lengths=np.zeros(at_once, dtype=np.int64),
@@ -98,11 +103,12 @@ def new_tree(game: Game, nodes: int, at_once: int, stream: NDArray[np.uint64]) -
     )
 
 
-def clear(tree: Tree) -> None:
+@jit
+def forget_nodes(tree):
     """Forgets all nodes."""
     tree.slots[:] = 0
-    tree.span[:] = np.inf, -np.inf
-    tree.counts[[NODES, EDGES, FULL]] = 0
+    tree.span[0], tree.span[1] = np.inf, -np.inf
+    tree.counts[NODES], tree.counts[EDGES], tree.counts[FULL] = 0, 0, 0
 
 
 @jit(inline=True)

@@ -9,6 +9,7 @@ import leafwise
 from leafwise.models.files import save_network
 from leafwise.models.policies import by_values, policy
 from leafwise.models.sparse import SparseNetwork
+from leafwise.search.mcts import Mcts
 from leafwise.search.players import MctsPlayer
 
 GAME = leafwise.game("trilobite")
@@ -72,6 +73,59 @@ def test_a_policy_of_stable_baselines3_is_a_prior(tmp_path):
         leafwise.player(f'mcts:simulations=20,prior="sb3:{tmp_path / "ppo.zip"}"', GAME).choose(STATE)
         in STATE.legal_actions
     )
+
+
+@pytest.fixture(scope="module")
+def policy_network(tmp_path_factory):
+    """A network with a value and a policy, of random weights."""
+    network = SparseNetwork.create(GAME, (8,), head="policy", sees="features+observation")
+    rng = np.random.default_rng(1)
+    tensors = {name: rng.normal(0, 0.3, size=t.shape).astype(np.float32) for name, t in network.tensors.items()}
+    path = tmp_path_factory.mktemp("policy") / "model.safetensors"
+    save_network(path, network.with_tensors(tensors), {"steps": 0, "command": "", "commit": ""})
+    return path
+
+
+def test_a_leaf_s_own_policy_is_asked_with_its_value(policy_network):
+    """The tree is that of the same leaf whose policy is asked apart, for the nodes of a batch of one."""
+    network = leafwise.models.files.load_network(policy_network, GAME)
+    leaf = network.evaluator("policy")
+    T, weights = GAME.tables(leaf), np.zeros(GAME.max_actions)
+    rows = np.array([STATE.row, STATE.play("2").row])
+    told = network.action_values(rows, T)
+    for i, state in enumerate((STATE, STATE.play("2"))):
+        assert leaf.policy(rows, np.uint64(i), weights, T) == pytest.approx(leaf.compiled(rows, np.uint64(i), T))
+        legal = list(state.legal_actions)
+        assert weights[legal] == pytest.approx(told[i][legal], abs=1e-5)
+        assert np.isinf(np.delete(told[i], legal)).all()
+    own, apart = (leafwise.player(f'mcts:"{policy_network}",simulations=60{p}', GAME) for p in ("", ",prior=uniform"))
+    assert isinstance(own, MctsPlayer)
+    assert isinstance(apart, MctsPlayer)
+    together = own.search(STATE)
+    assert together.leaves <= 60
+    assert apart.search(STATE).visits != together.visits
+    asked = Mcts(GAME, network.evaluator("policy"), simulations=60, prior=policy(GAME, str(policy_network)), at_once=1)
+    assert asked(STATE).visits == together.visits
+    assert np.allclose(asked.tree.prior[:20], own.search.tree.prior[:20], atol=1e-6)
+
+
+def test_a_policy_tells_mirrored_actions_apart_where_features_do_not(policy_network):
+    network = leafwise.models.files.load_network(policy_network, GAME)
+    T = GAME.tables(network.evaluator("policy"))
+    mirrored = STATE.transformed(1)
+    values = network.batch(np.array([STATE.row, mirrored.row]), T)
+    told = network.action_values(np.array([STATE.row, mirrored.row]), T)
+    assert abs(values[0] - values[1]) > 1e-4  # the observation is seen too
+    assert not np.allclose(told[0], told[1])
+
+
+def test_a_leaf_without_a_policy_is_told_so():
+    with pytest.raises(ValueError, match="expected a leaf with a policy for the prior policy, got"):
+        leafwise.player("mcts:simulations=20,prior=policy", GAME)
+    with pytest.raises(
+        ValueError, match="expected the head policy for a game whose decisions are valued, got 'friday'"
+    ):
+        SparseNetwork.create(leafwise.game("friday"), (8,), head="policy")
 
 
 def test_what_is_no_prior_is_refused():

@@ -21,11 +21,13 @@ TRILOBITE = [leafwise.game("trilobite"), leafwise.game("trilobite", board="7x6",
 GAMES = [*CASSIS, *TRILOBITE]
 
 
-def random_network(game: Game, hidden: tuple[int, ...] = (16, 8), head: str = "value") -> SparseNetwork:
+def random_network(
+    game: Game, hidden: tuple[int, ...] = (16, 8), head: str = "value", sees: str = "features"
+) -> SparseNetwork:
     rng = np.random.default_rng(1)
-    blank = SparseNetwork.create(game, hidden, head=head)
+    blank = SparseNetwork.create(game, hidden, head=head, sees=sees)
     tensors = {name: rng.normal(0, 0.2, t.shape).astype(np.float32) for name, t in blank.tensors.items()}
-    return SparseNetwork.create(game, hidden, head=head, tensors=tensors)
+    return SparseNetwork.create(game, hidden, head=head, sees=sees, tensors=tensors)
 
 
 def random_states(game: Game, n: int, seed: int = 2) -> list[State]:
@@ -56,16 +58,22 @@ def searched_rows(game: Game, n: int) -> np.ndarray[Any, Any]:
 
 
 @pytest.mark.parametrize(
-    ("game", "n", "head"),
-    [(TRILOBITE[1], 10_000, "value"), (CASSIS[1], 2_000, "value"), (CASSIS[2], 500, "max"), (TRILOBITE[0], 100, "max")],
+    ("game", "n", "head", "sees"),
+    [
+        (TRILOBITE[1], 10_000, "value", "features"),
+        (CASSIS[1], 2_000, "value", "features"),
+        (CASSIS[2], 500, "max", "features"),
+        (TRILOBITE[0], 100, "max", "features"),
+        (TRILOBITE[0], 100, "policy", "features+observation"),
+    ],
     ids=repr,
 )
-def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, head: str) -> None:
+def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, head: str, sees: str) -> None:
     torch = pytest.importorskip("torch")
     from leafwise.training.networks.sparse import SparseModule
 
     path = tmp_path / "model.safetensors"
-    save_network(path, random_network(game, head=head), SAID)
+    save_network(path, random_network(game, head=head, sees=sees), SAID)
     evaluator, network = leafwise.load(path), load_sparse(path, game)
     T = game.tables(evaluator)
     rows = searched_rows(game, n)
@@ -279,8 +287,8 @@ def test_it_serves_a_search(pruning: bool) -> None:
         ("hidden", [16], "expected finite float32"),
         ("hidden", ["a"], "expected 1 to 4 layers"),
         ("hidden", [6, 8], "multiples of 4"),
-        ("head", "tail", "expected head among value, max, chance, got 'tail'"),
-        ("sees", "tail", "expected sees among features, observation, got 'tail'"),
+        ("head", "tail", "expected head among value, max, chance, policy, got 'tail'"),
+        ("sees", "tail", "expected sees among features, observation, features.observation, got 'tail'"),
         ("scale", "1", "expected metadata 'scale' of type"),
     ],
 )

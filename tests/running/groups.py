@@ -16,7 +16,7 @@ COMPILED = {
     "experiments/test_learned",
     "trilobite": "dataset/test_dataset gym/test_opponents "
     "models/test_sparse front/test_solve front/test_arena_command evaluation/test_tournament "
-    "methods/test_dqn_ppo methods/test_selfplay methods/test_actors methods/test_killed_actors "
+    "methods/test_dqn_ppo methods/test_selfplay methods/test_alphazero methods/test_actors methods/test_killed_actors "
     "execution/test_cluster runs/test_events experiments/test_learned_leaves campaigns/test_kills",
     "starship": "front/test_ship",
     "trap": "search/test_clock",

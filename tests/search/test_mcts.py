@@ -239,7 +239,7 @@ def test_players_are_named_by_a_text():
         ({"simulations": 0}, "simulations"),
         ({"seconds": float("inf")}, "seconds"),
         ({"exploration": -1.0}, "exploration"),
-        ({"prior": "best"}, "uniform, values or a policy"),
+        ({"prior": "best"}, "uniform, values, policy or a function"),
         ({"temperature": 0.0}, "temperature"),
         ({"gumbel": 4, "seconds": 1.0}, "gumbel"),
         ({"memory_mb": 0}, "memory_mb"),

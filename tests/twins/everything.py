@@ -12,7 +12,8 @@ from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.registry import game
 from leafwise.models.grid import GridNetwork
 from leafwise.models.ntuple import NTupleNetwork, Shape
-from leafwise.models.sparse import HEADS, SEES, SparseNetwork
+from leafwise.models.seen import seen_by
+from leafwise.models.sparse import HEADS, SparseNetwork
 from leafwise.search import Search
 from leafwise.search.rollout import rollout
 
@@ -32,7 +33,7 @@ def leaves(g: Game) -> Iterator[Evaluator]:
     if "grid" in g.features:
         yield GridNetwork.create(g, (4, 4, 4)).evaluator("grid")
     for head in HEADS:
-        for sees in SEES:
+        for sees in seen_by(g):
             try:
                 yield SparseNetwork.create(g, (8, 4), head=head, sees=sees).evaluator(f"{head} of {sees}")
             except ValueError:  # a game without such features, or where nobody wins

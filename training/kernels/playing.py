@@ -13,8 +13,9 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.search.alpha_beta import bounds
+from leafwise.search.compiled import CompiledSearch
 from leafwise.search.frames import Buffers, Options
-from leafwise.search.settings import ORDERINGS, ROUNDED, Settings, make_buffers
+from leafwise.search.settings import ORDERINGS, ROUNDED, TABLE_FROM, Settings, make_buffers
 from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, name_of
 
 GAMES, PLIES, WON_BY_FIRST = 0, 1, 2
@@ -50,15 +51,16 @@ def new_table(
     In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `rare` and `nodes` are those of `Search`.
     """
     remember = game.players == 2 or game.search.decisions_per_depth > 1
+    expensive = evaluator is not None and evaluator.expensive
+    if depth <= TABLE_FROM and game.search.decisions_per_depth == 1 and not expensive:
+        remember = False  # the table would stay empty, and few leaves are met twice
     settings = Settings(depth, rare=rare, nodes=nodes, ordering=ORDERINGS, table_mb=TABLE_MB if remember else 0.0)
     options = settings.options(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
     cutoff, toll = settings.share(1)  # `share_out` multiplies it by the actions of the decision that is searched
     options = options._replace(cutoff=cutoff, toll=toll)
+    entries = settings.entries(game)
     (rows, buffers), (_, other_buffers) = (
-        make_buffers(
-            game, depth + 1, settings.entries(game), False, options, evaluator is not None and evaluator.expensive
-        )
-        for _ in range(2)
+        make_buffers(game, depth + 1, entries, False, options, expensive) for _ in range(2)
     )
     return Table(
         S=rows,
@@ -131,11 +133,24 @@ def make_unpruned(game: Game, depth_first: Compiled, name: str) -> Compiled:
     return unpruned
 
 
-def make_best_action(game: Game, search: Compiled, name: str) -> Compiled:
+def searches(game: Game, found: CompiledSearch, name: str) -> tuple[Compiled, Compiled]:
+    """Returns what `make_best_action` needs of the compiled searches of a game: those with pruning in a game for two."""
+    if game.players == 2:
+        return found.alpha_beta, found.last_step
+    return make_unpruned(game, found.depth_first, name), bind(name, game.room, inline=True)(never_at_once)
+
+
+def never_at_once(S, B, row, top, lower, upper, T):
+    """Says that a row with no decision to go is to be searched."""
+    return False, 0.0
+
+
+def make_best_action(game: Game, search: Compiled, last_step: Compiled, name: str) -> Compiled:
     """Returns `best_action(table, buffers, depth, T)`.
 
     It searches row HERE, writes the best action, ties broken at random, to `table.chosen`, and returns its value for
-    player 0. `search` is called as `(S, buffers, i, top, depth, lower, upper, T)`.
+    player 0. `search` is called as `(S, buffers, i, top, depth, lower, upper, T)`; `last_step`, without the depth, says at once
+    what most rows with no decision to go are worth: calling a search takes as long as valuing a leaf.
     """
     current_player, apply_action, action_cost = (
         game.rules.current_player,
@@ -160,7 +175,12 @@ def make_best_action(game: Game, search: Compiled, name: str) -> Compiled:
                 upper = TIE - best
             elif ties > 0:
                 lower = best - TIE
-            value = for_player_zero(search(S, shared, AFTER, FREE, left, lower, upper, T), player)
+            known, value = False, 0.0
+            if left == 0:
+                known, value = last_step(S, shared, AFTER, FREE, lower, upper, T)
+            if not known:
+                value = search(S, shared, AFTER, FREE, left, lower, upper, T)
+            value = for_player_zero(value, player)
             if ties == 0 or value > best:
                 best, ties = value, 1
                 table.chosen[0] = a

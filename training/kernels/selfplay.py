@@ -15,7 +15,7 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
-from leafwise.search.compiled import compiled_search
+from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.training.kernels.batches import make_advance, make_choose_actions, make_start_games, make_transform_rows
 from leafwise.training.kernels.playing import (
     GAMES,
@@ -25,8 +25,8 @@ from leafwise.training.kernels.playing import (
     forget,
     make_best_action,
     make_open_game,
-    make_unpruned,
     new_table,
+    searches,
 )
 from leafwise.training.kernels.recording import (
     Record,
@@ -77,15 +77,16 @@ class Kernels(NamedTuple):
 def kernels(game: Game, evaluator: Evaluator) -> Kernels:
     """Returns the compiled entry points for a game and a kind of leaf (its weights are in `T`)."""
     found = compiled_search(game, evaluator)
-    search = found.alpha_beta if game.players == 2 else found.depth_first
-    return _compiled(game.variant(**game.defaults), search, found.leaf_value, game.stages.index(evaluator.stage))
+    return _compiled(game.with_defaults, found, game.stages.index(evaluator.stage))
 
 
 @functools.cache
-def _compiled(game: Game, search: Compiled, leaf_value: Compiled, leaf_stage: int) -> Kernels:
-    name = search.__qualname__  # tells the game, the leaf, and what it fixes
-    window_search = make_unpruned(game, search, name) if game.players == 1 else search
-    best_action = make_best_action(game, window_search, name)
+def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
+    name, leaf_value = (
+        found.depth_first.__qualname__,
+        found.leaf_value,
+    )  # the name tells the game, the leaf, and what it fixes
+    best_action = make_best_action(game, *searches(game, found, name), name)
     record_game = make_record_game(game, best_action, leaf_value, leaf_stage, name)
     return Kernels(
         record_games=make_record_games(game, record_game, make_open_even(game, best_action, name), name),

@@ -12,8 +12,8 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
-from leafwise.search.compiled import compiled_search
-from leafwise.training.kernels.playing import forget, make_best_action, make_open_game, make_unpruned, new_table
+from leafwise.search.compiled import CompiledSearch, compiled_search
+from leafwise.training.kernels.playing import forget, make_best_action, make_open_game, new_table, searches
 from leafwise.training.kernels.steps import HERE, make_settle
 
 BATCH = 20
@@ -75,15 +75,13 @@ def play_valued(
 
 def compiled_games(game: Game, evaluator: Evaluator) -> Compiled:
     """Returns the compiled `play_valued` of a game and a kind of leaf (its weights are in `T`)."""
-    found = compiled_search(game, evaluator)
-    return _compiled(game.variant(**game.defaults), found.alpha_beta if game.players == 2 else found.depth_first)
+    return _compiled(game.with_defaults, compiled_search(game, evaluator))
 
 
 @functools.cache
-def _compiled(game: Game, search: Compiled) -> Compiled:
-    name = search.__qualname__  # tells the game and the leaf
-    window_search = make_unpruned(game, search, name) if game.players == 1 else search
-    return make_play_valued(game, make_best_action(game, window_search, name), name)
+def _compiled(game: Game, found: CompiledSearch) -> Compiled:
+    name = found.depth_first.__qualname__  # tells the game and the leaf
+    return make_play_valued(game, make_best_action(game, *searches(game, found, name), name), name)
 
 
 def make_play_valued(game: Game, best_action: Compiled, name: str) -> Compiled:

@@ -30,7 +30,8 @@ from leafwise.envs.core.contract.stream import uniform
 from leafwise.envs.core.play.solver import labels_of
 from leafwise.models.files import model_path
 from leafwise.models.players import player
-from leafwise.models.sparse import BOUND, FEATURES, OBSERVATION, SparseNetwork, features_of
+from leafwise.models.seen import FEATURES, OBSERVATION, features_of
+from leafwise.models.sparse import BOUND, SparseNetwork
 from leafwise.models.sparse_files import load_sparse
 from leafwise.training.actors.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.actors.selfplay import Games, Recorder
@@ -269,12 +270,11 @@ class SelfPlay(GatedLearner):
         start = time.perf_counter()
         total, counts, more = self.play_pieces() if self.config.piece else self.play_here()
         games = max(int(counts[GAMES]), 1)
+        shares = {"rollout/ep_len_mean": counts[PLIES] / games, "rollout/first_wins": counts[WON_BY_FIRST] / games}
         return {
-            "rollout/ep_len_mean": counts[PLIES] / games,
-            "rollout/first_wins": counts[WON_BY_FIRST] / games,
+            **shares,
             "time/fps": total / (time.perf_counter() - start),
-            **more,
-        }
+        } | more
 
     def play_here(self) -> tuple[int, NDArray[np.int64], dict[str, float]]:
         """Records games of the newest network, some against an earlier best; returns positions, counts, and nothing more."""

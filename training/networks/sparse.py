@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.models.sparse import OBSERVATION, SparseNetwork
+from leafwise.models.sparse import SparseNetwork
 
 
 class SparseModule(nn.Module):
@@ -74,8 +74,10 @@ def fresh_module(
     module = SparseModule(SparseNetwork.create(game, hidden, head=head, sees=sees, scale=scale))
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        spread = 0.02 if sees != OBSERVATION else len(module.network.weights.first_of) ** -0.5
-        module.embedding.weight[:-1].normal_(0.0, spread, generator=generator)
+        W = module.network.weights
+        cells = int(W.first_of.min()) if len(W.first_of) else len(W.embedding) - 1  # those of the observation come last
+        module.embedding.weight[:cells].normal_(0.0, 0.02, generator=generator)
+        module.embedding.weight[cells:-1].normal_(0.0, max(W.seen.shape[1], 1) ** -0.5, generator=generator)
         module.bias.uniform_(0.0, 0.2, generator=generator)
         for layer in module.linear_layers:
             layer.weight.normal_(0.0, (2.0 / layer.in_features) ** 0.5, generator=generator)
@@ -89,28 +91,48 @@ def one_thread() -> None:
 
 
 def fit(
-    module: SparseModule, sample: Callable[[], tuple[NDArray[np.int64], NDArray[np.float32]]], steps: int, rate: float
+    module: SparseModule,
+    sample: Callable[[], tuple[NDArray[np.int64], *tuple[NDArray[Any], ...]]],
+    steps: int,
+    rate: float,
+    loss_by: Callable[..., Tensor] | None = None,
 ) -> float:
-    """Trains a value module by Adam over one cycle of the learning rate; returns the mean loss.
+    """Trains a module by Adam over one cycle of the learning rate; returns the mean loss.
 
-    `sample` returns features [n, most] and targets [n], in (-1, 1) for a game for two and in [0, 1] for the head "chance". The
-    loss is the cross-entropy between target and the output's tanh or logistic function, both read as chances to win.
+    `sample` returns features [n, most] and what `loss_by` takes after the outputs [n, outputs]; without one targets [n], in (-1, 1)
+    for a game for two and in [0, 1] for the head "chance". The loss is then the cross-entropy between target and the first
+    output's tanh or logistic function, both read as chances to win.
     """
-    chance = module.network.head == "chance"
+    loss_by = loss_by or (chance_values if module.network.head == "chance" else values_for_two)
     optimizer = torch.optim.Adam(module.parameters(), lr=rate)
     length = max(steps, 6)  # torch divides by zero where a fifth of the cycle is one step
     cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=rate, total_steps=length, pct_start=0.2)
     total = 0.0
     for _ in range(steps):
-        features, targets = sample()
-        outputs, wanted = module(torch.from_numpy(features))[:, 0], torch.from_numpy(targets)
-        loss = chance_loss(outputs, wanted) if chance else loss_of(outputs, wanted, solo=False)
+        features, *wanted = sample()
+        loss = loss_by(module(torch.from_numpy(features)), *(torch.from_numpy(part) for part in wanted))
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         optimizer.step()
         cycle.step()
         total += float(loss.detach())
     return total / steps
+
+
+def chance_values(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Returns the loss of outputs [n, 1] of a network with the head "chance"."""
+    return chance_loss(outputs[:, 0], targets)
+
+
+def values_for_two(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Returns the loss of the first of outputs [n, outputs] in a game for two."""
+    return loss_of(outputs[:, 0], targets, solo=False)
+
+
+def policy_loss(outputs: Tensor, policies: Tensor, legal: Tensor) -> Tensor:
+    """Returns the mean cross-entropy between policies [n, A], 0 where not `legal` [n, A], and those of outputs [n, 1 + A]."""
+    logits = outputs[:, 1:].masked_fill(legal == 0, -1e9)  # not -inf, which times 0 is no number
+    return -(policies * torch.log_softmax(logits, dim=1)).sum(dim=1).mean()
 
 
 def value_of(outputs: Tensor, solo: bool) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.sparse import SparseNetwork
-from leafwise.training.actors.generations import call
+from leafwise.training.actors.generations import Call, call
 from leafwise.training.actors.matches import Pairs, play_alone
 from leafwise.training.evaluation.calibration import calibration
 from leafwise.training.evaluation.elo import bootstrap_interval, elo_difference
 from leafwise.training.evaluation.sequential_test import SequentialTest
-from leafwise.training.execution.executor import Executor, Here
+from leafwise.training.execution.executor import Executor, Here, Shared
 from leafwise.training.runs.seeds import SELECTION_SEED
 
 LOOK = 100
@@ -50,11 +50,13 @@ class Gate:
         candidates: str | None = None,
         variants: Mapping[str, Game] | None = None,
         line: Executor[Any, Any] | None = None,
+        pairs_of: Callable[[Shared[tuple[SparseNetwork, SparseNetwork]], range], Call] | None = None,
     ) -> None:
         """Begins with one network; `depth`, `rare`, `nodes` and `candidates` are those of the searches in matches.
 
         A game for one is played in all `variants` (default: the network's), which are logged by their names. `line` works on
-        the games (default: this process).
+        the games (default: this process). `pairs_of` says by which games two networks meet, from openings at places among the
+        selection seeds (default: those of the searches above, `Pairs`).
         """
         self.line: Executor[Any, Any] = Here(call) if line is None else line
         self.game = first.game
@@ -64,6 +66,11 @@ class Gate:
         self.rare, self.nodes, self.candidates = rare, nodes, candidates
         self.variants = variants or {"": self.game}
         self.score: dict[str, Any] = {}
+        self.pairs_of = pairs_of or self.by_searches
+
+    def by_searches(self, networks: Shared[tuple[SparseNetwork, SparseNetwork]], places: range) -> Call:
+        """Returns games of depth-limited searches."""
+        return Pairs(networks, places, self.depth, self.plies, self.rare, self.candidates)
 
     def challenge(self, newest: SparseNetwork, number: int) -> tuple[dict[str, float], bool]:
         """Plays the newest network against the best, which it replaces if the test says that it is better.
@@ -85,10 +92,7 @@ class Gate:
         """Returns whether the newest network is better than the best, its share of the points, and the games played."""
         test, networks = SequentialTest(), self.line.share((newest, self.best))
         starts = range(number * self.pairs, (number + 1) * self.pairs, LOOK)
-        blocks = (
-            (at, Pairs(networks, range(at, at + LOOK), self.depth, self.plies, self.rare, self.candidates))
-            for at in starts
-        )
+        blocks = ((at, self.pairs_of(networks, range(at, at + LOOK))) for at in starts)
         pairs, better = np.zeros(0), None
         for results in self.line.in_order(blocks):
             pairs = np.concatenate([pairs, (results.mean(axis=1) + 1) / 2])

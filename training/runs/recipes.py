@@ -23,7 +23,7 @@ from typing import Any
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.options import file_of, flag_of, old_names, read_table, take_option, todays_words
 
-METHODS = {name: f"leafwise.training.methods.{name}" for name in ("td", "selfplay", "dqn", "ppo")}
+METHODS = {name: f"leafwise.training.methods.{name}" for name in ("td", "selfplay", "alphazero", "dqn", "ppo")}
 """Methods for all games, and their modules."""
 PUBLISH = "publish"
 

@@ -42,13 +42,22 @@ def jit(fn: F | None = None, *, inline: bool = False, inline_source: bool = Fals
     return leafless(function) if without_leaf else function
 
 
-def bind(name: str, room: Path, *, inline: bool = False, cache: bool = True, plain: bool = False) -> Callable[[F], Any]:
+def bind(
+    name: str,
+    room: Path,
+    *,
+    inline: bool = False,
+    cache: bool = True,
+    plain: bool = False,
+    without_leaf: bool = False,
+) -> Callable[[F], Any]:
     """Returns a decorator that compiles a function inside a factory, with what it closes over.
 
     `name` tells the functions of one factory apart: it names the game and everything else that is bound. `room` is the
     folder or file of the game whose functions are bound. What may be closed over: compiled functions, numbers, strings,
-    arrays and tuples of these. `cache=False` keeps nothing on disk, `plain=True` leaves the function plain Python. The function
-    itself stays as it is: it may be bound under several names.
+    arrays and tuples of these. `cache=False` keeps nothing on disk, `plain=True` leaves the function plain Python.
+    `without_leaf=True` is for compiled callers of several leaves, who share one version: they hand over `T` without the leaf's
+    weights. The function itself stays as it is: it may be bound under several names.
 
     Raises ValueError where a name of the same function was bound to other things.
     """
@@ -62,7 +71,10 @@ def bind(name: str, room: Path, *, inline: bool = False, cache: bool = True, pla
         bound = fingerprint(own) if cache and not PLAIN else None
         if bound is None:  # something that has no name outside this process
             return _unkept(own, inline=inline)
-        return _compiled(own, room, inline=inline, bound=bound)
+        function = _compiled(own, room, inline=inline, bound=bound)
+        if without_leaf:
+            function.leafless = True
+        return function
 
     return decorate
 

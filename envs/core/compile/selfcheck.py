@@ -29,7 +29,8 @@ def check(folder: Path, flags: dict[str, Any]) -> None:
     for loaded in range(2):
         rule: Any = compiled(_rule, folder, flags)
         rule.leafless = rule.door = True
-        play: Any = compiled(_play(rule), folder, flags, bound="selfcheck")
+        copied: Any = compiled(_copied(rule), folder, flags, inline=True, bound="selfcheck")
+        play: Any = compiled(_play(copied), folder, flags, bound="selfcheck")
         _expect(play(S, T), 7.0)
         _expect(rule(S, T._replace(leaf=())), 6.0)
         held: Any = compiled(_held(rule), folder, flags, bound="selfcheck")
@@ -38,17 +39,34 @@ def check(folder: Path, flags: dict[str, Any]) -> None:
         S[0], before = 5.0, S[0]
         _expect(call(), 20.0)
         S[0] = before
+        other: Any = compiled(_other(copied), folder, flags, bound=f"selfcheck {loaded}")  # copies what was kept
+        _expect(other(S, T), 8.0)
         for function in (rule, play, held):
             _expect(sum(function._cache_hits.values()), loaded)
+        for function in (rule, copied, play, held, other):
             function.forget()
     _check_emitted()
 
 
-def _play(rule: Function) -> Any:
-    def play(S, T):
+def _copied(rule: Function) -> Any:
+    def copied(S, T):
         return rule(S, T) + T.leaf[0][0]
 
+    return copied
+
+
+def _play(copied: Function) -> Any:
+    def play(S, T):
+        return copied(S, T)
+
     return play
+
+
+def _other(copied: Function) -> Any:
+    def other(S, T):
+        return copied(S, T) + 1.0
+
+    return other
 
 
 def _held(rule: Function) -> Any:

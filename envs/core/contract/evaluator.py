@@ -56,6 +56,9 @@ class Evaluator:
     games are worth what `terminal` says. n is how many leaves there are in all, 0 where it cannot say. Rows and probabilities P
     from `end` on, max_outcomes + 1 of them, are its scratch. It only makes searches faster: values are, to the last bit, those
     without it."""
+    policy: Callable[..., Any] | None = field(default=None, repr=False)
+    """Compiled `(S, i, P, T)` -> `value` of a decision; writes to P [max_actions] the logarithm, up to a constant, of how probable
+    it is that an action is the best. None: the evaluator says nothing of actions."""
     room: Path | None = None
     """Where `value` was written, if not in the game's room; names the cache of searches that use it."""
 

@@ -110,7 +110,13 @@ class Game:
             if name not in self.defaults:
                 known = ", ".join(self.defaults) or "none"
                 raise ValueError(f"{self.name}: expected options among ({known}), got {name!r}")
-        return replace(self, options=replace(self.options, **options)) if options else self
+        changed = replace(self.options, **options)
+        return self if changed == self.options else replace(self, options=changed)
+
+    @cached_property
+    def with_defaults(self) -> Game:
+        """The game with its default options: what networks have compiled for it serves all variants."""
+        return self.variant(**self.defaults)
 
     @cached_property
     def width(self) -> int:

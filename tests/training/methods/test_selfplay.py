@@ -227,7 +227,7 @@ def test_the_sequential_test_errs_as_seldom_as_it_says() -> None:
         (["--variant", "k"], "expected --variant with options of trilobite like board=3x3, k=3, got 'k'"),
         (["--variant", "k=x"], "expected INT for k in --variant, got 'x'"),
         (["--hidden", "6"], "multiples of 4"),
-        (["--sees", "all"], "expected sees among features, parity, observation, got 'all'"),
+        (["--sees", "all"], "expected sees among features, parity, observation, features+observation, got 'all'"),
         (["--even", "2"], "expected --even of 0 to 1, got 2.0"),
         (
             ["--game", "cassis", "--exact-nodes", "9"],

@@ -167,7 +167,7 @@ def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch
     assert "expected --batch-size of 1 to 1e+06, got 0" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         leafwise_train(["threes", "--method", "values"])
-    assert "expected --method among td, selfplay, dqn, ppo, got 'values'" in capsys.readouterr().err
+    assert "expected --method among td, selfplay, alphazero, dqn, ppo, got 'values'" in capsys.readouterr().err
 
 
 def test_a_game_in_a_single_file_has_its_recipe_beside_it(tmp_path: Path, monkeypatch) -> None:

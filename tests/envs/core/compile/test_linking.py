@@ -1,13 +1,16 @@
 """Compiled functions that jump to each other: loaded in later processes, called from Python too, blind to the leaf."""
 
+import gc
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from leafwise.envs.core.compile.jit import DISABLED
+from leafwise.envs.core.compile.errors import CompileError
+from leafwise.envs.core.compile.jit import DISABLED, jit
 
 MODULE = """
 from typing import NamedTuple
@@ -30,6 +33,10 @@ def between(S, T):
 @jit
 def outer(S, T):
     return between(S, T) * T.leaf[0]
+
+@jit
+def another(S, T):
+    return between(S, T) - T.leaf[0]
 """
 PLAY = """
 import numpy as np
@@ -61,3 +68,46 @@ def test_callers_are_loaded_with_what_they_jump_to(tmp_path: Path) -> None:
     for file in (tmp_path / "cache").rglob("*inner*"):
         file.unlink()
     assert run() == [answer, "outer 1 0", "between 1 0", "inner 0 1"]
+
+
+COPY = """
+import numpy as np
+import rules
+T = rules.Tables(2.0, (10.0,))
+print(getattr(rules, CALLER)(np.zeros(1), T))
+print(*(type(made.library).__name__ for made in rules.between.overloads.values()))
+print(sum(rules.between._cache_hits.values()), sum(rules.between._cache_misses.values()))
+"""
+
+
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+def test_what_is_only_copied_has_no_machine_code_and_is_kept_for_other_callers(tmp_path: Path) -> None:
+    (tmp_path / "rules.py").write_text(MODULE)
+    environment = {**os.environ, "LEAFWISE_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(tmp_path)}
+
+    def run(caller: str) -> str:
+        code = COPY.replace("CALLER", repr(caller))
+        done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert run("outer") == "30.0\nCopiedLibrary\n0 1\n"
+    assert run("another") == "-7.0\nCopiedLibrary\n1 0\n"
+
+
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+def test_garbage_is_left_alone_until_all_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    @jit
+    def compiled(x):
+        return x
+
+    def compile_nothing(*_: Any) -> Any:
+        seen.append(gc.isenabled())
+        raise NotImplementedError("nothing")
+
+    monkeypatch.setattr(compiled._compiler, "compile", compile_nothing)
+    with pytest.raises(CompileError):
+        compiled(1)
+    assert (seen, gc.isenabled()) == ([False], True)

@@ -61,3 +61,13 @@ def test_options_are_one_frozen_object() -> None:
 
 def test_an_option_is_completed() -> None:
     assert leafwise.game("trilobite", board="3X8", k=5) == leafwise.game("trilobite", board="3x8", k=5)
+
+
+def test_the_same_options_are_the_same_game() -> None:
+    small, large = leafwise.game("trilobite"), leafwise.game("trilobite", board="7x6", k=4)
+    assert small.with_defaults is small
+    assert small.variant(board="3x3") is small
+    assert large.variant(k=4) is large
+    assert large.with_defaults == small
+    assert large.with_defaults is large.with_defaults
+    assert small.variant(board="7x6", k=4) == large

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 import leafwise
-from leafwise.envs.core.play.solver import LEVELS, SolverPlayer, exact_solver
+from leafwise.envs.core.play.solver import LEVELS, Solution, SolverPlayer, exact_solver
 
 
 def test_the_solver_s_player_holds_the_value() -> None:
@@ -25,6 +27,16 @@ def test_levels_draw_a_share_of_the_moves(level: str, share: float) -> None:
     player = SolverPlayer(state.game, level, seed=3)
     others = sum(player.choose(state) != 2 for _ in range(400)) / 400
     assert others == pytest.approx(share * 2 / 3, abs=0.06 if share else 0)
+
+
+def test_a_solution_is_the_same_however_it_is_made() -> None:
+    made = Solution(1, 3, ("1",), {"1": 1.0}, {"1": 3}, ("1", "2"), 5, 2, 0.5, (3, 3))
+    fields = {field.name: getattr(made, field.name) for field in dataclasses.fields(Solution)}
+    quick = Solution.of(**fields)
+    assert quick == made
+    assert repr(quick) == repr(made)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        quick.nodes = 1  # type: ignore[misc]
 
 
 def test_wrong_input() -> None:

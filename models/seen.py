@@ -1,0 +1,126 @@
+"""What networks with a sparse first layer see of a position: a few features that are there.
+
+They see the room's own features (`game.features["sparse"]`, or others that it has under a name of theirs), or the observation, one
+feature for each cell and value of it, or both: where symmetric positions have the same features, these alone cannot tell what each
+action is worth.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.fingerprint import label
+from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Compiled, Rules
+from leafwise.envs.core.contract.sparse import SparseFeatures
+
+FEATURES, OBSERVATION = "features", "observation"
+BOTH = f"{FEATURES}+{OBSERVATION}"
+MOST_VALUES = 255
+"""Values that a cell of an observation may have, less one."""
+
+
+@functools.cache
+def make_observed(rules: Rules, game: str, room: Path) -> Compiled:
+    """Compiles the `active` of networks that see the observation: a feature for every cell of it."""
+    observe = rules.observe
+
+    @bind(f"{game}_{label(observe)}", room, inline=True)
+    def observed(S, i, F, T):
+        """Writes the features of row i of S [rows, width] to F [cells]; returns how many."""
+        W = T.leaf
+        observe(S, i, W.seen, 0, T)
+        for k in range(W.first_of.shape[0]):
+            F[k] = W.first_of[k] + np.int64(W.seen[0, k])
+        return W.first_of.shape[0]
+
+    return observed
+
+
+@functools.cache
+def make_both(rules: Rules, active: Compiled, game: str, room: Path) -> Compiled:
+    """Compiles the `active` of networks that see the observation beside a room's features, of which `active` tells."""
+    observe, current_player = rules.observe, rules.current_player
+
+    @bind(f"{game}_{label(observe, current_player, active)}", room, inline=True)
+    def both(S, i, F, T):
+        """Writes the features of row i of S [rows, width] to F, those of the cells last; returns how many."""
+        W = T.leaf
+        n = active(S, i, F, T)
+        observe(S, i, W.seen, 0, T)
+        cells = W.seen.shape[1]
+        first = cells if current_player(S, i, T) == 1 else 0
+        for k in range(cells):
+            F[n + k] = W.first_of[first + k] + np.int64(W.seen[0, k])
+        return n + cells
+
+    return both
+
+
+def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
+    """Returns the features that a network sees.
+
+    Raises ValueError for a game without features of its own, or whose observation is not made of whole numbers.
+    """
+    if sees == BOTH:
+        own, (cells, more) = features_of(game), cells_of(game)
+        active = make_both(game.rules, own.active, game.name, game.room)
+        return replace(
+            own,
+            active=active,
+            size=lambda options: own.size(options) + 2 * more,
+            most=lambda options: own.most(options) + len(cells),
+            invariant=False,
+            tables=None,
+        )
+    if sees == OBSERVATION:
+        first, size = cells_of(game)
+        active = make_observed(game.rules, game.name, game.room)
+        return SparseFeatures(active, lambda options: size, lambda options: len(first))
+    if sees == FEATURES and "sparse" not in game.features:
+        raise ValueError(f"sparse networks: expected a game with sparse features, got {game.name!r}")
+    found: SparseFeatures = game.features["sparse" if sees == FEATURES else sees]
+    return found
+
+
+def seen_by(game: Game) -> tuple[str, ...]:
+    """Returns what networks can see of a game: its sparse features, others of that kind by their names, the observation, both."""
+    own = [name for name, found in game.features.items() if isinstance(found, SparseFeatures) and name != "sparse"]
+    return FEATURES, *own, OBSERVATION, BOTH
+
+
+def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
+    """Returns the feature of value 0 of each cell of the observation, and the number of features in all."""
+    space = game.observation_space()
+    if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
+        raise ValueError(
+            f"sparse networks: expected an observation that is one row of numbers, got {space} in {game.name!r}"
+        )
+    low, high = space.low.reshape(-1).astype(np.float64), space.high.reshape(-1).astype(np.float64)
+    if not (np.isfinite([low, high]).all() and (high - low <= MOST_VALUES).all() and (low % 1 == 0).all()):
+        raise ValueError(
+            f"sparse networks: expected an observation of small whole numbers, got {space} in {game.name!r}"
+        )
+    starts = np.cumsum([0, *(high - low + 1)]).astype(np.int64)
+    return starts[:-1] - low.astype(np.int64), int(starts[-1])
+
+
+def cells_seen(game: Game, sees: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Returns the feature of value 0 of each cell that a network sees, beside features once for each player who may act, and room
+    for an observation [1, cells]; both empty where it sees none."""
+    if sees not in (OBSERVATION, BOTH):
+        return np.zeros(0, dtype=np.int64), np.zeros((1, 0), dtype=np.float32)
+    cells, size = cells_of(game)
+    seen = np.zeros((1, len(cells)), dtype=game.observation_space().dtype)
+    if sees == OBSERVATION:
+        return cells, seen
+    begin = features_of(game).size(game.options)
+    return np.concatenate([begin + cells, begin + size + cells]), seen

@@ -1,0 +1,157 @@
+"""Learning by tree search: what a position teaches, that it learns, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import leafwise
+from leafwise.models.seen import BOTH
+from leafwise.models.sparse import SparseNetwork
+from leafwise.models.sparse_files import load_sparse
+from leafwise.training.actors.alphazero import Recorder
+from leafwise.training.evaluation.agreement import critical_positions
+from leafwise.training.kernels.tree_games import GAMES, PLIES, How, kernels, new_table
+from leafwise.training.methods import alphazero
+
+GAME = leafwise.game("trilobite")
+SMALL: dict[str, Any] = {
+    "game": "trilobite", "total_steps": 8, "positions": 1500, "buffer_size": 8000, "passes": 8.0, "plies": 5,
+    "batch_size": 256, "hidden": (16, 8), "simulations": 24, "match_pairs": 100, "judged": 60, "judged_plies": (1, 7),
+    "checkpoint_seconds": 0.0, "evaluate_every": 4,
+}  # fmt: skip
+HOW = How(simulations=30, sampled=4, noise=0.25, concentration=10.0, td_lambda=1.0)
+
+
+def random_network(seed: int = 1) -> SparseNetwork:
+    rng = np.random.default_rng(seed)
+    blank = SparseNetwork.create(GAME, (16, 8), head="policy", sees=BOTH)
+    return blank.with_tensors({k: rng.normal(0, 0.4, t.shape).astype(np.float32) for k, t in blank.tensors.items()})
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return alphazero.train(alphazero.Config(run=str(tmp_path_factory.mktemp("runs") / "whole"), **SMALL))
+
+
+def test_it_learns(run) -> None:
+    """The value keeps the value of positions by one-ply play, and the policy alone finds most actions that do."""
+    judged = critical_positions(GAME, 150, 5, (1, 7))
+    learned, untrained = judged.share(leafwise.load(run)), judged.share(random_network().evaluator("x"))
+    assert learned > 0.8
+    assert learned > untrained + 0.1
+    network = load_sparse(run / "model.safetensors", GAME)
+    exact = leafwise.Search(GAME, GAME.score(), depth=9)
+    kept = []
+    for seed in range(60):
+        state, rng = GAME.new(seed), np.random.default_rng(seed)
+        for _ in range(seed % 5):
+            state = state.play(int(rng.choice(state.legal_actions)))
+            if state.is_terminal:
+                break
+        values = {} if state.is_terminal else exact(state).values
+        if values and max(np.sign(list(values.values()))) > min(np.sign(list(values.values()))):
+            told = network.action_values(state.row[None], GAME.tables(network.evaluator("x")))[0]
+            kept.append(np.sign(values[int(told.argmax())]) == np.sign(max(values.values())))
+    assert len(kept) > 15
+    assert np.mean(kept) > 0.55  # at random: 0.41
+
+
+def test_the_run_folder(run) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    results = json.loads((run / "results.json").read_text())
+    assert results["command"].startswith("python -m leafwise.training.methods.alphazero ")
+    assert results["elo"] == results["score"]["elo"] > 0
+    events = EventAccumulator(str(run))
+    events.Reload()
+    loss, least = ([e.value for e in events.Scalars(tag)] for tag in ("train/policy_loss", "train/policy_entropy"))
+    assert all(a > b for a, b in zip(loss, least, strict=True))
+    assert loss[-1] - least[-1] < loss[0] - least[0]
+    assert [event.step for event in events.Scalars("eval/elo")] == [4, 8]
+    player = leafwise.player(f'mcts:"{run}",simulations=100', GAME)
+    state = GAME.new(1).play("1").play("3").play("1").play("3")
+    assert GAME.actions[player.choose(state)] == "1"
+
+
+def test_positions_teach_outcomes_and_the_shares_of_simulations() -> None:
+    recorder = Recorder(random_network(), HOW, 3, 1.25, 300)
+    found = recorder.piece(recorder.first, 300, key=7)
+    assert len(found.rows) == found.counts[PLIES] >= 300
+    assert found.counts[GAMES] > 30
+    assert np.allclose(found.policies.sum(axis=1), 1)
+    ends = 0
+    for row, shares, target in zip(found.rows, found.policies, found.targets, strict=True):
+        state = leafwise.State(GAME, row)
+        assert set(np.flatnonzero(shares)) <= set(state.legal_actions)
+        assert target in (-1, 0, 1)
+        winning = [a for a in state.legal_actions if state.play(a).is_terminal and state.play(a).returns != 0]
+        ends += bool(winning)
+        if winning and max(shares[winning]) == 1:
+            assert target == 1
+    assert ends > 10
+    assert all(np.array_equal(a, b) for a, b in zip(found, recorder.piece(recorder.first, 300, key=7), strict=True))
+    assert not np.array_equal(found.rows[:50], recorder.piece(recorder.first, 300, key=8).rows[:50])
+    mixed = Recorder(random_network(), HOW._replace(td_lambda=0.5), 3, 1.25, 300).piece(recorder.first, 300, key=7)
+    assert np.array_equal(mixed.rows, found.rows)
+    assert np.abs(mixed.targets - found.targets).max() > 0
+    assert np.abs(mixed.targets).max() <= 1
+
+
+def test_noise_is_the_games_alone_and_leaves_no_trace() -> None:
+    network = random_network()
+    without, noisy = (
+        Recorder(network, HOW._replace(sampled=0, noise=noise), 0, 1.25, 50).piece(network, 50, key=3)
+        for noise in (0, 0.5)
+    )
+    first = without.rows[0]
+    same = [np.array_equal(row, first) for row in without.rows]
+    assert all(np.array_equal(p, without.policies[0]) for p in without.policies[same])
+    same = [np.array_equal(row, first) for row in noisy.rows]
+    assert len({p.tobytes() for p in noisy.policies[same]}) > 1
+    recorder = Recorder(network, HOW, 3, 1.25, 50)
+    keys, results = np.arange(4, dtype=np.uint64), []
+    for _ in range(2):
+        results.append(recorder.match(network, random_network(2), keys, 20))
+    assert np.array_equal(results[0], results[1])
+    mirrored = recorder.match(random_network(2), network, keys, 20)
+    assert np.array_equal(results[0], -mirrored[:, ::-1])
+
+
+def test_policies_turn_with_their_positions() -> None:
+    network = random_network()
+    recorder = Recorder(network, HOW, 3, 1.25, 60)
+    found = recorder.piece(network, 60, key=1)
+    n, T = len(found.rows), recorder.tables(network)
+    rows, policies = np.concatenate([found.rows] * 2), np.concatenate([found.policies] * 2)
+    symmetries = np.arange(n) % GAME.symmetry_count
+    kernels(GAME, network.evaluator("x")).turn(rows, policies, symmetries, T)
+    for i in range(n):
+        turned = leafwise.State(GAME, found.rows[i]).transformed(int(symmetries[i]))
+        assert np.array_equal(rows[n + i], turned.row)
+        expected = found.policies[i] if symmetries[i] == 0 else found.policies[i][[2, 1, 0, 3, 4, 5, 6, 7]]
+        assert np.array_equal(policies[n + i], expected)
+
+
+def test_what_does_not_fit_is_refused(run, tmp_path) -> None:
+    config = alphazero.Config(run=str(tmp_path / "none"), **SMALL)
+    for change, message in (
+        ({"game": "threes"}, "alphazero: expected a game for two players, got 'threes'"),
+        ({"simulations": 1}, "expected --simulations of 2 to 1e\\+06, got 1"),
+        ({"piece": 0}, "expected --piece of 1 to 1e\\+08, got 0"),
+        ({"init_from": "trilobite7x6", "variant": "board=7x6,k=4"}, "expected --init-from with the head policy"),
+        ({"init_from": str(run), "hidden": (8, 8)}, "expected --init-from with the head policy and --hidden as given"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            alphazero.AlphaZero(replace(config, **change))
+    assert not (tmp_path / "none").exists()
+    later = alphazero.AlphaZero(replace(config, init_from=str(run)))
+    before = load_sparse(run / "model.safetensors", GAME).tensors
+    assert all(np.array_equal(before[name], later.newest.tensors[name]) for name in before)
+    with pytest.raises(ValueError, match="expected a leaf with a policy, got"):
+        kernels(GAME, GAME.score())
+    assert new_table(GAME, random_network().evaluator("x"), 1000).own.tree.rows.shape[0] == 32_000

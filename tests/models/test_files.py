@@ -206,7 +206,12 @@ def test_a_file_without_a_game_keeps_its_metadata_to_itself(tmp_path, network):
 @pytest.mark.parametrize(
     ("name", "options", "ships", "best"),
     [
-        ("trap", {"size": 5}, "leafwise.game('trap')", "reach"),
+        (
+            "trap",
+            {"size": 4},
+            "leafwise.game('trap')" + "".join(f", leafwise.game('trap', size={size})" for size in (5, 6, 8, 9)),
+            "reach",
+        ),
         (
             "trilobite",
             {"board": "5x5"},

@@ -33,6 +33,8 @@ class Pairs:
     plies: int
     rare: float
     candidates: str | None
+    from_start: float = 0.0
+    """Share of the openings that are the game's start: the first of the places."""
 
     def __call__(self) -> NDArray[np.float64]:
         """Returns the results of the first network, [openings, 2], first seat first."""
@@ -42,7 +44,9 @@ class Pairs:
         keys = (SELECTION_SEED + np.array(self.places) % SELECTION_SEEDS).astype(np.uint64)
         results = np.zeros((len(keys), 2))
         table = new_table(game, self.depth, 0, evaluator, self.rare)
-        kernels(game, evaluator).play_matches(table, keys, results, self.depth, self.plies, new, old)
+        play_matches, plain = kernels(game, evaluator).play_matches, round(self.from_start * len(keys))
+        for some, plies in ((slice(plain), 0), (slice(plain, None), self.plies)):
+            play_matches(table, keys[some], results[some], self.depth, plies, new, old)
         return results
 
 

@@ -114,7 +114,7 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
     without a policy."""
     if evaluator.policy is None:
         raise ValueError(f"games by tree search: expected a leaf with a policy, got {evaluator.name!r}")
-    return _compiled(game.variant(**game.defaults), compiled_mcts(game, evaluator))
+    return _compiled(game.with_defaults, compiled_mcts(game, evaluator))
 
 
 @functools.cache

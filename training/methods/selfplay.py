@@ -76,8 +76,7 @@ class Config(ActorOptions):
     hidden: tuple[int, ...] = (32, 32)
     """Outputs of the layers between features and value, multiples of 4."""
     sees: str = ""
-    """What the network sees: the name of one of the game's sets of sparse features, or observation (default: features, where the
-    game has some)."""
+    """What the network sees, of the game's sets of sparse features or the observation (default: features, if there are any)."""
     depth: int = 1
     """Depth of the search whose root values are learned."""
     nodes: int = 0
@@ -116,8 +115,7 @@ class Config(ActorOptions):
     even: float = 1.0
     """Openings whose root value is further from 0 than this are drawn anew, up to 100 times; 1: none is."""
     exact_nodes: int = 0
-    """Positions that the room's own alpha-beta search solves by so many nodes, give or take a thousand, get their true values as
-    targets (0: none); it knows nothing by heart."""
+    """Nodes, some thousand more or less, in which the room's alpha-beta may solve a position: its target is then true (0: none)."""
     earlier: float = 0.2
     """Share of games in which an earlier best network plays one seat."""
     pool: int = 8
@@ -128,6 +126,8 @@ class Config(ActorOptions):
     """Iterations from one match against the best network to the next; the last iteration has one too."""
     match_depth: int = 1
     """Depth of the searches in matches, and against the reference players."""
+    match_from_start: float = 0.0
+    """Share of the match's pairs of games that begin at the start, without random actions; in games of chance for two."""
     reference_players: tuple[str, ...] = ()
     """Players by name that every network meets; the first has Elo 0."""
     reference_pairs: int = 25
@@ -138,7 +138,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "positions": (100, 1e8), "buffer_size": (100, 1e8), "passes": (0.01, 1000), "depth": (1, 8), "rare": (0, 1),
     "guided": (1, 1e6), "guide_depth": (0, 8), "match_depth": (1, 8), "reference_pairs": (1, 10_000), "earlier": (0, 1),
     "pool": (1, 100), "nodes": (0, 1e9), "even": (0, 1), "exact_nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1),
-    "credited": (1, 1e6), "piece": (0, 1e8), "staleness": (0, 100),
+    "credited": (1, 1e6), "match_from_start": (0, 1), "piece": (0, 1e8), "staleness": (0, 100),
 }  # fmt: skip
 
 
@@ -160,6 +160,8 @@ class SelfPlay(GatedLearner):
             )
         if not self.solo and (config.mix or config.easy):
             raise ValueError(f"expected --mix and --easy for a game for one player, got {self.game.name!r}")
+        if config.match_from_start and (self.solo or not self.game.max_stages):
+            raise ValueError(f"expected --match-from-start in a game of chance for two, got {self.game.name!r}")
         self.mix, self.easy = (
             {text: find_variant(config.game, text) for text in texts}
             for texts in (config.mix or (config.variant,), config.easy)
@@ -179,8 +181,7 @@ class SelfPlay(GatedLearner):
         told = SimpleNamespace(**asdict(config))
         self.recorder = Recorder(self.variants, self.newest, told, own=self.own, positions=config.positions)
         self.table, self.kernels = self.recorder.table, self.recorder.kernels
-        self.rows = self.game.rows(config.buffer_size)
-        self.targets = np.zeros(config.buffer_size)
+        self.rows, self.targets = self.game.rows(config.buffer_size), np.zeros(config.buffer_size)
         self.places = np.zeros(config.buffer_size, dtype=np.int64)
         """Which of `variants` each position comes from."""
         self.filled, self.next = 0, 0
@@ -192,8 +193,8 @@ class SelfPlay(GatedLearner):
         if config.reference_players:
             self.references = ReferencePlayers(self.game, config.reference_players, config.reference_pairs, self.line())
         self.begin(
-            pool=config.pool, plies=config.plies, depth=config.match_depth, rare=config.rare,
-            nodes=config.nodes, candidates=config.candidates or None, variants=self.named(),
+            pool=config.pool, plies=config.plies, from_start=config.match_from_start, depth=config.match_depth, nodes=config.nodes,
+            rare=config.rare, candidates=config.candidates or None, variants=self.named(),
         )  # fmt: skip
 
     def named(self) -> dict[str, Game]:
@@ -380,9 +381,8 @@ class SelfPlay(GatedLearner):
         """Returns the newest network's rating among the reference players, at the depth of matches."""
         if self.references is None:
             return {}
-        config = self.config
-        options: dict[str, Any] = {"rare": config.rare, "candidates": config.candidates or None}
-        return self.references.rating_of(self.newest, config.match_depth, options, self.done)
+        how: dict[str, Any] = {"rare": self.config.rare, "candidates": self.config.candidates or None}
+        return self.references.rating_of(self.newest, self.config.match_depth, how, self.done)
 
 
 def train(config: Config) -> Path:

@@ -45,7 +45,13 @@ def rematch(source: Path, best: SparseNetwork, games: int) -> tuple[SparseNetwor
     tensors, state = load_tensors(source.with_name("state.safetensors"))
     told = tomllib.loads(source.with_name("config.toml").read_text(encoding="utf-8"))
     newest, first = best.with_tensors(named(tensors, "newest")), REMATCH_SEED - SELECTION_SEED
-    how = told["match_depth"], told["plies"], told["rare"], told["candidates"] or None
+    how = (
+        told["match_depth"],
+        told["plies"],
+        told["rare"],
+        told["candidates"] or None,
+        told.get("match_from_start", 0.0),
+    )
     points = (1 + Pairs(Own((newest, best)), range(first, first + games // 2), *how)().mean(axis=1)) / 2
     mean, (low, high) = float(points.mean()), bootstrap_interval(points)
     print(f"the newest network, against the best: {mean:.1%} ({low:.1%} to {high:.1%}) of {games:,} games", flush=True)
@@ -110,9 +116,10 @@ def figures(told: dict[str, Any]) -> list[str]:
     """Returns the table of figures, or where they are."""
     first = told["score"][0]
     if not first:
+        page = "sizes" if told["options"] else "learned"
         return [
-            f"`python -m leafwise.experiments.{told['game']}.learned` measures it; its page is",
-            f"[learned.md](../../experiments/{told['game']}/learned.md).",
+            f"`python -m leafwise.experiments.{told['game']}.{page}` measures it; its page is",
+            f"[{page}.md](../../experiments/{told['game']}/{page}.md).",
         ]
     low, high = first["plies"]
     source = (

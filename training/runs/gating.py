@@ -44,6 +44,7 @@ class Gate:
         pool: int,
         pairs: int,
         plies: int,
+        from_start: float = 0.0,
         depth: int = 1,
         rare: float = 0.0,
         nodes: int = 0,
@@ -54,6 +55,7 @@ class Gate:
     ) -> None:
         """Begins with one network; `depth`, `rare`, `nodes` and `candidates` are those of the searches in matches.
 
+        Their games begin with up to `plies` random actions, a share `from_start` of the pairs with none.
         A game for one is played in all `variants` (default: the network's), which are logged by their names. `line` works on
         the games (default: this process). `pairs_of` says by which games two networks meet, from openings at places among the
         selection seeds (default: those of the searches above, `Pairs`).
@@ -63,6 +65,7 @@ class Gate:
         self.best, self.best_elo = first, 0.0
         self.pool, self.most = [first], pool
         self.pairs, self.plies, self.depth = pairs, plies, depth
+        self.from_start = from_start
         self.rare, self.nodes, self.candidates = rare, nodes, candidates
         self.variants = variants or {"": self.game}
         self.score: dict[str, Any] = {}
@@ -70,7 +73,7 @@ class Gate:
 
     def by_searches(self, networks: Shared[tuple[SparseNetwork, SparseNetwork]], places: range) -> Call:
         """Returns games of depth-limited searches."""
-        return Pairs(networks, places, self.depth, self.plies, self.rare, self.candidates)
+        return Pairs(networks, places, self.depth, self.plies, self.rare, self.candidates, self.from_start)
 
     def challenge(self, newest: SparseNetwork, number: int) -> tuple[dict[str, float], bool]:
         """Plays the newest network against the best, which it replaces if the test says that it is better.

@@ -140,9 +140,15 @@ def find(S, B, i, T):
 
 @jit(inline=True)
 def store(S, B, i, left, bound, pair, value, T):
-    """Writes what is known of the turn at row i: the first entry of two keeps the deepest, the second the newest."""
+    """Writes what is known of the turn at row i: the first entry of two keeps the deepest, the second the newest.
+
+    A value of fewer turns never takes the place of one of the same turn with more.
+    """
     word_0, word_1 = S[i, 0], key_word(S, i, T)
     e = bucket(B, word_0, word_1)
+    for k in range(2):
+        if is_entry(B, e + k, word_0, word_1) and np.int64(B.table[e + k, DATA] & LOW8) > left:
+            return
     if not is_entry(B, e, word_0, word_1):
         old = B.table[e, DATA]
         if (old >> GENERATION_AT) & LOW32 == B.options.generation and np.int64(old & LOW8) > left:

@@ -48,7 +48,7 @@ class Found(NamedTuple):
     value: float
     """For who acts, -1 to 1."""
     depth: int
-    """Turns that were looked ahead."""
+    """Turns that were looked ahead, from 2 on the last one up to its move alone."""
     turns: int
     """Turns opened."""
     leaves: int
@@ -58,7 +58,7 @@ class Found(NamedTuple):
 @cache
 def compiled(value: Compiled, room: Path) -> Compiled:
     """Returns the compiled search for a leaf kind."""
-    return make_turn_search(value, f"{getattr(value, '__qualname__', '')}_{label(value)}", room).search
+    return make_turn_search(value, f"{getattr(value, '__qualname__', '')}_{label(value)}", room)
 
 
 class TurnSearch:
@@ -80,7 +80,8 @@ class TurnSearch:
         """Compiles the search, or finds it in the cache.
 
         Args:
-            depth: turns looked ahead, 1 to `MOST_TURNS`; with `seconds` the most (default: `DEPTH`, with `seconds` no limit).
+            depth: turns looked ahead, 1 to `MOST_TURNS`, from 2 on the last one up to its move alone; with `seconds` the most
+                (default: `DEPTH`, with `seconds` no limit).
             seconds: time for a turn, move and throw together; the first depth is always completed.
             width: most pairs of a move and a throw that are searched at a turn, the best at a glance (default: no limit).
             late_from: pairs from this place on are searched a turn less deep first (None: none are; with all pairs searched to

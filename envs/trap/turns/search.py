@@ -1,15 +1,16 @@
 """Alpha-beta over whole turns: a pair of a move and a throw is one action, whose landing is chance.
 
-A pair's hit is searched on; its misses count as what the evaluator says of the boards that they leave, with one turn to go as the
-board unchanged. So a pair has one child, in an exact window: it is worth `rest + p * child`. Pairs are tried in the order of their
-value at a glance, the first in the whole window, the others in an empty one, late ones a turn less deep, and again where they
-prove better. Values are those of who acts at the turn. An explicit stack takes the place of recursion.
+A pair's hit is searched on; its misses count as what the evaluator says of the boards that they leave, those not beside the other
+player as the board unchanged. So a pair has one child, in an exact window: it is worth `rest + p * child`. The last turn of a
+line is looked at up to its move alone: what an evaluator says of a board after the best of many throws is too good to be true.
+Pairs are tried in the order of their value at a glance, the first in the whole window, the others in an empty one, late ones a
+turn less deep, and again where they prove better. Values are those of who acts at the turn. An explicit stack takes the place of
+recursion.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from leafwise.envs.trap.rules import (
     SECOND_TRAPS,
     ZERO,
     apply_action,
+    blocked,
     candidates,
     cell_of,
     land,
@@ -35,26 +37,19 @@ from leafwise.envs.trap.rules import (
     turn_of,
 )
 from leafwise.envs.trap.turns import memory as M
+from leafwise.envs.trap.turns.windows import REDUCED, SCOUT, WHOLE, child_window, take
 
 UNKNOWN = 2.0
 """Stands for a value that nobody has asked for yet."""
-EMPTY = 1e-5
-"""Width of a window in which it is only asked whether a pair is better."""
-WHOLE, SCOUT, REDUCED = 0, 1, 2
-"""What the open child of a turn is for: its value, whether its pair is better, the same a turn less deep."""
 REDUCED_FROM = 3
 """Turns left from which on late pairs are searched less deep first."""
 
 
-class TurnSearch(NamedTuple):
-    """Compiled functions for a leaf kind."""
+def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
+    """Compiles the search for an evaluator's `value`.
 
-    search: Compiled
-    """`(B, depth, T)` -> the value of row 0 of `B.S`, for who acts, so many turns deep; its best pair is in the root's frame."""
-
-
-def make_turn_search(value: Compiled, name: str, room: Path) -> TurnSearch:
-    """Compiles the search for an evaluator's `value`."""
+    `(B, depth, T)` -> the value of row 0 of `B.S`, for who acts, so many turns deep; its best pair is in the root's frame.
+    """
 
     def own(function):
         return bind(name, room, inline=True)(function)
@@ -185,6 +180,35 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> TurnSearch:
         return best, pair
 
     @own
+    def last_move(S, B, level, upper, T):
+        """Returns the best that a move leads to by what the evaluator says of the throw, or a value of at least `upper`.
+
+        Moves next to more free cells are tried first.
+        """
+        row, after = u64(level * M.ROWS), u64(level * M.ROWS + 1)
+        low, high = blocked(S, row, T)
+        cell, n = cell_of(S[row, 1], turn_of(S[row, 1]) & ONE), legal_actions(S, row, B.actions[level], T)
+        for k in range(n):
+            a = B.actions[level, k]
+            to = T.step[cell, a]
+            free = np.float64(count_bits(T.near[to, 0] & ~low) + count_bits(T.near[to, 1] & ~high))
+            j = k
+            while j > 0 and B.scores[level, j - 1] < free:
+                B.scores[level, j], B.pairs[level, j] = B.scores[level, j - 1], B.pairs[level, j - 1]
+                j -= 1
+            B.scores[level, j], B.pairs[level, j] = free, a
+        best = -1.0
+        for k in range(n):
+            apply_action(S, row, B.pairs[level, k], after, T)
+            if S[after, 1] >> END:
+                return 1.0
+            B.counts[M.LEAVES] += 1
+            best = max(best, value(S, after, T))
+            if best >= upper:
+                return best
+        return best
+
+    @own
     def list_pairs(S, B, level, T):
         """Lists the pairs of an open turn, with their values at a glance."""
         moved, n = B.frames[level, M.MOVED], 0
@@ -215,6 +239,10 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> TurnSearch:
             beyond = (bound == M.AT_LEAST and told >= upper) or (bound == M.AT_MOST and told <= lower)
             if level > 0 and np.int64(data & M.LOW8) >= left and (bound == M.EXACT or beyond):
                 return False, told
+        if left == 1 and level > 0:
+            best = last_move(S, B, level, upper, T)
+            M.store(S, B, row, 1, M.AT_LEAST if best >= upper else M.EXACT, M.NO_PAIR, best, T)
+            return False, best
         moved, wins = try_moves(S, B, level, T)
         if wins >= 0:
             B.frames[level, M.BEST_PAIR] = wins << 8
@@ -225,7 +253,7 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> TurnSearch:
         if left == 1:
             best, pair = last_turn(S, B, level, moved, upper, T)
             B.frames[level, M.BEST_PAIR] = pair
-            M.store(S, B, row, 1, M.AT_LEAST if best >= upper else M.EXACT, pair, best, T)
+            M.store(S, B, row, 0, M.EXACT, pair, best, T)  # no value of a turn that is opened below
             return False, best
         B.frames[level, M.NEXT], B.frames[level, M.COUNT], B.frames[level, M.LEFT] = 0, 0, left
         B.frames[level, M.MOVED], B.frames[level, M.SORTED] = moved, 0
@@ -266,25 +294,6 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> TurnSearch:
         B.pairs[level, k], B.scores[level, k] = pair, score
         B.frames[level, M.NEXT] = k + 1
         return pair
-
-    @own
-    def take(B, level, pair, worth):
-        """Takes the value of a pair; returns whether the turn is cut."""
-        if worth > B.worth[level, M.BEST]:
-            B.worth[level, M.BEST] = worth
-            B.frames[level, M.BEST_PAIR] = pair
-        if worth > B.worth[level, M.LOWER]:
-            B.worth[level, M.LOWER] = worth
-        return B.worth[level, M.LOWER] >= B.worth[level, M.UPPER]
-
-    @own
-    def child_window(B, level, stage):
-        """Returns the window of the open pair's child, for who acts there."""
-        rest, weight = B.worth[level, M.REST], B.worth[level, M.WEIGHT]
-        lower, upper = B.worth[level, M.LOWER], B.worth[level, M.UPPER]
-        if stage != WHOLE:
-            upper = min(upper, lower + EMPTY)
-        return max(-1.0, (rest - upper) / weight), min(1.0, (rest - lower) / weight)
 
     @own
     def open_pair(S, B, level, pair, T):
@@ -387,4 +396,4 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> TurnSearch:
                 level -= 1
             level += 1
 
-    return TurnSearch(search)
+    return search

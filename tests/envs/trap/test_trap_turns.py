@@ -51,8 +51,8 @@ def told(state: State, thrower: int) -> float:
     return state.returns if thrower == 0 else -state.returns
 
 
-def plain(state: State, depth: int) -> float:
-    """The value of a turn for who acts, each pair of a move and a throw searched to the end.
+def plain(state: State, depth: int, below: bool = False) -> float:
+    """The value of a turn for who acts, each pair of a move and a throw searched to the end; the last turn below another is a move.
 
     A miss counts as the evaluator says, away from the opponent and on a trap as the board unchanged.
     """
@@ -60,6 +60,9 @@ def plain(state: State, depth: int) -> float:
     for after in map(state.play, state.legal_actions):
         if after.is_terminal:
             return 1.0
+        if depth == 1 and below:
+            best = max(best, after.value(LEAF))
+            continue
         found, (board, turn, _) = cells(after), str(after).split()
         me, other = found["12"[thrower]][0], found["21"[thrower]][0]
         passed = SMALL.parse(f"{board} turn={int(turn.removeprefix('turn=')) + 1}")
@@ -68,7 +71,7 @@ def plain(state: State, depth: int) -> float:
             landed = after.play(throw).outcomes_by_name()
             hit = landed["unchanged" if target in found["#"] else f"{y},{x}"]
             p = (21 - abs(y - me[0]) - abs(x - me[1])) / 20
-            worth = p * (told(hit, thrower) if depth == 1 or hit.is_terminal else -plain(hit, depth - 1))
+            worth = p * (told(hit, thrower) if depth == 1 or hit.is_terminal else -plain(hit, depth - 1, below=True))
             spill = near(target) - {me, other}
             for cell in spill:
                 counts = cell in near(other) and cell not in found["#"]

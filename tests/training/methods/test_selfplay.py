@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,16 @@ from leafwise.envs.core.play.solver import UNKNOWN
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.models import load_sparse
 from leafwise.models.sparse import SparseNetwork
+from leafwise.training.actors import matches
 from leafwise.training.actors.selfplay import Recorder
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.evaluation.sequential_test import SequentialTest, expected_share
+from leafwise.training.execution.executor import Own
 from leafwise.training.kernels.recording import EXPLORED, make_write_targets
 from leafwise.training.kernels.selfplay import kernels, new_record, new_table
 from leafwise.training.methods import selfplay
 from leafwise.training.networks.sparse import SparseModule, fit
+from leafwise.training.runs.seeds import SELECTION_SEED
 
 GAME = leafwise.game("trilobite")
 SMALL: dict[str, Any] = {
@@ -267,3 +271,20 @@ def test_an_iteration_may_be_of_any_few_steps(steps: int) -> None:
     features = np.zeros((4, game.features["sparse"].most(game.options)), dtype=np.int64)
     loss = fit(module, lambda: (features, np.zeros(4, dtype=np.float32)), steps, 0.01)
     assert loss == pytest.approx(np.log(2), abs=0.05)
+
+
+def test_a_share_of_a_match_begins_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def play_matches(table, keys, results, depth, plies, new, old):
+        asked.append((keys.tolist(), plies))
+        results[:] = plies
+
+    monkeypatch.setattr(matches, "new_table", lambda *_: None)
+    monkeypatch.setattr(matches, "kernels", lambda *_: SimpleNamespace(play_matches=play_matches))
+    results = matches.Pairs(Own((random_network(0), random_network(1))), range(4), 1, 6, 0.0, None, 0.25)()
+    assert asked == [([SELECTION_SEED], 0), ([SELECTION_SEED + k for k in (1, 2, 3)], 6)]
+    assert results[:, 0].tolist() == [0, 6, 6, 6]
+    message = r"^expected --match-from-start in a game of chance for two, got 'trilobite'$"
+    with pytest.raises(ValueError, match=message):
+        selfplay.SelfPlay(selfplay.Config(**SMALL, match_from_start=0.5))

@@ -171,6 +171,8 @@ class SparseNetwork:
     head: str
     sees: str
     weights: SparseWeights
+    half: bool = False
+    """Whether the embeddings are numbers of 16 bits, as which a file then holds them."""
 
     @staticmethod
     def create(
@@ -180,9 +182,11 @@ class SparseNetwork:
         head: str = "value",
         sees: str = FEATURES,
         scale: float = 1.0,
-        tensors: dict[str, NDArray[np.float32]] | None = None,
+        tensors: dict[str, NDArray[Any]] | None = None,
     ) -> SparseNetwork:
         """Builds a network with layers of `hidden` outputs, the sparse one first; without `tensors` it is all zero.
+
+        Embeddings may be float16, as `rounded` makes them.
 
         Raises ValueError for sizes, a head or tensors that do not fit.
         """
@@ -216,15 +220,16 @@ class SparseNetwork:
             tensors = {name: np.zeros(shape, dtype=np.float32) for name, shape in shapes.items()}
         if set(tensors) != set(shapes):
             raise ValueError(f"sparse networks: expected tensors {sorted(shapes)}, got {sorted(tensors)}")
+        half = tensors["embedding"].dtype == np.float16
         for name, shape in shapes.items():
-            got = tensors[name]
-            if got.shape != shape or got.dtype != np.float32 or not np.isfinite(got).all():
+            got, kind = tensors[name], np.float16 if half and name == "embedding" else np.float32
+            if got.shape != shape or got.dtype != kind or not np.isfinite(got).all():
                 raise ValueError(
                     f"sparse networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
                 )
         first_of, seen = cells_seen(game, sees)
         weights = SparseWeights(
-            embedding=np.concatenate([tensors["embedding"], np.zeros((1, sizes[0]), dtype=np.float32)]),
+            embedding=np.concatenate([tensors["embedding"], np.zeros((1, sizes[0]))], dtype=np.float32),
             bias=tensors["bias"],
             dense=tensors["dense"],
             sizes=np.array(sizes, dtype=np.int64),
@@ -235,9 +240,9 @@ class SparseNetwork:
             hidden=np.zeros((len(sizes), max(sizes)), dtype=np.float32),
             legal=np.zeros(game.max_actions, dtype=np.int64),
         )
-        return SparseNetwork(game, head, sees, weights)
+        return SparseNetwork(game, head, sees, weights, half)
 
-    def with_tensors(self, tensors: dict[str, NDArray[np.float32]]) -> SparseNetwork:
+    def with_tensors(self, tensors: dict[str, NDArray[Any]]) -> SparseNetwork:
         """Returns a network of the same shape with other weights; raises ValueError if they do not fit."""
         return SparseNetwork.create(
             self.game, self.hidden, head=self.head, sees=self.sees, scale=self.weights.scale, tensors=tensors
@@ -254,9 +259,16 @@ class SparseNetwork:
         return {"hidden": list(self.hidden), "head": self.head, "sees": self.sees, "scale": self.weights.scale}
 
     @property
-    def tensors(self) -> dict[str, NDArray[np.float32]]:
+    def tensors(self) -> dict[str, NDArray[Any]]:
         """What a model file holds."""
-        return {"embedding": self.weights.embedding[:-1], "bias": self.weights.bias, "dense": self.weights.dense}
+        embedding: NDArray[Any] = self.weights.embedding[:-1]
+        if self.half:
+            embedding = embedding.astype(np.float16)
+        return {"embedding": embedding, "bias": self.weights.bias, "dense": self.weights.dense}
+
+    def rounded(self) -> SparseNetwork:
+        """Returns the network with embeddings rounded to 16 bits, whose file is half as large."""
+        return self.with_tensors({**self.tensors, "embedding": self.tensors["embedding"].astype(np.float16)})
 
     @property
     def hidden(self) -> tuple[int, ...]:

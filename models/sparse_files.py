@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +38,8 @@ def create(
 
 
 def placed(
-    embedding: NDArray[np.float32], tables: Mapping[str, FeatureTable], known: Mapping[str, FeatureTable]
-) -> NDArray[np.float32]:
+    embedding: NDArray[Any], tables: Mapping[str, FeatureTable], known: Mapping[str, FeatureTable]
+) -> NDArray[Any]:
     """Returns the rows of a file's tables where the room has them now, zeros for tables that the file lacks."""
     sizes = [table.size for table in tables.values()]
     if embedding.ndim != 2 or len(embedding) != sum(sizes):

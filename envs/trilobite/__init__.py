@@ -4,7 +4,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import Observation, Sizes, Text
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
-from leafwise.envs.trilobite import draw, features, options, rules, scores, tables, text
+from leafwise.envs.trilobite import draw, features, options, parity, rules, scores, tables, text
 from leafwise.envs.trilobite.about import ABOUT
 from leafwise.envs.trilobite.baselines import minimax
 
@@ -36,7 +36,7 @@ GAME = Game(
     options=options.Options(),
     scores=scores.SCORES,
     ais={"solver": solver_player, "minimax": minimax.named},
-    features={"sparse": features.SPARSE},
+    features={"sparse": features.SPARSE, "parity": parity.PARITY},
     ids={
         "Trilobite": {},
         "Trilobite5x5": {"board": "5x5", "k": 4},

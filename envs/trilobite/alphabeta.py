@@ -44,7 +44,7 @@ SCATTER = u64(0x9E3779B97F4A7C15)
 """Odd, so that multiplying by it loses nothing: place and rest of the hash together are the position."""
 
 BITS, STORES = 0, 1
-NODES, STOPPED, SCORING, LOWEST, HIGHEST, LENGTH, ANSWERED = 0, 1, 2, 3, 4, 5, 6
+NODES, STOPPED, SCORING, LOWEST, HIGHEST, LENGTH, ANSWERED, LIMIT = 0, 1, 2, 3, 4, 5, 6, 7
 
 
 class Memory(NamedTuple):
@@ -72,8 +72,8 @@ class Memory(NamedTuple):
     moves: NDArray[np.uint64]
     """Eight moves a ply [512, 4]: cell, mover's threats after it, replies that do not lose at once, order."""
     out: NDArray[np.int64]
-    """NODES visited, whether STOPPED, whether SCORING the root, its LOWEST and HIGHEST score, LENGTH of the line, and how many
-    columns are ANSWERED."""
+    """NODES visited, whether STOPPED, whether SCORING the root, its LOWEST and HIGHEST score, LENGTH of the line, how many
+    columns are ANSWERED, and the LIMIT of nodes (0: none)."""
     line: NDArray[np.int64]
     """Columns of best play [56]."""
     stop: NDArray[np.uint8]
@@ -219,7 +219,7 @@ def search(own, filled, g, M):
         nodes += 1
         if nodes & POLL == 0:
             M.out[NODES] = nodes
-            if M.stop[0]:
+            if M.stop[0] or 0 < M.out[LIMIT] < nodes:
                 M.out[STOPPED] = 1
                 return 0
             if M.size[STORES] > limit:

@@ -41,6 +41,18 @@ class Tables(NamedTuple):
     """First feature of each line, [lines + 1]; the last entry is the first feature after them."""
     column_features: int
     """Features of each column: which of its empty cells would complete a line, for either player."""
+    top: np.uint64
+    """The highest cell of every column."""
+    windows: NDArray[np.uint64]
+    """How each window of `parity.windows` is read, [windows, 6]."""
+    base3: NDArray[np.int64]
+    """Bits read as a number in base 3, [2 ** (k + 2)]."""
+    threat_starts: NDArray[np.int64]
+    """Empty cells -> the first feature of such a column and how many it has for one kind of run, [height + 1, 2]."""
+    threat_ranks: NDArray[np.int32]
+    """Which of those a pattern of threats is, by empty cells and pattern."""
+    parity_features: NDArray[np.int64]
+    """The features of all windows, and those of each column, [2]."""
     stop: NDArray[np.uint8]
     leaf: Any
 

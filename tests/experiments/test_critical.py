@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.study.program import Program
-from leafwise.experiments.trilobite.critical.__main__ import answers, kept_table, main, matches, outside
+from leafwise.experiments.trilobite.critical.__main__ import Config, answers, kept_table, known, main, matches, outside
 from leafwise.experiments.trilobite.critical.positions import (
     CONNECT_FOUR,
     FILE,
@@ -93,6 +94,17 @@ def test_a_program_is_judged_and_plays() -> None:
 def test_a_wrong_answer_is_one_line(script: str, message: str) -> None:
     with Program(command(script), patience=1) as program, pytest.raises(ValueError, match=message):
         outside(program).choose("", CONNECT_FOUR.start())
+
+
+def test_what_was_found_with_another_model_is_not_known(tmp_path: Path) -> None:
+    here, model = known(Config(out=tmp_path))
+    assert {"search:lines,depth=2", "search:learned,depth=2"} <= set(here)
+    assert here["search:learned,depth=2"]["model"] == model
+    told = json.loads((Path(sys.modules[known.__module__].__file__ or "").with_name("scores.json")).read_text())
+    told["results"]["search:learned,depth=2"]["model"] = "another"
+    (tmp_path / "scores.json").write_text(json.dumps(told))
+    later, _ = known(Config(out=tmp_path))
+    assert set(here) - set(later) == {"search:learned,depth=2"}
 
 
 def test_a_program_that_does_not_start() -> None:

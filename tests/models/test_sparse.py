@@ -287,7 +287,8 @@ def test_it_serves_a_search(pruning: bool) -> None:
         ("hidden", [16], "expected finite float32"),
         ("hidden", ["a"], "expected 1 to 4 layers"),
         ("hidden", [6, 8], "multiples of 4"),
-        ("head", "tail", "expected head among value, max, chance, got 'tail'"),
+        ("head", "tail", "expected head among value, max, chance, policy, got 'tail'"),
+        ("sees", "tail", "expected sees among features, observation, features.observation, got 'tail'"),
         ("scale", "1", "expected metadata 'scale' of type"),
     ],
 )
@@ -299,6 +300,24 @@ def test_what_does_not_fit_is_named(tmp_path, name: str, value: object, message:
     with pytest.raises(ValueError, match=message) as error:
         leafwise.load(path, CASSIS[1])
     assert "\n" not in str(error.value)
+
+
+def test_embeddings_of_16_bits_make_a_smaller_file_of_the_same_values(tmp_path) -> None:
+    game, whole, path = CASSIS[1], random_network(CASSIS[1], (32, 8)), tmp_path / "model.safetensors"
+    rounded = whole.rounded()
+    for network in (whole, rounded):
+        save_network(tmp_path / f"{network.half}.safetensors", network, SAID)
+    assert (tmp_path / "True.safetensors").stat().st_size < 0.6 * (tmp_path / "False.safetensors").stat().st_size
+    read = load_sparse(tmp_path / "True.safetensors", game)
+    assert read.half
+    rows = searched_rows(game, 200)
+    values, again, before = (n.batch(rows, game.tables(n.evaluator("x"))) for n in (rounded, read, whole))
+    assert (values == again).all()
+    assert 0 < np.abs(values - before).max() < 0.01
+    tensors, metadata = load_tensors(tmp_path / "True.safetensors")
+    save_tensors(path, {**tensors, "bias": tensors["bias"].astype(np.float16)}, metadata)
+    with pytest.raises(ValueError, match=r"expected finite float32 \[32\] as 'bias', got float16 \[32\]"):
+        load_sparse(path, game)
 
 
 def test_a_model_is_of_one_kind(tmp_path) -> None:

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.play.solver import exact_labels
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.execution.executor import Shared
 from leafwise.training.kernels.selfplay import Table, forget, kernels, new_record, new_table
 
+LABELS_MB = 16.0
+"""Table of the search that exact targets come from: one that stays in the processor's cache is the fastest."""
 ROOM = 2000
 """Positions beyond those asked for, since games are recorded whole."""
 
@@ -47,6 +50,7 @@ class Recorder:
         self.room = new_record(game, positions + ROOM)
         self.kernels = kernels(game, leaf)
         self.guide_kernels = kernels(game, self.guide) if self.guide else None
+        self.labels = exact_labels(game, LABELS_MB) if options.exact_nodes else None
 
     def __reduce__(self) -> Any:
         return _rebuilt, (self.variants, self._first, self.options, self.own, self.positions)
@@ -80,7 +84,16 @@ class Recorder:
             alone = (options.exploration, 0.0 if self.solo else options.earlier, options.td_lambda)
             run, depth = self.kernels.record_games, options.depth
         own = self.own and not guided
-        return int(run(table, self.room, count, depth, options.plies, *alone, own, credit, T, other))
+        n = int(run(table, self.room, count, depth, options.plies, options.even, *alone, own, credit, T, other))
+        if self.labels is not None:
+            self.label(n, T)
+        return n
+
+    def label(self, n: int, T: Any) -> None:
+        """Gives positions that are solved within `exact_nodes` their exact values, and those before them what follows of these."""
+        assert self.labels is not None
+        exact = self.labels(self.room.rows[:n], self.room.first[:n], self.options.exact_nodes)
+        self.kernels.write_all_targets(self.room, n, exact, self.options.td_lambda, T)
 
     def piece(
         self, game: Game, count: int, newest: SparseNetwork, earlier: SparseNetwork, key: int, *, guided: bool = False,

@@ -12,13 +12,16 @@ from leafwise.envs.core.contract.evaluator import for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, uniform
+from leafwise.envs.core.play.solver import UNKNOWN
 from leafwise.training.kernels.playing import GAMES, PLIES, WON_BY_FIRST, make_open_game, make_random_action
 from leafwise.training.kernels.steps import HERE, make_settle, make_settle_to_stage, name_of, put_row
 
-CHOSEN, EXPLORED, AFTERSTATE = 0, 1, 2
-"""Kinds of positions: the search's action was played, another one was, chance was to act."""
+CHOSEN, EXPLORED, AFTERSTATE, EXACT = 0, 1, 2, 3
+"""Kinds of positions: the search's action was played, another one was, chance was to act; the value is the true one."""
 NOBODY = 2
 """Seat of the earlier self in a game without one."""
+OPENINGS = 100
+"""Most openings that are drawn for a game."""
 
 
 class Record(NamedTuple):
@@ -31,12 +34,18 @@ class Record(NamedTuple):
     values: NDArray[np.float64]
     """Scratch: root value for player 0, [n]."""
     kinds: NDArray[np.int8]
-    """Scratch: CHOSEN, EXPLORED or AFTERSTATE, [n]."""
+    """Scratch: CHOSEN, EXPLORED, AFTERSTATE or EXACT, [n]."""
+    first: NDArray[np.int64]
+    """Scratch: which position is the first of the same game, [n]."""
+    outcomes: NDArray[np.float64]
+    """Scratch: how the game ended for player 0, [n]."""
 
 
 def new_record(game: Game, n: int) -> Record:
     """Returns room for n positions."""
-    return Record(game.rows(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int8))
+    return Record(
+        game.rows(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=np.int8), np.zeros(n, dtype=np.int64), np.zeros(n)
+    )
 
 
 def make_write_targets(game: Game) -> Compiled:
@@ -51,13 +60,37 @@ def make_write_targets(game: Game) -> Compiled:
         target = outcome
         for back in range(end - first):
             t = end - 1 - back
-            if record.kinds[t] == EXPLORED:
+            if record.kinds[t] == EXPLORED or record.kinds[t] == EXACT:
                 target = record.values[t]
             elif record.kinds[t] != AFTERSTATE:
                 target = (1.0 - trace_decay) * record.values[t] + trace_decay * target
             record.targets[t] = for_player_zero(target, current_player(record.rows, np.uint64(t), T))
 
     return write_targets
+
+
+def make_write_all_targets(game: Game) -> Compiled:
+    """Returns `write_all_targets(record, n, exact, trace_decay, T)`.
+
+    It writes the targets of n positions of whole games anew, of which some are known: `exact` [n] are true values for the player
+    who acts there, or UNKNOWN.
+    """
+    current_player, write_targets = game.rules.current_player, make_write_targets(game)
+
+    @bind(name_of(game), game.room)
+    def write_all_targets(record, n, exact, trace_decay, T):
+        for t in range(n):
+            if exact[t] != UNKNOWN:
+                record.kinds[t] = EXACT
+                player = current_player(record.rows, np.uint64(t), T)
+                record.values[t] = for_player_zero(np.float64(exact[t]), player)
+        end = n
+        while end > 0:
+            first = record.first[end - 1]
+            write_targets(record, first, end, record.outcomes[end - 1], trace_decay, T)
+            end = first
+
+    return write_all_targets
 
 
 def make_record_game(game: Game, best_action: Compiled, leaf_value: Compiled, leaf_stage: int, name: str) -> Compiled:
@@ -106,11 +139,31 @@ def make_record_game(game: Game, best_action: Compiled, leaf_value: Compiled, le
     return record_game
 
 
-def make_record_games(game: Game, record_game: Compiled, name: str) -> Compiled:
+def make_open_even(game: Game, best_action: Compiled, name: str) -> Compiled:
+    """Returns `open_even(table, depth, plies, even, T)`.
+
+    It starts a game at row HERE as `open_game` does, again and again until the root value is at most `even` either way, or
+    `OPENINGS` times. With an `even` of 1 the first will do.
+    """
+    open_game = make_open_game(game)
+
+    @bind(name, game.room, inline=True)
+    def open_even(table, depth, plies, even, T):
+        open_game(table, plies, T)
+        if even < 1.0:
+            tries = 1
+            while tries < OPENINGS and abs(best_action(table, table.buffers, depth, T)) > even:
+                open_game(table, plies, T)
+                tries += 1
+
+    return open_even
+
+
+def make_record_games(game: Game, record_game: Compiled, open_even: Compiled, name: str) -> Compiled:
     """Returns `record_games`, with the arguments that `selfplay.Kernels` states.
 
     It plays whole games until `count` positions are recorded, or no room is left for another game; returns how many. They
-    begin with up to `plies` random actions, and a share `epsilon` of the others is random too.
+    begin with up to `plies` random actions (`even`: see `make_open_even`), and a share `epsilon` of the others is random too.
 
     In a share `earlier_share` of the games one seat is played by `earlier`, whose positions are not recorded. A target is the
     lambda-return (lambda is `trace_decay`) of the root values that follow, the last of which is the outcome; it ends where
@@ -120,16 +173,16 @@ def make_record_games(game: Game, record_game: Compiled, name: str) -> Compiled:
     """
     rules = game.rules
     current_player, returns, progress = rules.current_player, rules.returns, rules.progress
-    open_game, write_targets = make_open_game(game), make_write_targets(game)
+    write_targets = make_write_targets(game)
 
     @bind(name, game.room)
     def record_games(
-        table, record, count, depth, plies, epsilon, earlier_share, trace_decay, leaf_targets, credit, T, earlier
+        table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, T, earlier
     ):
         S, R, counts = table.S, table.R, table.counts
         n = 0
         while n < count and not T.stop[0]:
-            open_game(table, plies, T)
+            open_even(table, depth, plies, even, T)
             other = np.int64(NOBODY)
             if uniform(R) < earlier_share:
                 other = np.int64(below(R, 2))
@@ -143,6 +196,7 @@ def make_record_games(game: Game, record_game: Compiled, name: str) -> Compiled:
             if credit > 0.0:
                 outcome = max(outcome, credit * progress(S, HERE, T))
             write_targets(record, n, end, outcome, trace_decay, T)
+            record.first[n:end], record.outcomes[n:end] = n, outcome
             n = end
         return n
 

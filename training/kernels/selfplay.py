@@ -28,7 +28,14 @@ from leafwise.training.kernels.playing import (
     new_table,
     searches,
 )
-from leafwise.training.kernels.recording import Record, make_record_game, make_record_games, new_record
+from leafwise.training.kernels.recording import (
+    Record,
+    make_open_even,
+    make_record_game,
+    make_record_games,
+    make_write_all_targets,
+    new_record,
+)
 from leafwise.training.kernels.steps import HERE, make_settle
 
 __all__ = [
@@ -49,7 +56,10 @@ class Kernels(NamedTuple):
     """The compiled entry points; what is not called is not compiled."""
 
     record_games: Compiled
-    """(table, record, count, depth, plies, epsilon, earlier_share, trace_decay, leaf_targets, credit, T, earlier) -> positions"""
+    """(table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, T, earlier)
+    -> positions"""
+    write_all_targets: Compiled
+    """(record, n, exact, trace_decay, T)"""
     play_matches: Compiled
     """(table, keys, results, depth, plies, T, other)"""
     play_alone: Compiled
@@ -77,8 +87,10 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
         found.leaf_value,
     )  # the name tells the game, the leaf, and what it fixes
     best_action = make_best_action(game, *searches(game, found, name), name)
+    record_game = make_record_game(game, best_action, leaf_value, leaf_stage, name)
     return Kernels(
-        record_games=make_record_games(game, make_record_game(game, best_action, leaf_value, leaf_stage, name), name),
+        record_games=make_record_games(game, record_game, make_open_even(game, best_action, name), name),
+        write_all_targets=make_write_all_targets(game),
         play_matches=make_play_matches(game, best_action, name),
         play_alone=make_play_alone(game, best_action, leaf_value, name),
         choose_actions=make_choose_actions(game, best_action, name),

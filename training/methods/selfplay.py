@@ -11,14 +11,7 @@ A game for one that is won or lost is learned alike, as the chance to win: the n
 and is the best if it wins the largest share of the same games. A guide's games teach their outcomes alone there, for its score
 is no chance; and as it may seldom win, the first iterations may be played in easier variants (`--easy`).
 
-Logged: `rollout/ep_len_mean` (decisions after the opening), `rollout/first_wins` (share), `time/fps` (positions a second),
-`train/loss`, `train/learning_rate`, `eval/score_mean` (points against the best, 0 to 1), `eval/elo` (of the newest network; the
-first has 0), `eval/best_elo`, `eval/keeps_value` (share of fixed critical positions in which one-ply play keeps the value,
-by the exact solver, which judges but teaches nothing), with `--reference-players` `eval/ladder_elo` (of the newest network
-among them, the first of which has 0), `eval/ladder_elo_error` and `eval/points_NAME` (share of the points against each). In a
-game for one: `eval/score_mean` (share won) with its interval, that of every variant, and `eval/calibration_error` (mean distance
-between the chance told and the share won, by tenths). With `--piece`: `rollout/staleness` (iterations that the network of the games
-was behind), `rollout/repeated` (pieces begun again, since their process was gone).
+What is logged stands in docs/methods/selfplay.md.
 """
 
 from __future__ import annotations
@@ -34,8 +27,10 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import uniform
+from leafwise.envs.core.play.solver import labels_of
 from leafwise.models.files import model_path
 from leafwise.models.players import player
+from leafwise.models.seen import FEATURES, OBSERVATION, features_of
 from leafwise.models.sparse import BOUND, SparseNetwork
 from leafwise.models.sparse_files import load_sparse
 from leafwise.training.actors.generations import Call, Generation, Generations, check_actors, key_of
@@ -80,6 +75,8 @@ class Config(ActorOptions):
     """The same for the last iteration; geometric in between."""
     hidden: tuple[int, ...] = (32, 32)
     """Outputs of the layers between features and value, multiples of 4."""
+    sees: str = ""
+    """What the network sees, of the game's sets of sparse features or the observation (default: features, if there are any)."""
     depth: int = 1
     """Depth of the search whose root values are learned."""
     nodes: int = 0
@@ -115,6 +112,10 @@ class Config(ActorOptions):
     """Share of actions drawn at random."""
     plies: int = 12
     """Most random actions at the beginning of a game."""
+    even: float = 1.0
+    """Openings whose root value is further from 0 than this are drawn anew, up to 100 times; 1: none is."""
+    exact_nodes: int = 0
+    """Nodes, some thousand more or less, in which the room's alpha-beta may solve a position: its target is then true (0: none)."""
     earlier: float = 0.2
     """Share of games in which an earlier best network plays one seat."""
     pool: int = 8
@@ -136,8 +137,8 @@ class Config(ActorOptions):
 RANGES: dict[str, tuple[float, float]] = {
     "positions": (100, 1e8), "buffer_size": (100, 1e8), "passes": (0.01, 1000), "depth": (1, 8), "rare": (0, 1),
     "guided": (1, 1e6), "guide_depth": (0, 8), "match_depth": (1, 8), "reference_pairs": (1, 10_000), "earlier": (0, 1),
-    "pool": (1, 100), "nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1), "credited": (1, 1e6), "match_from_start": (0, 1),
-    "piece": (0, 1e8), "staleness": (0, 100),
+    "pool": (1, 100), "nodes": (0, 1e9), "even": (0, 1), "exact_nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1),
+    "credited": (1, 1e6), "match_from_start": (0, 1), "piece": (0, 1e8), "staleness": (0, 100),
 }  # fmt: skip
 
 
@@ -166,6 +167,8 @@ class SelfPlay(GatedLearner):
             for texts in (config.mix or (config.variant,), config.easy)
         )
         self.variants = [*self.mix.values(), *self.easy.values()]
+        if config.exact_nodes:
+            labels_of(self.game)  # raises ValueError for a game that has none
         self.module = self.fresh()
         self.start = origin(config.init_from) if config.init_from else {}
         self.guide = self.game.score(config.guide) if config.guide else None
@@ -177,12 +180,11 @@ class SelfPlay(GatedLearner):
         self.open_folder()
         told = SimpleNamespace(**asdict(config))
         self.recorder = Recorder(self.variants, self.newest, told, own=self.own, positions=config.positions)
-        self.table = self.recorder.table
+        self.table, self.kernels = self.recorder.table, self.recorder.kernels
         self.rows, self.targets = self.game.rows(config.buffer_size), np.zeros(config.buffer_size)
         self.places = np.zeros(config.buffer_size, dtype=np.int64)
         """Which of `variants` each position comes from."""
         self.filled, self.next = 0, 0
-        self.kernels = self.recorder.kernels
         if config.piece:
             actor = Recorder(self.variants, self.newest, told, own=self.own, positions=config.piece)
             self.work_by(actor)
@@ -205,7 +207,7 @@ class SelfPlay(GatedLearner):
 
         if not self.config.init_from:
             head = "chance" if self.solo else "value"
-            sees = "features" if "sparse" in self.game.features else "observation"
+            sees = self.config.sees or (FEATURES if "sparse" in self.game.features else OBSERVATION)
             return fresh_module(self.game, self.config.hidden, self.config.seed, head=head, sees=sees)
         network = load_sparse(model_path(self.config.init_from), self.game)
         if network.hidden != self.config.hidden:
@@ -269,12 +271,11 @@ class SelfPlay(GatedLearner):
         start = time.perf_counter()
         total, counts, more = self.play_pieces() if self.config.piece else self.play_here()
         games = max(int(counts[GAMES]), 1)
+        shares = {"rollout/ep_len_mean": counts[PLIES] / games, "rollout/first_wins": counts[WON_BY_FIRST] / games}
         return {
-            "rollout/ep_len_mean": counts[PLIES] / games,
-            "rollout/first_wins": counts[WON_BY_FIRST] / games,
+            **shares,
             "time/fps": total / (time.perf_counter() - start),
-            **more,
-        }
+        } | more
 
     def play_here(self) -> tuple[int, NDArray[np.int64], dict[str, float]]:
         """Records games of the newest network, some against an earlier best; returns positions, counts, and nothing more."""
@@ -305,10 +306,8 @@ class SelfPlay(GatedLearner):
 
     def networks(self) -> dict[str, SparseNetwork]:
         """Returns the networks of a generation that begins now: the newest, and an earlier best."""
-        pool, rng = (
-            self.gate.pool,
-            np.random.default_rng((self.config.seed, 1, self.done, len(self.generations.flying))),
-        )
+        pool = self.gate.pool
+        rng = np.random.default_rng((self.config.seed, 1, self.done, len(self.generations.flying)))
         return {"newest": self.newest, "earlier": pool[int(rng.integers(len(pool)))]}
 
     def pieces_of(self, number: int) -> list[tuple[int, int]]:
@@ -351,13 +350,14 @@ class SelfPlay(GatedLearner):
         rng = np.random.default_rng((config.seed, self.done))
         T = self.tables(self.newest, self.game)
         none, most = np.zeros(config.batch_size, dtype=np.int64), 1.0 if self.solo else BOUND
+        symmetric = self.newest.sees != OBSERVATION and not features_of(self.game, self.newest.sees).invariant
         both = np.zeros((2 * config.batch_size, self.game.width), dtype=self.game.dtype)
 
         def sample() -> tuple[NDArray[np.int64], NDArray[np.float32]]:
             """Returns features and targets of random positions, under random symmetries where those matter."""
             chosen = rng.integers(0, self.filled, config.batch_size)
             rows = self.rows[chosen]
-            if "sparse" in self.game.features and not self.game.features["sparse"].invariant:
+            if symmetric:
                 both[: config.batch_size] = rows
                 self.kernels.transform_rows(both, rng.integers(0, self.game.symmetry_count, config.batch_size), none, T)
                 rows = both[config.batch_size :]

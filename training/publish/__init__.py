@@ -81,6 +81,8 @@ class Config:
     """Chances: variants that it plays (default: those of the game's recipe)."""
     nodes: int = 100
     """Chances: most decisions that a search looks at, as in players `search:LEAF,nodes=`."""
+    half: bool = False
+    """Games for two: whether the embeddings of a sparse network are rounded to 16 bits, so that the file is half as large."""
     rematch: int = 0
     """Games (chances: in each variant) that a run's best and newest networks play, to publish the better (0: the best)."""
     calibrate: int = 0

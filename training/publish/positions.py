@@ -24,7 +24,8 @@ from leafwise.training.runs.gating import named
 from leafwise.training.runs.seeds import FINAL_SEED, REMATCH_SEED, SELECTION_SEED
 
 WHAT, UNIT, load = "value network", "steps", load_sparse
-OPTIONS = ("judged", "judged_plies", "judged_depth", "depths", "rematch")
+EXACT_NODES = "--exact-nodes"
+OPTIONS = ("judged", "judged_plies", "judged_depth", "depths", "rematch", "half")
 
 
 def prepare(network: SparseNetwork, source: Path, told: Any, config: Any) -> tuple[SparseNetwork, dict[str, Any]]:
@@ -33,7 +34,7 @@ def prepare(network: SparseNetwork, source: Path, told: Any, config: Any) -> tup
     if config.rematch:
         network, chosen = rematch(source, network, config.rematch)
         more |= chosen
-    return network, more
+    return network.rounded() if config.half else network, more
 
 
 def rematch(source: Path, best: SparseNetwork, games: int) -> tuple[SparseNetwork, dict[str, Any]]:
@@ -101,7 +102,14 @@ def about(path: Path, told: dict[str, Any]) -> list[str]:
 
 def made(told: dict[str, Any]) -> list[str]:
     """Returns how the model was chosen."""
-    return ["- no solver's label was learned from; the network was chosen by matches against earlier ones"]
+    words = told["command"].split()
+    nodes = int(words[words.index(EXACT_NODES) + 1]) if EXACT_NODES in words else 0
+    if not nodes:
+        return ["- no solver's label was learned from; the network was chosen by matches against earlier ones"]
+    return [
+        f"- targets are exact where an alpha-beta search to the end takes at most {nodes:,} nodes (the solver's, which knew",
+        "  nothing by heart), else values of the network's own searches; it was chosen by matches against earlier ones",
+    ]
 
 
 def figures(told: dict[str, Any]) -> list[str]:

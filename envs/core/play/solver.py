@@ -100,6 +100,34 @@ def exact_solver(game: Game, table_mb: float = 64) -> Solver:
     return solver
 
 
+UNKNOWN = 2
+"""What `Labels` say of a row whose search was given up."""
+
+
+class Labels(Protocol):
+    """Exact outcomes of positions that a search of so many nodes comes to the end of; it knows nothing by heart."""
+
+    def __call__(self, rows: NDArray[Any], first: NDArray[np.int64], nodes: int) -> NDArray[np.int8]:
+        """Returns what rows [n, width] are worth to the player to move: 1, 0 or -1, or UNKNOWN.
+
+        None is finished. They are of games one after another, `first` [n] the number of each one's first row; of a game those
+        before the last that takes more than `nodes` are unknown.
+        """
+
+
+def exact_labels(game: Game, table_mb: float) -> Labels:
+    """Returns the labels of a game whose room has some, with a table of at most `table_mb`; raises ValueError for others."""
+    found: Labels = labels_of(game)(game, table_mb)
+    return found
+
+
+def labels_of(game: Game) -> Any:
+    """Returns the class of a game's labels: `Labels` in its room's `labels`; raises ValueError for a game that has none."""
+    if (game.room / "labels.py").exists():
+        return importlib.import_module(f"{game.module}.labels").Labels
+    raise ValueError(f"expected a game whose solver can be given a limit of nodes, got {game.name!r}")
+
+
 LEVELS = {"easy": 0.4, "medium": 0.15, "hard": 0.05, "best": 0.0}
 """Share of its moves that an easier player draws at random, the weakest first."""
 

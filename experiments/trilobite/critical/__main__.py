@@ -39,8 +39,8 @@ from leafwise.models.players import player
 from leafwise.training.evaluation.elo import bootstrap_interval
 
 POINTS = {"W": 1.0, "D": 0.5, "L": 0.0}
-FILES = {"positions": Path(__file__).with_name(FILE), "model": model_path("trilobite7x6")}
-"""Files that results hold for."""
+LEARNED = "learned"
+"""The leaf whose players' results hold for one model alone."""
 PLIES = ((10, 15), (16, 20), (21, 25), (26, 30))
 """Positions by the moves before them."""
 
@@ -52,8 +52,8 @@ class Config(Study):
     players: tuple[str, ...] = (
         *(f"search:{leaf},depth={depth}" for leaf in ("learned", "lines") for depth in (1, 2, 4, 6)),
         *(f"{kind}:learned,seconds={seconds},clock=cpu" for seconds in (0.01, 0.1) for kind in ("search", "mcts")),
-        "search:lines,seconds=0.01,clock=cpu",
-    )
+        "search:lines,seconds=0.01,clock=cpu", "solver",
+    )  # fmt: skip
     """Players by name."""
     programs: tuple[str, ...] = ()
     """Commands that start programs, which are asked like the players."""
@@ -189,14 +189,35 @@ def games_table(results: Results) -> list[str]:
     return [*lines, "", *table(head, rows)]
 
 
+def solver_time(results: Results) -> str:
+    """Returns what is said of the time that the solver takes, where that is known."""
+    return (
+        f" and takes {results['solver']['ms']:.1f} ms a critical position (row `solver`)" if "solver" in results else ""
+    )
+
+
+def digest(path: Path) -> str:
+    """Returns what tells a file from others."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+
+
+def known(config: Config) -> tuple[Results, str]:
+    """Returns the results that hold for the positions and, where a player has the learned leaf, for the model; and that model."""
+    model = digest(model_path("trilobite7x6"))
+    results = Results(config, "scores.json", {"positions": digest(Path(__file__).with_name(FILE))}, indent=1)
+    for name in [name for name, found in results.items() if LEARNED in name and found.get("model") != model]:
+        del results[name]
+    return results, model
+
+
 def report(config: Config, positions: list[Position], results: Results) -> None:
     """Writes the page."""
     lines = [
         "# Connect Four: critical positions and perfect play",
         "",
         "A position is critical if some legal move keeps the game's value and another does not. 95 % intervals by bootstrap.",
-        "The exact solver plays all of this without an error: the networks are a yardstick of learning",
-        "here, not the strongest players of this package.",
+        f"The exact solver plays all of this without an error{solver_time(results)}: the networks",
+        "are a yardstick of learning here, not the strongest players of this package.",
     ]
     for kind in dict.fromkeys(p.kind for p in positions):
         lines += kept_table(positions, results, kind)
@@ -207,8 +228,7 @@ def study(config: Config) -> None:
     """Measures what is missing."""
     rows = read()
     positions = [p for p in rows if p.kind != OPENING]
-    of = {name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for name, path in FILES.items()}
-    results = Results(config, "scores.json", of, indent=1)
+    results, model = known(config)
     openings = [p for p in rows if p.kind == OPENING]
     for name in (*config.players, *config.programs):
         wanted = name in config.games and "openings" not in results.get(name, {})
@@ -217,7 +237,7 @@ def study(config: Config) -> None:
         with ExitStack() as stack:
             one = outside(stack.enter_context(Program(name))) if name in config.programs else named(name)
             if name not in results:
-                found = answers(one, positions)
+                found = answers(one, positions) | ({"model": model} if LEARNED in name else {})
                 told = f"{name}: {found['kept'].count('1') / len(positions):.1%} kept, {found['ms']:.2f} ms"
                 results.keep(name, found, told)
             if wanted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import leafwise
@@ -78,3 +79,16 @@ def test_positions_that_no_game_leads_to(text: str, problem: str) -> None:
 def test_an_unknown_key() -> None:
     with pytest.raises(ValueError, match=r"^cassis: expected key among board, degree, colours, canonical, got 'x'$"):
         DepthFirst(GAME, "x")
+
+
+@pytest.mark.parametrize("n", [5, 8])
+def test_no_renaming_of_the_points_changes_what_safe_edges_says(n: int) -> None:
+    cassis = leafwise.game("cassis", n=n)
+    score, rng, state = cassis.score("safe_edges"), np.random.default_rng(n), cassis.start()
+    values = set()
+    while not state.is_terminal:
+        value = state.value(score)
+        values.add(value)
+        assert {state.transformed(int(k)).value(score) for k in rng.integers(0, cassis.symmetry_count, 5)} == {value}
+        state = state.play(int(rng.choice(state.legal_actions)))
+    assert len(values) > 2

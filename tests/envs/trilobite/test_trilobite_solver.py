@@ -13,7 +13,7 @@ import leafwise
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream, next_u64
-from leafwise.envs.core.play.solver import Solution
+from leafwise.envs.core.play.solver import UNKNOWN, Solution, exact_labels
 from leafwise.envs.trilobite import alphabeta
 from leafwise.envs.trilobite.solver import Solver
 from twins.trilobite import Twin
@@ -194,3 +194,26 @@ def test_wrong_input() -> None:
         solver.solve(leafwise.game("trilobite").start())
     with pytest.raises(ValueError, match=r"^expected actions among all, best, none, move, got 'some'$"):
         solver.solve(CONNECT_FOUR.start(), "some")
+
+
+def test_labels_are_the_solver_s_values_as_far_back_as_a_limit_of_nodes_goes() -> None:
+    rng, rows, first, states = Random(8), [], [], []
+    for _ in range(6):
+        state, start = CONNECT_FOUR.start(), len(rows)
+        while not state.is_terminal:
+            rows.append(state.row)
+            first.append(start)
+            states.append(state)
+            state = state.play(rng.choice(state.legal_actions))
+    labels, solver = exact_labels(CONNECT_FOUR, 8), Solver(CONNECT_FOUR, 8)
+    array, begins = np.array(rows), np.array(first)
+    few, many = labels(array, begins, 1), labels(array, begins, 30_000)
+    for found in (few, many):
+        for k, state in enumerate(states):
+            if found[k] == UNKNOWN:
+                assert (found[first[k] : k] == UNKNOWN).all()
+            elif str(state).count(".") < 24:
+                assert found[k] == solver.value(state)
+    assert 0 < (few != UNKNOWN).sum() < (many != UNKNOWN).sum() < len(rows)
+    with pytest.raises(ValueError, match="expected a game whose solver can be given a limit of nodes, got 'cassis'"):
+        exact_labels(leafwise.game("cassis"), 8)

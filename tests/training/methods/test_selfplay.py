@@ -11,9 +11,12 @@ import numpy as np
 import pytest
 
 import leafwise
+from leafwise.envs.core.play.solver import UNKNOWN
+from leafwise.envs.trilobite.solver import Solver
 from leafwise.models import load_sparse
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.actors import matches
+from leafwise.training.actors.selfplay import Recorder
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.evaluation.sequential_test import SequentialTest, expected_share
 from leafwise.training.execution.executor import Own
@@ -143,7 +146,7 @@ def test_recorded_targets_of_won_positions_are_wins() -> None:
     network = random_network(4)
     T, D = GAME.tables(network.evaluator("x")), new_record(GAME, 600)
     run = kernels(GAME, network.evaluator("x")).record_games
-    n = run(new_table(GAME, 1, 5), D, 500, 1, 6, 0.0, 0.0, 0.0, False, 0.0, T, T)
+    n = run(new_table(GAME, 1, 5), D, 500, 1, 6, 1.0, 0.0, 0.0, 0.0, False, 0.0, T, T)
     assert n >= 500
     wins = 0
     for row, target in zip(D.rows[:n], D.targets[:n], strict=True):
@@ -155,6 +158,49 @@ def test_recorded_targets_of_won_positions_are_wins() -> None:
         else:
             assert target < 1.0
     assert wins > 20
+
+
+def recorder(**options: Any) -> Recorder:
+    config = selfplay.Config(game="trilobite", **{"plies": 3, "earlier": 0.3, "exploration": 0.3, **options})
+    return Recorder([GAME], random_network(4), config, positions=400)
+
+
+def test_positions_that_are_solved_have_their_true_values_as_targets() -> None:
+    network, solver = random_network(4), Solver(GAME, 4)
+    exact = recorder(exact_nodes=10_000).piece(GAME, 400, network, network, 3)
+    played = recorder().piece(GAME, 400, network, network, 3)
+    assert (exact.rows == played.rows).all()
+    assert [int(target) for target in exact.targets] == [solver.value(leafwise.State(GAME, row)) for row in exact.rows]
+    assert np.abs(exact.targets - played.targets).max() > 0.5
+
+
+@pytest.mark.parametrize("decay", [0.0, 0.6])
+def test_targets_before_a_solved_position_are_those_of_a_game_that_ends_with_its_value(decay: float) -> None:
+    write, rng = kernels(GAME, random_network(4).evaluator("x")).write_all_targets, np.random.default_rng(3)
+    D, T, state = new_record(GAME, 6), GAME.tables(), GAME.start()
+    for t, move in enumerate("123321"):
+        D.rows[t] = state.row
+        state = state.play(move)
+    D.values[:] = rng.uniform(-1, 1, 6)
+    D.outcomes[:] = 1.0
+    exact = np.full(6, UNKNOWN, dtype=np.int8)
+    exact[3], values = -1, D.values.copy()  # a win for the first player, as it is the second's turn
+    write(D, 6, exact, decay, T)
+    following = 1.0
+    for t in reversed(range(3)):
+        following = (1 - decay) * values[t] + decay * following
+        assert D.targets[t] == pytest.approx(following if t % 2 == 0 else -following)
+    assert D.targets[3] == -1.0
+
+
+def test_openings_may_be_even() -> None:
+    network = random_network(4)
+    for even in (1.0, 0.2):
+        games = recorder(even=even, plies=5, earlier=0.0)
+        n = len(games.piece(GAME, 300, network, network, 3).rows)
+        starts = np.unique(games.room.first[:n])
+        values = np.abs(games.room.values[starts])
+        assert (values.max() > 0.2) == (even == 1.0)
 
 
 def test_the_sequential_test_errs_as_seldom_as_it_says() -> None:
@@ -185,6 +231,12 @@ def test_the_sequential_test_errs_as_seldom_as_it_says() -> None:
         (["--variant", "k"], "expected --variant with options of trilobite like board=3x3, k=3, got 'k'"),
         (["--variant", "k=x"], "expected INT for k in --variant, got 'x'"),
         (["--hidden", "6"], "multiples of 4"),
+        (["--sees", "all"], "expected sees among features, parity, observation, features+observation, got 'all'"),
+        (["--even", "2"], "expected --even of 0 to 1, got 2.0"),
+        (
+            ["--game", "cassis", "--exact-nodes", "9"],
+            "expected a game whose solver can be given a limit of nodes, got 'cassis'",
+        ),
     ],
 )
 def test_wrong_options_get_one_line_and_status_2(capsys, tmp_path, monkeypatch, words, message) -> None:

@@ -19,7 +19,6 @@ from leafwise.envs.trap.baselines.course import guest as guests
 from leafwise.envs.trap.baselines.course.grid import Grid
 from leafwise.envs.trap.baselines.course.guest import GuestPlayer
 from leafwise.envs.trap.baselines.course.players import RECIPES, CoursePlayer
-from leafwise.models.shipped import LEARNED, best_leaf, shipped_name
 from leafwise.training.evaluation.arena import play_game
 from twins.trap import Cell, Twin
 
@@ -170,18 +169,6 @@ def test_ours_plays_as_a_program_of_the_course(number: int) -> None:
         0,
         0,
     )
-
-
-@pytest.mark.parametrize("size", [5, 6, 7, 8, 9])
-def test_ours_plays_every_board_by_a_network_of_its_own(size: int) -> None:
-    assert shipped_name(leafwise.game("trap", size=size)) == ("trap" if size == 7 else f"trap-size{size}")
-    assert best_leaf(leafwise.game("trap", size=size, self_trap="deferred")) == LEARNED
-    ai, middle = PlayerAI(size=size, seconds=0.01), size // 2
-    ai.setPlayerNum(1)
-    grid = Grid(size).move((0, middle), 1).move((size - 1, middle), 2)
-    moved = ai.getMove(grid)
-    assert moved in grid.get_neighbors((0, middle))
-    assert grid.move(moved, 1).getCellValue(ai.getTrap(grid)) == 0
 
 
 def test_ours_says_what_it_cannot_play() -> None:

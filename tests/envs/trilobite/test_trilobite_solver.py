@@ -197,16 +197,17 @@ def test_wrong_input() -> None:
 
 
 def test_labels_are_the_solver_s_values_as_far_back_as_a_limit_of_nodes_goes() -> None:
-    rng, rows, first, states = Random(8), [], [], []
+    rng = Random(8)
+    first: list[int] = []
+    states: list[State] = []
     for _ in range(6):
-        state, start = CONNECT_FOUR.start(), len(rows)
+        state, start = CONNECT_FOUR.start(), len(states)
         while not state.is_terminal:
-            rows.append(state.row)
             first.append(start)
             states.append(state)
             state = state.play(rng.choice(state.legal_actions))
     labels, solver = exact_labels(CONNECT_FOUR, 8), Solver(CONNECT_FOUR, 8)
-    array, begins = np.array(rows), np.array(first)
+    array, begins = np.array([state.row for state in states]), np.array(first)
     few, many = labels(array, begins, 1), labels(array, begins, 30_000)
     for found in (few, many):
         for k, state in enumerate(states):
@@ -214,6 +215,6 @@ def test_labels_are_the_solver_s_values_as_far_back_as_a_limit_of_nodes_goes() -
                 assert (found[first[k] : k] == UNKNOWN).all()
             elif str(state).count(".") < 24:
                 assert found[k] == solver.value(state)
-    assert 0 < (few != UNKNOWN).sum() < (many != UNKNOWN).sum() < len(rows)
+    assert 0 < (few != UNKNOWN).sum() < (many != UNKNOWN).sum() < len(states)
     with pytest.raises(ValueError, match="expected a game whose solver can be given a limit of nodes, got 'cassis'"):
         exact_labels(leafwise.game("cassis"), 8)

@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -130,11 +131,8 @@ def positions(config: Config, label: str) -> list[tuple[State, dict[int, float]]
     path = config.source(name)
     lines = path.read_text(encoding="utf-8").splitlines() if path else []
     if len(lines) < config.positions:
-        drawn: dict[State, dict[int, float]] = {}
-        for state, values in from_games() if label == CONNECT_FOUR else solved(label, FIRST_SEED):
-            drawn.setdefault(state, values)
-            if len(drawn) == config.positions:
-                break
+        decisions = from_games() if label == CONNECT_FOUR else solved(label, FIRST_SEED)
+        drawn = dict(islice(decisions, config.positions))
         lines = [
             json.dumps({"position": str(state), "values": {game.actions[a]: round(v, 9) for a, v in values.items()}})
             for state, values in drawn.items()

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command, missing_seeds, table, write_page
-from leafwise.experiments.trap.learned import PAIRS, figures, row
-from leafwise.experiments.trap.turns import Pairs, whole_turns
+from leafwise.experiments.study import PlacedStudy, Results, command, table, write_page
+from leafwise.experiments.trap.learned import row
+from leafwise.experiments.trap.turns import Pairs, go_on, whole_turns
 from leafwise.models.shipped import shipped_name
-from leafwise.training.evaluation.arena import batches_of
 from leafwise.training.execution.places import executor_for
 
 
@@ -39,15 +38,8 @@ def play(size: int, seconds: float, results: Results, config: Config) -> None:
     title = f"{size}x{size}, {1000 * seconds:g} ms a turn"
     own, rival = whole_turns("learned", seconds), whole_turns(config.rival, seconds)
     told = {"model": shipped_name(game("trap", size=size)), "player": own, "opponent": rival}
-    known = results.get(title, told)
-    if {name: known[name] for name in told} != told:
-        raise ValueError(f"sizes.json: expected {own} against {rival}; give another --data and --out")
-    scores: list[float] = list(known.get("scores", []))
     with executor_for(Pairs(game("trap", size=size), own, rival, False), config.processes, config.cluster) as executor:
-        for seeds in missing_seeds(len(scores) // 2, config.games // 2, PAIRS, config.first_seed):
-            for found in executor.in_order(batches_of(seeds)):
-                scores += found
-            results.keep(title, told | {"scores": scores} | figures(scores), f"{title}: {len(scores)} games")
+        go_on(results, title, told, executor, config.games, config.first_seed)
 
 
 def page(results: dict[str, Any], config: Config) -> list[str]:

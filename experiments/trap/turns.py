@@ -22,6 +22,7 @@ from leafwise.experiments.study.program import Program
 from leafwise.experiments.trap.learned import figures, row
 from leafwise.models.players import player
 from leafwise.training.evaluation.arena import batches_of, play_game
+from leafwise.training.execution.executor import Executor
 from leafwise.training.execution.places import executor_for
 
 FIRST_SEED = 2_660_000
@@ -147,17 +148,26 @@ def matches(config: Config, part: str) -> Iterator[Match]:
 
 def play(match: Match, results: Results, config: Config) -> None:
     """Plays the games of a match that are missing; raises ValueError if those that are known are other players'."""
-    known = results.get(match.title, {"player": match.player, "opponent": match.opponent})
-    if (known["player"], known["opponent"]) != (match.player, match.opponent):
-        raise ValueError(f"turns.json: expected {match.player} against {match.opponent}; give another --data and --out")
-    scores: list[float] = list(known.get("scores", []))
+    told = {"player": match.player, "opponent": match.opponent}
     work = Pairs(game("trap"), match.player, match.opponent, match.is_command)
     with executor_for(work, config.processes, config.cluster) as executor:
-        for seeds in missing_seeds(len(scores) // 2, config.games // 2, PAIRS, config.first_seed):
-            for found in executor.in_order(batches_of(seeds)):
-                scores += found
-            told = {"player": match.player, "opponent": match.opponent, "scores": scores} | figures(scores)
-            results.keep(match.title, told, f"{match.title}, {len(scores)} games: {told['share']:.1%}")
+        go_on(results, match.title, told, executor, config.games, config.first_seed)
+
+
+def go_on(
+    results: Results, title: str, told: dict[str, str], executor: Executor[Any, Any], games: int, first_seed: int
+) -> None:
+    """Plays the games of a match that are missing, pairs by pairs, and keeps them with `told`; raises ValueError if those that
+    are known are told otherwise."""
+    known = results.get(title, told)
+    if {name: known.get(name) for name in told} != told:
+        raise ValueError(f"{title}: expected games of {told}, got others; give another --data and --out")
+    scores: list[float] = list(known.get("scores", []))
+    for seeds in missing_seeds(len(scores) // 2, games // 2, PAIRS, first_seed):
+        for found in executor.in_order(batches_of(seeds)):
+            scores += found
+        kept = told | {"scores": scores} | figures(scores)
+        results.keep(title, kept, f"{title}, {len(scores)} games: {kept['share']:.1%}")
 
 
 def page(results: dict[str, Any], config: Config) -> list[str]:

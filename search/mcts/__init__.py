@@ -7,11 +7,9 @@ came by. Outcomes of chance are thus explicit: each leads to a node of its own (
 *-minimax search", 2013, compare both), and no stage is enumerated. Where a leaf is asked at a stage of chance, an edge is valued
 there on its first visit.
 
-Drawing is kept because what should make it smoother was no better at equal simulations, on 300 critical decisions of Trap 3x3 and
-200 of a dice race with their exact values: neither edges' means weighted by the probabilities of the outcomes seen, nor outcomes
-spread evenly over their probabilities instead of drawn (for such ways see Veness et al., "Variance reduction in Monte-Carlo tree
-search", 2011). At 1,000 simulations the regret was 0.213 drawn, 0.213 weighted and 0.193 spread in Trap, 0.042, 0.036 and 0.046 in
-the race; the 95 % intervals of the differences, 0.026 and 0.011 to either side at most, all hold 0.
+Drawing is kept: edges' means weighted by the probabilities of the outcomes seen, and outcomes spread evenly over theirs (for such
+ways see Veness et al., "Variance reduction in Monte-Carlo tree search", 2011), were tried on exact decisions of Trap 3x3 and of a
+dice race and were no better, beyond error, at equal simulations.
 
 Values are player 0's. Where PUCT needs them between 0 and 1 they are scaled by the least and the greatest that the search has seen
 (Schrittwieser et al., "Mastering Atari, Go, chess and shogi by planning with a learned model", 2020), so that games with any

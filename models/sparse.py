@@ -160,7 +160,8 @@ def _compiled(game: Game, active: Compiled, first_view: bool, head: str, sees: s
 def compiled(game: Game, head: str, sees: str) -> SparseFunctions:
     """Returns the compiled `value` and `describe_rows` of networks for a game (the same for all its variants)."""
     found = features_of(game, sees)
-    return _compiled(game.with_defaults, found.active, found.view == "first", head, sees)
+    first_view = found.view == "first" and head != "max"  # what an action is worth is said for who takes it
+    return _compiled(game.with_defaults, found.active, first_view, head, sees)
 
 
 @dataclass(frozen=True)

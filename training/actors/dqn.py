@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.models.sparse import SparseNetwork
+from leafwise.models.sparse import WITH_ACTIONS, SparseNetwork
 from leafwise.training.execution.executor import Shared
-from leafwise.training.kernels.selfplay import kernels, new_table
+from leafwise.training.kernels.selfplay import forget, kernels, new_table
 
 GROUP = 64
 """Games of a piece, at most."""
@@ -28,20 +28,50 @@ class Decisions(NamedTuple):
     """[n]"""
     gains: NDArray[np.float32]
     """Reward, and the sign of what comes after it, [n, 2]."""
+    explored: NDArray[np.bool_]
+    """Whether the action was drawn at random, [n]."""
+    values: float
+    """Mean value of the other actions, to who took them; not a number where there are none."""
+
+
+class How(NamedTuple):
+    """How games are played."""
+
+    plies: int
+    """Most random actions at the beginning of a game."""
+    candidates: str = ""
+    """Actions that searches consider; all legal ones where empty."""
+    depth: int = 1
+    """Deepest search."""
+    rare: float = 0.0
+    nodes: int = 0
 
 
 class Player:
     """Plays games side by side: at random, or the action that a network values most."""
 
-    def __init__(self, network: SparseNetwork, plies: int) -> None:
-        """The network is only known by its shape; `plies` is the most random actions at the beginning of a game."""
-        self.game, self.plies, self._first = network.game, plies, network
+    def __init__(self, network: SparseNetwork, how: How) -> None:
+        """The network is only known by its shape.
+
+        One that says something of each action is asked for that; else a search of one decision values the actions, by what
+        the network says of all that may follow them.
+        """
+        self.game, self.how, self._first = network.game, how, network
+        self.by_actions = network.head in WITH_ACTIONS
         evaluator = network.evaluator("newest")
-        self.kernels, self.T = kernels(self.game, evaluator), self.game.tables(evaluator)
-        self.table = new_table(self.game, 1, 0)
+        self.kernels, self.T = kernels(self.game, evaluator), self.new_tables(network)
+        leaf = None if how.depth == 1 and not how.nodes else evaluator  # shallow searches have nothing to remember
+        self.table = new_table(self.game, how.depth, 0, leaf, how.rare, how.nodes)
+        self.width = len(self.game.actions)
 
     def __reduce__(self) -> Any:
-        return Player, (self._first, self.plies)
+        return Player, (self._first, self.how)
+
+    def new_tables(self, network: SparseNetwork) -> Any:
+        """Returns `T` with weights of its own."""
+        T = self.game.tables(network.with_tensors(network.tensors).evaluator("own"), self.how.candidates or None)
+        own = {name: getattr(T.leaf, name).copy() for name in ("embedding", "bias", "dense")}
+        return T._replace(leaf=T.leaf._replace(**own))
 
     def warm(self) -> None:
         """Loads the code."""
@@ -49,31 +79,64 @@ class Player:
 
         one_thread()
         rows, streams = self.begun(np.zeros((1, 2), dtype=np.uint64))
-        self.step(self._first, SparseModule(self._first), rows, streams, 0.5, np.random.default_rng(0))
+        self.step(self._first, SparseModule(self._first), rows, streams, np.array([0.5]), np.random.default_rng(0))
 
     def begun(self, streams: NDArray[np.uint64]) -> tuple[NDArray[Any], NDArray[np.uint64]]:
         """Returns new games, [n, width], and their random streams, [n, 2]."""
         rows = self.game.rows(len(streams))
-        self.kernels.start_games(self.table, rows, streams, self.plies, self.T)
+        self.kernels.start_games(self.table, rows, streams, self.how.plies, self.T)
         return rows, streams
 
+    def searched(self, rows: NDArray[Any], depth: int, T: Any) -> NDArray[np.float64]:
+        """Returns what searches with the leaf in `T` say of each action in rows [n, width], [n, A]; see `Kernels.root_values`."""
+        values = np.zeros((len(rows), self.width))
+        forget(self.table)  # the leaf has other weights by now
+        self.kernels.root_values(self.table, rows, depth, values, T)
+        return values
+
     def step(
-        self, network: SparseNetwork, module: Any, rows: NDArray[Any], streams: NDArray[np.uint64], exploration: float,
-        rng: np.random.Generator,
+        self, network: SparseNetwork, module: Any, rows: NDArray[Any], streams: NDArray[np.uint64],
+        exploration: NDArray[np.float64], rng: np.random.Generator,
     ) -> Decisions:  # fmt: skip
-        """Plays one decision in every game, in place; `module` is the network's, `exploration` the share of random actions."""
+        """Plays one decision in every game, in place.
+
+        `module` is the network's, `exploration` [n] the chance of a random action in each game.
+        """
         import torch
 
         n = len(rows)
-        features, legal, _ = network.describe(rows, self.T)
-        actions = (rng.random(legal.shape) * legal).argmax(axis=1)
-        greedy = rng.random(n) >= exploration
-        with torch.no_grad():
-            values = module(torch.from_numpy(features[greedy])).numpy()
-        actions[greedy] = np.where(legal[greedy], values, -np.inf).argmax(axis=1)
+        explored = rng.random(n) < exploration
+        greedy = ~explored
+        noise = rng.random((n, self.width))
+        if self.by_actions:
+            features, legal, _ = network.describe(rows, self.T)
+            with torch.no_grad():
+                outputs = module(torch.from_numpy(features[greedy])).numpy()
+            values = np.where(legal[greedy], outputs, -np.inf)
+        else:
+            module.write_to(self.T.leaf)
+            values = self.searched(rows[greedy], 1, self.T)
+            legal = self.legal(rows)
+        actions = (noise * legal).argmax(axis=1)
+        best = values.max(axis=1, keepdims=True)
+        actions[greedy] = np.where(values == best, noise[greedy], -1.0).argmax(axis=1)
         before, after, rewards, signs = rows.copy(), np.zeros_like(rows), np.zeros(n), np.zeros(n)
-        self.kernels.advance(self.table, rows, after, streams, actions, rewards, signs, self.plies, self.T)
-        return Decisions(before, after, actions, np.stack([rewards, signs], axis=1).astype(np.float32))
+        self.kernels.advance(self.table, rows, after, streams, actions, rewards, signs, self.how.plies, self.T)
+        gains = np.stack([rewards, signs], axis=1).astype(np.float32)
+        mean = float(self.units(best).mean()) if len(best) else float("nan")
+        return Decisions(before, after, actions, gains, explored, mean)
+
+    def units(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Returns values as who acts would count them: outputs for actions before, what searches say as it is."""
+        if not self.by_actions:
+            return values
+        return np.tanh(values) if self.game.players == 2 else values * self._first.weights.scale
+
+    def legal(self, rows: NDArray[Any]) -> NDArray[np.int8]:
+        """Returns the mask of legal actions of rows, [n, A]."""
+        found = np.zeros((len(rows), self.width), dtype=np.int8)
+        self.kernels.mask_actions(self.table, rows, found, self.T)
+        return found
 
 
 class Played(NamedTuple):
@@ -94,7 +157,7 @@ class Steps:
     rows: NDArray[Any]
     streams: NDArray[np.uint64]
     steps: int
-    exploration: float
+    exploration: NDArray[np.float64]
     key: int
 
     def __call__(self) -> Played:

@@ -9,8 +9,8 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
-from leafwise.training.kernels.playing import GAMES, PLIES, make_open_game
-from leafwise.training.kernels.steps import HERE, make_settle, name_of, put_row
+from leafwise.training.kernels.playing import GAMES, PLIES, make_open_game, share_out
+from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, name_of, put_row
 
 
 def make_choose_actions(game: Game, best_action: Compiled, name: str) -> Compiled:
@@ -27,6 +27,57 @@ def make_choose_actions(game: Game, best_action: Compiled, name: str) -> Compile
             actions[i] = table.chosen[0]
 
     return choose_actions
+
+
+def make_root_values(game: Game, search: Compiled, last_step: Compiled, name: str) -> Compiled:
+    """Returns `root_values(table, rows, depth, values, T)`; `search` and `last_step` are those of `make_best_action`.
+
+    It writes what a search says of each action in each row, all of them decisions, to `values` [n, A]: what comes from now on, for
+    who acts, with all outcomes of chance by their probabilities; -inf where an action is not considered.
+    """
+    rules = game.rules
+    current_player, apply_action, returns, action_cost = (
+        rules.current_player,
+        rules.apply_action,
+        rules.returns,
+        rules.action_cost,
+    )
+    considered = rules.candidates or rules.legal_actions
+
+    @bind(name, game.room)
+    def root_values(table, rows, depth, values, T):
+        S, A = table.S, table.A
+        for i in range(rows.shape[0]):
+            put_row(rows, i, S, HERE)
+            values[i, :] = -np.inf
+            player, so_far = current_player(S, HERE, T), returns(S, HERE, T)
+            n = considered(S, HERE, A, T)
+            shared = share_out(table.buffers, n)
+            for k in range(n):
+                a = A[k]
+                apply_action(S, HERE, a, AFTER, T)
+                left = depth - action_cost(S, HERE, a, T)
+                known, value = False, 0.0
+                if left == 0:
+                    known, value = last_step(S, shared, AFTER, FREE, -np.inf, np.inf, T)
+                if not known:
+                    value = search(S, shared, AFTER, FREE, left, -np.inf, np.inf, T)
+                values[i, a] = for_player_zero(value - so_far, player)
+
+    return root_values
+
+
+def make_mask_actions(game: Game) -> Compiled:
+    """Returns `mask_actions(table, rows, legal, T)`: sets those of `legal` [n, A] that are, in rows that are decisions."""
+    legal_actions = game.rules.legal_actions
+
+    @bind(name_of(game), game.room)
+    def mask_actions(table, rows, legal, T):
+        for i in range(rows.shape[0]):
+            for k in range(legal_actions(rows, np.uint64(i), table.A, T)):
+                legal[i, table.A[k]] = 1
+
+    return mask_actions
 
 
 def make_transform_rows(game: Game) -> Compiled:

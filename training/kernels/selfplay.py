@@ -16,7 +16,14 @@ from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.search.compiled import CompiledSearch, compiled_search
-from leafwise.training.kernels.batches import make_advance, make_choose_actions, make_start_games, make_transform_rows
+from leafwise.training.kernels.batches import (
+    make_advance,
+    make_choose_actions,
+    make_mask_actions,
+    make_root_values,
+    make_start_games,
+    make_transform_rows,
+)
 from leafwise.training.kernels.playing import (
     GAMES,
     PLIES,
@@ -66,6 +73,10 @@ class Kernels(NamedTuple):
     """(table, keys, depth, scores, values, ends, T)"""
     choose_actions: Compiled
     """(table, rows, depth, actions, T)"""
+    mask_actions: Compiled
+    """(table, rows, legal, T)"""
+    root_values: Compiled
+    """(table, rows, depth, values, T)"""
     transform_rows: Compiled
     """(rows, symmetries, actions, T)"""
     start_games: Compiled
@@ -86,7 +97,8 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
         found.depth_first.__qualname__,
         found.leaf_value,
     )  # the name tells the game, the leaf, and what it fixes
-    best_action = make_best_action(game, *searches(game, found, name), name)
+    both = searches(game, found, name)
+    best_action = make_best_action(game, *both, name)
     record_game = make_record_game(game, best_action, leaf_value, leaf_stage, name)
     return Kernels(
         record_games=make_record_games(game, record_game, make_open_even(game, best_action, name), name),
@@ -94,6 +106,8 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
         play_matches=make_play_matches(game, best_action, name),
         play_alone=make_play_alone(game, best_action, leaf_value, name),
         choose_actions=make_choose_actions(game, best_action, name),
+        mask_actions=make_mask_actions(game),
+        root_values=make_root_values(game, *both, name),
         transform_rows=make_transform_rows(game),
         start_games=make_start_games(game),
         advance=make_advance(game),

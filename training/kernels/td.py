@@ -116,22 +116,26 @@ def compiled(
 ) -> Kernels:
     """Returns what `kernels` does for networks of a layout whose values are asked at a stage."""
     network, valued = ntuple_functions(game, layout), game.stages.index(stage)
-    step_weight = coherent_step if coherent else plain_step
-    kind_name = "_".join(str(part) for part in (network.name, name_of(game), stage, depth))
+    kind_name, best_action = chooser(game, layout, stage, depth)
     name = f"{kind_name}_{searched}_{coherent}"
-    if depth > 1 or not near(game, valued):
-        leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", fetch=network.fetch)
-        look_ahead = make_deep(game, compiled_search(game, leaf).depth_first, depth, kind_name)
-        best_action = make_best_action(game, look_ahead, kind_name)
-    else:
-        best_action = make_best_sibling(game, network, layout, valued, kind_name)
-    move_weights = make_move_weights(game, layout, network, step_weight, name)
+    move_weights = make_move_weights(game, layout, network, coherent_step if coherent else plain_step, name)
     learn = make_learn(game, network, move_weights, searched, name)
     trajectory = make_play_trajectory(game, network, best_action, valued, kind_name)
     return Kernels(
         make_td_games(game, trajectory, learn, name),
         make_greedy_games(game, best_action, network.board.highest, valued, kind_name),
     )
+
+
+def chooser(game: Game, layout: Layout, stage: str, depth: int) -> tuple[str, Compiled]:
+    """Returns a name for what depends on the same, and `best_action(trainer, T)` by a search of `depth` decisions."""
+    network, valued = ntuple_functions(game, layout), game.stages.index(stage)
+    name = "_".join(str(part) for part in (network.name, name_of(game), stage, depth))
+    if depth == 1 and near(game, valued):
+        return name, make_best_sibling(game, network, layout, valued, name)
+    leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", fetch=network.fetch)
+    look_ahead = make_deep(game, compiled_search(game, leaf).depth_first, depth, name)
+    return name, make_best_action(game, look_ahead, name)
 
 
 def near(game: Game, valued: int) -> bool:

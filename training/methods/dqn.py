@@ -1,18 +1,16 @@
 """Masked double Q-learning by self-play: one network values every action for the player who acts.
 
 Sources: Mnih et al., "Human-level control through deep reinforcement learning" (2015); van Hasselt et al., "Deep
-reinforcement learning with double Q-learning" (2016). Differences: illegal actions are masked wherever a best action is
-sought; in games for two the same network plays both sides and what the next player can get counts against the actor (negamax);
-the output goes through tanh there and is learned by cross-entropy; rows are shown under random symmetries; games begin
-with random actions. Alone, returns are discounted and learned in units of `scale` with the Huber loss.
+reinforcement learning with double Q-learning" (2016). By options: targets some steps ahead (Sutton, "Learning to predict by the
+methods of temporal differences", 1988; cut at random actions as in Watkins, "Learning from delayed rewards", 1989); prioritised
+replay (Schaul et al., 2016); a dueling head (Wang et al., 2016); target networks that follow slowly (Lillicrap et al., 2016);
+a share of random actions of its own for every game (Horgan et al., "Distributed prioritized experience replay", 2018); values of
+states instead of actions, whose successors the rules enumerate (afterstates: Sutton and Barto, 2018, section 6.8); targets that a
+search finds (Veness et al., "Bootstrapping from game tree search", 2009). Differences: docs/methods/dqn.md.
 
-The network sees the observation, one feature for each cell and value. As a leaf it values a decision by its best legal action.
+In games with cells the values are sums of n-tuple tables: `leafwise.training.qlearning.ntuples`.
 
-Logged: `rollout/ep_len_mean`, `time/fps` (decisions a second), `train/loss`, `train/exploration_rate`, and for two
-players `eval/elo`, `eval/best_elo`, `eval/score_mean` (points against the best network so far), `eval/keeps_value` (share of fixed
-positions in which one-ply play with it keeps the value, by the exact solver, which only judges); alone `eval/score_mean` and its
-95 % interval. With `--piece`: `rollout/staleness` (generations that the network of the decisions was behind, at most),
-`rollout/repeated` (pieces begun again, since their process was gone).
+What is logged stands in docs/methods/dqn.md.
 """
 
 from __future__ import annotations
@@ -20,17 +18,21 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.training.actors.dqn import GROUP, Decisions, Player, Steps
+from leafwise.envs.registry import game as find_game
+from leafwise.envs.registry import games
+from leafwise.models.seen import OBSERVATION, features_of, seen_by
+from leafwise.training.actors.dqn import GROUP, Decisions, How, Player, Steps
 from leafwise.training.actors.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.execution.executor import Shared
 from leafwise.training.kernels.selfplay import GAMES, PLIES
+from leafwise.training.qlearning import ntuples
+from leafwise.training.qlearning.replay import Order, Replay
 from leafwise.training.runs.folder import need_train_extra, run_main
-from leafwise.training.runs.gating import named, prefixed
 from leafwise.training.runs.learner import ActorOptions, GatedLearner
 from leafwise.training.runs.loop import run_learner
 from leafwise.training.runs.options import accepts
@@ -42,7 +44,7 @@ from leafwise.training.runs.options import accepts
 )  # fmt: skip
 @dataclass(frozen=True)
 class Config(ActorOptions):
-    """Options of `leafwise train GAME --method dqn`."""
+    """Options of `leafwise train GAME --method dqn` in games without cells; --game GAME --help tells those of others."""
 
     total_steps: int = 2_000_000
     """Length of the run, in decisions played."""
@@ -58,6 +60,8 @@ class Config(ActorOptions):
     """Decisions played before learning begins."""
     target_every: int = 50
     """Batches between two copies of the network to the target network."""
+    tau: float = 0.0
+    """Share of the network that the target network takes over after every batch (0: a copy every --target-every batches)."""
     learning_rate: float = 0.001
     """Learning rate at the start (Adam)."""
     final_learning_rate: float = 0.0001
@@ -66,117 +70,168 @@ class Config(ActorOptions):
     """Discount per decision; below 1 in games for one."""
     scale: float = 1.0
     """Return that counts as 1, in games for one."""
+    n_step: int = 1
+    """Decisions between one that is valued and the one whose value its target ends with."""
+    cut: bool = True
+    """Targets of several steps end before an action that was drawn at random."""
+    priority: float = 0.0
+    """Prioritised replay: exponent of a decision's last error in how often it is drawn (0: all alike; 0.6 in the paper)."""
+    importance: float = 0.4
+    """Exponent of the importance weights that make up for it, at the start; 1 at the end."""
+    double: bool = True
+    """The newest network chooses the action whose value the target network says."""
+    dueling: bool = False
+    """The last layer learns a state's value and every action's advantage."""
+    head: Literal["max", "value"] = "max"
+    """What the network says: the value of every action (max), or of the state, the actions being valued by what follows them."""
+    target_depth: int = 0
+    """Depth of the search with the target network that says what every action's value should be; 1: the mean over all outcomes
+    of chance of the best value after it; 0: what was met in play, of the action that was played."""
+    rare: float = 0.0
+    """Searches value outcomes of chance less probable than this at once, by the leaf."""
+    nodes: int = 0
+    """Most decisions that a search looks at (0: no limit)."""
+    candidates: str = ""
+    """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
+    sees: str = OBSERVATION
+    """What the network sees: features, another of the game's sets of sparse features, observation or features+observation."""
     exploration: float = 1.0
     """Share of random actions at the start."""
     final_exploration: float = 0.1
-    """Share of random actions from half of the run on; linear before."""
+    """Share of random actions from some part of the run on; linear before."""
+    exploration_fraction: float = 0.5
+    """That part."""
+    exploration_spread: float = 0.0
+    """Game i of k has the share of random actions to the power 1 + i / (k - 1) times this (0: all the same; 7 in the paper)."""
     plies: int = 8
     """Most random actions at the beginning of a game."""
     hidden: tuple[int, ...] = (128, 64)
-    """Outputs of the layers between observation and action values, multiples of 4."""
+    """Outputs of the layers between what is seen and the values, multiples of 4."""
+    match_depth: int = 1
+    """Depth of the searches in matches."""
     interval: int = 102_400
     """Decisions between two log entries, and between two evaluations."""
 
 
 RANGES: dict[str, tuple[float, float]] = {
-    "buffer_size": (100, 1e8),
-    "train_every": (1, 1e6),
-    "target_every": (1, 1e6),
-    "piece": (0, 1e8),
+    "buffer_size": (100, 1e8), "train_every": (1, 1e6), "target_every": (1, 1e6), "tau": (0, 1), "n_step": (1, 1000),
+    "priority": (0, 2), "importance": (0, 1), "target_depth": (0, 8), "rare": (0, 1), "nodes": (0, 1e9),
+    "exploration_fraction": (0, 1), "exploration_spread": (0, 100), "match_depth": (1, 8), "piece": (0, 1e8),
     "staleness": (0, 100),
-}
+}  # fmt: skip
+
+
+def check(config: Config, game: Any) -> None:
+    """Raises ValueError for options that do not go together."""
+    searched = config.head == "value" or config.target_depth > 0
+    if searched and config.gamma != 1:
+        raise ValueError(f"expected --gamma 1 where searches give the targets, got {config.gamma!r}")
+    if config.head == "value" and config.dueling:
+        raise ValueError("expected --head max with --dueling, got value")
+    if config.head == "max" and config.target_depth and config.n_step > 1:
+        raise ValueError(f"expected --n-step 1 with --target-depth in --head max, got {config.n_step}")
+    if config.sees not in seen_by(game):
+        raise ValueError(f"expected --sees among {', '.join(seen_by(game))}, got {config.sees!r}")
+    seen = features_of(game, config.sees)
+    if seen.stage != "decision":
+        raise ValueError(
+            f"expected --sees observation in {game.name}, whose features are of chance, got {config.sees!r}"
+        )
+    if config.head == "max" and seen.invariant:
+        wanted = "--sees features+observation with --head max"
+        raise ValueError(f"expected {wanted}: symmetric positions share these features, got {config.sees!r}")
+
+
+def head_of(config: Config, game: Any) -> str:
+    """Returns the head of the network: the chance of a win where a game for one is won or lost and states are valued."""
+    chance = config.head == "value" and (game.players, game.return_range) == (1, (0.0, 1.0))
+    return "chance" if chance else config.head
 
 
 class QLearner(GatedLearner):
     """One run: networks, games, replay, files."""
 
     method, unit = "dqn", "decisions"
-    done = 0
 
     def __init__(self, config: Config) -> None:
-        import torch
-
-        from leafwise.training.networks.sparse import fresh_module
+        from leafwise.training.qlearning.learning import Learning
 
         super().__init__(config, RANGES)
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
-        self.online, self.target = (
-            fresh_module(self.game, config.hidden, config.seed, head="max", sees="observation", scale=config.scale)
-            for _ in range(2)
-        )
+        check(config, self.game)
+        self.learning = Learning(self.game, config, head_of(config, self.game))
+        self.newest = self.learning.shape
+        how = How(config.plies, config.candidates, max(1, config.target_depth), config.rare, config.nodes)
+        self.player = Player(self.newest, how)  # raises ValueError for candidates that there are not
         self.open_folder()
-        self.optimizer = torch.optim.Adam(self.online.parameters(), lr=config.learning_rate)
-        self.newest = self.online.export()
-        self.player = Player(self.newest, config.plies)
-        self.kernels, self.T = self.player.kernels, self.player.T
         if config.piece:
             self.work_by(self.player)
-            self.actor = self.executor.share(Player(self.newest, config.plies))
+            self.actor = self.executor.share(Player(self.newest, how))
         self.generations = Generations(self.line(), self.pieces, config.staleness)
-        n, replay, width = config.envs * (config.staleness + 1), config.buffer_size, self.game.width
+        n = config.envs * (config.staleness + 1)
+        order = Order(config.envs, self.steps if config.piece else 1, config.staleness + 1)
+        cut = config.cut and config.n_step > 1
+        self.replay = Replay(self.game, config.buffer_size, order, cut=cut, alpha=config.priority)
+        self.learning.open(self.player, self.replay)
         streams = np.array([(config.seed * n + e, 0) for e in range(n)], dtype=np.uint64)
         self.rows, self.streams = self.player.begun(streams)
-        self.before, self.after = self.game.rows(replay), self.game.rows(replay)
-        self.actions = np.zeros(replay, dtype=np.int64)
-        self.gains = np.zeros((replay, 2), dtype=np.float32)  # reward, and sign of what comes after it
-        self.both = np.zeros((2 * config.batch_size, width), dtype=self.game.dtype)
-        self.batches = 0
-        self.begin(pool=1, plies=config.plies)
+        self.rewards = 0.0
+        self.begin(
+            pool=1, plies=config.plies, depth=config.match_depth, nodes=config.nodes, rare=config.rare,
+            candidates=config.candidates or None,
+        )  # fmt: skip
+
+    @property
+    def done(self) -> int:
+        return self.replay.done
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
-        from leafwise.training.networks.sparse import load_optimizer, load_parameters
-
-        load_parameters(self.online, named(tensors, "online"))
-        load_parameters(self.target, named(tensors, "target"))
-        load_optimizer(self.optimizer, named(tensors, "adam"))
-        filled = len(tensors["actions"])
+        self.learning.restore(tensors, metadata["batches"])
         for name in ("rows", "streams"):
             getattr(self, name)[:] = tensors[name]
-        for name in ("before", "after", "actions", "gains"):
-            getattr(self, name)[:filled] = tensors[name]
-        self.done, self.batches = metadata["done"], metadata["batches"]
-        self.newest = self.online.export()
+        self.replay.restore(tensors, metadata["done"], metadata.get("highest", 1.0))
+        self.newest = self.learning.online.export()
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Returns what a checkpoint holds."""
-        from leafwise.training.networks.sparse import optimizer_tensors, parameters
-
-        tensors = prefixed("online", parameters(self.online)) | prefixed("target", parameters(self.target))
-        tensors |= prefixed("adam", optimizer_tensors(self.optimizer))
-        tensors |= {name: getattr(self, name) for name in ("rows", "streams")}
-        tensors |= {name: getattr(self, name)[: self.filled] for name in ("before", "after", "actions", "gains")}
-        told = {"done": self.done, "batches": self.batches}
+        tensors = self.learning.tensors() | self.replay.tensors() | {"rows": self.rows, "streams": self.streams}
+        told: dict[str, Any] = {"done": self.done, "batches": self.learning.batches}
+        if self.config.priority:
+            told["highest"] = self.replay.highest
         if not self.config.piece:
             return tensors, told
         more, ahead = self.generations.state()
         return tensors | more, told | {"ahead": ahead}
 
-    @property
-    def filled(self) -> int:
-        """Decisions in the replay."""
-        return min(self.done, self.config.buffer_size)
-
-    def share_of_run(self) -> float:
-        """Returns how much of the run is over, 0 to 1."""
-        return min(self.done / self.config.total_steps, 1.0)
+    def share_of_run(self, done: int | None = None) -> float:
+        """Returns how much of the run is over, now or when so many decisions have been played, 0 to 1."""
+        return min((self.done if done is None else done) / self.config.total_steps, 1.0)
 
     def exploration(self, done: int | None = None) -> float:
         """Returns the share of random actions now, or when so many decisions have been played."""
-        config, share = self.config, self.share_of_run() if done is None else min(done / self.config.total_steps, 1.0)
-        return config.exploration + (config.final_exploration - config.exploration) * min(1.0, 2 * share)
+        config = self.config
+        fallen = min(1.0, self.share_of_run(done) / max(config.exploration_fraction, 1e-9))
+        return float(config.exploration + (config.final_exploration - config.exploration) * fallen)
 
-    def act(self) -> None:
-        """Plays one decision in every game and remembers it."""
+    def explorations(self, done: int | None = None) -> NDArray[np.float64]:
+        """Returns that share for each game, [envs]."""
+        powers = 1 + self.config.exploration_spread * np.arange(self.config.envs) / max(self.config.envs - 1, 1)
+        found: NDArray[np.float64] = self.exploration(done) ** powers
+        return found
+
+    def act(self) -> float:
+        """Plays one decision in every game and remembers it; returns the mean value of what was not random."""
         rng = np.random.default_rng((self.config.seed, 0, self.done))
-        self.keep(self.player.step(self.newest, self.online, self.rows, self.streams, self.exploration(), rng))
+        found = self.player.step(self.newest, self.learning.online, self.rows, self.streams, self.explorations(), rng)
+        return self.keep(found)
 
-    def keep(self, found: Decisions) -> None:
-        """Puts decisions into the replay."""
-        places = (self.done + np.arange(len(found.actions))) % self.config.buffer_size
-        self.before[places], self.after[places] = found.before, found.after
-        self.actions[places], self.gains[places] = found.actions, found.gains
-        self.done += len(found.actions)
+    def keep(self, found: Decisions) -> float:
+        """Remembers decisions; returns their mean value."""
+        self.replay.keep(found)
+        rewards = found.gains[:, 0]
+        self.rewards += float((rewards if self.game.players == 1 else np.abs(rewards)).sum())
+        return found.values
 
     @property
     def steps(self) -> int:
@@ -190,13 +245,14 @@ class QLearner(GatedLearner):
         """
         n, number = self.config.envs, generation.number
         first = n * (number % (self.config.staleness + 1))
-        share = self.exploration(number * n * self.steps)
+        shares = self.explorations(number * n * self.steps)
         found: list[Call] = []
         for begin in range(first, first + n, GROUP):
             own = slice(begin, min(begin + GROUP, first + n))
             key = key_of(self.config.seed, number, begin)
             rows, streams = self.rows[own].copy(), self.streams[own].copy()
-            found.append(Steps(self.actor, networks, rows, streams, self.steps, share, key))
+            explored = shares[own.start - first : own.stop - first]
+            found.append(Steps(self.actor, networks, rows, streams, self.steps, explored, key))
         return found
 
     def take(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
@@ -205,107 +261,80 @@ class QLearner(GatedLearner):
         if self.config.piece:
             self.generations.restore(tensors, metadata["ahead"], self.newest)
 
-    def act_elsewhere(self) -> int:
-        """Remembers the decisions of a generation that others have played; returns how far their network was behind."""
+    def act_elsewhere(self) -> tuple[int, float]:
+        """Remembers the decisions of a generation that others have played; returns how far their network was behind, and the mean
+        value of what was not random."""
         n = self.config.envs
         size = n * self.steps
-        self.generations.fill(self.done // size, -(-self.goal // size), lambda: {"newest": self.online.export()})
+        self.generations.fill(
+            self.done // size, -(-self.goal // size), lambda: {"newest": self.learning.online.export()}
+        )
         generation, found = self.generations.take()
         first = n * (generation.number % (self.config.staleness + 1))
         for begin, played in zip(range(first, first + n, GROUP), found, strict=True):
             self.rows[begin : begin + len(played.rows)] = played.rows
             self.streams[begin : begin + len(played.rows)] = played.streams
             self.player.table.counts[:] += played.counts
-        for k in range(self.steps):
-            for played in found:
-                self.keep(played.decisions[k])
-        return generation.number - generation.learned
-
-    def shown(
-        self, rows: NDArray[Any], symmetries: NDArray[np.int64], actions: NDArray[np.int64]
-    ) -> tuple[Any, NDArray[np.int8]]:
-        """Returns features (a tensor) and legal actions of rows under symmetries; `actions` are mapped along."""
-        import torch
-
-        n = len(rows)
-        self.both[:n] = rows
-        self.kernels.transform_rows(self.both, symmetries, actions, self.T)
-        features, legal, _ = self.newest.describe(self.both[n:], self.T)
-        return torch.from_numpy(features), legal
-
-    def learn(self) -> float:
-        """Takes one step of double Q-learning on a batch from the replay; returns the loss."""
-        import torch
-
-        from leafwise.training.networks.sparse import loss_of, value_of
-
-        config, scale = self.config, self.config.scale
-        rng = np.random.default_rng((config.seed, 1, self.batches))
-        chosen = rng.integers(0, self.filled, config.batch_size)
-        symmetries = rng.integers(0, self.game.symmetry_count, config.batch_size)
-        actions = self.actions[chosen]
-        features, _ = self.shown(self.before[chosen], symmetries, actions)
-        following, legal = self.shown(self.after[chosen], symmetries, np.zeros_like(actions))
-        gains = torch.from_numpy(self.gains[chosen])
-        solo = self.game.players == 1
-        with torch.no_grad():
-            masked = self.online(following).masked_fill(torch.from_numpy(legal == 0), -torch.inf)
-            best = masked.argmax(dim=1, keepdim=True)
-            later = value_of(self.target(following).gather(1, best)[:, 0], solo)
-            targets = gains[:, 0] / scale + config.gamma * gains[:, 1] * later
-        outputs = self.online(features).gather(1, torch.from_numpy(actions)[:, None])[:, 0]
-        loss = loss_of(outputs, targets, solo)
-        for group in self.optimizer.param_groups:
-            group["lr"] = (
-                config.learning_rate + (config.final_learning_rate - config.learning_rate) * self.share_of_run()
-            )
-        self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.online.parameters(), 10.0)
-        self.optimizer.step()
-        self.batches += 1
-        if self.batches % config.target_every == 0:
-            self.target.load_state_dict(self.online.state_dict())
-        return float(loss.detach())
+        values = [self.keep(played.decisions[k]) for k in range(self.steps) for played in found]
+        return generation.number - generation.learned, mean(values)
 
     def advance(self) -> tuple[dict[str, float], int | None]:
         """Plays and learns for one interval, after which a match is due."""
         config, start, before = self.config, time.perf_counter(), self.done
         counts, behind = self.player.table.counts, 0
-        counts[:] = 0
-        losses: list[float] = []
+        counts[:], self.rewards = 0, 0.0
+        self.learning.write_target()  # which a checkpoint does not hold
+        learned: list[tuple[float, float]] = []
+        values: list[float] = []
         while self.done < min(before + config.interval, config.total_steps):
             if config.piece:
-                behind = max(behind, self.act_elsewhere())
+                stale, value = self.act_elsewhere()
+                behind = max(behind, stale)
             else:
-                self.act()
-            while (
-                self.done >= config.learning_starts
-                and self.batches < (self.done - config.learning_starts) // config.train_every
-            ):
-                losses.append(self.learn())
+                value = self.act()
+            values.append(value)
+            while self.learning.batches < (self.done - config.learning_starts) // config.train_every:
+                learned.append(self.learning.step(self.share_of_run()))
+        games = max(int(counts[GAMES]), 1)
         logged = {
             "time/fps": (self.done - before) / (time.perf_counter() - start),
-            "rollout/ep_len_mean": counts[PLIES] / max(int(counts[GAMES]), 1),
+            "rollout/ep_len_mean": counts[PLIES] / games,
             "train/exploration_rate": self.exploration(),
         }
+        tag = "rollout/ep_rew_mean" if self.game.players == 1 else "rollout/decided"
+        logged[tag] = self.rewards / games
+        if np.isfinite(values).any():
+            logged["train/q_mean"] = mean(values)
         if config.piece:
             logged |= {"rollout/staleness": behind, "rollout/repeated": self.executor.repeated}
-        if losses:
-            logged["train/loss"] = float(np.mean(losses))
-        self.newest = self.online.export()
+        if learned:
+            logged["train/loss"], logged["train/td_error"] = np.mean(learned, axis=0).tolist()
+        self.newest = self.learning.online.export()
         return logged, self.done // config.interval
 
 
-def train(config: Config) -> Path:
+def mean(values: list[float]) -> float:
+    """Returns the mean of those that are numbers; not a number where none is."""
+    numbers = [value for value in values if value == value]
+    return float(np.mean(numbers)) if numbers else float("nan")
+
+
+def train(config: Config | ntuples.Config) -> Path:
     """Trains action values by self-play and returns the run folder; raises ValueError for options that do not fit."""
     need_train_extra()
-    return run_learner(QLearner(config), f"dqn {config.game}")
+    learner = QLearner(config) if isinstance(config, Config) else ntuples.NTupleQ(config)
+    return run_learner(learner, f"dqn {config.game}")
+
+
+def class_of(name: str) -> type:
+    """Returns the class of a game's options: with cells n-tuples learn, else networks."""
+    found = find_game(name) if name in games() else None
+    return Config if found is None or "ntuple" not in found.features else ntuples.Config
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line."""
-    return run_main("dqn", lambda game: Config, train, arguments)
+    return run_main("dqn", class_of, train, arguments)
 
 
 if __name__ == "__main__":

@@ -180,18 +180,18 @@ def rate_at(config: Config, moves: int) -> float:
 class NTupleTd(Learner):
     """One run with n-tuples: network, games, files."""
 
-    program, unit = "leafwise.training.methods.td", "moves"
+    method, unit = "td", "moves"
 
     def __init__(self, config: Config) -> None:
         check(config)
-        self.config = config
+        self.config, self.program = config, f"leafwise.training.methods.{self.method}"
         self.game: Game = find_variant(config.game, config.variant)
         self.network = started(self.game, shape_of(config, self.game), config.init_from)
         self.kept = self.network
         if config.average:
             self.kept = NTupleNetwork.create(self.game, self.network.shape, self.network.weights.table.copy())
         self.start = origin(config.init_from) if config.init_from else {}
-        self.folder = RunFolder(run_path(config, "td"), config, resume=config.resume)
+        self.folder = RunFolder(run_path(config, self.method), config, resume=config.resume)
         depth, size = max(1, config.target_depth), len(self.network.weights.table) if config.coherence else 1
         self.coherence = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
         keys = [config.seed + (k << 32) for k in range(config.actors)]  # far from those of other runs and evaluations

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.models.sparse import SparseNetwork
+from leafwise.models.sparse import SparseNetwork, SparseWeights
 
 
 class SparseModule(nn.Module):
@@ -46,19 +46,63 @@ class SparseModule(nn.Module):
         x = (
             self.embedding(features[there], starts) + self.bias
         )  # half the time of a sum over all, where many are padding
-        for layer in self.linear_layers:
+        for layer in self.linear_layers[:-1]:
             x = layer(torch.relu(x))
-        return x
+        return self.head(torch.relu(x))
+
+    def head(self, x: Tensor) -> Tensor:
+        """Returns the outputs [n, outputs] of the last layer for its inputs [n, m]."""
+        return self.linear_layers[-1](x)  # type: ignore[no-any-return]
+
+    def last_layer(self) -> tuple[Tensor, Tensor]:
+        """Returns weights [outputs, m] and biases [outputs] of a linear layer that says what `head` does."""
+        last = self.linear_layers[-1]
+        return last.weight, last.bias
+
+    def dense(self) -> NDArray[np.float32]:
+        """Returns the dense layers as `SparseWeights.dense` has them."""
+        layers = [(layer.weight, layer.bias) for layer in self.linear_layers[:-1]]
+        parts = [p for weight, bias in (*layers, self.last_layer()) for p in (weight.T, bias)]
+        return np.concatenate([p.detach().numpy().reshape(-1) for p in parts])
 
     def export(self) -> SparseNetwork:
         """Returns the network as it is now, for search and files."""
-        dense = [p.detach().numpy() for layer in self.linear_layers for p in (layer.weight.T, layer.bias)]
         tensors: dict[str, NDArray[np.float32]] = {
             "embedding": self.embedding.weight.detach().numpy()[:-1].copy(),
             "bias": self.bias.detach().numpy().copy(),
-            "dense": np.concatenate([p.reshape(-1) for p in dense]),
+            "dense": self.dense(),
         }
         return self.network.with_tensors(tensors)
+
+    def write_to(self, weights: SparseWeights) -> None:
+        """Writes the network as it is now over weights of its shape, those of some `T.leaf`."""
+        weights.embedding[:-1] = self.embedding.weight.detach().numpy()[:-1]
+        weights.bias[:] = self.bias.detach().numpy()
+        weights.dense[:] = self.dense()
+
+
+class DuelingModule(SparseModule):
+    """A network of action values whose last layer learns a state's value beside each action's advantage.
+
+    Wang et al., "Dueling network architectures for deep reinforcement learning" (2016), equation 9, with one stream up to the last
+    layer: Q = value + advantage - mean advantage is linear there, so what is exported is a plain last layer.
+    """
+
+    def __init__(self, network: SparseNetwork) -> None:
+        super().__init__(network)
+        self.state = nn.Linear(self.linear_layers[-1].in_features, 1)
+        nn.init.zeros_(self.state.weight)
+        nn.init.zeros_(self.state.bias)
+
+    def head(self, x: Tensor) -> Tensor:
+        advantages = super().head(x)
+        values: Tensor = self.state(x) + advantages - advantages.mean(dim=1, keepdim=True)
+        return values
+
+    def last_layer(self) -> tuple[Tensor, Tensor]:
+        weight, bias = super().last_layer()
+        weight = self.state.weight + weight - weight.mean(dim=0, keepdim=True)
+        return weight, self.state.bias + bias - bias.mean()
 
 
 def fresh_module(
@@ -69,9 +113,12 @@ def fresh_module(
     head: str = "value",
     sees: str = "features",
     scale: float = 1.0,
+    dueling: bool = False,
 ) -> SparseModule:
     """Returns a module with random weights; features of a room begin small, so that those never seen say nothing."""
-    module = SparseModule(SparseNetwork.create(game, hidden, head=head, sees=sees, scale=scale))
+    module = (DuelingModule if dueling else SparseModule)(
+        SparseNetwork.create(game, hidden, head=head, sees=sees, scale=scale)
+    )
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         W = module.network.weights
@@ -142,14 +189,25 @@ def value_of(outputs: Tensor, solo: bool) -> Tensor:
 
 def loss_of(outputs: Tensor, targets: Tensor, solo: bool) -> Tensor:
     """Returns the mean loss of outputs against the values they should have: Huber, or cross-entropy as in `fit`."""
+    return losses_of(outputs, targets, solo).mean()
+
+
+def losses_of(outputs: Tensor, targets: Tensor, solo: bool) -> Tensor:
+    """Returns the losses whose mean `loss_of` is, in the shape of the outputs."""
     if solo:
-        return nn.functional.smooth_l1_loss(outputs, targets)
-    return nn.functional.binary_cross_entropy_with_logits(2 * outputs, targets.clamp(-1, 1) * 0.5 + 0.5)
+        return nn.functional.smooth_l1_loss(outputs, targets, reduction="none")
+    wanted = targets.clamp(-1, 1) * 0.5 + 0.5
+    return nn.functional.binary_cross_entropy_with_logits(2 * outputs, wanted, reduction="none")
 
 
 def chance_loss(outputs: Tensor, targets: Tensor) -> Tensor:
     """Returns the mean cross-entropy between chances in [0, 1] and the logistic function of outputs."""
-    return nn.functional.binary_cross_entropy_with_logits(outputs, targets)
+    return chance_losses(outputs, targets).mean()
+
+
+def chance_losses(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Returns the losses whose mean `chance_loss` is."""
+    return nn.functional.binary_cross_entropy_with_logits(outputs, targets, reduction="none")
 
 
 def parameters(module: nn.Module) -> dict[str, NDArray[Any]]:

@@ -82,17 +82,19 @@ class Gate:
         """
         if self.game.players == 1:
             return self.compare_alone(newest)
-        better, share, games = self.meet(newest, number)
-        share = float(np.clip(share, 0.01, 0.99))
+        better, points = self.meet(newest, number)
+        share, games = float(np.clip(points.mean(), 0.01, 0.99)), 2 * len(points)
+        low, high = bootstrap_interval(points)
         elo = self.best_elo + elo_difference(share)
         if better:
             self.best, self.best_elo = newest, elo
             self.pool = [*self.pool, newest][-self.most :]
             self.score = {"mean": share, "games": games, "against": "the best before", "elo": elo}
-        return {"eval/score_mean": share, "eval/elo": elo, "eval/best_elo": self.best_elo}, better
+        told = {"eval/score_mean": share, "eval/score_ci_low": low, "eval/score_ci_high": high}
+        return {**told, "eval/elo": elo, "eval/best_elo": self.best_elo}, better
 
-    def meet(self, newest: SparseNetwork, number: int) -> tuple[bool, float, int]:
-        """Returns whether the newest network is better than the best, its share of the points, and the games played."""
+    def meet(self, newest: SparseNetwork, number: int) -> tuple[bool, NDArray[np.float64]]:
+        """Returns whether the newest network is better than the best, and its mean points of each pair of games, [pairs]."""
         test, networks = SequentialTest(), self.line.share((newest, self.best))
         starts = range(number * self.pairs, (number + 1) * self.pairs, LOOK)
         blocks = ((at, self.pairs_of(networks, range(at, at + LOOK))) for at in starts)
@@ -103,7 +105,7 @@ class Gate:
             if better is not None:
                 break
         self.line.cancel()
-        return bool(better), float(pairs.mean()), 2 * len(pairs)
+        return bool(better), pairs
 
     def compare_alone(self, newest: SparseNetwork) -> tuple[dict[str, float], bool]:
         """Plays games of one player with seeds that are always the same; the best is known by its mean."""

@@ -1,0 +1,1 @@
+"""What Q-learning remembers and learns towards; the method is `leafwise.training.methods.dqn`."""

@@ -1,0 +1,73 @@
+"""Q-learning with n-tuple tables: the values of what actions lead to, learned from games with random actions.
+
+A table says what a position is worth after an action (an afterstate, or where the room says after the chance that follows it), so
+an action's value is the mean of what may follow it, by the probabilities of the rules. A position learns the value of the best
+action at the decision that comes after it, whatever was played (Watkins, "Learning from delayed rewards", 1989): Q-learning
+over afterstates, with traces that end at random actions (Watkins's Q(lambda)). All is compiled; networks, files, evaluations
+and the potential that is learned are those of `leafwise.training.methods.td`, which learns the value of what was played instead.
+
+Szubert and Jaskowski, "Temporal difference learning of n-tuple networks for the game 2048" (CIG 2014), compare both in 2048.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leafwise.training.kernels.qlearning import q_games
+from leafwise.training.kernels.td import LONGEST
+from leafwise.training.methods import td
+from leafwise.training.runs.loop import check_ranges
+
+
+@dataclass(frozen=True)
+class Config(td.Config):
+    """Options of `leafwise train GAME --method dqn` in games with cells; --game GAME --help tells those of others."""
+
+    target_depth: int = 1
+    """Depth of the search that plays and gives the targets; 1: the mean over all outcomes of chance of the best value."""
+    exploration: float = 0.02
+    """Share of random actions at the start."""
+    final_exploration: float = 0.0
+    """Share of random actions from some part of the run on; linear before."""
+    exploration_fraction: float = 0.5
+    """That part."""
+
+
+class NTupleQ(td.NTupleTd):
+    """One run with n-tuples: network, games, files."""
+
+    method = "dqn"
+    config: Config
+
+    def __init__(self, config: Config) -> None:
+        check_ranges(config, {"exploration_fraction": (0, 1), "target_depth": (1, 3)})
+        if config.actors > 1:
+            raise ValueError(f"dqn: expected --actors 1, got {config.actors}")
+        self.explored = np.zeros(LONGEST + 1, dtype=np.bool_)
+        self.values = np.zeros(2)
+        super().__init__(config)
+        self.q_games = q_games(self.network, config.target_depth, coherent=config.coherence)
+
+    def exploration(self) -> float:
+        """Returns the share of random actions now."""
+        config = self.config
+        fallen = min(1.0, self.done / config.total_steps / max(config.exploration_fraction, 1e-9))
+        return config.exploration + (config.final_exploration - config.exploration) * fallen
+
+    def play(self) -> None:
+        """Plays and learns for one log interval."""
+        config, rate = self.config, td.rate_at(self.config, self.done) / self.network.active
+        self.values[:] = 0
+        how = config.interval + 1, rate, config.td_lambda, self.exploration(), config.restart, self.T
+        self.q_games(self.actors[0], self.explored, self.values, *how)
+
+    def step(self) -> dict[str, float]:
+        """Learns for one interval, and now and then evaluates; returns what is logged."""
+        explored = self.exploration()
+        logged = super().step()
+        logged |= {"train/exploration_rate": explored, "time/seconds": self.seconds}
+        if self.values[0]:
+            logged["train/q_mean"] = self.values[1] / self.values[0]
+        return logged

@@ -52,7 +52,7 @@ class SparseModule(nn.Module):
 
     def head(self, x: Tensor) -> Tensor:
         """Returns the outputs [n, outputs] of the last layer for its inputs [n, m]."""
-        return self.linear_layers[-1](x)  # type: ignore[no-any-return]
+        return self.linear_layers[-1](x)
 
     def last_layer(self) -> tuple[Tensor, Tensor]:
         """Returns weights [outputs, m] and biases [outputs] of a linear layer that says what `head` does."""

@@ -82,7 +82,7 @@ class Learning:
             said = self.target(seen)
             chosen = (self.online(seen) if config.double else said).masked_fill(illegal, -torch.inf)
             later = value_of(said.gather(1, chosen.argmax(dim=1, keepdim=True))[:, 0], self.solo).numpy()
-        return followed.gained / np.float32(config.scale) + followed.factor * later  # type: ignore[no-any-return]
+        return followed.gained / np.float32(config.scale) + followed.factor * later
 
     def searched(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
         """Returns what the states at places [n] should be worth: the best that a search finds `n_step` - 1 decisions on, [n]."""
@@ -133,7 +133,7 @@ class Learning:
         for group in self.optimizer.param_groups:
             group["lr"] = config.learning_rate + (config.final_learning_rate - config.learning_rate) * share
         self.optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(self.online.parameters(), CLIP)
         self.optimizer.step()
         self.batches += 1

@@ -1,13 +1,12 @@
-"""Masked PPO on the environment, by sb3-contrib: against a built-in opponent, or alone; its value head becomes a leaf.
+"""Masked PPO on the environment, by sb3-contrib: against itself or a built-in opponent, or alone; its value head becomes a leaf.
 
 Sources: Schulman et al., "Proximal policy optimization algorithms" (2017); Huang and Ontanon, "A closer look at invalid
-action masking" (2022). Policy and value share a first layer that sees one feature for each cell and value of the
-observation; in games for two the value goes through tanh, and the agent sits at a random seat. Alone, rewards are divided by
-`scale`. As a leaf the value head says what a decision is worth to the player who acts, against this opponent.
+action masking" (2022); opponents out of earlier selves as in Bansal et al., "Emergent complexity via multi-agent competition"
+(2018). Policy and value share a first layer that sees one feature for each cell and value of the observation; in games for two
+the value goes through tanh, and the agent sits at a random seat. Alone, rewards are divided by `scale`. What is kept is one network
+that says the value, what a decision is worth to the player who acts, and the policy.
 
-Logged: SB3's `rollout/ep_rew_mean`, `rollout/ep_len_mean`, `train/...`, `time/fps`; for two players `eval/elo`, `eval/best_elo`,
-`eval/score_mean` (points of one-ply play with the value head against the best so far), `eval/keeps_value`; alone
-`eval/score_mean` and its 95 % interval.
+What is logged stands in docs/methods/ppo.md.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.gym.vector import GameVectorEnv
@@ -33,25 +33,32 @@ class Config(Options):
 
     total_steps: int = 1_000_000
     """Length of the run, in decisions of the agent."""
-    envs: int = 64
+    envs: int = 1024
     """Games played side by side."""
-    rollout: int = 128
+    rollout: int = 16
     """Decisions in each game between two updates."""
-    opponent: str = "greedy"
-    """Opponent in games for two, any player's text; greedy and random are compiled into the environment's step."""
+    opponent: str = "self"
+    """Opponent in games for two: self (the policy as it is now or was, its actions drawn), or any player's text; greedy and random
+    are compiled into the environment's step too."""
+    newest: float = 0.5
+    """Share of the rollouts against the policy as it is now; the others are against one that won its match (--opponent self)."""
+    pool: int = 8
+    """Networks that won their matches last, and are kept as opponents."""
     reward: str = "score"
     """Reward of the environment."""
     scale: float = 1.0
     """Return that counts as 1, in games for one."""
-    learning_rate: float = 0.001
-    """Learning rate (Adam)."""
+    learning_rate: float = 0.002
+    """Learning rate at the start (Adam)."""
+    final_learning_rate: float = 0.0001
+    """Learning rate at the end; linear in between."""
     gamma: float = 0.99
     """Discount per decision."""
     gae_lambda: float = 0.95
     """Lambda of generalised advantage estimation."""
     epochs: int = 4
     """Passes over each rollout."""
-    batch_size: int = 1024
+    batch_size: int = 2048
     """Decisions in a batch."""
     entropy: float = 0.01
     """Weight of the entropy bonus."""
@@ -65,7 +72,7 @@ class Config(Options):
 
 RANGES: dict[str, tuple[float, float]] = {
     "rollout": (1, 1e6), "gae_lambda": (0, 1), "epochs": (1, 1000), "batch_size": (2, 1e6), "entropy": (0, 10),
-    "match_plies": (0, 200),
+    "match_plies": (0, 200), "newest": (0, 1), "pool": (1, 100),
 }  # fmt: skip
 
 
@@ -75,21 +82,43 @@ class MaskedPpo(GatedLearner):
     method, unit = "ppo", "decisions"
 
     def __init__(self, config: Config) -> None:
-        from leafwise.training.networks.ppo import make_model, value_module
+        from leafwise.training.networks.ppo import blank_network, exported, make_model
         from leafwise.training.networks.sb3 import PpoRun
 
         super().__init__(config, RANGES)
         two = self.game.players == 2
-        seats: dict[str, Any] = {"opponent": config.opponent, "seat": "random"} if two else {}
+        self.blank, self.seated = (
+            blank_network(self.game, config.hidden, 1.0 if two else config.scale) for _ in range(2)
+        )
+        self.itself = two and config.opponent == "self"
+        opponent = self.seated.evaluator("self") if self.itself else config.opponent
+        seats: dict[str, Any] = {"opponent": opponent, "seat": "random"} if two else {}
         seats["autoreset_mode"] = "SameStep"
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, **seats)
-        blank = SparseNetwork.create(self.game, config.hidden, sees="observation", scale=1.0 if two else config.scale)
-        self.model, told = make_model(self.envs, blank, config)
-        self.ppo = PpoRun(self.model, told, self.envs, config)
-        self.value = value_module(self.model, blank)
-        self.newest = self.value.export()
+        self.model, told = make_model(self.envs, self.blank, config)
+        self.ppo = PpoRun(self.model, told, self.envs, config, self.rate)
+        self.newest = exported(self.model, self.blank)
         self.open_folder()
-        self.begin(pool=1, plies=config.match_plies)
+        self.begin(pool=config.pool if self.itself else 1, plies=config.match_plies)
+
+    def rate(self) -> float:
+        """Returns the learning rate now."""
+        first, last = self.config.learning_rate, self.config.final_learning_rate
+        return float(first + (last - first) * min(self.done / self.goal, 1.0))
+
+    def exported(self) -> SparseNetwork:
+        """Returns the model as it is now, for search and files."""
+        from leafwise.training.networks.ppo import exported
+
+        return exported(self.model, self.blank)
+
+    def seat_opponent(self) -> None:
+        """Chooses the network that the next rollout is played against, and writes it where the environments find it."""
+        rng = np.random.default_rng((self.config.seed, self.ppo.updates))
+        chosen = self.exported() if rng.random() < self.config.newest else None
+        chosen = chosen or self.gate.pool[int(rng.integers(len(self.gate.pool)))]
+        for name in ("embedding", "bias", "dense"):
+            getattr(self.seated.weights, name)[:] = getattr(chosen.weights, name)
 
     @property
     def done(self) -> int:
@@ -98,7 +127,7 @@ class MaskedPpo(GatedLearner):
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
         self.ppo.restore(tensors, metadata["updates"])
-        self.newest = self.value.export()
+        self.newest = self.exported()
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Returns what a checkpoint holds."""
@@ -106,10 +135,12 @@ class MaskedPpo(GatedLearner):
 
     def advance(self) -> tuple[dict[str, float], int | None]:
         """Plays one rollout and learns from it; a match is due every few updates."""
+        if self.itself:
+            self.seat_opponent()
         logged, every = self.ppo.step(), self.config.evaluate_every
         if self.ppo.updates % every and self.done < self.goal:
             return logged, None
-        self.newest = self.value.export()
+        self.newest = self.exported()
         return logged, self.ppo.updates // every
 
 

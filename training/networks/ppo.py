@@ -1,4 +1,4 @@
-"""The SB3 side of masked PPO: a policy whose value head is a sparse network, rewards in units, figures without files."""
+"""The SB3 side of masked PPO: a model and the sparse network that says the same, rewards in units, figures without files."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium as gym
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import KVWriter, Logger
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
@@ -14,10 +15,11 @@ from stable_baselines3.common.vec_env import VecMonitor
 from stable_baselines3.common.vec_env.base_vec_env import VecEnvStepReturn, VecEnvWrapper
 from torch import Tensor, nn
 
+from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.gym.vector import GameVectorEnv
+from leafwise.models.seen import OBSERVATION
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.networks.sb3 import Sb3VecEnv, hyperparameters
-from leafwise.training.networks.sparse import SparseModule
 
 
 class CellsExtractor(BaseFeaturesExtractor):
@@ -67,7 +69,7 @@ class Told(KVWriter, dict[str, Any]):
 
 
 def make_model(envs: GameVectorEnv, network: SparseNetwork, config: Any) -> tuple[Any, Told]:
-    """Returns a MaskablePPO whose value head has the shape of `network`, and where its figures appear."""
+    """Returns a MaskablePPO of the size of a network, one of `blank_network`, and where its figures appear."""
     two = network.game.players == 2
     monitored = VecMonitor(Sb3VecEnv(envs))
     env = monitored if two else ScaledRewards(monitored, config.scale)
@@ -79,7 +81,7 @@ def make_model(envs: GameVectorEnv, network: SparseNetwork, config: Any) -> tupl
         policy_kwargs={
             "features_extractor_class": CellsExtractor,
             "features_extractor_kwargs": {"network": network},
-            "net_arch": {"pi": list(network.hidden[1:]), "vf": list(network.hidden[1:])},
+            "net_arch": {"pi": [network.hidden[1] // 2], "vf": [network.hidden[1] // 2]},
             "activation_fn": nn.ReLU,
             "ortho_init": False,
         },
@@ -92,12 +94,29 @@ def make_model(envs: GameVectorEnv, network: SparseNetwork, config: Any) -> tupl
     return model, told
 
 
-def value_module(model: Any, network: SparseNetwork) -> SparseModule:
-    """Returns the value head as a module that shares its weights with the model."""
+def blank_network(game: Game, hidden: tuple[int, int], scale: float) -> SparseNetwork:
+    """Returns a network, all zero, that can say what such a model says: its value and its policy."""
+    return SparseNetwork.create(game, (hidden[0], 2 * hidden[1]), head="policy", sees=OBSERVATION, scale=scale)
+
+
+def exported(model: Any, blank: SparseNetwork) -> SparseNetwork:
+    """Returns a model's value and policy as one network: the layers of both side by side, with zeros between them."""
     policy = model.policy
-    module = SparseModule(network)
-    module.embedding, module.bias = policy.features_extractor.embedding, policy.features_extractor.bias
     last = policy.value_net[0] if isinstance(policy.value_net, nn.Sequential) else policy.value_net
-    hidden = [layer for layer in policy.mlp_extractor.value_net if isinstance(layer, nn.Linear)]
-    module.layers = nn.ModuleList([*hidden, last])
-    return module
+    own, of_value = (
+        next(layer for layer in part if isinstance(layer, nn.Linear))
+        for part in (policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net)
+    )
+    extractor, hidden = policy.features_extractor, own.out_features
+    first, end = (np.zeros(w.shape, dtype=np.float32) for w, _ in blank.layers())
+    first[:, :hidden], first[:, hidden:] = array(own.weight).T, array(of_value.weight).T
+    end[hidden:, :1], end[:hidden, 1:] = array(last.weight).T, array(policy.action_net.weight).T
+    biases = [array(layer.bias) for layer in (own, of_value, last, policy.action_net)]
+    dense = [first.reshape(-1), *biases[:2], end.reshape(-1), *biases[2:]]
+    embedding = array(extractor.embedding.weight)[:-1]
+    return blank.with_tensors({"embedding": embedding, "bias": array(extractor.bias), "dense": np.concatenate(dense)})
+
+
+def array(parameter: Tensor) -> NDArray[np.float32]:
+    """Returns a copy of a parameter."""
+    return np.array(parameter.detach().numpy())

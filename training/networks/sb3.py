@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import gymnasium as gym
@@ -100,9 +100,17 @@ class Sb3VecEnv(VecEnv):
 class PpoRun:
     """A MaskablePPO over a batch environment, one rollout after another; what a checkpoint of it holds."""
 
-    def __init__(self, model: Any, told: Mapping[str, Any], envs: GameVectorEnv, config: Any) -> None:
-        """`told` is where the model's figures appear; `config` has `envs`, `rollout` and `seed`."""
-        self.model, self.told, self.envs, self.seed = model, told, envs, config.seed
+    def __init__(
+        self,
+        model: Any,
+        told: Mapping[str, Any],
+        envs: GameVectorEnv,
+        config: Any,
+        rate: Callable[[], float] | None = None,
+    ) -> None:
+        """`told` is where the model's figures appear; `config` has `envs`, `rollout` and `seed`; `rate` says what the learning
+        rate is now (default: that of `config`)."""
+        self.model, self.told, self.envs, self.seed, self.rate = model, told, envs, config.seed, rate
         self.updates, self.size = 0, config.envs * config.rollout
 
     @property
@@ -115,6 +123,9 @@ class PpoRun:
         start = time.perf_counter()
         torch.manual_seed(self.seed + 1_000_003 * self.updates)
         np.random.seed((self.seed + 1_000_003 * self.updates) % 2**32)  # SB3 shuffles its batches with it
+        if self.rate is not None:
+            now = self.rate()
+            self.model.lr_schedule = lambda _: now
         self.model.learn(self.size, reset_num_timesteps=self.updates == 0)
         self.updates += 1
         logged: dict[str, Any] = {"time/fps": self.size / (time.perf_counter() - start)}

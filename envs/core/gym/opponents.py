@@ -17,6 +17,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym import batch
 from leafwise.envs.core.play.greedy import compiled_greedy
 from leafwise.envs.core.play.named import UnknownPlayer, own_programs, split
+from leafwise.envs.core.play.sampled import compiled_sampled
 
 
 class Chooser(Protocol):
@@ -26,8 +27,9 @@ class Chooser(Protocol):
         """Returns the id (or name) of a legal action at a decision."""
 
 
-Opponent = str | Chooser | Callable[[State], int]
-"""What `opponent=` takes: a player's text, an object with `choose(state)`, or a function of the state."""
+Opponent = str | Evaluator | Chooser | Callable[[State], int]
+"""What `opponent=` takes: a player's text, an evaluator, an object with `choose(state)`, or a function of the state. An evaluator's
+actions are drawn from its policy where it has one, else chosen as `greedy` does."""
 
 
 class Seated(NamedTuple):
@@ -50,6 +52,9 @@ def seated(game: Game, opponent: Opponent, seat: str) -> Seated:
         return Seated(batch.no_opponent(game.name, game.room))
     if isinstance(opponent, str):
         return _named(game, opponent)
+    if isinstance(opponent, Evaluator):
+        by_policy = opponent.policy is not None
+        return Seated((compiled_sampled if by_policy else compiled_greedy)(game, opponent), opponent)
     if callable(getattr(opponent, "choose", None)):
         return Seated(_asking(game, opponent, getattr(opponent, "name", type(opponent).__name__)), asked=True)
     if callable(opponent):

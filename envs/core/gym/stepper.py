@@ -146,7 +146,7 @@ class Stepper:
             limits=np.array([step_limit(max_episode_steps, game), patience(game)], dtype=np.int64),
             fresh=np.zeros(n, dtype=np.uint8),
             legal=np.zeros(game.max_actions, dtype=np.int64),
-            P=np.zeros(n + scratch),
+            P=np.zeros(max(n + scratch, game.max_actions)),
             options=np.array([autoreset, ILLEGAL[self.illegal], SEATS[self.seat]], dtype=np.int64),
         )
         self.buffers.flags[batch.OVER] = batch.UNBEGUN  # until the first reset

@@ -10,6 +10,7 @@ import pytest
 
 import leafwise
 from leafwise.models import load_sparse
+from leafwise.models.policies import by_logits
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.kernels.selfplay import kernels, new_table
@@ -91,19 +92,21 @@ def test_the_model_is_a_leaf_in_all_three_forms(which: str, request) -> None:
     assert leafwise.Search(GAME, evaluator, 3)(GAME.start()).action in range(3)
 
 
-@pytest.mark.long
-def test_ppos_value_head_is_the_exported_one(tmp_path) -> None:
+def test_what_is_exported_says_ppos_values_and_policy(tmp_path) -> None:
     import torch
 
     learner = ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), **PPO))
     learner.step()
-    network = learner.value.export()
+    network = learner.exported()
     obs = learner.envs.observations()
     rows = learner.envs.get_state()["rows"]
     with torch.no_grad():
         expected = learner.model.policy.predict_values(torch.as_tensor(obs)).numpy()[:, 0]
+        masks = learner.envs.action_masks()
+        policy = learner.model.policy.get_distribution(torch.as_tensor(obs), masks).distribution.probs.numpy()
     T = GAME.tables(network.evaluator("x"))
     assert np.abs(network.batch(rows, T) - 0.9999 * expected).max() < 1e-5
+    assert np.abs(by_logits(network.action_values(rows, T)) - policy).max() < 1e-5
 
 
 @pytest.mark.long
@@ -120,6 +123,19 @@ def test_a_run_that_was_cut_ends_as_one_that_was_not(tmp_path, module: Any, kind
     one, other = (leafwise.models.files.load_tensors(p / "state.safetensors")[0] for p in (whole, tmp_path / "cut"))
     assert set(one) == set(other)
     assert all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_ppo_plays_against_itself_as_it_is_and_was(tmp_path) -> None:
+    learner = ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), **{**PPO, "opponent": "self", "newest": 0.0}))
+    first = learner.newest.tensors["dense"]
+    learner.step()
+    assert np.array_equal(learner.seated.weights.dense, first)  # the only one in the pool
+    assert not np.array_equal(learner.exported().tensors["dense"], first)
+    learner.config = replace(learner.config, newest=1.0)
+    learner.seat_opponent()
+    assert np.array_equal(learner.seated.weights.dense, learner.exported().tensors["dense"])
+    assert learner.rate() < learner.config.learning_rate
+    learner.folder.lock.release()
 
 
 def test_rewards_and_signs_add_up_to_the_outcome_for_whoever_acts() -> None:

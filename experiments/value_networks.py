@@ -1,6 +1,6 @@
 """The three ways to learn a value network of a game for two, on one page: strength, time, learning curves.
 
-`python -m leafwise.experiments.methods --game trilobite` (or `cassis`) trains a network by `selfplay`, `dqn` and `ppo` with
+`python -m leafwise.experiments.value_networks --game trilobite` (or `cassis`) trains a network by `selfplay`, `dqn` and `ppo` with
 about the same processor time, judges each by the exact solver on critical positions of the final seeds, lets them meet each
 other and the hand-made leaf in an arena, and writes `methods.json`, `methods.md` and `methods.png` to the game's folder of
 studies. Runs and results that are there are gone on with.

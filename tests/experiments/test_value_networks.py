@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from leafwise.experiments import methods
-from leafwise.experiments.methods import Plan, main
+from leafwise.experiments import value_networks as methods
+from leafwise.experiments.value_networks import Plan, main
 
 SMALL = {"match_pairs": 100, "checkpoint_seconds": 0.0}
 PLAN = Plan(

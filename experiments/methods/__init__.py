@@ -1,0 +1,1 @@
+"""All ways to learn, in all games, at equal processor time: `python -m leafwise.experiments.methods`."""

@@ -1,0 +1,150 @@
+"""All ways to learn, in all six games: what each makes of the same processor time.
+
+`python -m leafwise.experiments.methods` trains every method of `plans` where it applies, for so many minutes of one core each, and
+beside them DQN and PPO of Stable-Baselines3 (`--dry-run` tells how many hours that is, and does nothing). Then what was learned
+plays final games: as the leaf of searches one and two decisions deep, against the best hand-made leaf in the same search or in
+games for one beside it, and as a bare policy where there is one. `methods.json`, `methods.md` and `methods.png` are written as
+soon as a figure is known; a study that was stopped goes on, runs too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from leafwise.experiments.methods import page
+from leafwise.experiments.methods.plans import PLANS, Plan, Way
+from leafwise.experiments.methods.runs import trained, words_of
+from leafwise.experiments.study import PlacedStudy, Results, command, results_of
+from leafwise.training.evaluation.arena import arena, evaluate
+from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.evaluation.match_workers import from_text
+from leafwise.training.runs.loop import find_variant
+
+SEED = 2_000_000
+"""First seed of the final games."""
+HAND_MADE = "hand-made"
+BARE = "policy"
+
+
+@dataclass(frozen=True)
+class Config(PlacedStudy):
+    """Compares all ways to learn in all games."""
+
+    games: tuple[str, ...] = tuple(PLANS)
+    """Games."""
+    minutes: float = 30.0
+    """Processor time of each run, in minutes of one core, about."""
+    newcomer_minutes: float = 15.0
+    """The same of Stable-Baselines3's."""
+    share: float = 1.0
+    """Share of the final games that is played, above 0."""
+    runs: str = "runs/methods"
+    """Folder of the runs."""
+    dry_run: bool = False
+    """Tell what would be trained, and for how long; do nothing."""
+
+    def minutes_of(self, way: Way) -> float:
+        """Returns how long a way to learn has."""
+        return self.newcomer_minutes if way.algorithm else self.minutes
+
+
+def judged(plan: Plan, way: Way | None) -> Iterator[tuple[str, str, str, int]]:
+    """Yields what is judged of a way to learn (None: the hand-made leaf): its name, the texts of the player and of the hand-made
+    opponent, how many games; RUN stands for the folder of the run."""
+    for depth, games in plan.games.items():
+        opponent = f"search:{plan.hand},depth={depth}{plan.limits}"
+        if way is None:
+            yield f"depth {depth}", opponent, opponent, games
+        elif way.leaf:
+            yield f"depth {depth}", way.leaf.format(run="RUN", depth=depth) + plan.limits, opponent, games
+    if way is not None and way.policy:
+        yield BARE, way.policy.format(run="RUN"), f"search:{plan.hand},depth=1{plan.limits}", plan.games[1]
+
+
+def measured(config: Config, name: str, plan: Plan, text: str, opponent: str, games: int, file: Path) -> dict[str, Any]:
+    """Plays final games; returns the mean, its 95 % interval and the seconds of a move."""
+    game, games = find_variant(name, plan.variant), max(2, 2 * round(config.share * games / 2))
+    where: dict[str, Any] = {"processes": config.processes, "cluster": config.cluster, "file": file, "resume": True}
+    if name == "starship":
+        return built(config, plan, text, games)
+    if game.players == 1:
+        played = evaluate(game, text, games, SEED, **where)
+        low, high = played.interval()
+        return {"mean": played.mean, "ci_low": low, "ci_high": high, "games": games, "seconds": played.seconds_per_move}
+    makers = {"own": from_text(text), HAND_MADE: from_text(opponent)}
+    tournament = arena(game, makers, games, plies=plan.plies, seed=SEED, **where)
+    tally = tournament.tally("own", HAND_MADE)
+    line = next(line for line in tournament.figures()["standings"] if line["player"] == "own")
+    points = {key: (1 + tally[key]) / 2 for key in ("mean", "ci_low", "ci_high")}
+    return {**points, "games": games, "seconds": line["seconds_per_move"]}
+
+
+def built(config: Config, plan: Plan, text: str, ships: int) -> dict[str, Any]:
+    """Builds ships; returns their mean quality, its interval and the seconds of a ship."""
+    from leafwise.training.starship.builders import records
+
+    game = find_variant("starship", plan.variant)
+    work = partial(records, game, text.replace("search:", "build:"))
+    seeds = range(SEED, SEED + ships)
+    found = [one for part in config.each(work, [seeds[k : k + 10] for k in range(0, ships, 10)]) for one in part]
+    quality = np.array([one["quality"] for one in found])
+    low, high = bootstrap_interval(quality)
+    spent = sum(one["seconds"] for one in found) / ships
+    return {"mean": float(quality.mean()), "ci_low": low, "ci_high": high, "games": ships, "seconds": spent}
+
+
+def of_game(config: Config, results: Results, name: str) -> None:
+    """Trains and judges what is not known of a game; the page is written anew after every way to learn it."""
+    plan = PLANS[name]
+    ways: dict[str, Way | None] = {**plan.ways}
+    if find_variant(name, plan.variant).players == 1:
+        ways = {HAND_MADE: None, **ways}
+    for way_name, way in ways.items():
+        path = Path(config.runs) / f"{name}-{way_name.replace(' ', '-')}"
+        if way is not None:
+            words = words_of(name, plan, way_name, way, path, config.minutes_of(way))
+            results.find(f"{name}, {way_name}, run", partial(trained, words, path))
+        for what, text, opponent, games in judged(plan, way):
+            file = path.with_name(f"{path.name}-{what.replace(' ', '')}.json")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            told = text.replace("RUN", str(path)), opponent, games, file
+            results.find(f"{name}, {way_name}, {what}", partial(measured, config, name, plan, *told))
+        page.write(config, results)
+
+
+def dry_run(config: Config) -> None:
+    """Prints every run and the hours of all."""
+    runs = [(name, word, config.minutes_of(way)) for name in config.games for word, way in PLANS[name].ways.items()]
+    for name, word, minutes in runs:
+        print(f"{name}: {word}, {minutes:g} minutes")
+    hours = sum(minutes for _, _, minutes in runs) / 60
+    print(f"{len(runs)} runs, {hours:.1f} processor hours of training; the final games come on top")
+
+
+def study(config: Config) -> None:
+    """Works the page out; raises ValueError for what there is not."""
+    unknown = [name for name in config.games if name not in PLANS]
+    if unknown:
+        raise ValueError(f"expected games among {', '.join(PLANS)}, got {unknown[0]!r}")
+    for option in ("minutes", "newcomer_minutes", "share"):
+        if getattr(config, option) <= 0:
+            raise ValueError(f"expected --{option.replace('_', '-')} above 0, got {getattr(config, option)!r}")
+    if config.dry_run:
+        dry_run(config)
+        return
+    about = replace(config, games=Config.games, runs=Config.runs).repeated_by  # games may be added one by one
+    results = results_of(config, "methods.json", command=about)
+    for name in config.games:
+        of_game(config, results, name)
+
+
+main = command(Config, study)
+
+if __name__ == "__main__":
+    raise SystemExit(main())

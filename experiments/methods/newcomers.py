@@ -1,0 +1,126 @@
+"""What a newcomer would get: Stable-Baselines3's own DQN and PPO, unmodified, with their defaults, on a registered environment.
+
+`python -m leafwise.experiments.methods.newcomers --game threes --algorithm PPO --minutes 30 --run runs/ppo` learns for so much
+processor time, saving now and then, and goes on with --resume. They know nothing of which actions are legal: one that is not loses
+a game for two, and does nothing in a game for one.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import gymnasium as gym
+
+from leafwise.envs.core.commandline import parse
+from leafwise.models.files import write_atomically
+from leafwise.training.runs.folder import Interruption, commit, hardware, need_train_extra, training_command
+from leafwise.training.runs.loop import find_variant
+
+ENVS = 8
+"""Environments side by side; Stable-Baselines3's examples have as many."""
+SAVE_SECONDS = 60.0
+PROGRAM = "leafwise.experiments.methods.newcomers"
+
+
+@dataclass(frozen=True)
+class Config:
+    """Trains DQN or PPO of Stable-Baselines3."""
+
+    game: str
+    """Game to learn."""
+    variant: str = ""
+    """Options of the game, like board=7x6,k=4."""
+    algorithm: Literal["DQN", "PPO"] = "PPO"
+    """Which."""
+    env: str = "{}"
+    """Keywords of the environment, as JSON."""
+    minutes: float = 30.0
+    """Processor time."""
+    seed: int = 1
+    """Of the algorithm and its environments."""
+    run: str = "runs/newcomer"
+    """Folder of the run."""
+    resume: bool = False
+    """Go on with the run in the folder."""
+
+
+def environments(config: Config) -> Any:
+    """Returns the environments, stepped one after another as Stable-Baselines3 does by default."""
+    from stable_baselines3.common.env_util import make_vec_env
+
+    from leafwise.envs.core.gym.env import GameEnv
+
+    game, keywords = find_variant(config.game, config.variant), json.loads(config.env)
+
+    def make(**given: Any) -> gym.Env[Any, Any]:
+        return GameEnv(game, **given)
+
+    return make_vec_env(make, n_envs=ENVS, seed=config.seed, env_kwargs=keywords)
+
+
+def train(config: Config) -> Path:
+    """Trains, or goes on, and returns the folder; `results.json` is there when the run is over."""
+    import stable_baselines3
+    import torch
+    from stable_baselines3.common.callbacks import BaseCallback
+
+    torch.set_num_threads(1)
+    path, options = Path(config.run), asdict(config)
+    model_file, told_file = path / "model.zip", path / "config.json"
+    if config.resume != told_file.exists():
+        raise ValueError(f"expected {'a run to resume in' if config.resume else 'a new run folder,'} {str(path)!r}")
+    told = json.loads(told_file.read_text()) if config.resume else {"seconds": 0.0, "steps": 0}
+    kind, envs = getattr(stable_baselines3, config.algorithm), environments(config)
+    policy = "MultiInputPolicy" if isinstance(envs.observation_space, gym.spaces.Dict) else "MlpPolicy"
+    model = kind.load(model_file, envs) if model_file.exists() else kind(policy, envs, seed=config.seed)
+    begun, before = time.process_time(), told["seconds"]
+
+    def save() -> None:
+        model.save(path / "model.part.zip")
+        (path / "model.part.zip").replace(model_file)
+        told["seconds"], told["steps"] = before + time.process_time() - begun, int(model.num_timesteps)
+        write_atomically(told_file, json.dumps({**options, **told}).encode())
+
+    class Clock(BaseCallback):  # type: ignore[misc]
+        saved = time.process_time()
+
+        def _on_step(self) -> bool:
+            now = time.process_time()
+            if now - self.saved > SAVE_SECONDS:
+                self.saved = now
+                save()
+            return before + now - begun < 60 * config.minutes and not stop.requested
+
+    path.mkdir(parents=True, exist_ok=True)
+    with Interruption() as stop:
+        save()
+        model.learn(10**12, callback=Clock(), reset_num_timesteps=False)
+        save()
+    if told["seconds"] >= 60 * config.minutes:
+        about = {"command": training_command(PROGRAM, config), "commit": commit(), "hardware": hardware()}
+        write_atomically(path / "results.json", json.dumps({**told, **about}).encode())
+    return path
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line."""
+    import sys
+
+    from leafwise.envs.core.lines import print_error
+
+    config = parse(Config, sys.argv[1:] if arguments is None else arguments, f"python -m {PROGRAM}")
+    try:
+        need_train_extra()
+        train(config)
+    except (ValueError, OSError) as problem:
+        print_error(problem)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

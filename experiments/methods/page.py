@@ -1,0 +1,100 @@
+"""The page of the comparison of methods: a table and a learning curve for every game."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from leafwise.experiments.methods.plans import PLANS, Plan
+from leafwise.experiments.study import Results, Study, picture, signed, table, write_page
+
+NAME, PICTURE = "methods.md", "methods.png"
+COLUMNS = ("depth 1", "depth 2", "policy")
+CURVES = {
+    "eval/keeps_value": "critical positions kept",
+    "eval/best_elo": "Elo by own matches",
+    "eval/score_mean": "score",
+    "rollout/ep_rew_mean": "reward",
+}
+"""What learning curves show, in words."""
+
+
+def cell(found: dict[str, Any] | None, plan: Plan) -> str:
+    """Returns a figure with its interval; a dash where there is none."""
+    if found is None:
+        return "-"
+    form = ",.0f" if plan.unit == "mean score" else ".3f" if plan.unit == "mean quality" else ".1%"
+    return f"{found['mean']:{form}} ({found['ci_low']:{form}} to {found['ci_high']:{form}})"
+
+
+def rows_of(name: str, plan: Plan, results: Results) -> list[list[str]]:
+    """Returns the rows of a game's table: those of which something is known."""
+    rows = []
+    for way in ("hand-made", *plan.ways):
+        found = {what: results.get(f"{name}, {way}, {what}") for what in COLUMNS}
+        run = results.get(f"{name}, {way}, run")
+        if run is None and not any(found.values()):
+            continue
+        memory = f"{run['memory_mb']:,.0f}" if run and run["memory_mb"] else "-"
+        spent = [f"{run['seconds']:,.0f}", f"{run['steps']:,}", memory] if run else ["-"] * 3
+        rows.append([way, *spent, *(cell(found[what], plan) for what in COLUMNS)])
+    return rows
+
+
+def section(name: str, results: Results) -> list[str]:
+    """Returns the lines of a game."""
+    plan = PLANS[name]
+    rows = rows_of(name, plan, results)
+    if not rows:
+        return []
+    options = f", {plan.variant}" if plan.variant else ""
+    against = f"against `{plan.hand}`" if "against" in plan.unit else f"beside `{plan.hand}`"
+    commands = [results[key]["command"] for way in plan.ways if (key := f"{name}, {way}, run") in results]
+    limits = f" ({plan.limits.strip(',')})" if plan.limits else ""
+    bare = "; bare policies meet it at depth 1" if "against" in plan.unit else ""
+    return [
+        f"## {name.capitalize()}{options}", "",
+        f"The {plan.unit.replace(' against it', '')}, {against} in the same search{limits}{bare}.", "",
+        *table("way | seconds: | steps: | MB: | depth 1: | depth 2: | bare policy:", rows), "",
+        *(f"    {command}" for command in commands), "",
+    ]  # fmt: skip
+
+
+def plot(study: Study, results: Results) -> bool:
+    """Draws the learning curves of all games of which there are some; returns whether there are."""
+    known: dict[str, dict[str, dict[str, Any]]] = {}
+    for name, plan in PLANS.items():
+        for way in plan.ways:
+            run = results.get(f"{name}, {way}, run")
+            if run and run["curve"]:
+                known.setdefault(name, {})[way] = run
+    if not known:
+        return False
+    with picture(study.target(PICTURE), rows=1, columns=len(known), size=(4 * len(known), 4)) as axes:
+        for axis, (name, runs) in zip(axes if len(known) > 1 else [axes], known.items(), strict=True):
+            tags = [run["curve"]["tag"] for run in runs.values()]
+            tag = max(CURVES, key=tags.count)
+            for way, run in runs.items():
+                if run["curve"]["tag"] == tag:
+                    steps = run["curve"]["steps"]
+                    seconds = [step / steps[-1] * run["seconds"] for step in steps]
+                    axis.plot(seconds, run["curve"]["values"], label=way, linewidth=1.2)
+            axis.set_title(f"{name}: {CURVES[tag]}", fontsize=9)
+            axis.set_xlabel("processor seconds, about")
+            axis.grid(alpha=0.3)
+            axis.legend(fontsize=8)
+    return True
+
+
+def write(study: Study, results: Results) -> None:
+    """Writes the page and its picture with what is known."""
+    curves = [f"![Learning curves]({PICTURE})", ""] if plot(study, results) else []
+    lines = [
+        "# All ways to learn, at equal processor time", "",
+        "Every method where it applies, by its game's recipe where there is one, for about as many seconds of one core,",
+        "compiling included. DQN and PPO of Stable-Baselines3, unmodified and with their defaults on the registered environments,",
+        "are what a newcomer would get. Final games have seeds from 2,000,000 on and 95 % intervals; games for two have random",
+        "openings, each from both seats. Curves are drawn where a run logged one, over its time as if that passed evenly.", "",
+        *curves,
+        *(line for name in PLANS for line in section(name, results)),
+    ]  # fmt: skip
+    write_page(study, NAME, signed(study, lines))

@@ -1,0 +1,90 @@
+"""Runs of the comparison: each in a process of its own, whose time and memory are known when it is over."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from leafwise.experiments.methods.plans import Plan, Way
+from leafwise.experiments.study import finished, logged
+from leafwise.training.runs.options import config_file, flag_of
+from leafwise.training.runs.recipes import modules, with_recipe
+
+SCORES = ("eval/keeps_value", "eval/best_elo", "eval/score_mean", "rollout/ep_rew_mean")
+"""Tags of learning curves, the first that a run logged counts."""
+MB = 1e6
+PERIOD = 0.5
+"""Seconds between two looks at the memory of a run."""
+
+
+def words_of(game: str, plan: Plan, name: str, way: Way, path: Path, minutes: float) -> list[str]:
+    """Returns the command of a run, as a module's name and its arguments."""
+    if way.algorithm:
+        env = json.dumps(plan.env)
+        own = ["--game", game, "--variant", plan.variant, "--algorithm", way.algorithm, "--env", env]
+        return ["leafwise.experiments.methods.newcomers", *own, "--minutes", f"{minutes:g}", "--run", str(path)]
+    words = ["--game", game, "--variant", plan.variant, "--run", str(path)]
+    words += ["--total-steps", str(max(1, round(way.steps * minutes)))]
+    for option, value in way.options.items():
+        words += [flag_of(option), *(map(str, value) if isinstance(value, list) else [str(value)])]
+    return [modules(game)[name], *with_recipe(game, name, words)]
+
+
+def trained(words: Sequence[str], path: Path) -> dict[str, Any]:
+    """Trains, or goes on; returns how the run went.
+
+    Raises KeyboardInterrupt for a run that was stopped, ValueError for one that failed.
+    """
+    if not (path / "results.json").exists():
+        again = ["--resume"] if config_file(path) is not None else []
+        process = subprocess.Popen([sys.executable, "-m", *words, *again], stdout=subprocess.DEVNULL)
+        most = watched(process)
+        if process.returncode:
+            raise ValueError(f"expected a run that learns, got status {process.returncode} of {' '.join(words)}")
+        finished(path)
+        (path / "memory.json").write_text(json.dumps(most))
+    told = json.loads((path / "results.json").read_text(encoding="utf-8"))
+    memory = path / "memory.json"
+    return {
+        "command": told["command"],
+        "commit": told["commit"],
+        "seconds": told["seconds"],
+        "steps": told["steps"],
+        "memory_mb": json.loads(memory.read_text()) if memory.exists() else None,
+        "curve": curve(path),
+    }
+
+
+def watched(process: subprocess.Popen[bytes]) -> float:
+    """Waits for a run to end; returns the most memory that it had, in MB. Ctrl-C reaches the run, which saves."""
+    most = 0.0
+    while True:
+        try:
+            process.wait(PERIOD)
+            return most
+        except subprocess.TimeoutExpired:
+            try:
+                most = max(most, psutil.Process(process.pid).memory_info().rss / MB)
+            except psutil.NoSuchProcess:
+                continue
+        except KeyboardInterrupt:
+            process.wait()
+            raise
+
+
+def curve(path: Path) -> dict[str, Any]:
+    """Returns the learning curve of a run: what is scored, and by its share of the run's time; {} where nothing was logged."""
+    for tag in SCORES:
+        try:
+            found: Mapping[int, float] = logged(path, [tag])[tag]
+        except ValueError:
+            continue
+        steps = sorted(found)
+        return {"tag": tag, "steps": steps, "values": [round(found[step], 4) for step in steps]}
+    return {}

@@ -130,7 +130,7 @@ PLANS: dict[str, Plan] = {
         "preset=scout",
         "hopeful",
         {
-            "values": Way(250, {"mix": ["preset=scout"], "shares": [1.0]}, leaf="build:{run},depth={depth}"),
+            "values": Way(250, leaf="build:{run},depth={depth}"),
             "ppo": Way(1e4, leaf="", policy="policy:{run}"),
             **{name: replace(way, leaf="") for name, way in SB3.items()},
         },

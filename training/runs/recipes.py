@@ -62,8 +62,10 @@ def recipe(name: str, method: str, variant: str | None) -> Mapping[str, Any]:
     own = said.get(method, {})
     found = {option: value for option, value in {**said.get(own.get("as"), {}), **own}.items() if option != "as"}
     if variant is not None and "mix" in found:  # learned alone, and easier games are those of this variant
-        easier = said["easier"]
-        found |= {"mix": [], "easy": [] if easier.partition("=")[0] in variant else [f"{variant},{easier}"]}
+        easier = said.get("easier", "")
+        found = {option: value for option, value in found.items() if option not in ("mix", "shares", "easy")}
+        if easier and easier.partition("=")[0] not in variant:
+            found["easy"] = [f"{variant},{easier}"]
     return found
 
 

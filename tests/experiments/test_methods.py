@@ -1,0 +1,136 @@
+"""The comparison of all methods: its plans are runs that there are, its page tells what is known, and it goes on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import leafwise.experiments.methods.__main__ as methods
+from leafwise.experiments.methods import newcomers
+from leafwise.experiments.methods.plans import LIKELIEST, PLANS, Plan, Way
+from leafwise.experiments.methods.runs import trained, words_of
+from leafwise.training.runs.loop import find_variant
+from leafwise.training.runs.options import parse_options
+from leafwise.training.runs.recipes import class_of
+
+SMALL = [
+    "--total-steps",
+    "2000",
+    "--envs",
+    "50",
+    "--learning-starts",
+    "500",
+    "--batch-size",
+    "64",
+    "--interval",
+    "1000",
+]
+RUN = {"command": "python -m x", "commit": "0", "seconds": 60.0, "steps": 7, "memory_mb": 100.0}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_every_way_of_a_plan_is_a_run_that_there_is(name: str, tmp_path: Path) -> None:
+    plan = PLANS[name]
+    game = find_variant(name, plan.variant)
+    assert plan.hand in game.scores
+    for word, way in plan.ways.items():
+        module, *words = words_of(name, plan, word, way, tmp_path / "run", 30)
+        if way.algorithm:
+            assert module == "leafwise.experiments.methods.newcomers"
+            continue
+        config, _ = parse_options(lambda game, word=word: class_of(game, word), words, "x")  # type: ignore[misc]
+        assert module.startswith("leafwise.training.")
+        assert config.total_steps == round(30 * way.steps)
+        assert (config.game, config.variant) == (name, plan.variant)
+
+
+def test_the_dry_run_tells_the_hours_and_does_nothing(capsys, tmp_path: Path) -> None:
+    assert methods.main(["--dry-run", "--out", str(tmp_path), "--minutes", "30"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    runs = sum(len(plan.ways) for plan in PLANS.values())
+    assert len(said) == runs + 1
+    hours = float(said[-1].split(", ")[1].split()[0])
+    assert 0 < hours <= 16
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ways = {"dqn": Way(10), "ppo": Way(10, policy=LIKELIEST)}
+    solo, two = (
+        Plan("", "openness", ways, {1: 4, 2: 4}, "mean score"),
+        Plan("", "lines", ways, {1: 4, 2: 4}, "points against it"),
+    )
+    monkeypatch.setattr(methods, "PLANS", {"threes": solo, "trilobite": two})
+    monkeypatch.setattr(methods.page, "PLANS", {"threes": solo, "trilobite": two})
+    asked: list[str] = []
+
+    def learned(words: Any, path: Path) -> dict[str, Any]:
+        asked.append(path.name)
+        if path.name == "trilobite-ppo" and asked.count(path.name) == 1:
+            raise KeyboardInterrupt
+        return {**RUN, "curve": {"tag": "eval/best_elo", "steps": [1, 7], "values": [0.0, 9.0]}}
+
+    def played(config: Any, name: str, plan: Plan, text: str, *more: Any) -> dict[str, Any]:
+        asked.append(text)
+        return {"mean": 0.5, "ci_low": 0.4, "ci_high": 0.6, "games": 4, "seconds": 0.1}
+
+    monkeypatch.setattr(methods, "trained", learned)
+    monkeypatch.setattr(methods, "measured", played)
+    words = ["--games", "threes", "trilobite", "--out", str(tmp_path), "--data", str(tmp_path), "--runs", "r"]
+    assert methods.main(words) == 130
+    page = (tmp_path / "methods.md").read_text()
+    assert "| dqn | 60 | 7 | 100 | 50.0% (40.0% to 60.0%) |" in page
+    before = list(asked)
+    assert methods.main(words) == 0
+    assert asked[len(before) :] == ["trilobite-ppo", *(f"search:r/trilobite-ppo,depth={d}" for d in (1, 2))] + [
+        "mcts:r/trilobite-ppo,prior=r/trilobite-ppo,simulations=1"
+    ]
+    page = (tmp_path / "methods.md").read_text()
+    assert page.count("| ppo |") == page.count("| dqn |") == 2
+    assert page.count("| hand-made |") == 1  # games for two are played against it
+    assert (tmp_path / "methods.png").read_bytes().startswith(b"\x89PNG")
+    known = json.loads((tmp_path / "methods.json").read_text())
+    assert "--games" not in known["command"]  # games may be added one by one
+
+
+def test_a_game_for_two_is_judged_by_points_against_the_hand_made_leaf(tmp_path: Path) -> None:
+    config = methods.Config(out=tmp_path)
+    plan = Plan("", "lines", {}, {1: 8}, "points against it", plies=2)
+    found = methods.measured(
+        config, "trilobite", plan, "search:lines,depth=1", "search:lines,depth=1", 8, tmp_path / "g.json"
+    )
+    assert 0 <= found["ci_low"] <= found["mean"] <= found["ci_high"] <= 1
+    assert found["games"] == 8
+    worse = methods.measured(config, "trilobite", plan, "random", "search:lines,depth=2", 40, tmp_path / "h.json")
+    assert worse["mean"] < 0.4
+
+
+@pytest.mark.long
+def test_runs_are_processes_whose_memory_is_known(tmp_path: Path) -> None:
+    words = ["leafwise.training.methods.dqn", "--game", "trilobite", "--run", str(tmp_path / "q"), *SMALL]
+    told = trained([*words, "--match-pairs", "100", "--judged", "0", "--hidden", "8", "8"], tmp_path / "q")
+    assert told["steps"] == 2000
+    assert told["memory_mb"] > 50
+    assert told["curve"]["tag"] == "eval/best_elo"
+    config = {"game": "trilobite", "algorithm": "PPO", "minutes": 0.02, "run": str(tmp_path / "sb3")}
+    newcomers.train(newcomers.Config(**config, env='{"opponent": "random"}'))
+    told = trained([], tmp_path / "sb3")
+    assert told["seconds"] >= 1.2
+    assert (tmp_path / "sb3" / "model.zip").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--games", "chess"], "expected games among threes, trilobite, cassis, trap, friday, starship, got 'chess'"),
+        (["--minutes", "0"], "expected --minutes above 0, got 0.0"),
+    ],
+)
+def test_wrong_options_get_one_line_and_status_2(capsys, words: list[str], message: str) -> None:
+    assert methods.main(words) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1

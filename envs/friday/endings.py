@@ -37,12 +37,19 @@ def pay(S, j, n):
 
 
 @jit
+def lose_if_stuck(S, j, T):
+    """Ends the game if a fight against a pirate leaves a player without an action."""
+    if not (free_left(S, j, T) or can_pay(S, j, T) or can_end(S, j, T) or any_usable(S, j, T)):
+        lose(S, j, ZERO)
+
+
+@jit(inline=True)
 def go_on(S, j, T):
     """Ends what was under way and returns to the fight, which is lost if it leaves a player without an action."""
     S[j, at.FIGHT] &= BASICS
     set_status(S, j, at.MODE_AT, at.M4, at.IN_FIGHT)
-    if pirate(S, j) != ZERO and not (free_left(S, j, T) or can_pay(S, j, T) or can_end(S, j, T) or any_usable(S, j, T)):
-        lose(S, j, ZERO)
+    if pirate(S, j) != ZERO:
+        lose_if_stuck(S, j, T)
 
 
 @jit

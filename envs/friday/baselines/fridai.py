@@ -81,9 +81,7 @@ class BestFirst:
         """Searches a decision on one deal of the hidden cards."""
         start = time.perf_counter()
         tree = self._tree
-        tree.counts[:] = 0
-        tree.heads[:] = -1
-        tree.marks[:] = 0
+        search.clear(tree)
         tree.S[0] = cards.row(state)[0]
         tree.stream[:] = int(cards.keys[0]) ^ SEARCH_SALT, 0
         tree.counts[search.COUNT] = 1

@@ -57,7 +57,7 @@ def begin(S, j, kind, T):
         set_status(S, j, at.MODE_AT, at.M4, at.TARGET)
 
 
-@jit
+@jit(inline=True)
 def use(S, j, slot, T):
     """Uses the ability of the card in a slot."""
     ref = piles.reference(S, j, slot, T)

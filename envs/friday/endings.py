@@ -17,14 +17,14 @@ BASICS = u64(2**17 - 1)
 """The fields of FIGHT that outlast an ability."""
 
 
-@jit
+@jit(inline=True)
 def lose(S, j, debt):
     """Ends the game; `debt` is the life that could not be paid, 0 if no action was left."""
     set_status(S, j, at.DEBT_AT, at.M6, debt)
     set_status(S, j, at.MODE_AT, at.M4, at.LOST)
 
 
-@jit
+@jit(inline=True)
 def pay(S, j, n):
     """Pays life, a uint64; returns whether there was enough, else the game is lost."""
     here = life(S, j)
@@ -52,7 +52,7 @@ def go_on(S, j, T):
         lose_if_stuck(S, j, T)
 
 
-@jit
+@jit(inline=True)
 def clear_table(S, j):
     """Puts the table onto the discard and forgets the fight."""
     S[j, at.DISCARD] += on_table(S, j)
@@ -62,7 +62,7 @@ def clear_table(S, j):
     S[j, at.FIGHT] = ZERO
 
 
-@jit
+@jit(inline=True)
 def end_turn(S, j):
     """Goes on to the next hazard, phase or the pirates."""
     set_status(S, j, at.HAZARD_AT, at.M6, ZERO)
@@ -86,7 +86,7 @@ def discard_hazard(S, j, kind, T):
     S[j, at.HAZARDS] += (one_card(kind, T) >> at.HAZARD_SHIFT) << at.HAZARD_BITS
 
 
-@jit
+@jit(inline=True)
 def end_hazard(S, j, T):
     """Settles the fight against a hazard."""
     if not pay(S, j, u64(hunger_of(digest(on_table(S, j), T)))):

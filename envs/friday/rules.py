@@ -124,7 +124,7 @@ def offer_cards(S, i, here, A, n, T):
     return n
 
 
-@jit
+@jit(inline=True)
 def offer_looked(S, i, A, n):
     """Adds the places of cards looked at; of cards alike only the first."""
     cards = piles.looked(S, i)
@@ -179,7 +179,7 @@ def legal_actions(S, i, A, T):
     return offer_cards(S, i, here, A, n, T)
 
 
-@jit
+@jit(inline=True)
 def choose(S, j, a, T):
     """Chooses a hazard or a pirate."""
     if phase(S, j) == at.THREE:
@@ -199,7 +199,7 @@ def choose(S, j, a, T):
     set_status(S, j, at.MODE_AT, at.M4, at.IN_FIGHT)
 
 
-@jit
+@jit(inline=True)
 def remove(S, j, slot, T):
     """Removes a card from the game after a lost fight."""
     kind = piles.kind_in(piles.reference(S, j, slot, T))

@@ -131,7 +131,7 @@ def step(state: State, path: int, kept: list[int] | None) -> tuple[str, ...]:
 class Fridai:
     """Plays the best step of the search, action by action."""
 
-    def __init__(self, search: BestFirst, info: str = "fair", name: str = "fridai") -> None:
+    def __init__(self, search: Callable[[State, Cards], Found], info: str = "fair", name: str = "fridai") -> None:
         if info not in INFOS:
             raise ValueError(f"expected info among {', '.join(INFOS)}, got {info!r}")
         self.name, self.info, self.search = name, info, search

@@ -85,7 +85,7 @@ def train(config: Config) -> Path:
         told["seconds"], told["steps"] = before + time.process_time() - begun, int(model.num_timesteps)
         write_atomically(told_file, json.dumps({**options, **told}).encode())
 
-    class Clock(BaseCallback):  # type: ignore[misc]
+    class Clock(BaseCallback):
         saved = time.process_time()
 
         def _on_step(self) -> bool:

@@ -115,7 +115,7 @@ def test_runs_are_processes_whose_memory_is_known(tmp_path: Path) -> None:
     assert told["steps"] == 2000
     assert told["memory_mb"] > 50
     assert told["curve"]["tag"] == "eval/best_elo"
-    config = {"game": "trilobite", "algorithm": "PPO", "minutes": 0.02, "run": str(tmp_path / "sb3")}
+    config: dict[str, Any] = {"game": "trilobite", "algorithm": "PPO", "minutes": 0.02, "run": str(tmp_path / "sb3")}
     newcomers.train(newcomers.Config(**config, env='{"opponent": "random"}'))
     told = trained([], tmp_path / "sb3")
     assert told["seconds"] >= 1.2

@@ -101,8 +101,9 @@ def blank_network(game: Game, hidden: tuple[int, int], scale: float) -> SparseNe
 
 def exported(model: Any, blank: SparseNetwork) -> SparseNetwork:
     """Returns a model's value and policy as one network: the layers of both side by side, with zeros between them."""
-    policy = model.policy
-    last = policy.value_net[0] if isinstance(policy.value_net, nn.Sequential) else policy.value_net
+    policy: Any = model.policy
+    last: Any = policy.value_net[0] if isinstance(policy.value_net, nn.Sequential) else policy.value_net
+    of_actions: Any = policy.action_net
     own, of_value = (
         next(layer for layer in part if isinstance(layer, nn.Linear))
         for part in (policy.mlp_extractor.policy_net, policy.mlp_extractor.value_net)
@@ -110,8 +111,8 @@ def exported(model: Any, blank: SparseNetwork) -> SparseNetwork:
     extractor, hidden = policy.features_extractor, own.out_features
     first, end = (np.zeros(w.shape, dtype=np.float32) for w, _ in blank.layers())
     first[:, :hidden], first[:, hidden:] = array(own.weight).T, array(of_value.weight).T
-    end[hidden:, :1], end[:hidden, 1:] = array(last.weight).T, array(policy.action_net.weight).T
-    biases = [array(layer.bias) for layer in (own, of_value, last, policy.action_net)]
+    end[hidden:, :1], end[:hidden, 1:] = array(last.weight).T, array(of_actions.weight).T
+    biases = [array(layer.bias) for layer in (own, of_value, last, of_actions)]
     dense = [first.reshape(-1), *biases[:2], end.reshape(-1), *biases[2:]]
     embedding = array(extractor.embedding.weight)[:-1]
     return blank.with_tensors({"embedding": embedding, "bias": array(extractor.bias), "dense": np.concatenate(dense)})

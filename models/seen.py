@@ -38,8 +38,9 @@ def make_observed(rules: Rules, game: str, room: Path) -> Compiled:
         """Writes the features of row i of S [rows, width] to F [cells]; returns how many."""
         W = T.leaf
         observe(S, i, W.seen, 0, T)
+        seen = W.seen.reshape(W.seen.size)
         for k in range(W.first_of.shape[0]):
-            F[k] = W.first_of[k] + np.int64(W.seen[0, k])
+            F[k] = W.first_of[k] + np.int64(seen[k])
         return W.first_of.shape[0]
 
     return observed
@@ -56,10 +57,11 @@ def make_both(rules: Rules, active: Compiled, game: str, room: Path) -> Compiled
         W = T.leaf
         n = active(S, i, F, T)
         observe(S, i, W.seen, 0, T)
-        cells = W.seen.shape[1]
+        seen = W.seen.reshape(W.seen.size)
+        cells = seen.shape[0]
         first = cells if current_player(S, i, T) == 1 else 0
         for k in range(cells):
-            F[n + k] = W.first_of[first + k] + np.int64(W.seen[0, k])
+            F[n + k] = W.first_of[first + k] + np.int64(seen[k])
         return n + cells
 
     return both
@@ -100,10 +102,8 @@ def seen_by(game: Game) -> tuple[str, ...]:
 def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
     """Returns the feature of value 0 of each cell of the observation, and the number of features in all."""
     space = game.observation_space()
-    if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
-        raise ValueError(
-            f"sparse networks: expected an observation that is one row of numbers, got {space} in {game.name!r}"
-        )
+    if not isinstance(space, gym.spaces.Box):
+        raise ValueError(f"sparse networks: expected an observation that is one array, got {space} in {game.name!r}")
     low, high = space.low.reshape(-1).astype(np.float64), space.high.reshape(-1).astype(np.float64)
     if not (np.isfinite([low, high]).all() and (high - low <= MOST_VALUES).all() and (low % 1 == 0).all()):
         raise ValueError(
@@ -115,11 +115,12 @@ def cells_of(game: Game) -> tuple[NDArray[np.int64], int]:
 
 def cells_seen(game: Game, sees: str) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Returns the feature of value 0 of each cell that a network sees, beside features once for each player who may act, and room
-    for an observation [1, cells]; both empty where it sees none."""
+    for an observation, [1, ...] of cells; both empty where it sees none."""
     if sees not in (OBSERVATION, BOTH):
         return np.zeros(0, dtype=np.int64), np.zeros((1, 0), dtype=np.float32)
     cells, size = cells_of(game)
-    seen = np.zeros((1, len(cells)), dtype=game.observation_space().dtype)
+    space = game.observation_space()
+    seen = np.zeros((1, *(space.shape or ())), dtype=space.dtype)
     if sees == OBSERVATION:
         return cells, seen
     begin = features_of(game).size(game.options)

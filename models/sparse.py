@@ -63,7 +63,7 @@ class SparseWeights(NamedTuple):
     """[cells]: the feature that value 0 of each cell of the observation stands for; empty where that is not seen. Beside features
     [2 cells]: when player 0 acts, when player 1 does, for features may take one player's side."""
     seen: NDArray[Any]
-    """Scratch: an observation, [1, cells]."""
+    """Scratch: an observation, [1, ...] of cells."""
     features: NDArray[np.int64]
     """Scratch: active features."""
     hidden: NDArray[np.float32]

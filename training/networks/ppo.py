@@ -40,7 +40,7 @@ class CellsExtractor(BaseFeaturesExtractor):
     def forward(self, observations: Tensor) -> Tensor:
         """Returns the first layer after its ReLU, [n, first layer]."""
         first: Any = self.first_of
-        return torch.relu(self.embedding(observations.long() + first) + self.bias)
+        return torch.relu(self.embedding(observations.flatten(1).long() + first) + self.bias)
 
 
 class ScaledRewards(VecEnvWrapper):

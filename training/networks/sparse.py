@@ -124,7 +124,7 @@ def fresh_module(
         W = module.network.weights
         cells = int(W.first_of.min()) if len(W.first_of) else len(W.embedding) - 1  # those of the observation come last
         module.embedding.weight[:cells].normal_(0.0, 0.02, generator=generator)
-        module.embedding.weight[cells:-1].normal_(0.0, max(W.seen.shape[1], 1) ** -0.5, generator=generator)
+        module.embedding.weight[cells:-1].normal_(0.0, max(W.seen.size, 1) ** -0.5, generator=generator)
         module.bias.uniform_(0.0, 0.2, generator=generator)
         for layer in module.linear_layers:
             layer.weight.normal_(0.0, (2.0 / layer.in_features) ** 0.5, generator=generator)

@@ -1,36 +1,41 @@
-"""Moves of Trilobite that a search considers: those that do not lose at once, and what they count in depth."""
+"""Moves of Trilobite that a search may be told to consider: those that do not lose at once."""
 
 from __future__ import annotations
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trilobite.rules import ONE, ZERO, landing_cells, legal_actions, mover, threats
 
-CANDIDATES = ("all", "safe", "safe+forced", "safe+threats", "safe+both")
+CANDIDATES = ("all", "safe")
+
+
+@jit(inline=True)
+def lowest(cells):
+    """Returns one of some cells."""
+    return cells & (~cells + ONE)
 
 
 @jit(inline=True)
 def worth_trying(S, i, T):
-    """Returns the landing cells of the moves to consider."""
+    """Returns the cells that chips of a `safe` move land on; of moves that come to the same, one."""
     player = mover(S, i)
     filled = S[i, 0] | S[i, 1]
     empty = T.board & ~filled
     landing = landing_cells(filled, T)
     wins = threats(S[i, player], empty, T) & landing
     if wins:
-        return wins & (~wins + ONE)
+        return lowest(wins)
     losses = threats(S[i, 1 - player], empty, T)
-    forced = landing & losses
-    if forced:
-        return forced & (~forced + ONE)
+    hindered = landing & losses
+    if hindered:  # where there are two, the other wins all the same
+        return lowest(hindered)
     safe = landing & ~(losses >> ONE)
-    if safe:
-        return safe
-    return landing & (~landing + ONE)
+    return safe if safe != ZERO else lowest(landing)
 
 
 @jit(inline=True)
 def candidates(S, i, A, T):
+    """Writes the actions that a search considers: with `safe` a move that wins, else one that keeps the other from winning at
+    once, else all after which the other does not win on top of the chip; where every move loses, one of them."""
     if T.candidates == 0:
         return legal_actions(S, i, A, T)
     cells = worth_trying(S, i, T)
@@ -42,21 +47,3 @@ def candidates(S, i, A, T):
             n += 1
         column <<= T.stride
     return n
-
-
-@jit(inline=True)
-def action_cost(S, i, a, T):
-    if T.candidates < 2:
-        return 1
-    if T.candidates != 3:
-        cells = worth_trying(S, i, T)
-        if cells & (cells - ONE) == ZERO:
-            return 0
-    if T.candidates > 2:
-        player = mover(S, i)
-        filled = S[i, 0] | S[i, 1]
-        chip = (filled + (ONE << (T.stride * u64(a)))) & ~filled
-        after = filled | chip
-        if threats(S[i, player] | chip, T.board & ~after, T) & landing_cells(after, T):
-            return 0
-    return 1

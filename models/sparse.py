@@ -323,7 +323,7 @@ class SparseNetwork:
         return values
 
     def _outputs(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.float32]]:
-        """Returns the last layer's outputs [n, A, 1, 3 or 1 + A] of a few rows, the legal actions and the signs as `describe` does."""
+        """Returns the last layer's outputs [n, *] of a few rows, the legal actions and the signs as `describe` does."""
         F, L, signs = self.describe(rows, T)
         x = self.weights.embedding[F].sum(axis=1) + self.weights.bias
         for weights, bias in self.layers():

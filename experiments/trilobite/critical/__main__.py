@@ -44,7 +44,9 @@ POINTS = {"W": 1.0, "D": 0.5, "L": 0.0}
 LEARNED = "learned"
 """The leaf whose players' results hold for one model alone."""
 TIMED = tuple(
-    f"{kind}:learned,seconds={seconds},clock=cpu,candidates=safe" for seconds in (0.01, 0.1) for kind in ("search", "mcts")
+    f"{kind}:learned,seconds={seconds},clock=cpu,candidates=safe"
+    for seconds in (0.01, 0.1)
+    for kind in ("search", "mcts")
 )
 """Players with so many seconds a move."""
 ANSWERS, GAMES = 120, 10

@@ -111,22 +111,24 @@ def test_a_run_with_a_guide_reference_players_and_a_model_to_start_from(run, tmp
 def test_a_wider_run_for_chances_goes_on_from_anothers_positions(run, tmp_path) -> None:
     options: dict[str, Any] = {
         **SMALL, "total_steps": 2, "positions": 500, "passes": 2.0, "evaluate_every": 2, "match_pairs": 100, "judged": 0,
-        "head": "wdl", "hidden": (24, 8), "init_from": str(run), "replay_from": str(run), "repeats": 3,
+        "head": "wdl", "hidden": (24, 8), "init_from": str(run), "replay_from": str(run), "repeats": 3, "buffer_size": 40_000,
     }  # fmt: skip
     learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "cut"), **options))
-    before, place = learner.filled, learner.next
+    before = learner.filled
     earlier = leafwise.models.files.load_tensors(run / "state.safetensors")[0]
     assert before == len(earlier["rows"])
     assert np.sort(learner.targets[:before]).tolist() == np.sort(earlier["targets"]).tolist()
     assert (learner.newest.head, learner.newest.hidden) == ("wdl", (24, 8))
     room = learner.recorder.room
     learner.play()
-    new = (learner.next - place) % options["buffer_size"]
-    rows, targets = room.rows[:500], room.targets[:500]
+    rows, targets = room.rows[:200].copy(), room.targets[:200].copy()
     off = np.abs(learner.newest.batch(rows, learner.tables(learner.newest, GAME)) - targets) > 0.5
-    wrong = rows[off][0]
-    kept = (learner.rows[place : place + new] == wrong).all(axis=1).sum()
-    assert kept == 3 * (rows == wrong).all(axis=1).sum()
+    assert 0 < off.sum() < 200
+    place = learner.next
+    learner.keep(0, rows, targets)
+    times = np.where(off, 3, 1)
+    assert np.array_equal(learner.rows[place : learner.next], rows.repeat(times, axis=0))
+    assert np.array_equal(learner.targets[place : learner.next], targets.repeat(times))
     learner.folder.lock.release()
 
     learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "again"), **options))
@@ -144,7 +146,10 @@ def test_a_wider_run_for_chances_goes_on_from_anothers_positions(run, tmp_path) 
     ("options", "message"),
     [
         ({"head": "max"}, "expected --head value, or wdl in a game for two, got 'max'"),
-        ({"game": "friday", "variant": "", "head": "wdl"}, "expected --head value, or wdl in a game for two, got 'wdl'"),
+        (
+            {"game": "friday", "variant": "", "head": "wdl"},
+            "expected --head value, or wdl in a game for two, got 'wdl'",
+        ),
         ({"replay_from": "nowhere"}, "expected a run with a state as --replay-from, got 'nowhere'"),
     ],
 )

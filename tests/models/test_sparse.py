@@ -340,7 +340,7 @@ def test_it_serves_a_search(pruning: bool) -> None:
         ("hidden", [16], "expected finite float32"),
         ("hidden", ["a"], "expected 1 to 4 layers"),
         ("hidden", [6, 8], "multiples of 4"),
-        ("head", "tail", "expected head among value, max, chance, policy, got 'tail'"),
+        ("head", "tail", "expected head among value, max, chance, policy, wdl, got 'tail'"),
         ("sees", "tail", "expected sees among features, observation, features.observation, got 'tail'"),
         ("scale", "1", "expected metadata 'scale' of type"),
     ],

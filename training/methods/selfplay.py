@@ -40,10 +40,10 @@ from leafwise.training.execution.executor import Shared
 from leafwise.training.kernels.selfplay import GAMES, PLIES, WON_BY_FIRST
 from leafwise.training.runs.folder import need_train_extra, origin, run_main
 from leafwise.training.runs.gating import named, prefixed
-from leafwise.training.runs.learner import ActorOptions, GatedLearner
+from leafwise.training.runs.learner import ActorOptions
 from leafwise.training.runs.loop import find_variant, run_learner
 from leafwise.training.runs.options import accepts
-from leafwise.training.runs.replays import replay_of
+from leafwise.training.runs.replays import ReplayLearner
 
 if TYPE_CHECKING:
     from leafwise.training.networks.sparse import SparseModule
@@ -150,11 +150,7 @@ RANGES: dict[str, tuple[float, float]] = {
 }  # fmt: skip
 
 
-SURPRISE = 0.5
-"""Positions are repeated whose target is further than this from what the network says: half of what a win is more than a draw."""
-
-
-class SelfPlay(GatedLearner):
+class SelfPlay(ReplayLearner):
     """One run: networks, replay, files."""
 
     method, unit = "selfplay", "iterations"
@@ -195,13 +191,7 @@ class SelfPlay(GatedLearner):
         told = SimpleNamespace(**asdict(config))
         self.recorder = Recorder(self.variants, self.newest, told, own=self.own, positions=config.positions)
         self.table, self.kernels = self.recorder.table, self.recorder.kernels
-        self.rows, self.targets = self.game.rows(config.buffer_size), np.zeros(config.buffer_size)
-        self.places = np.zeros(config.buffer_size, dtype=np.int64)
-        """Which of `variants` each position comes from."""
-        self.filled, self.next = 0, 0
-        if config.replay_from and not (config.resume and self.folder.checkpoints.last.exists()):
-            rows, targets = replay_of(config.replay_from, config, self.game)
-            self.put(0, rows[-config.buffer_size :], targets[-config.buffer_size :])
+        self.begin_replay()
         if config.piece:
             actor = Recorder(self.variants, self.newest, told, own=self.own, positions=config.piece)
             self.work_by(actor)
@@ -271,23 +261,6 @@ class SelfPlay(GatedLearner):
     def credit(self, number: int) -> float:
         """Returns what a lost game counts in an iteration, as a share of how far it got."""
         return float(self.config.credit * max(0.0, 1 - number / max(self.config.credited, 1)))
-
-    def keep(self, place: int, rows: NDArray[Any], targets: NDArray[np.float64]) -> None:
-        """Puts positions of a variant into the replay, those that surprise the newest network as often as `--repeats` says."""
-        if self.config.repeats > 1:
-            told = self.newest.batch(rows, self.tables(self.newest, self.variants[place]))
-            times = np.where(np.abs(told - targets) > SURPRISE, self.config.repeats, 1)
-            rows, targets = rows.repeat(times, axis=0), targets.repeat(times)
-        self.put(place, rows, targets)
-
-    def put(self, place: int, rows: NDArray[Any], targets: NDArray[np.float64]) -> None:
-        """Puts positions of a variant into the replay, in place of the oldest."""
-        size, n = self.config.buffer_size, len(rows)
-        places = (self.next + np.arange(n)) % size
-        self.rows[places], self.targets[places] = rows, targets
-        self.places[places] = place
-        self.next = (self.next + n) % size
-        self.filled = min(self.filled + n, size)
 
     def play(self) -> dict[str, float]:
         """Records the games of an iteration; returns what is logged."""

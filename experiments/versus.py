@@ -8,11 +8,13 @@ from both seats, and writes nothing. It ends when "not better" and "better by 10
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from leafwise.experiments.study import Study, command, leaves
+from leafwise.training.evaluation.agreement import random_positions
 from leafwise.training.evaluation.elo import bootstrap_interval, elo_difference
 from leafwise.training.evaluation.sequential_test import SequentialTest
 from leafwise.training.runs.loop import find_variant
@@ -42,7 +44,7 @@ class Config(Study):
     plies: tuple[int, int] = (4, 10)
     """Least and most random actions of an opening."""
     pairs: int = 2000
-    """Most openings."""
+    """Most openings, drawn with repetition."""
 
 
 def options(config: Config) -> dict[str, Any]:
@@ -58,7 +60,7 @@ def study(config: Config) -> None:
     game, test = find_variant(config.game, config.variant), SequentialTest()
     if game.players != 2 or game.max_stages:
         raise ValueError(f"expected a game for two without chance, got {game.name!r}")
-    starts = leaves.openings(game, config.pairs, config.plies, FIRST_SEED)
+    starts = list(islice(random_positions(game, FIRST_SEED, config.plies), config.pairs))
     one, other = config.models
     match = leaves.Match(game, ((one, options(config)), (other, options(config))))
     points, better = np.zeros((0, 2)), None

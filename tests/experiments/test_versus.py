@@ -26,7 +26,7 @@ def untrained(folder: Path) -> Path:
 
 
 def test_the_better_of_two_models_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    options = ["--variant", "board=3x3,k=3", "--depth", "1", "--plies", "0", "4", "--pairs", "100"]
+    options = ["--variant", "board=3x3,k=3", "--depth", "1", "--plies", "0", "5", "--pairs", "100"]
     assert main([*options, "--models", "trilobite", str(untrained(tmp_path))]) == 0
     assert capsys.readouterr().out.splitlines()[-1].endswith("Elo; better")
 

@@ -30,7 +30,8 @@ def wins(state: State) -> list[int]:
 
 def decisions(game: leafwise.Game, n: int) -> list[State]:
     """Returns decisions of random games."""
-    drawn, found, state = random.Random(3), [], game.start()
+    drawn, state = random.Random(3), game.start()
+    found: list[State] = []
     while len(found) < n:
         found.append(state)
         state = state.play(drawn.choice(state.legal_actions))

@@ -25,7 +25,8 @@ DEPTH = 3
 """Turns looked ahead if neither depth nor time is given."""
 TABLE_MB = 4.0
 LATE_FROM = 12
-NEVER = 1 << 30
+GAIN, MARGIN = 0.3, 0.15
+NEVER, FAR = 1 << 30, 1e9
 CERTAIN = 1.0 - 1e-12
 """From here on a value is that of a won game."""
 OPTIONS: dict[str, Callable[[str], Any]] = {
@@ -33,6 +34,8 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "seconds": float,
     "width": int,
     "late_from": int,
+    "gain": float,
+    "margin": float,
     "candidates": str,
     "table_mb": float,
     "clock": str,
@@ -73,6 +76,8 @@ class TurnSearch:
         seconds: float | None = None,
         width: int | None = None,
         late_from: int | None = LATE_FROM,
+        gain: float = GAIN,
+        margin: float | None = MARGIN,
         candidates: str = "near+traps",
         table_mb: float = TABLE_MB,
         clock: str = "wall",
@@ -112,7 +117,9 @@ class TurnSearch:
         self._T = game.tables(evaluator, candidates)
         self._search = Direct(compiled(evaluator.value, evaluator.room or game.room))
         entries = 1 << max(1, int(table_mb * 1e6 / M.ENTRY_BYTES).bit_length() - 1)
-        options = M.Options(width or NEVER, late_from or NEVER, np.uint64(0), seconds is not None)
+        options = M.Options(
+            width or NEVER, late_from or NEVER, float(gain), FAR if margin is None else float(margin), np.uint64(0), seconds is not None
+        )
         self._B = M.make_buffers(int(self._T.cells), entries, options)
 
     def __call__(self, state: State) -> Found:

@@ -146,12 +146,20 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
         return moved, -1
 
     @own
-    def forget_landings(S, B, level, moved, T):
-        """Makes nothing known of the landings at a level."""
+    def forget(B, level, moved, T):
+        """Makes nothing known of the moves at a level."""
+        B.frames[level, M.VALUED] = 0
         for move in range(M.MOVES):
             if moved >> move & 1:
-                for cell in range(T.cells + 1):
-                    B.landed[level, move, cell] = UNKNOWN
+                B.landed[level, move, T.cells] = UNKNOWN
+
+    @own
+    def forget_landings(B, level, move, T):
+        """Makes nothing known of the landings after a move, the first time that one is about to be asked for."""
+        if not B.frames[level, M.VALUED] >> move & 1:
+            B.frames[level, M.VALUED] |= 1 << move
+            for cell in range(T.cells):
+                B.landed[level, move, cell] = UNKNOWN
 
     @own
     def last_turn(S, B, level, moved, upper, T):
@@ -169,6 +177,7 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
                 n += 1
         for k in range(n):
             move = B.pairs[level, k]
+            forget_landings(B, level, move, T)
             after = u64(level * M.ROWS + 1 + move)
             for t in range(candidates(S, after, B.actions[level], T)):
                 cell = B.actions[level, t] - 8
@@ -209,17 +218,37 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
         return best
 
     @own
-    def list_pairs(S, B, level, T):
-        """Lists the pairs of an open turn, with their values at a glance."""
-        moved, n = B.frames[level, M.MOVED], 0
+    def list_moves(S, B, level, T):
+        """Lists the moves of an open turn behind the pair tried first, each at what it and a throw may be worth.
+
+        One that leaves the other player at most one free neighbour comes first: a throw may win.
+        """
+        moved, n = B.frames[level, M.MOVED], B.frames[level, M.NEXT]
         for move in range(M.MOVES):
             if moved >> move & 1:
                 after = u64(level * M.ROWS + 1 + move)
-                for t in range(candidates(S, after, B.actions[level], T)):
-                    cell = B.actions[level, t] - 8
-                    B.pairs[level, n] = move << 8 | cell
-                    B.scores[level, n] = at_a_glance(S, B, level, move, cell, T)
-                    n += 1
+                word = S[after, 1]
+                other = cell_of(word, ONE - (turn_of(word) & ONE))
+                low, high = blocked(S, after, T)
+                free = count_bits(T.near[other, 0] & ~low) + count_bits(T.near[other, 1] & ~high)
+                worth = unchanged(S, B, level, move, T) + B.options.gain
+                B.pairs[level, n], B.scores[level, n] = move << 8 | M.ANY_THROW, UNKNOWN if free <= ONE else worth
+                n += 1
+        B.frames[level, M.COUNT] = n
+
+    @own
+    def list_throws(S, B, level, at, T):
+        """Puts the pairs of the move that is listed at a place there instead, with their values at a glance."""
+        move, n = B.pairs[level, at] >> 8, B.frames[level, M.COUNT] - 1
+        B.pairs[level, at], B.scores[level, at] = B.pairs[level, n], B.scores[level, n]
+        forget_landings(B, level, move, T)
+        after = u64(level * M.ROWS + 1 + move)
+        for t in range(candidates(S, after, B.actions[level], T)):
+            cell = B.actions[level, t] - 8
+            pair = move << 8 | cell
+            if pair != B.frames[level, M.FIRST]:
+                B.pairs[level, n], B.scores[level, n] = pair, at_a_glance(S, B, level, move, cell, T)
+                n += 1
         B.frames[level, M.COUNT] = n
 
     @own
@@ -249,51 +278,52 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
             return False, 1.0
         if moved == 0:
             return False, -1.0
-        forget_landings(S, B, level, moved, T)
+        forget(B, level, moved, T)
         if left == 1:
             best, pair = last_turn(S, B, level, moved, upper, T)
             B.frames[level, M.BEST_PAIR] = pair
             M.store(S, B, row, 0, M.EXACT, pair, best, T)  # no value of a turn that is opened below
             return False, best
         B.frames[level, M.NEXT], B.frames[level, M.COUNT], B.frames[level, M.LEFT] = 0, 0, left
-        B.frames[level, M.MOVED], B.frames[level, M.SORTED] = moved, 0
-        B.frames[level, M.BEST_PAIR], B.frames[level, M.TRIED] = M.NO_PAIR, M.NO_PAIR
+        B.frames[level, M.MOVED], B.frames[level, M.LISTED] = moved, 0
+        B.frames[level, M.BEST_PAIR], B.frames[level, M.FIRST] = M.NO_PAIR, M.NO_PAIR
         B.worth[level, M.BEST] = -UNKNOWN
         B.worth[level, M.LOWER], B.worth[level, M.UPPER], B.worth[level, M.ENTRY_LOWER] = lower, upper, lower
         if known != M.NO_PAIR and moved >> (known >> 8) & 1:
-            B.pairs[level, 0], B.frames[level, M.COUNT] = known, 1
+            B.frames[level, M.FIRST] = known
+            forget_landings(B, level, known >> 8, T)
         return True, 0.0
 
     @own
     def next_pair(S, B, level, T):
-        """Returns the pair to be tried next, the best of those that are left; NO_PAIR if there is none.
+        """Returns the pair to be tried next, the best of those that are left; NO_PAIR if none is or can be good enough.
 
-        The best of an earlier search is tried before the others are valued.
+        The best of an earlier search is tried before the others are valued; throws are valued when their move is the best left.
         """
-        k = B.frames[level, M.NEXT]
-        if k == 0 and B.frames[level, M.COUNT] == 1 and not B.frames[level, M.SORTED]:
-            B.frames[level, M.NEXT] = 1
-            B.frames[level, M.TRIED] = B.pairs[level, 0]
-            return B.pairs[level, 0]
-        if not B.frames[level, M.SORTED]:
-            first = B.frames[level, M.TRIED]
-            list_pairs(S, B, level, T)
-            B.frames[level, M.SORTED] = 1
-            for j in range(B.frames[level, M.COUNT]):
-                if B.pairs[level, j] == first:
-                    B.pairs[level, 0], B.pairs[level, j] = first, B.pairs[level, 0]
-                    B.scores[level, 0], B.scores[level, j] = B.scores[level, j], B.scores[level, 0]
-        if k >= B.frames[level, M.COUNT] or k >= B.options.width:
-            return M.NO_PAIR
-        best = k
-        for j in range(k + 1, B.frames[level, M.COUNT]):
-            if B.scores[level, j] > B.scores[level, best]:
-                best = j
-        pair, score = B.pairs[level, best], B.scores[level, best]
-        B.pairs[level, best], B.scores[level, best] = B.pairs[level, k], B.scores[level, k]
-        B.pairs[level, k], B.scores[level, k] = pair, score
-        B.frames[level, M.NEXT] = k + 1
-        return pair
+        k, first = B.frames[level, M.NEXT], B.frames[level, M.FIRST]
+        if k == 0 and first != M.NO_PAIR:
+            B.frames[level, M.NEXT], B.pairs[level, 0] = 1, first
+            return first
+        if not B.frames[level, M.LISTED]:
+            list_moves(S, B, level, T)
+            B.frames[level, M.LISTED] = 1
+        while k < B.frames[level, M.COUNT] and k < B.options.width:
+            best = k
+            for j in range(k + 1, B.frames[level, M.COUNT]):
+                if B.scores[level, j] > B.scores[level, best]:
+                    best = j
+            pair, score = B.pairs[level, best], B.scores[level, best]
+            if B.frames[level, M.LEFT] == 2 and score + B.options.margin <= B.worth[level, M.LOWER]:
+                B.worth[level, M.BEST] = max(B.worth[level, M.BEST], score + B.options.margin)
+                return M.NO_PAIR
+            if pair & 255 == M.ANY_THROW:
+                list_throws(S, B, level, best, T)
+                continue
+            B.pairs[level, best], B.scores[level, best] = B.pairs[level, k], B.scores[level, k]
+            B.pairs[level, k], B.scores[level, k] = pair, score
+            B.frames[level, M.NEXT] = k + 1
+            return pair
+        return M.NO_PAIR
 
     @own
     def open_pair(S, B, level, pair, T):

@@ -118,7 +118,12 @@ class TurnSearch:
         self._search = Direct(compiled(evaluator.value, evaluator.room or game.room))
         entries = 1 << max(1, int(table_mb * 1e6 / M.ENTRY_BYTES).bit_length() - 1)
         options = M.Options(
-            width or NEVER, late_from or NEVER, float(gain), FAR if margin is None else float(margin), np.uint64(0), seconds is not None
+            width=width or NEVER,
+            late_from=late_from or NEVER,
+            gain=float(gain),
+            margin=FAR if margin is None else float(margin),
+            generation=np.uint64(0),
+            recall=seconds is not None,
         )
         self._B = M.make_buffers(int(self._T.cells), entries, options)
 

@@ -141,6 +141,4 @@ def feature_count(options: Options) -> int:
     return own + (size << size) + (2 * size - 1) ** 2 + 2 * MOVES + 2 * SUMS + 2 * REACH
 
 
-REACHING = SparseFeatures(
-    active=active, size=feature_count, most=lambda options: 2 + 2 * WINDOW + options.size + 7
-)
+REACHING = SparseFeatures(active=active, size=feature_count, most=lambda options: 2 + 2 * WINDOW + options.size + 7)

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game
-from leafwise.experiments.study import Results, Study, command, missing_seeds, table, write_page
+from leafwise.experiments.study import Results, Study, command, digest, missing_seeds, table, write_page
 from leafwise.experiments.study.program import Program
 from leafwise.experiments.trap.learned import figures, row
 from leafwise.models.players import player
+from leafwise.models.shipped import LEARNED, need_shipped
 from leafwise.training.evaluation.arena import batches_of, play_game
 from leafwise.training.execution.executor import Executor
 from leafwise.training.execution.places import executor_for
@@ -148,20 +149,30 @@ def matches(config: Config, part: str) -> Iterator[Match]:
 
 def play(match: Match, results: Results, config: Config) -> None:
     """Plays the games of a match that are missing; raises ValueError if those that are known are other players'."""
-    told = {"player": match.player, "opponent": match.opponent}
     work = Pairs(game("trap"), match.player, match.opponent, match.is_command)
+    told = {"player": match.player, "opponent": match.opponent} | network_of(config.model, work.game)
     with executor_for(work, config.processes, config.cluster) as executor:
         go_on(results, match.title, told, executor, config.games, config.first_seed)
+
+
+def network_of(leaf: str, game: Game) -> dict[str, str]:
+    """Returns what tells the file of a leaf's network from others; nothing for a hand-made leaf."""
+    return {} if leaf in game.scores else {"network": digest(need_shipped(game) if leaf == LEARNED else leaf)}
 
 
 def go_on(
     results: Results, title: str, told: dict[str, str], executor: Executor[Any, Any], games: int, first_seed: int
 ) -> None:
-    """Plays the games of a match that are missing, pairs by pairs, and keeps them with `told`; raises ValueError if those that
-    are known are told otherwise."""
+    """Plays the games of a match that are missing, pairs by pairs, and keeps them with `told`.
+
+    Known games of another network (`network_of`) are played anew. Raises ValueError if known games are of other players.
+    """
     known = results.get(title, told)
-    if {name: known.get(name) for name in told} != told:
-        raise ValueError(f"{title}: expected games of {told}, got others; give another --data and --out")
+    players = {name: text for name, text in told.items() if name != "network"}
+    if {name: known.get(name) for name in players} != players:
+        raise ValueError(f"{title}: expected games of {players}, got others; give another --data and --out")
+    if known.get("network") != told.get("network"):
+        known = told
     scores: list[float] = list(known.get("scores", []))
     for seeds in missing_seeds(len(scores) // 2, games // 2, PAIRS, first_seed):
         for found in executor.in_order(batches_of(seeds)):

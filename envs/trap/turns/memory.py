@@ -50,10 +50,10 @@ class Options(NamedTuple):
     """Most pairs searched at a turn, by what they are worth at a glance."""
     late_from: int
     """Pairs from this place on are searched a turn less deep first, and again only if they then seem better than the best."""
+    known_from: int
+    """Turns left from which on misses are worth what the table says of the boards that they leave, as far as it does."""
     gain: float
     """What the best throw after a move is thought to add to its worth before any has been valued."""
-    margin: float
-    """With two turns left, pairs that at a glance are this much worse than the best so far are not searched."""
     generation: np.uint64
     """Entries of the table with another number are old."""
     recall: bool

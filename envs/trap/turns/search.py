@@ -4,8 +4,9 @@ A pair's hit is searched on; its misses count as what the evaluator says of the 
 player as the board unchanged. So a pair has one child, in an exact window: it is worth `rest + p * child`. The last turn of a
 line is looked at up to its move alone: what an evaluator says of a board after the best of many throws is too good to be true.
 Pairs are tried in the order of their value at a glance, the first in the whole window, the others in an empty one, late ones a
-turn less deep, and again where they prove better. Values are those of who acts at the turn. An explicit stack takes the place of
-recursion.
+turn less deep, and again where they prove better. The throws after a move are valued when the move, by the board after it and
+what a throw is thought to add, is the best that is left: a turn that is cut before needs a fraction of the values. Values are
+those of who acts at the turn. An explicit stack takes the place of recursion.
 """
 
 from __future__ import annotations
@@ -92,8 +93,30 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
         return known
 
     @own
-    def misses(S, B, level, move, cell, p, T):
-        """Returns what the misses of a throw that hits at p add to its value.
+    def corrected(S, B, level, move, cell, worth, T):
+        """Returns what the table knows of the board after a move and a landing on a free cell (or none, T.cells), to who threw.
+
+        What it does not know is taken from `worth`, a value without a search.
+        """
+        after, scratch = u64(level * M.ROWS + 1 + move), u64(level * M.ROWS + M.MOVES + 1)
+        if cell == T.cells:
+            S[scratch, 0], S[scratch, 1] = S[after, 0], S[after, 1]
+            pass_turn(S, scratch, T)
+        else:
+            land(S, after, cell, scratch, T)
+        if S[scratch, 1] >> END:
+            return worth
+        e = M.find(S, B, scratch, T)
+        if e < 0 or B.table[e, M.DATA] & M.LOW8 == ZERO:
+            return worth
+        told, bound = -B.proven[e, M.VALUE], (B.table[e, M.DATA] >> M.BOUND_AT) & M.LOW8
+        if bound == M.EXACT:
+            return told
+        return min(worth, told) if bound == M.AT_LEAST else max(worth, told)
+
+    @own
+    def misses(S, B, level, move, cell, p, known, T):
+        """Returns what the misses of a throw that hits at p add to its value, by the table where it is `known`.
 
         They are equally likely; those that land on a trap, or not beside the other player, count as the board unchanged.
         """
@@ -106,12 +129,18 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
         n = count_bits(low) + count_bits(high)
         low, high = low & T.near[other, 0] & ~S[after, 0], high & T.near[other, 1] & ~(word & SECOND_TRAPS)
         close = count_bits(low) + count_bits(high)
-        total = np.float64(n - close) * unchanged(S, B, level, move, T)
+        worth = unchanged(S, B, level, move, T)
+        if known:
+            worth = corrected(S, B, level, move, T.cells, worth, T)
+        total = np.float64(n - close) * worth
         if close:
             for direction in range(8):
                 to = T.step[other, direction]
                 if to >= 0 and (low & T.bit[to, 0]) | (high & T.bit[to, 1]):
-                    total += landed(S, B, level, move, to, T)
+                    worth = landed(S, B, level, move, to, T)
+                    if known:
+                        worth = corrected(S, B, level, move, to, worth, T)
+                    total += worth
         return (1.0 - p) * total / np.float64(n)
 
     @own
@@ -124,7 +153,7 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
             worth = unchanged(S, B, level, move, T)
         else:
             worth = landed(S, B, level, move, cell, T)
-        return worth if p == 1.0 else p * worth + misses(S, B, level, move, cell, p, T)
+        return worth if p == 1.0 else p * worth + misses(S, B, level, move, cell, p, False, T)
 
     @own
     def try_moves(S, B, level, T):
@@ -296,7 +325,7 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
 
     @own
     def next_pair(S, B, level, T):
-        """Returns the pair to be tried next, the best of those that are left; NO_PAIR if none is or can be good enough.
+        """Returns the pair to be tried next, the best of those that are left; NO_PAIR if there is none.
 
         The best of an earlier search is tried before the others are valued; throws are valued when their move is the best left.
         """
@@ -313,9 +342,6 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
                 if B.scores[level, j] > B.scores[level, best]:
                     best = j
             pair, score = B.pairs[level, best], B.scores[level, best]
-            if B.frames[level, M.LEFT] == 2 and score + B.options.margin <= B.worth[level, M.LOWER]:
-                B.worth[level, M.BEST] = max(B.worth[level, M.BEST], score + B.options.margin)
-                return M.NO_PAIR
             if pair & 255 == M.ANY_THROW:
                 list_throws(S, B, level, best, T)
                 continue
@@ -335,7 +361,8 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
         after, below = u64(level * M.ROWS + 1 + move), u64((level + 1) * M.ROWS)
         word = S[after, 1]
         p = T.accuracy[cell_of(word, turn_of(word) & ONE), cell]
-        rest = misses(S, B, level, move, cell, p, T) if p < 1.0 else 0.0
+        known = B.frames[level, M.LEFT] >= B.options.known_from
+        rest = misses(S, B, level, move, cell, p, known, T) if p < 1.0 else 0.0
         B.worth[level, M.REST], B.worth[level, M.WEIGHT] = rest, p
         land(S, after, cell, below, T)
         end = S[below, 1] >> END

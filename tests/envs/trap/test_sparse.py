@@ -10,8 +10,7 @@ import pytest
 from contract.cases import walk
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.trap import GAME
-from leafwise.envs.trap import reach
+from leafwise.envs.trap import GAME, reach
 from leafwise.envs.trap.sparse import MOVES, SUMS, WINDOWS
 from twins.trap import Cell, Position, Twin
 

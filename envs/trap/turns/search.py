@@ -25,23 +25,19 @@ from leafwise.envs.trap.rules import (
     END,
     MOVE,
     ONE,
-    SECOND_TRAPS,
-    ZERO,
     apply_action,
     blocked,
     candidates,
     cell_of,
     land,
     legal_actions,
-    pass_turn,
     phase_of,
     turn_of,
 )
 from leafwise.envs.trap.turns import memory as M
+from leafwise.envs.trap.turns.glance import UNKNOWN, make_glance
 from leafwise.envs.trap.turns.windows import REDUCED, SCOUT, WHOLE, child_window, take
 
-UNKNOWN = 2.0
-"""Stands for a value that nobody has asked for yet."""
 REDUCED_FROM = 3
 """Turns left from which on late pairs are searched less deep first."""
 
@@ -55,105 +51,8 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
     def own(function):
         return bind(name, room, inline=True)(function)
 
-    @own
-    def worth_of(S, B, j, thrower, T):
-        """Returns what the board at row j, at the end of a turn, is worth to who threw."""
-        B.counts[M.LEAVES] += 1
-        end = S[j, 1] >> END
-        if end:
-            return 0.0 if end == DRAW else 1.0 if end == thrower + ONE else -1.0
-        return -value(S, j, T)
-
-    @own
-    def has_trap(S, after, cell, T):
-        """Whether a cell holds a trap."""
-        return (S[after, 0] & T.bit[cell, 0]) | (S[after, 1] & SECOND_TRAPS & T.bit[cell, 1]) != ZERO
-
-    @own
-    def unchanged(S, B, level, move, T):
-        """Returns what the board after a move is worth to who moved if the throw changes nothing; asked once."""
-        known = B.landed[level, move, T.cells]
-        if known >= UNKNOWN:
-            after, scratch = u64(level * M.ROWS + 1 + move), u64(level * M.ROWS + M.MOVES + 1)
-            S[scratch, 0], S[scratch, 1] = S[after, 0], S[after, 1]
-            pass_turn(S, scratch, T)
-            known = worth_of(S, B, scratch, turn_of(S[after, 1]) & ONE, T)
-            B.landed[level, move, T.cells] = known
-        return known
-
-    @own
-    def landed(S, B, level, move, cell, T):
-        """Returns what the board after a move and a landing on a free cell is worth to who threw; asked once."""
-        known = B.landed[level, move, cell]
-        if known >= UNKNOWN:
-            after, scratch = u64(level * M.ROWS + 1 + move), u64(level * M.ROWS + M.MOVES + 1)
-            land(S, after, cell, scratch, T)
-            known = worth_of(S, B, scratch, turn_of(S[after, 1]) & ONE, T)
-            B.landed[level, move, cell] = known
-        return known
-
-    @own
-    def corrected(S, B, level, move, cell, worth, T):
-        """Returns what the table knows of the board after a move and a landing on a free cell (or none, T.cells), to who threw.
-
-        What it does not know is taken from `worth`, a value without a search.
-        """
-        after, scratch = u64(level * M.ROWS + 1 + move), u64(level * M.ROWS + M.MOVES + 1)
-        if cell == T.cells:
-            S[scratch, 0], S[scratch, 1] = S[after, 0], S[after, 1]
-            pass_turn(S, scratch, T)
-        else:
-            land(S, after, cell, scratch, T)
-        if S[scratch, 1] >> END:
-            return worth
-        e = M.find(S, B, scratch, T)
-        if e < 0 or B.table[e, M.DATA] & M.LOW8 == ZERO:
-            return worth
-        told, bound = -B.proven[e, M.VALUE], (B.table[e, M.DATA] >> M.BOUND_AT) & M.LOW8
-        if bound == M.EXACT:
-            return told
-        return min(worth, told) if bound == M.AT_LEAST else max(worth, told)
-
-    @own
-    def misses(S, B, level, move, cell, p, known, T):
-        """Returns what the misses of a throw that hits at p add to its value, by the table where it is `known`.
-
-        They are equally likely; those that land on a trap, or not beside the other player, count as the board unchanged.
-        """
-        after = u64(level * M.ROWS + 1 + move)
-        word = S[after, 1]
-        player = turn_of(word) & ONE
-        me, other = cell_of(word, player), cell_of(word, ONE - player)
-        low = T.near[cell, 0] & ~(T.bit[me, 0] | T.bit[other, 0])
-        high = T.near[cell, 1] & ~(T.bit[me, 1] | T.bit[other, 1])
-        n = count_bits(low) + count_bits(high)
-        low, high = low & T.near[other, 0] & ~S[after, 0], high & T.near[other, 1] & ~(word & SECOND_TRAPS)
-        close = count_bits(low) + count_bits(high)
-        worth = unchanged(S, B, level, move, T)
-        if known:
-            worth = corrected(S, B, level, move, T.cells, worth, T)
-        total = np.float64(n - close) * worth
-        if close:
-            for direction in range(8):
-                to = T.step[other, direction]
-                if to >= 0 and (low & T.bit[to, 0]) | (high & T.bit[to, 1]):
-                    worth = landed(S, B, level, move, to, T)
-                    if known:
-                        worth = corrected(S, B, level, move, to, worth, T)
-                    total += worth
-        return (1.0 - p) * total / np.float64(n)
-
-    @own
-    def at_a_glance(S, B, level, move, cell, T):
-        """Returns what a pair is worth without a search."""
-        after = u64(level * M.ROWS + 1 + move)
-        word = S[after, 1]
-        p = T.accuracy[cell_of(word, turn_of(word) & ONE), cell]
-        if has_trap(S, after, cell, T):
-            worth = unchanged(S, B, level, move, T)
-        else:
-            worth = landed(S, B, level, move, cell, T)
-        return worth if p == 1.0 else p * worth + misses(S, B, level, move, cell, p, False, T)
+    glance = make_glance(value, own)
+    landed, misses, at_a_glance = glance.landed, glance.misses, glance.at_a_glance
 
     @own
     def try_moves(S, B, level, T):
@@ -197,7 +96,7 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
         n = 0
         for move in range(M.MOVES):
             if moved >> move & 1:
-                worth = unchanged(S, B, level, move, T)
+                worth = landed(S, B, level, move, T.cells, T)
                 k = n
                 while k > 0 and B.scores[level, k - 1] < worth:
                     B.scores[level, k], B.pairs[level, k] = B.scores[level, k - 1], B.pairs[level, k - 1]
@@ -260,7 +159,7 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
                 other = cell_of(word, ONE - (turn_of(word) & ONE))
                 low, high = blocked(S, after, T)
                 free = count_bits(T.near[other, 0] & ~low) + count_bits(T.near[other, 1] & ~high)
-                worth = unchanged(S, B, level, move, T) + B.options.gain
+                worth = landed(S, B, level, move, T.cells, T) + B.options.gain
                 B.pairs[level, n], B.scores[level, n] = move << 8 | M.ANY_THROW, UNKNOWN if free <= ONE else worth
                 n += 1
         B.frames[level, M.COUNT] = n

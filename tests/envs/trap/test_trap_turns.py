@@ -150,7 +150,8 @@ def test_it_keeps_its_clock_and_is_the_best_player() -> None:
         ("clock=sun", "expected a clock among wall, cpu, got 'sun'"),
         (
             "rare=0.1",
-            "expected options among depth, seconds, width, late_from, known_from, gain, candidates, table_mb, clock, got 'rare=0.1'",
+            "expected options among depth, seconds, width, late_from, known_from, gain, candidates, table_mb, clock, "
+            "got 'rare=0.1'",
         ),
     ],
 )
@@ -163,3 +164,16 @@ def test_wrong_positions_are_refused() -> None:
     search = TurnSearch(SMALL, LEAF, 1)
     with pytest.raises(ValueError, match=r"^expected a decision of leafwise.game\('trap', size=4\), got "):
         search(GAME.start())
+
+
+def test_what_is_known_of_misses_brings_values_nearer_to_those_of_deeper_searches() -> None:
+    rng = Random(11)
+    states = [crowded(3 + k % 4, rng) for k in range(20)]
+    deep = TurnSearch(SMALL, LEAF, 9, late_from=None, known_from=1)
+    truth = [deep(state).value for state in states]
+
+    def distance(known_from: int | None) -> float:
+        search = TurnSearch(SMALL, LEAF, 5, late_from=None, known_from=known_from)
+        return sum(abs(search(state).value - value) for state, value in zip(states, truth, strict=True))
+
+    assert distance(3) < 0.98 * distance(None)

@@ -29,7 +29,7 @@ class Config(PlacedStudy):
     """Seconds of a turn."""
     games: int = 200
     """Games of a match."""
-    first_seed: int = 2_690_000
+    first_seed: int = 2_695_000
     """First seed."""
 
 

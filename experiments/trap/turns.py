@@ -10,6 +10,7 @@ as `answer.py` does for the players of another version of leafwise:
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,9 +18,10 @@ from typing import Any, NamedTuple
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game
-from leafwise.experiments.study import Results, Study, command, digest, missing_seeds, table, write_page
+from leafwise.experiments.study import Results, Study, command, missing_seeds, table, write_page
 from leafwise.experiments.study.program import Program
 from leafwise.experiments.trap.learned import figures, row
+from leafwise.models.files import load_tensors, model_path
 from leafwise.models.players import player
 from leafwise.models.shipped import LEARNED, need_shipped
 from leafwise.training.evaluation.arena import batches_of, play_game
@@ -156,8 +158,14 @@ def play(match: Match, results: Results, config: Config) -> None:
 
 
 def network_of(leaf: str, game: Game) -> dict[str, str]:
-    """Returns what tells the file of a leaf's network from others; nothing for a hand-made leaf."""
-    return {} if leaf in game.scores else {"network": digest(need_shipped(game) if leaf == LEARNED else leaf)}
+    """Returns what tells the weights of a leaf's network from others; nothing for a hand-made leaf."""
+    if leaf in game.scores:
+        return {}
+    tensors = load_tensors(model_path(need_shipped(game) if leaf == LEARNED else leaf))[0]
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        digest.update(name.encode() + tensors[name].tobytes())
+    return {"network": digest.hexdigest()[:16]}
 
 
 def go_on(
@@ -189,7 +197,8 @@ def page(results: dict[str, Any], config: Config) -> list[str]:
         f"Seeds from {config.first_seed:,} on, each from both seats. Times are processor time of a turn, move and throw. Whole "
         "turns: the player `turns`, a node a turn; single decisions: the player `search`, half of the time for the move and half "
         "for the throw. Both consider the same throws, near+traps, and value improbable landings at once. The search was "
-        "chosen by games on seeds below 900,000; earlier ones, and the network before, played on those from 2,650,000 to 2,660,200.",
+        "chosen by games on seeds below 900,000; earlier ones and the network before played on those from 2,650,000 to "
+        "2,660,200.",
         "",
         *table(
             "match | games | won / drawn / lost | share of the points (95 %) | Elo",

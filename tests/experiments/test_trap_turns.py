@@ -44,7 +44,7 @@ def test_games_of_another_network_are_played_anew(tmp_path: Path, monkeypatch: p
 
     def played() -> dict[str, object]:
         sizes.study(config)
-        return json.loads((tmp_path / "sizes.json").read_text())[title]  # type: ignore[no-any-return]
+        return json.loads((tmp_path / "sizes.json").read_text())[title]
 
     first = played()
     (tmp_path / "sizes.json").write_text(json.dumps({title: first | {"scores": [7.0, 7.0]}}))

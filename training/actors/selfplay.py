@@ -47,6 +47,11 @@ def guide_of(game: Game, name: str) -> Evaluator | None:
     return load_sparse(model_path(name), game).evaluator("guide")
 
 
+def taught_by(game: Game, guide: str) -> str:
+    """Returns the model that a guide names; nothing for a hand-made score."""
+    return "" if guide in game.scores else guide
+
+
 class Recorder:
     """Records games in the variants of a run, by its options: by a network's searches, or by a guide's."""
 

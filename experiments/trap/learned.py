@@ -197,7 +197,7 @@ def page(results: dict[str, Any], config: Config) -> list[str]:
         "choose which and how long. [strength.png](strength.png) draws Elo against the time of a turn. The network learned in",
         "three runs, from nothing and then twice from the run before: [curves.png](curves.png), [continued.png](continued.png),",
         "[further.png](further.png), the last 16 iterations long. These games are that network's, as it",
-        "shipped with commit 6396803, in the search of single decisions. Today's [went on from it](../../models/weights/trap.md);",
+        "shipped with commit 6396803, in the search of single decisions. Today's [learned from one that went on from it](../../models/weights/trap.md);",
         "[turns.md](turns.md) has its games in the search of whole turns.",
         "",
         "![A game against `reach_open`, with the odds of each throw](game.gif)",

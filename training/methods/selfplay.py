@@ -34,7 +34,7 @@ from leafwise.models.seen import FEATURES, OBSERVATION, features_of
 from leafwise.models.sparse import BOUND, SparseNetwork
 from leafwise.models.sparse_files import load_sparse
 from leafwise.training.actors.generations import Call, Generation, Generations, check_actors, key_of
-from leafwise.training.actors.selfplay import Games, Recorder
+from leafwise.training.actors.selfplay import Games, Recorder, guide_of, taught_by
 from leafwise.training.evaluation.reference_players import ReferencePlayers
 from leafwise.training.execution.executor import Shared
 from leafwise.training.kernels.selfplay import GAMES, PLIES, WON_BY_FIRST
@@ -90,7 +90,7 @@ class Config(ActorOptions):
     candidates: str = ""
     """Actions that searches consider, one of the game's candidates (default: all legal ones)."""
     guide: str = ""
-    """Hand-made score whose searches play the games of the first iterations (default: the network plays from the start)."""
+    """Whose searches play the first iterations' games: a score, or a model as for --init-from (default: the network's)."""
     guided: int = 1
     """Iterations played by the guide."""
     guide_depth: int = 0
@@ -180,8 +180,8 @@ class SelfPlay(ReplayLearner):
         if config.exact_nodes:
             labels_of(self.game)  # raises ValueError for a game that has none
         self.module = self.fresh()
-        self.start = origin(config.init_from) if config.init_from else {}
-        self.guide = self.game.score(config.guide) if config.guide else None
+        self.start = origin(source) if (source := config.init_from or taught_by(self.game, config.guide)) else {}
+        self.guide = guide_of(self.game, config.guide)
         self.newest = self.module.export()
         self.tables(self.newest, self.game)  # raises ValueError for candidates that there are not
         self.references: ReferencePlayers | None = None

@@ -16,7 +16,7 @@ from leafwise.envs.trilobite.solver import Solver
 from leafwise.models import load_sparse
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.actors import matches
-from leafwise.training.actors.selfplay import Recorder
+from leafwise.training.actors.selfplay import Recorder, guide_of
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.evaluation.sequential_test import SequentialTest, expected_share
 from leafwise.training.execution.executor import Own
@@ -344,3 +344,15 @@ def test_a_share_of_a_match_begins_at_the_start(monkeypatch: pytest.MonkeyPatch)
     message = r"^expected --match-from-start in a game of chance for two, got 'trilobite'$"
     with pytest.raises(ValueError, match=message):
         selfplay.SelfPlay(selfplay.Config(**SMALL, match_from_start=0.5))
+
+
+def test_a_guide_is_a_score_or_a_model() -> None:
+    trap = leafwise.game("trap")
+    score, model = guide_of(trap, "reach"), guide_of(trap, "trap")
+    assert guide_of(trap, "") is None
+    assert score is not None
+    assert score.name == "reach"
+    assert model is not None
+    assert model.weights.sizes[-1] == 1
+    with pytest.raises(ValueError, match="'nobody'"):
+        guide_of(trap, "nobody")

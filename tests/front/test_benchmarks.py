@@ -133,7 +133,7 @@ def test_parts_name_what_is_measured() -> None:
         "warmup": [],
     }
     four = leafwise.game("trilobite", board="7x6", k=4)
-    assert names_of(four, "search", {"lines": 3}) == ["search lines", "solver one", "solver batch"]
+    assert names_of(four, "search", {"lines": 3}) == ["search lines", "solver one", "solver all", "solver batch"]
     assert names_of(four, "training", {}) == ["selfplay depth=1", "selfplay depth=2"]
 
 

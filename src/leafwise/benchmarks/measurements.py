@@ -6,7 +6,7 @@
 | | `batch_64` | a step of an environment in a batch of 64 |
 | search | `search LEAF` | a search of a start, the default score and the shipped network |
 | | `program NAME` | a decision of another people's program (Threes) |
-| | `solver one`, `solver batch` | a position near the end, one by one and 300 at once (Connect Four) |
+| | `solver one`, `solver all`, `solver batch` | a position near the end: its value, all its actions' too, values of 300 at once |
 | models | `leaf LEAF depth=D` | a leaf that a search values; `sparse`: a network of 32 and 32 units with random weights |
 | training | `td` | a move of temporal differences with nine tuples |
 | | `selfplay depth=D` | a position recorded |
@@ -80,7 +80,7 @@ def names_of(game: Game, part: str, depths: dict[str, int]) -> list[str]:
     if game.name == "threes" and not game.given_options:
         found[SEARCH] += [f"program {name}" for name in PROGRAMS]
     if game.name == "trilobite" and game.given_options == CONNECT_FOUR:
-        found[SEARCH] += ["solver one", "solver batch"]
+        found[SEARCH] += [f"solver {kind}" for kind in ("one", "all", "batch")]
     if cells and model_path(shipped_name(game)).exists():
         found[MODELS] += [f"leaf load:{shipped_name(game)} depth={depth}" for depth in NTUPLE_DEPTHS]
     if learns_by_selfplay(game):

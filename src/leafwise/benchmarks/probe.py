@@ -150,11 +150,16 @@ def main(name, options, ids, depths, texts):
                 own.value(state)
             return len(ends)
 
+        def with_actions():
+            for state in ends:
+                own.solve(state)
+            return len(ends)
+
         def together():
             own.scores(rows)
             return len(ends)
 
-        return {"one": one_by_one, "batch": together}[rest]
+        return {"one": one_by_one, "all": with_actions, "batch": together}[rest]
 
     def learning(rest):
         from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples

@@ -13,21 +13,25 @@ from leafwise.envs.friday.tables import ABILITY, AMOUNT, DOUBLER, LOWERER, fact
 
 
 @jit
+def renew_stack(S, j, T):
+    """Makes an empty stack anew: chance picks an aging card first, if there is one; without any card the game is lost."""
+    if aging_pile(S, j) != ZERO:
+        set_status(S, j, at.MODE_AT, at.M4, at.DEAL_AGING)
+    elif piles.can_draw(S, j, T):
+        S[j, at.STACK] = S[j, at.DISCARD]
+        S[j, at.DISCARD] = ZERO
+    else:
+        set_status(S, j, at.TO_AT, at.M2, ZERO)
+        lose(S, j, at.RUIN)
+
+
+@jit(inline=True)
 def ask_for_card(S, j, to, T):
     """Asks chance for a card that goes to the left, the right or the looker's hand; an empty stack is made anew first."""
     set_status(S, j, at.TO_AT, at.M2, to)
-    next_mode = at.DEAL_CARD
+    set_status(S, j, at.MODE_AT, at.M4, at.DEAL_CARD)
     if S[j, at.STACK] == ZERO:
-        if aging_pile(S, j) != ZERO:
-            next_mode = at.DEAL_AGING
-        elif piles.can_draw(S, j, T):
-            S[j, at.STACK] = S[j, at.DISCARD]
-            S[j, at.DISCARD] = ZERO
-        else:
-            set_status(S, j, at.TO_AT, at.M2, ZERO)
-            lose(S, j, at.RUIN)
-            return
-    set_status(S, j, at.MODE_AT, at.M4, next_mode)
+        renew_stack(S, j, T)
 
 
 @jit
@@ -53,7 +57,7 @@ def begin(S, j, kind, T):
         set_status(S, j, at.MODE_AT, at.M4, at.TARGET)
 
 
-@jit
+@jit(inline=True)
 def use(S, j, slot, T):
     """Uses the ability of the card in a slot."""
     ref = piles.reference(S, j, slot, T)
@@ -150,7 +154,7 @@ def pick_looked(S, j, place, T):
     put_back_rest(S, j, T)
 
 
-@jit
+@jit(inline=True)
 def receive(S, j, kind, T):
     """Takes the card that chance has drawn to where it goes, and goes on with what was under way."""
     piles.take_top(S, j, kind, T)

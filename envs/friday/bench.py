@@ -7,7 +7,9 @@ from time import perf_counter, process_time
 from typing import NamedTuple
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.friday.baselines.fridai import BestFirst, Cards
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.friday.baselines.fridai import STATES, BestFirst, Cards, Found, Fridai
 from leafwise.envs.registry import game as find_game
 
 FRIDAI_POSITIONS = {
@@ -51,10 +53,34 @@ def measure(text: str, states: int, seconds: float, variant: Game | None = None)
     return Rates(expanded, generated, done / (perf_counter() - start))
 
 
+def whole_games(games: int, states: int = STATES) -> float:
+    """Returns positions taken from the queue per second of processor time, over whole games of `fridai` from their starts."""
+    game = find_game("friday")
+    own = BestFirst(game, states)
+    expanded = 0
+
+    def search(state: State, cards: Cards) -> Found:
+        nonlocal expanded
+        found = own(state, cards)
+        expanded += found.expanded
+        return found
+
+    fridai = Fridai(search)
+    before = 0.0
+    for seed in range(games + 1):  # the first loads the machine code
+        if seed == 1:
+            expanded, before = 0, process_time()
+        state, stream = game.new(seed), new_stream(seed)
+        while not state.is_terminal:
+            state = state.sample(stream) if state.is_chance else state.play(fridai.choose(state))
+    return expanded / (process_time() - before)
+
+
 def bench_baselines(seconds: float, states: int = 20_000) -> dict[str, float]:
     """Returns rates by position, and how much faster two processes are than one (2: perfectly).
 
-    Keys are `fridai/POSITION expanded/s` and `generated/s`, per second of processor time; and of two processes that run at once
+    Keys are `fridai/POSITION expanded/s` and `generated/s`, per second of processor time; `fridai/games expanded/s`, of whole games
+    with all that is around their searches, each of 2,000 positions; and of two processes that run at once
     `fridai/two processes`, by the clock, which needs two idle cores, and `fridai/two processes, processor time`, which shows
     what they cost each other.
     """
@@ -63,6 +89,7 @@ def bench_baselines(seconds: float, states: int = 20_000) -> dict[str, float]:
         found = measure(text, states, seconds)
         rates[f"fridai/{name} expanded/s"] = found.expanded
         rates[f"fridai/{name} generated/s"] = found.generated
+    rates["fridai/games expanded/s"] = whole_games(max(1, round(10 * seconds)))
     text = FRIDAI_POSITIONS["yellow"]
     with get_context("spawn").Pool(2) as pool:
         alone = pool.apply(measure, (text, states, seconds))

@@ -17,7 +17,7 @@ from leafwise.envs.friday.tables import ABILITY, AMOUNT, RATING, VALUE, fact
 CANDIDATES = ("all", "few")
 
 
-@jit
+@jit(inline=True)
 def distinct(S, i, A, n, T):
     """Keeps one of several unused cards with the same ability where it has no target; returns how many are left."""
     kept = 0
@@ -35,7 +35,7 @@ def distinct(S, i, A, n, T):
     return kept
 
 
-@jit
+@jit(inline=True)
 def best_to_double(S, i, A, n, T):
     """Keeps the target of the highest printed value, if it is above 0; returns how many are left."""
     best, choice = 0, np.int64(-1)
@@ -47,7 +47,7 @@ def best_to_double(S, i, A, n, T):
     return 0 if choice < 0 else 1
 
 
-@jit
+@jit(inline=True)
 def removable(S, i, A, n, T):
     """Keeps the end and the cards rated 0 or less; returns how many are left."""
     kept = 0

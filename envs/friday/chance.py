@@ -19,7 +19,7 @@ ALL_PIRATES = u64(2046)
 """One bit for each of the pirates 1 to 10."""
 
 
-@jit
+@jit(inline=True)
 def open_outcomes(S, j, T):
     """Returns what chance picks from: counts of cards, or one bit for each pirate."""
     here = mode(S, j)
@@ -34,7 +34,7 @@ def open_outcomes(S, j, T):
     return normal if normal else pile
 
 
-@jit
+@jit(inline=True)
 def resolve(S, j, kind, T):
     """Lets chance pick a kind of card, or the pirate of that number."""
     here = mode(S, j)
@@ -93,7 +93,7 @@ def chance_outcomes(S, j, P, o, T):
     return np.int64(left)
 
 
-@jit
+@jit(inline=True)
 def pick(word, place, pirates, T):
     """Returns the kind of card number `place` among those counted in a word (or the pirate's number)."""
     while True:

@@ -17,14 +17,14 @@ BASICS = u64(2**17 - 1)
 """The fields of FIGHT that outlast an ability."""
 
 
-@jit
+@jit(inline=True)
 def lose(S, j, debt):
     """Ends the game; `debt` is the life that could not be paid, 0 if no action was left."""
     set_status(S, j, at.DEBT_AT, at.M6, debt)
     set_status(S, j, at.MODE_AT, at.M4, at.LOST)
 
 
-@jit
+@jit(inline=True)
 def pay(S, j, n):
     """Pays life, a uint64; returns whether there was enough, else the game is lost."""
     here = life(S, j)
@@ -37,15 +37,22 @@ def pay(S, j, n):
 
 
 @jit
+def lose_if_stuck(S, j, T):
+    """Ends the game if a fight against a pirate leaves a player without an action."""
+    if not (free_left(S, j, T) or can_pay(S, j, T) or can_end(S, j, T) or any_usable(S, j, T)):
+        lose(S, j, ZERO)
+
+
+@jit(inline=True)
 def go_on(S, j, T):
     """Ends what was under way and returns to the fight, which is lost if it leaves a player without an action."""
     S[j, at.FIGHT] &= BASICS
     set_status(S, j, at.MODE_AT, at.M4, at.IN_FIGHT)
-    if pirate(S, j) != ZERO and not (free_left(S, j, T) or can_pay(S, j, T) or can_end(S, j, T) or any_usable(S, j, T)):
-        lose(S, j, ZERO)
+    if pirate(S, j) != ZERO:
+        lose_if_stuck(S, j, T)
 
 
-@jit
+@jit(inline=True)
 def clear_table(S, j):
     """Puts the table onto the discard and forgets the fight."""
     S[j, at.DISCARD] += on_table(S, j)
@@ -55,7 +62,7 @@ def clear_table(S, j):
     S[j, at.FIGHT] = ZERO
 
 
-@jit
+@jit(inline=True)
 def end_turn(S, j):
     """Goes on to the next hazard, phase or the pirates."""
     set_status(S, j, at.HAZARD_AT, at.M6, ZERO)
@@ -79,7 +86,7 @@ def discard_hazard(S, j, kind, T):
     S[j, at.HAZARDS] += (one_card(kind, T) >> at.HAZARD_SHIFT) << at.HAZARD_BITS
 
 
-@jit
+@jit(inline=True)
 def end_hazard(S, j, T):
     """Settles the fight against a hazard."""
     if not pay(S, j, u64(hunger_of(digest(on_table(S, j), T)))):

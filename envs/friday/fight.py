@@ -45,7 +45,7 @@ def lowerings(S, i):
     return count_bits(get(S[i, at.FIGHT], at.LOWERED_AT, at.M3))
 
 
-@jit
+@jit(inline=True)
 def free_cards(S, i, T):
     """Returns the number of free cards of the hazard or pirate that is fought."""
     number = pirate(S, i)
@@ -69,7 +69,7 @@ def pirate_value(S, i, number, T):
     return tables.printed(number, 1, T)
 
 
-@jit
+@jit(inline=True)
 def hazard_value(S, i, T):
     """Returns what the hazard or pirate that is fought asks for."""
     number = pirate(S, i)
@@ -155,7 +155,7 @@ def can_pay(S, i, T):
     return life(S, i) >= price(S, i) and piles.can_draw(S, i, T)
 
 
-@jit
+@jit(inline=True)
 def can_end(S, i, T):
     """Whether the fight may be ended: any hazard's after a card, a pirate's only if it is won."""
     if free_made(S, i) == 0:

@@ -105,7 +105,7 @@ def put_on_top(S, j, kind, T):
     S[j, at.STACK] += one_card(kind, T)
 
 
-@jit
+@jit(inline=True)
 def next_cards(S, i, T):
     """Returns the counts of the kinds that may be drawn next: the card known, or all whose order is not."""
     known = S[i, at.KNOWN]
@@ -117,7 +117,7 @@ def next_cards(S, i, T):
     return word if word else one_card((known & at.CARD_MASK) - ONE, T)
 
 
-@jit
+@jit(inline=True)
 def take_top(S, j, kind, T):
     """Takes the card that is drawn off the stack."""
     known = S[j, at.KNOWN]

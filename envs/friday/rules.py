@@ -19,10 +19,10 @@ from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import fight, piles
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.abilities import aim, ask_for_card, draw_more, pick_looked, stop, use
-from leafwise.envs.friday.cards import COPY, DOUBLE, DRAW, EXCHANGE, SORT
+from leafwise.envs.friday.cards import COPY, DOUBLE, DRAW, EXCHANGE, NONE, SORT
 from leafwise.envs.friday.endings import clear_table, discard_hazard, end_hazard, end_pirate, end_turn, go_on, pay
 from leafwise.envs.friday.layout import ONE, ZERO, get, life, mode, on_table, phase, set_fight, set_status
-from leafwise.envs.friday.tables import ABILITY, COST, at_start, fact, first_kind, mask_of
+from leafwise.envs.friday.tables import ABILITY, COST, at_start, fact, first_kind, group, mask_of
 
 STAGES = ("decision", "pirate", "aging", "hazard", "card")
 
@@ -75,6 +75,12 @@ def may_be_target(S, i, ref, n, ability, T):
     return ability != u64(DOUBLE) or ref & u64(7) == ZERO
 
 
+@jit(inline=True)
+def able(T):
+    """Returns the fields of the kinds with an ability."""
+    return ((ONE << at.AGING_SHIFT) - ONE) & ~group(2, NONE, T)
+
+
 @jit
 def offer_cards(S, i, here, A, n, T):
     """Adds the slots of cards on the table that may be used, aimed at or removed; of cards alike only the first."""
@@ -82,6 +88,8 @@ def offer_cards(S, i, here, A, n, T):
     ability = get(S[i, at.FIGHT], at.KIND_AT, at.M4)
     points = np.int64(get(S[i, at.FIGHT], at.POINTS_AT, at.M5))
     lowest = get(S[i, at.FIGHT], at.FROM_AT, at.M6)
+    if here == at.IN_FIGHT and (S[i, at.LEFT] | S[i, at.RIGHT]) & able(T) == ZERO:
+        return n
     doubled = S[i, at.DOUBLED]
     for s in range(2):
         side = u64(s)
@@ -116,7 +124,7 @@ def offer_cards(S, i, here, A, n, T):
     return n
 
 
-@jit
+@jit(inline=True)
 def offer_looked(S, i, A, n):
     """Adds the places of cards looked at; of cards alike only the first."""
     cards = piles.looked(S, i)
@@ -171,7 +179,7 @@ def legal_actions(S, i, A, T):
     return offer_cards(S, i, here, A, n, T)
 
 
-@jit
+@jit(inline=True)
 def choose(S, j, a, T):
     """Chooses a hazard or a pirate."""
     if phase(S, j) == at.THREE:
@@ -191,7 +199,7 @@ def choose(S, j, a, T):
     set_status(S, j, at.MODE_AT, at.M4, at.IN_FIGHT)
 
 
-@jit
+@jit(inline=True)
 def remove(S, j, slot, T):
     """Removes a card from the game after a lost fight."""
     kind = piles.kind_in(piles.reference(S, j, slot, T))

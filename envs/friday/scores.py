@@ -27,7 +27,7 @@ WIN = 2.0**31 - 1
 """What a won game is worth in the source's evaluation."""
 
 
-@jit
+@jit(inline=True)
 def life_left(S, i):
     """Returns the life; in a lost game below 0: what could not be paid, and 999 where no card could be drawn."""
     if mode(S, i) != at.LOST:
@@ -38,7 +38,7 @@ def life_left(S, i):
     return -np.int64(debt) if debt else np.int64(-1)
 
 
-@jit
+@jit(inline=True)
 def mean_rating(S, i, T):
     """Returns 1000 times the mean rating of Robinson's cards, cut off towards 0."""
     sums = digest(in_play(S, i), T)

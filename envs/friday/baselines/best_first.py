@@ -22,7 +22,7 @@ from leafwise.envs.friday.cards import KINDS
 from leafwise.envs.friday.chance import open_outcomes, pick, resolve
 from leafwise.envs.friday.endings import clear_table, end_turn
 from leafwise.envs.friday.layout import ONE, ZERO, get, life, mode, phase
-from leafwise.envs.friday.piles import copies_in, count_of, digest, one_card
+from leafwise.envs.friday.piles import copies_in, count_of, digest, in_play, one_card
 from leafwise.envs.friday.rules import apply_action
 from leafwise.envs.friday.scores import LIFE_WEIGHT, life_left, mean_rating
 from leafwise.envs.friday.tables import COST, RATING, fact
@@ -78,7 +78,7 @@ def place(key, n):
     return u64(np.float64(n) * (np.float64(mix(key + u64(n) * GOLDEN) >> S11) * (1.0 / 9007199254740992.0)))
 
 
-@jit
+@jit(inline=True)
 def deal(S, j, before, R, T):
     """Lets the deal decide every chance stage at row j; `before` is the phase that the keys belong to."""
     if phase(S, j) != before:
@@ -142,7 +142,16 @@ def pop(tree):
     return np.int64(node)
 
 
-@jit
+@jit(inline=True)
+def mean_of_child(tree, node, parent, T):
+    """Returns the mean rating in row `node`: its parent's, which is still to be read off its score, if no card was won or lost."""
+    S, i, before = tree.S, u64(node), u64(parent)
+    if in_play(S, i) != in_play(S, before):
+        return mean_rating(S, i, T)
+    return tree.score[parent] - LIFE_WEIGHT * np.int64(life(S, before))
+
+
+@jit(inline=True)
 def add_node(tree, node, parent, path, T):
     """Scores the position in row `node`, which has been dealt to its next decision, and queues it unless it is over."""
     S, i = tree.S, u64(node)
@@ -153,7 +162,7 @@ def add_node(tree, node, parent, path, T):
     if here == at.WON:
         tree.score[node] = WON_SCORE
         return
-    mean = mean_rating(S, i, T)
+    mean = mean_of_child(tree, node, parent, T)
     tree.score[node] = LIFE_WEIGHT * life_left(S, i) + mean
     if here != at.LOST:
         push(tree, node, np.int64(life(S, i)) * MEANS + mean + LOWEST_MEAN)
@@ -265,6 +274,7 @@ def expand_removal(tree, node, T):
 def grow(tree, budget, T):
     """Takes positions from the queue and expands them until the budget is spent, or nothing is left, or rows run out."""
     if tree.counts[COUNT] == 1:
+        tree.score[0] = LIFE_WEIGHT * np.int64(life(tree.S, ZERO)) + mean_rating(tree.S, ZERO, T)
         if mode(tree.S, ZERO) == at.REMOVE:
             expand_removal(tree, 0, T)
         else:
@@ -285,6 +295,23 @@ def grow(tree, budget, T):
             expand(tree, node, T)
         if tree.counts[COUNT] > first:
             tree.score[node] = NO_SCORE
+
+
+@jit
+def clear(tree):
+    """Empties the queue: the stacks that hold anything, and the marks that lead to them."""
+    marks = tree.marks
+    while marks[2, 0]:
+        word = highest_bit(marks[2, 0])
+        marks[2, 0] &= ~(ONE << u64(word))
+        while marks[1, word]:
+            low = word * 64 + highest_bit(marks[1, word])
+            marks[1, word] &= ~(ONE << u64(low & 63))
+            while marks[0, low]:
+                bit = highest_bit(marks[0, low])
+                marks[0, low] &= ~(ONE << u64(bit))
+                tree.heads[low * 64 + bit] = -1
+    tree.counts[:] = 0
 
 
 @jit

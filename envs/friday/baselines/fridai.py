@@ -81,9 +81,7 @@ class BestFirst:
         """Searches a decision on one deal of the hidden cards."""
         start = time.perf_counter()
         tree = self._tree
-        tree.counts[:] = 0
-        tree.heads[:] = -1
-        tree.marks[:] = 0
+        search.clear(tree)
         tree.S[0] = cards.row(state)[0]
         tree.stream[:] = int(cards.keys[0]) ^ SEARCH_SALT, 0
         tree.counts[search.COUNT] = 1
@@ -133,7 +131,7 @@ def step(state: State, path: int, kept: list[int] | None) -> tuple[str, ...]:
 class Fridai:
     """Plays the best step of the search, action by action."""
 
-    def __init__(self, search: BestFirst, info: str = "fair", name: str = "fridai") -> None:
+    def __init__(self, search: Callable[[State, Cards], Found], info: str = "fair", name: str = "fridai") -> None:
         if info not in INFOS:
             raise ValueError(f"expected info among {', '.join(INFOS)}, got {info!r}")
         self.name, self.info, self.search = name, info, search

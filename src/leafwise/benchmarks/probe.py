@@ -25,16 +25,17 @@ POSITIONS_AT_ONCE, PLIES, EPSILON = 1_000, 12, 0.1
 MOVED = {
     "td": ("leafwise.training.kernels.td", "leafwise.training.td_kernels"),
     "selfplay": ("leafwise.training.kernels.selfplay", "leafwise.training.selfplay_kernels"),
-    "programs": ("leafwise.envs.threes.baselines.{}", "leafwise.envs.threes.baselines"),
+    "solver": ("leafwise.envs.{room}.solver",),
+    "programs": ("leafwise.envs.{room}.baselines.{inner}", "leafwise.envs.{room}.baselines"),
 }
 """Where modules are, and where they were."""
 
 
-def module(name, inner=""):
+def module(name, room="", inner=""):
     """Returns a module that may have moved, and whether it is where it is now."""
     for place in MOVED[name]:
         try:
-            return importlib.import_module(place.format(inner)), place == MOVED[name][0]
+            return importlib.import_module(place.format(room=room, inner=inner)), place == MOVED[name][0]
         except ModuleNotFoundError:
             continue
     raise ImportError(f"no module among {', '.join(MOVED[name])}")
@@ -119,7 +120,7 @@ def main(name, options, ids, depths, texts):
         return work
 
     def program(rest):
-        there, _ = module("programs", rest)
+        there, _ = module("programs", name, rest)
         player, found = getattr(there, rest.capitalize())(game), states()
 
         def work():
@@ -132,9 +133,8 @@ def main(name, options, ids, depths, texts):
     def solver(rest):
         import numpy
 
-        from leafwise.envs.trilobite.solver import Solver
-
-        own, rng = Solver(game, 64), random.Random(3)
+        there, _ = module("solver", name)
+        own, rng = there.Solver(game, 64), random.Random(3)
         ends: list = []
         while len(ends) < 300:
             state = game.new(0)

@@ -4,7 +4,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import Observation, OwnSearch, Programs, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
-from leafwise.envs.trap import draw, features, options, rules, scores, sparse, tables, text
+from leafwise.envs.trap import draw, features, options, reach, rules, scores, sparse, tables, text
 from leafwise.envs.trap.about import ABOUT
 from leafwise.envs.trap.baselines.course import players
 from leafwise.envs.trap.turns.player import OPTIONS, TurnPlayer
@@ -52,6 +52,6 @@ GAME = Game(
         "course": Programs(players.named, tuple(players.RECIPES), levels={name: name for name in players.LEVELS}),
         "turns": OwnSearch(TurnPlayer, OPTIONS, compiled=True),
     },
-    features={"sparse": sparse.SPARSE},
+    features={"sparse": sparse.SPARSE, "reach": reach.REACHING},
     ids={"Trap": {}},
 )

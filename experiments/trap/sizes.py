@@ -1,7 +1,8 @@
 """Measures the networks of Trap's other board sizes against the best hand-made leaf, at equal processor time.
 
 `python -m leafwise.experiments.trap.sizes` plays the games that are missing and writes `sizes.json` after every few; what stands
-there is not played again, so a stopped study goes on where it was. `sizes.md` is the table. Every seed is played from both seats.
+there is not played again, so a stopped study goes on where it was, unless another network ships for a size by now. `sizes.md` is
+the table. Every seed is played from both seats.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ from typing import Any
 from leafwise.envs.registry import game
 from leafwise.experiments.study import PlacedStudy, Results, command, table, write_page
 from leafwise.experiments.trap.learned import row
-from leafwise.experiments.trap.turns import Pairs, go_on, whole_turns
-from leafwise.models.shipped import shipped_name
+from leafwise.experiments.trap.turns import Pairs, go_on, network_of, whole_turns
 from leafwise.training.execution.places import executor_for
 
 
@@ -29,7 +29,7 @@ class Config(PlacedStudy):
     """Seconds of a turn."""
     games: int = 200
     """Games of a match."""
-    first_seed: int = 2_690_000
+    first_seed: int = 2_695_000
     """First seed."""
 
 
@@ -37,8 +37,9 @@ def play(size: int, seconds: float, results: Results, config: Config) -> None:
     """Plays the games of a match that are missing; raises ValueError if those that are known are other players'."""
     title = f"{size}x{size}, {1000 * seconds:g} ms a turn"
     own, rival = whole_turns("learned", seconds), whole_turns(config.rival, seconds)
-    told = {"model": shipped_name(game("trap", size=size)), "player": own, "opponent": rival}
-    with executor_for(Pairs(game("trap", size=size), own, rival, False), config.processes, config.cluster) as executor:
+    board = game("trap", size=size)
+    told = {"player": own, "opponent": rival} | network_of("learned", board)
+    with executor_for(Pairs(board, own, rival, False), config.processes, config.cluster) as executor:
         go_on(results, title, told, executor, config.games, config.first_seed)
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import leafwise
-from leafwise.experiments.trap import answer
-from leafwise.experiments.trap.turns import Answering, Config, Pairs, study
+from leafwise.experiments.trap import answer, sizes
+from leafwise.experiments.trap.turns import Answering, Config, Pairs, network_of, study
 
 
 def test_the_study_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -32,6 +32,25 @@ def test_the_study_goes_on_where_it_was(tmp_path: Path) -> None:
         study(replace(config, model="ocls"))
     with pytest.raises(ValueError, match=r"^expected parts among rivals, searches, player, got 'width'$"):
         study(replace(config, parts=("width",)))
+
+
+def test_games_of_another_network_are_played_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    board = leafwise.game("trap", size=5)
+    assert network_of("reach", board) == {}
+    assert len(network_of("learned", board)["network"]) == 16
+    assert network_of("learned", board) != network_of("learned", leafwise.game("trap", size=6))
+    config = sizes.Config(tmp_path, tmp_path, sizes=(5,), rival="is", seconds=(0.0005,), games=2, first_seed=920_000)
+    title = "5x5, 0.5 ms a turn"
+
+    def played() -> dict[str, object]:
+        sizes.study(config)
+        return json.loads((tmp_path / "sizes.json").read_text())[title]
+
+    first = played()
+    (tmp_path / "sizes.json").write_text(json.dumps({title: first | {"scores": [7.0, 7.0]}}))
+    assert played()["scores"] == [7.0, 7.0]
+    monkeypatch.setattr(sizes, "network_of", lambda leaf, game: {"network": "another"})
+    assert 7.0 not in played()["scores"]  # type: ignore[operator]
 
 
 def test_a_program_answers_line_for_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

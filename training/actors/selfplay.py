@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.play.solver import exact_labels
+from leafwise.models.files import model_path
 from leafwise.models.sparse import SparseNetwork
+from leafwise.models.sparse_files import load_sparse
 from leafwise.training.execution.executor import Shared
 from leafwise.training.kernels.selfplay import Table, forget, kernels, new_record, new_table
 
@@ -32,6 +35,23 @@ class Recorded(NamedTuple):
     """As in `leafwise.training.kernels.playing.Table`, of the games that these are of."""
 
 
+def guide_of(game: Game, name: str) -> Evaluator | None:
+    """Returns the leaf of a guide: a hand-made score, or a sparse network by a shipped model's name, a run folder or a file.
+
+    Raises ValueError for a name of neither.
+    """
+    if not name:
+        return None
+    if name in game.scores or not model_path(name).exists():
+        return game.score(name)
+    return load_sparse(model_path(name), game).evaluator("guide")
+
+
+def taught_by(game: Game, guide: str) -> str:
+    """Returns the model that a guide names; nothing for a hand-made score."""
+    return "" if guide in game.scores else guide
+
+
 class Recorder:
     """Records games in the variants of a run, by its options: by a network's searches, or by a guide's."""
 
@@ -42,7 +62,7 @@ class Recorder:
         self.variants, self.options, self.own = variants, options, own
         self.positions, self._first = positions, newest
         game = variants[0]
-        self.solo, self.guide = game.players == 1, game.score(options.guide) if options.guide else None
+        self.solo, self.guide = game.players == 1, guide_of(game, options.guide)
         leaf, deepest = newest.evaluator("newest"), max(options.depth, options.guide_depth)
         limits = options.rare, options.nodes
         self.table = new_table(game, deepest, options.seed, leaf, *limits)

@@ -21,10 +21,11 @@ NODES, LEAVES, FAILED = 0, 1, 2
 POLL = 15
 """The clock is read at every turn whose number has these bits clear."""
 
-NEXT, COUNT, LEFT, STAGE, MOVED, BEST_PAIR, TRIED, SORTED, WAS_LEFT = range(9)
+NEXT, COUNT, LEFT, STAGE, MOVED, BEST_PAIR, TRIED, LISTED, FIRST, VALUED = range(10)
 """Columns of `frames`: the next pair and how many there are, turns left, what the open child is for, which moves there are
-(bits), the best pair and the one that is open, whether pairs are there, and the turns left in the open child."""
-COLUMNS = 9
+(bits), the best pair and the one that is open, whether moves are listed, the pair known from before, and the moves whose landings
+are known as far as they were asked for (bits)."""
+COLUMNS = 10
 BEST, LOWER, UPPER, ENTRY_LOWER, REST, WEIGHT = range(6)
 """Columns of `worth`, for who acts: the best value, the window, where it began, and what of the open pair's value is known and
 how much its child's counts."""
@@ -38,6 +39,8 @@ EXACT, AT_LEAST, AT_MOST = u64(1), u64(2), u64(3)
 BOUND_AT, PAIR_AT, GENERATION_AT = u64(8), u64(16), u64(32)
 LOW8, LOW32 = u64(255), u64((1 << 32) - 1)
 NO_PAIR = 0xFFFF
+ANY_THROW = 255
+"""The cell of a pair that stands for all throws after a move, none of which has been valued."""
 
 
 class Options(NamedTuple):
@@ -47,6 +50,10 @@ class Options(NamedTuple):
     """Most pairs searched at a turn, by what they are worth at a glance."""
     late_from: int
     """Pairs from this place on are searched a turn less deep first, and again only if they then seem better than the best."""
+    known_from: int
+    """Turns left from which on misses are worth what the table says of the boards that they leave, as far as it does."""
+    gain: float
+    """What the best throw after a move is thought to add to its worth before any has been valued."""
     generation: np.uint64
     """Entries of the table with another number are old."""
     recall: bool

@@ -24,7 +24,8 @@ from leafwise.envs.trap.turns.search import make_turn_search
 DEPTH = 3
 """Turns looked ahead if neither depth nor time is given."""
 TABLE_MB = 4.0
-LATE_FROM = 12
+LATE_FROM, KNOWN_FROM = 12, 3
+GAIN = 0.3
 NEVER = 1 << 30
 CERTAIN = 1.0 - 1e-12
 """From here on a value is that of a won game."""
@@ -33,6 +34,8 @@ OPTIONS: dict[str, Callable[[str], Any]] = {
     "seconds": float,
     "width": int,
     "late_from": int,
+    "known_from": int,
+    "gain": float,
     "candidates": str,
     "table_mb": float,
     "clock": str,
@@ -73,6 +76,8 @@ class TurnSearch:
         seconds: float | None = None,
         width: int | None = None,
         late_from: int | None = LATE_FROM,
+        known_from: int | None = KNOWN_FROM,
+        gain: float = GAIN,
         candidates: str = "near+traps",
         table_mb: float = TABLE_MB,
         clock: str = "wall",
@@ -86,6 +91,10 @@ class TurnSearch:
             width: most pairs of a move and a throw that are searched at a turn, the best at a glance (default: no limit).
             late_from: pairs from this place on are searched a turn less deep first (None: none are; with all pairs searched to
                 the full depth, values are those of the tree without pruning).
+            known_from: turns left from which on misses are worth what the table knows by then of the boards that they leave (None:
+                never).
+            gain: what the best throw after a move is thought to add to its worth, 0 to 2, until its throws are valued: they are
+                when their move is the best left (2: those of all moves are valued at once).
             candidates: the throws considered, one of `rules.CANDIDATES`.
             table_mb: size of the table of turns, up to 65536 MB.
             clock: what `seconds` are, "wall" time or "cpu" time of the thread that searches.
@@ -96,9 +105,11 @@ class TurnSearch:
             raise ValueError(f"expected a depth of 1 to {M.MOST_TURNS} turns, got {depth!r}")
         if seconds is not None and not 0 < seconds <= 1e6:
             raise ValueError(f"expected seconds above 0 and at most 1,000,000, got {seconds!r}")
-        for what, given in (("width", width), ("late_from", late_from)):
+        for what, given in (("width", width), ("late_from", late_from), ("known_from", known_from)):
             if given is not None and given < 1:
                 raise ValueError(f"expected a {what} of at least 1, got {given!r}")
+        if not 0 <= gain <= 2:
+            raise ValueError(f"expected a gain of 0 to 2, got {gain!r}")
         if candidates not in CANDIDATES:
             raise ValueError(f"expected candidates among {', '.join(CANDIDATES)}, got {candidates!r}")
         if not 0 < table_mb <= 65536:
@@ -112,7 +123,14 @@ class TurnSearch:
         self._T = game.tables(evaluator, candidates)
         self._search = Direct(compiled(evaluator.value, evaluator.room or game.room))
         entries = 1 << max(1, int(table_mb * 1e6 / M.ENTRY_BYTES).bit_length() - 1)
-        options = M.Options(width or NEVER, late_from or NEVER, np.uint64(0), seconds is not None)
+        options = M.Options(
+            width=width or NEVER,
+            late_from=late_from or NEVER,
+            known_from=known_from or NEVER,
+            gain=gain,
+            generation=np.uint64(0),
+            recall=seconds is not None,
+        )
         self._B = M.make_buffers(int(self._T.cells), entries, options)
 
     def __call__(self, state: State) -> Found:

@@ -4,8 +4,9 @@ A pair's hit is searched on; its misses count as what the evaluator says of the 
 player as the board unchanged. So a pair has one child, in an exact window: it is worth `rest + p * child`. The last turn of a
 line is looked at up to its move alone: what an evaluator says of a board after the best of many throws is too good to be true.
 Pairs are tried in the order of their value at a glance, the first in the whole window, the others in an empty one, late ones a
-turn less deep, and again where they prove better. Values are those of who acts at the turn. An explicit stack takes the place of
-recursion.
+turn less deep, and again where they prove better. The throws after a move are valued when the move, by the board after it and
+what a throw is thought to add, is the best that is left: a turn that is cut before needs a fraction of the values. Values are
+those of who acts at the turn. An explicit stack takes the place of recursion.
 """
 
 from __future__ import annotations
@@ -24,23 +25,19 @@ from leafwise.envs.trap.rules import (
     END,
     MOVE,
     ONE,
-    SECOND_TRAPS,
-    ZERO,
     apply_action,
     blocked,
     candidates,
     cell_of,
     land,
     legal_actions,
-    pass_turn,
     phase_of,
     turn_of,
 )
 from leafwise.envs.trap.turns import memory as M
+from leafwise.envs.trap.turns.glance import UNKNOWN, make_glance
 from leafwise.envs.trap.turns.windows import REDUCED, SCOUT, WHOLE, child_window, take
 
-UNKNOWN = 2.0
-"""Stands for a value that nobody has asked for yet."""
 REDUCED_FROM = 3
 """Turns left from which on late pairs are searched less deep first."""
 
@@ -54,77 +51,8 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
     def own(function):
         return bind(name, room, inline=True)(function)
 
-    @own
-    def worth_of(S, B, j, thrower, T):
-        """Returns what the board at row j, at the end of a turn, is worth to who threw."""
-        B.counts[M.LEAVES] += 1
-        end = S[j, 1] >> END
-        if end:
-            return 0.0 if end == DRAW else 1.0 if end == thrower + ONE else -1.0
-        return -value(S, j, T)
-
-    @own
-    def has_trap(S, after, cell, T):
-        """Whether a cell holds a trap."""
-        return (S[after, 0] & T.bit[cell, 0]) | (S[after, 1] & SECOND_TRAPS & T.bit[cell, 1]) != ZERO
-
-    @own
-    def unchanged(S, B, level, move, T):
-        """Returns what the board after a move is worth to who moved if the throw changes nothing; asked once."""
-        known = B.landed[level, move, T.cells]
-        if known >= UNKNOWN:
-            after, scratch = u64(level * M.ROWS + 1 + move), u64(level * M.ROWS + M.MOVES + 1)
-            S[scratch, 0], S[scratch, 1] = S[after, 0], S[after, 1]
-            pass_turn(S, scratch, T)
-            known = worth_of(S, B, scratch, turn_of(S[after, 1]) & ONE, T)
-            B.landed[level, move, T.cells] = known
-        return known
-
-    @own
-    def landed(S, B, level, move, cell, T):
-        """Returns what the board after a move and a landing on a free cell is worth to who threw; asked once."""
-        known = B.landed[level, move, cell]
-        if known >= UNKNOWN:
-            after, scratch = u64(level * M.ROWS + 1 + move), u64(level * M.ROWS + M.MOVES + 1)
-            land(S, after, cell, scratch, T)
-            known = worth_of(S, B, scratch, turn_of(S[after, 1]) & ONE, T)
-            B.landed[level, move, cell] = known
-        return known
-
-    @own
-    def misses(S, B, level, move, cell, p, T):
-        """Returns what the misses of a throw that hits at p add to its value.
-
-        They are equally likely; those that land on a trap, or not beside the other player, count as the board unchanged.
-        """
-        after = u64(level * M.ROWS + 1 + move)
-        word = S[after, 1]
-        player = turn_of(word) & ONE
-        me, other = cell_of(word, player), cell_of(word, ONE - player)
-        low = T.near[cell, 0] & ~(T.bit[me, 0] | T.bit[other, 0])
-        high = T.near[cell, 1] & ~(T.bit[me, 1] | T.bit[other, 1])
-        n = count_bits(low) + count_bits(high)
-        low, high = low & T.near[other, 0] & ~S[after, 0], high & T.near[other, 1] & ~(word & SECOND_TRAPS)
-        close = count_bits(low) + count_bits(high)
-        total = np.float64(n - close) * unchanged(S, B, level, move, T)
-        if close:
-            for direction in range(8):
-                to = T.step[other, direction]
-                if to >= 0 and (low & T.bit[to, 0]) | (high & T.bit[to, 1]):
-                    total += landed(S, B, level, move, to, T)
-        return (1.0 - p) * total / np.float64(n)
-
-    @own
-    def at_a_glance(S, B, level, move, cell, T):
-        """Returns what a pair is worth without a search."""
-        after = u64(level * M.ROWS + 1 + move)
-        word = S[after, 1]
-        p = T.accuracy[cell_of(word, turn_of(word) & ONE), cell]
-        if has_trap(S, after, cell, T):
-            worth = unchanged(S, B, level, move, T)
-        else:
-            worth = landed(S, B, level, move, cell, T)
-        return worth if p == 1.0 else p * worth + misses(S, B, level, move, cell, p, T)
+    glance = make_glance(value, own)
+    landed, misses, at_a_glance = glance.landed, glance.misses, glance.at_a_glance
 
     @own
     def try_moves(S, B, level, T):
@@ -146,12 +74,20 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
         return moved, -1
 
     @own
-    def forget_landings(S, B, level, moved, T):
-        """Makes nothing known of the landings at a level."""
+    def forget(B, level, moved, T):
+        """Makes nothing known of the moves at a level."""
+        B.frames[level, M.VALUED] = 0
         for move in range(M.MOVES):
             if moved >> move & 1:
-                for cell in range(T.cells + 1):
-                    B.landed[level, move, cell] = UNKNOWN
+                B.landed[level, move, T.cells] = UNKNOWN
+
+    @own
+    def forget_landings(B, level, move, T):
+        """Makes nothing known of the landings after a move, the first time that one is about to be asked for."""
+        if not B.frames[level, M.VALUED] >> move & 1:
+            B.frames[level, M.VALUED] |= 1 << move
+            for cell in range(T.cells):
+                B.landed[level, move, cell] = UNKNOWN
 
     @own
     def last_turn(S, B, level, moved, upper, T):
@@ -160,7 +96,7 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
         n = 0
         for move in range(M.MOVES):
             if moved >> move & 1:
-                worth = unchanged(S, B, level, move, T)
+                worth = landed(S, B, level, move, T.cells, T)
                 k = n
                 while k > 0 and B.scores[level, k - 1] < worth:
                     B.scores[level, k], B.pairs[level, k] = B.scores[level, k - 1], B.pairs[level, k - 1]
@@ -169,6 +105,7 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
                 n += 1
         for k in range(n):
             move = B.pairs[level, k]
+            forget_landings(B, level, move, T)
             after = u64(level * M.ROWS + 1 + move)
             for t in range(candidates(S, after, B.actions[level], T)):
                 cell = B.actions[level, t] - 8
@@ -209,17 +146,37 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
         return best
 
     @own
-    def list_pairs(S, B, level, T):
-        """Lists the pairs of an open turn, with their values at a glance."""
-        moved, n = B.frames[level, M.MOVED], 0
+    def list_moves(S, B, level, T):
+        """Lists the moves of an open turn behind the pair tried first, each at what it and a throw may be worth.
+
+        One that leaves the other player at most one free neighbour comes first: a throw may win.
+        """
+        moved, n = B.frames[level, M.MOVED], B.frames[level, M.NEXT]
         for move in range(M.MOVES):
             if moved >> move & 1:
                 after = u64(level * M.ROWS + 1 + move)
-                for t in range(candidates(S, after, B.actions[level], T)):
-                    cell = B.actions[level, t] - 8
-                    B.pairs[level, n] = move << 8 | cell
-                    B.scores[level, n] = at_a_glance(S, B, level, move, cell, T)
-                    n += 1
+                word = S[after, 1]
+                other = cell_of(word, ONE - (turn_of(word) & ONE))
+                low, high = blocked(S, after, T)
+                free = count_bits(T.near[other, 0] & ~low) + count_bits(T.near[other, 1] & ~high)
+                worth = landed(S, B, level, move, T.cells, T) + B.options.gain
+                B.pairs[level, n], B.scores[level, n] = move << 8 | M.ANY_THROW, UNKNOWN if free <= ONE else worth
+                n += 1
+        B.frames[level, M.COUNT] = n
+
+    @own
+    def list_throws(S, B, level, at, T):
+        """Puts the pairs of the move that is listed at a place there instead, with their values at a glance."""
+        move, n = B.pairs[level, at] >> 8, B.frames[level, M.COUNT] - 1
+        B.pairs[level, at], B.scores[level, at] = B.pairs[level, n], B.scores[level, n]
+        forget_landings(B, level, move, T)
+        after = u64(level * M.ROWS + 1 + move)
+        for t in range(candidates(S, after, B.actions[level], T)):
+            cell = B.actions[level, t] - 8
+            pair = move << 8 | cell
+            if pair != B.frames[level, M.FIRST]:
+                B.pairs[level, n], B.scores[level, n] = pair, at_a_glance(S, B, level, move, cell, T)
+                n += 1
         B.frames[level, M.COUNT] = n
 
     @own
@@ -249,51 +206,49 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
             return False, 1.0
         if moved == 0:
             return False, -1.0
-        forget_landings(S, B, level, moved, T)
+        forget(B, level, moved, T)
         if left == 1:
             best, pair = last_turn(S, B, level, moved, upper, T)
             B.frames[level, M.BEST_PAIR] = pair
             M.store(S, B, row, 0, M.EXACT, pair, best, T)  # no value of a turn that is opened below
             return False, best
         B.frames[level, M.NEXT], B.frames[level, M.COUNT], B.frames[level, M.LEFT] = 0, 0, left
-        B.frames[level, M.MOVED], B.frames[level, M.SORTED] = moved, 0
-        B.frames[level, M.BEST_PAIR], B.frames[level, M.TRIED] = M.NO_PAIR, M.NO_PAIR
+        B.frames[level, M.MOVED], B.frames[level, M.LISTED] = moved, 0
+        B.frames[level, M.BEST_PAIR], B.frames[level, M.FIRST] = M.NO_PAIR, M.NO_PAIR
         B.worth[level, M.BEST] = -UNKNOWN
         B.worth[level, M.LOWER], B.worth[level, M.UPPER], B.worth[level, M.ENTRY_LOWER] = lower, upper, lower
         if known != M.NO_PAIR and moved >> (known >> 8) & 1:
-            B.pairs[level, 0], B.frames[level, M.COUNT] = known, 1
+            B.frames[level, M.FIRST] = known
+            forget_landings(B, level, known >> 8, T)
         return True, 0.0
 
     @own
     def next_pair(S, B, level, T):
         """Returns the pair to be tried next, the best of those that are left; NO_PAIR if there is none.
 
-        The best of an earlier search is tried before the others are valued.
+        The best of an earlier search is tried before the others are valued; throws are valued when their move is the best left.
         """
-        k = B.frames[level, M.NEXT]
-        if k == 0 and B.frames[level, M.COUNT] == 1 and not B.frames[level, M.SORTED]:
-            B.frames[level, M.NEXT] = 1
-            B.frames[level, M.TRIED] = B.pairs[level, 0]
-            return B.pairs[level, 0]
-        if not B.frames[level, M.SORTED]:
-            first = B.frames[level, M.TRIED]
-            list_pairs(S, B, level, T)
-            B.frames[level, M.SORTED] = 1
-            for j in range(B.frames[level, M.COUNT]):
-                if B.pairs[level, j] == first:
-                    B.pairs[level, 0], B.pairs[level, j] = first, B.pairs[level, 0]
-                    B.scores[level, 0], B.scores[level, j] = B.scores[level, j], B.scores[level, 0]
-        if k >= B.frames[level, M.COUNT] or k >= B.options.width:
-            return M.NO_PAIR
-        best = k
-        for j in range(k + 1, B.frames[level, M.COUNT]):
-            if B.scores[level, j] > B.scores[level, best]:
-                best = j
-        pair, score = B.pairs[level, best], B.scores[level, best]
-        B.pairs[level, best], B.scores[level, best] = B.pairs[level, k], B.scores[level, k]
-        B.pairs[level, k], B.scores[level, k] = pair, score
-        B.frames[level, M.NEXT] = k + 1
-        return pair
+        k, first = B.frames[level, M.NEXT], B.frames[level, M.FIRST]
+        if k == 0 and first != M.NO_PAIR:
+            B.frames[level, M.NEXT], B.pairs[level, 0] = 1, first
+            return first
+        if not B.frames[level, M.LISTED]:
+            list_moves(S, B, level, T)
+            B.frames[level, M.LISTED] = 1
+        while k < B.frames[level, M.COUNT] and k < B.options.width:
+            best = k
+            for j in range(k + 1, B.frames[level, M.COUNT]):
+                if B.scores[level, j] > B.scores[level, best]:
+                    best = j
+            pair, score = B.pairs[level, best], B.scores[level, best]
+            if pair & 255 == M.ANY_THROW:
+                list_throws(S, B, level, best, T)
+                continue
+            B.pairs[level, best], B.scores[level, best] = B.pairs[level, k], B.scores[level, k]
+            B.pairs[level, k], B.scores[level, k] = pair, score
+            B.frames[level, M.NEXT] = k + 1
+            return pair
+        return M.NO_PAIR
 
     @own
     def open_pair(S, B, level, pair, T):
@@ -305,7 +260,8 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
         after, below = u64(level * M.ROWS + 1 + move), u64((level + 1) * M.ROWS)
         word = S[after, 1]
         p = T.accuracy[cell_of(word, turn_of(word) & ONE), cell]
-        rest = misses(S, B, level, move, cell, p, T) if p < 1.0 else 0.0
+        known = B.frames[level, M.LEFT] >= B.options.known_from
+        rest = misses(S, B, level, move, cell, p, known, T) if p < 1.0 else 0.0
         B.worth[level, M.REST], B.worth[level, M.WEIGHT] = rest, p
         land(S, after, cell, below, T)
         end = S[below, 1] >> END

@@ -10,14 +10,14 @@ import pytest
 from contract.cases import walk
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.trap import GAME
+from leafwise.envs.trap import GAME, reach
 from leafwise.envs.trap.sparse import MOVES, SUMS, WINDOWS
-from twins.trap import Twin
+from twins.trap import Cell, Position, Twin
 
 
-def features(state: State) -> list[int]:
+def features(state: State, name: str = "sparse") -> list[int]:
     F = np.full(60, -1, dtype=np.int64)
-    sparse = state.game.features["sparse"]
+    sparse = state.game.features[name]
     assert sparse is not None
     n = int(sparse.active(state.row[None], np.uint64(0), F, state.game.tables()))
     assert n == sparse.most(state.game.options)
@@ -60,3 +60,44 @@ def test_each_group_says_what_it_should(game: Game) -> None:
         ]
         assert F[14 + size :] == [first + sums[0], first + SUMS + sums[1]]
         assert max(F) < game.features["sparse"].size(game.options)
+
+
+def steps_to(twin: Twin, p: Position, start: Cell) -> dict[Cell, int]:
+    """How many king steps over free cells lead to each free cell."""
+    found, last = {start: 0}, [start]
+    while last:
+        last = [d for c in last for d in twin.around(c) if d not in p.traps and d not in p.players and d not in found]
+        found |= dict.fromkeys(last, max(found.values()) + 1)
+    return {cell: steps for cell, steps in found.items() if steps}
+
+
+@pytest.mark.parametrize("game", [GAME, GAME.variant(size=9)], ids=repr)
+def test_reach_says_how_far_both_get_and_what_is_blocked_around_them(game: Game) -> None:
+    size, twin = game.options.size, Twin(game.options)
+    found: list[State] = []
+    for seed in range(3):
+        walk(game.start(), seed, 60, lambda s: found.append(s) if s.legal_actions else None)
+    for state in Random(2).sample(found, min(40, len(found))):
+        p, F, known = twin.read(str(state)), features(state, "reach"), features(state)
+        players = p.players[p.turn % 2], p.players[1 - p.turn % 2]
+        first = 4 * size**2
+        for k in range(2):
+            rows = [known[2 + 5 * k + down] - 4 * size**2 & 31 for down in range(5)]
+            assert [f - first for f in F[2 + 5 * k : 6 + 5 * k]] == [
+                down * 1024 + rows[down] * 32 + rows[down + 1] for down in range(4)
+            ]
+            ring = [row >> 1 & 7 for row in rows[1:4]]
+            assert F[6 + 5 * k] == first + reach.STRIPS + ring[0] * 64 + ring[1] * 8 + ring[2]
+            first += reach.AROUND
+        assert [f - first for f in F[12:-3]] == [f - 4 * size**2 - WINDOWS for f in known[12:]]
+        first = reach.feature_count(game.options) - (2 - int(p.due == "throw")) * reach.REACH
+        own, other = (steps_to(twin, p, cell) for cell in players)
+        for within, numbers in ((2, 25), (3, 49)):
+            here = [sum(steps <= within for steps in way.values()) for way in (own, other)]
+            assert F[-3 if within == 2 else -2] == first + here[0] * numbers + here[1]
+            first += numbers**2
+        sooner = [
+            sum(steps <= 3 and steps < theirs.get(cell, 99) for cell, steps in mine.items())
+            for mine, theirs in ((own, other), (other, own))
+        ]
+        assert F[-1] == first + sooner[0] * 49 + sooner[1]

@@ -83,7 +83,9 @@ def plain(state: State, depth: int, below: bool = False) -> float:
 
 def test_values_are_those_of_a_plain_recursion() -> None:
     rng = Random(4)
-    searches = {depth: TurnSearch(SMALL, LEAF, depth, late_from=None) for depth in (1, 2, 3)}
+    searches = {
+        depth: TurnSearch(SMALL, LEAF, depth, late_from=None, known_from=None, gain=depth / 20) for depth in (1, 2, 3)
+    }
     for traps, depths in ((4, (1,)), (7, (1, 2)), (9, (2, 3))):
         for _ in range(3):
             state = crowded(traps, rng)
@@ -142,12 +144,14 @@ def test_it_keeps_its_clock_and_is_the_best_player() -> None:
         ("seconds=0", "expected seconds above 0 and at most 1,000,000, got 0.0"),
         ("width=0", "expected a width of at least 1, got 0"),
         ("late_from=0", "expected a late_from of at least 1, got 0"),
+        ("gain=3", "expected a gain of 0 to 2, got 3.0"),
         ("candidates=none", "expected candidates among all, near, near+traps, got 'none'"),
         ("table_mb=0", "expected a table_mb above 0 and at most 65536, got 0.0"),
         ("clock=sun", "expected a clock among wall, cpu, got 'sun'"),
         (
             "rare=0.1",
-            "expected options among depth, seconds, width, late_from, candidates, table_mb, clock, got 'rare=0.1'",
+            "expected options among depth, seconds, width, late_from, known_from, gain, candidates, table_mb, clock, "
+            "got 'rare=0.1'",
         ),
     ],
 )
@@ -160,3 +164,16 @@ def test_wrong_positions_are_refused() -> None:
     search = TurnSearch(SMALL, LEAF, 1)
     with pytest.raises(ValueError, match=r"^expected a decision of leafwise.game\('trap', size=4\), got "):
         search(GAME.start())
+
+
+def test_what_is_known_of_misses_brings_values_nearer_to_those_of_deeper_searches() -> None:
+    rng = Random(11)
+    states = [crowded(3 + k % 4, rng) for k in range(20)]
+    deep = TurnSearch(SMALL, LEAF, 9, late_from=None, known_from=1)
+    truth = [deep(state).value for state in states]
+
+    def distance(known_from: int | None) -> float:
+        search = TurnSearch(SMALL, LEAF, 5, late_from=None, known_from=known_from)
+        return sum(abs(search(state).value - value) for state, value in zip(states, truth, strict=True))
+
+    assert distance(3) < 0.98 * distance(None)

@@ -5,7 +5,8 @@ sum over the few active features (what torch calls EmbeddingBag), as in Nasu, "E
 evaluation functions for computer shogi" (2018). The other layers are dense, with ReLU between all. The head is one value, or one
 value per action of which the best legal one counts, or one value and a policy, the logarithm of how probable each action is; in a
 game for one whose return is 1 or 0 it may be the chance of a 1, by the logistic function. In games for two the output goes through
-tanh; else alone it is the return still to come, in units of `scale`.
+tanh, or there are three, for a win, a draw and a loss, whose softmax are their chances, as in Lc0 (github.com/LeelaChessZero/lc0,
+2020): the value is then the chance to win less that to lose. Else alone it is the return still to come, in units of `scale`.
 
 Values come in three forms that agree to rounding: compiled and inline (`Evaluator.value`), NumPy (`Evaluator.batch`), and torch
 for training (`leafwise.training.networks.sparse`).
@@ -41,7 +42,7 @@ CHUNK = 2048
 BLOCK = 4
 """Hidden layers are a multiple of this."""
 
-HEADS = ("value", "max", "chance", "policy")
+HEADS = ("value", "max", "chance", "policy", "wdl")
 WITH_ACTIONS = ("max", "policy")
 """Heads that say something of each action."""
 
@@ -88,7 +89,7 @@ def _compiled(game: Game, active: Compiled, first_view: bool, head: str, sees: s
     rules, room = game.rules, game.room
     current_player, legal_actions = rules.current_player, rules.legal_actions
     alone = game.players == 1
-    head_max, head_chance = head == "max", head == "chance"
+    head_max, head_chance, head_wdl = head == "max", head == "chance", head == "wdl"
     told = label(active, current_player, legal_actions, alone, first_view)
     name = f"{game.name}_{head}_{sees}_{told}"
 
@@ -123,7 +124,11 @@ def _compiled(game: Game, active: Compiled, first_view: bool, head: str, sees: s
             return 1.0 / (1.0 + math.exp(-best))
         if alone:
             return best * W.scale
-        bounded = BOUND * math.tanh(best)
+        if head_wdl:
+            draw, loss = math.exp(np.float64(x[1]) - best), math.exp(np.float64(x[2]) - best)
+            bounded = BOUND * ((1.0 - loss) / (1.0 + draw + loss))
+        else:
+            bounded = BOUND * math.tanh(best)
         return -bounded if first_view and current_player(S, i, T) == 1 else bounded
 
     @bind(name, room)
@@ -163,6 +168,13 @@ def compiled(game: Game, head: str, sees: str) -> SparseFunctions:
     return _compiled(game.with_defaults, found.active, found.view == "first", head, sees)
 
 
+def outputs_of(game: Game, head: str) -> int:
+    """Returns how many outputs the last layer of networks with a head has."""
+    if head == "wdl":
+        return 3
+    return (head != "max") + (len(game.actions) if head in WITH_ACTIONS else 0)
+
+
 @dataclass(frozen=True)
 class SparseNetwork:
     """The shape of a network, and its weights."""
@@ -199,6 +211,8 @@ class SparseNetwork:
             raise ValueError(
                 f"sparse networks: expected the head chance for a game that one wins or loses, got {game.name!r}"
             )
+        if head == "wdl" and game.players != 2:
+            raise ValueError(f"sparse networks: expected the head wdl for a game for two, got {game.name!r}")
         features = features_of(game, sees)
         if head == "policy" and features.stage != "decision":
             raise ValueError(
@@ -210,7 +224,7 @@ class SparseNetwork:
             raise ValueError(
                 f"sparse networks: expected 1 to 4 layers, multiples of 4 up to 4096, got {tuple(hidden)!r}"
             )
-        sizes = [*hidden, (head != "max") + (len(game.actions) if head in WITH_ACTIONS else 0)]
+        sizes = [*hidden, outputs_of(game, head)]
         shapes = {
             "embedding": (features.size(game.options), sizes[0]),
             "bias": (sizes[0],),
@@ -299,14 +313,17 @@ class SparseNetwork:
             chunk = slice(first, first + CHUNK)
             x, L, signs = self._outputs(rows[chunk], T)
             best = (np.where(L, x, -np.inf).max(axis=1) if self.head == "max" else x[:, 0]).astype(np.float64)
-            if self.head == "chance":
+            if self.head == "wdl":
+                draw, loss = np.exp(x[:, 1] - best), np.exp(x[:, 2] - best)
+                values[chunk] = BOUND * ((1.0 - loss) / (1.0 + draw + loss)) * signs
+            elif self.head == "chance":
                 values[chunk] = 1.0 / (1.0 + np.exp(-best))
             else:
                 values[chunk] = best * self.weights.scale if self.game.players == 1 else BOUND * np.tanh(best) * signs
         return values
 
     def _outputs(self, rows: NDArray[Any], T: Any) -> tuple[NDArray[np.float32], NDArray[np.int8], NDArray[np.float32]]:
-        """Returns the last layer's outputs [n, A, 1 or 1 + A] of a few rows, the legal actions and the signs as `describe` does."""
+        """Returns the last layer's outputs [n, *] of a few rows, the legal actions and the signs as `describe` does."""
         F, L, signs = self.describe(rows, T)
         x = self.weights.embedding[F].sum(axis=1) + self.weights.bias
         for weights, bias in self.layers():

@@ -1,10 +1,10 @@
 """Trilobite: drop chips into columns, k in a row win (Connect Four at 7x6 with k = 4). Rules: `rules`."""
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, Sizes, Text
+from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Rules, Symmetries
 from leafwise.envs.core.play.solver import solver_player
-from leafwise.envs.trilobite import draw, features, options, parity, rules, scores, tables, text
+from leafwise.envs.trilobite import candidates, draw, features, options, parity, rules, scores, tables, text
 from leafwise.envs.trilobite.about import ABOUT
 from leafwise.envs.trilobite.baselines import minimax
 
@@ -20,6 +20,7 @@ GAME = Game(
         apply_action=rules.apply_action,
         returns=rules.returns,
         observe=features.observe,
+        candidates=candidates.candidates,
     ),
     sizes=Sizes(width=2, max_actions=8),
     observation=Observation(features.observation_space, labels=features.labels),
@@ -34,6 +35,7 @@ GAME = Game(
     draw=draw.draw,
     symmetries=Symmetries(2, features.transform, features.transform_action),
     options=options.Options(),
+    search=SearchDefaults(candidates=candidates.CANDIDATES),
     scores=scores.SCORES,
     ais={"solver": solver_player, "minimax": minimax.named},
     features={"sparse": features.SPARSE, "parity": parity.PARITY},

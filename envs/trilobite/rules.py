@@ -53,6 +53,8 @@ class Tables(NamedTuple):
     """Which of those a pattern of threats is, by empty cells and pattern."""
     parity_features: NDArray[np.int64]
     """The features of all windows, and those of each column, [2]."""
+    candidates: int
+    """Which of `candidates.CANDIDATES` a search considers."""
     stop: NDArray[np.uint8]
     leaf: Any
 

@@ -118,6 +118,7 @@ def make_tables(options: Options) -> Tables:
         **feature_tables(width, height, options.k),
         top=np.uint64(bottom << (height - 1)),
         **parity_tables(width, height, options.k),
+        candidates=0,
         stop=np.zeros(1, dtype=np.uint8),
         leaf=(),
     )

@@ -6,12 +6,27 @@ import json
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.study.program import Program
-from leafwise.experiments.trilobite.critical.__main__ import Config, answers, kept_table, known, main, matches, outside
+from leafwise.experiments.trilobite.critical.__main__ import (
+    ANSWERS,
+    Config,
+    Perfect,
+    answers,
+    games_table,
+    kept_table,
+    known,
+    main,
+    matches,
+    missing,
+    mixed,
+    more_answers,
+    outside,
+)
 from leafwise.experiments.trilobite.critical.positions import (
     CONNECT_FOUR,
     FILE,
@@ -75,12 +90,37 @@ def test_a_program_is_judged_and_plays() -> None:
         assert found["kept"] == expected
         assert found["ms"] > 0
         opening = Position(OPENING, "44444" + "1122766", "D", "DLLLLLL")
-        ends = matches(one, [opening], 0)
+        ends = matches(one, Perfect(), [opening], 0)
     assert ends["empty"] == ""
     assert len(ends["openings"]) == 2
     assert set(ends["openings"]) <= set("WDL")
     lines = kept_table(some, {"leftmost": found}, some[0].kind)  # type: ignore[arg-type]
     assert f"| {expected.count('1') / 20:.1%} (" in lines[-1]
+
+
+def test_a_player_that_was_stopped_goes_on_where_it_was() -> None:
+    with Program(command(LEFTMOST)) as program:
+        one = outside(program)
+        found: dict[str, Any] = {}
+        some = ROWS[: ANSWERS + 30]
+        while missing(found, len(some), 0, 0):
+            found = more_answers(one, some, found)
+        assert found["kept"] == answers(one, some)["kept"]
+        assert found["ms"] > 0
+    assert not missing(found, len(some), 0, 0)
+    assert missing(found, len(some), 0, 1)
+    lines = kept_table(ROWS, {"x": found}, "played")  # type: ignore[arg-type]
+    assert lines[-1].startswith("|---")  # not all are answered: no row
+
+
+def test_the_first_openings_are_of_all_lengths_alike() -> None:
+    openings = [p for p in ROWS if p.kind == OPENING]
+    some = mixed(openings)
+    assert sorted(p.moves for p in some) == sorted(p.moves for p in openings)
+    assert [p.plies for p in some[:10]] == [8, 9, 10, 11, 12] * 2
+    lines = games_table({"x": {"kept": "1", "openings": "DLDD", "empty": "WL"}})  # type: ignore[arg-type]
+    assert "| 4 | 0 / 3 / 1 | 37.5% (" in lines[-1]
+    assert lines[-1].endswith("| 1 of 2 |")
 
 
 @pytest.mark.parametrize(

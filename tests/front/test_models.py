@@ -65,6 +65,7 @@ def test_one_model_is_told_with_how_it_was_made(shell: Shell) -> None:
     assert str(WEIGHTS / "trap.md") in about
     assert [line.split()[0] for line in shell("models", "cassis").out.splitlines() if "leafwise.load" in line] == [
         "cassis:",
+        "cassis7:",
         "cassis8:",
     ]
     assert shell("models", "chess").refusal == (

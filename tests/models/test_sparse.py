@@ -65,6 +65,7 @@ def searched_rows(game: Game, n: int) -> np.ndarray[Any, Any]:
         (CASSIS[2], 500, "max", "features"),
         (TRILOBITE[0], 100, "max", "features"),
         (TRILOBITE[0], 100, "policy", "features+observation"),
+        (TRILOBITE[0], 100, "wdl", "features"),
     ],
     ids=repr,
 )
@@ -85,8 +86,12 @@ def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, hea
     with torch.no_grad():
         outputs = SparseModule(network)(torch.from_numpy(features)).numpy()
     best = np.where(legal, outputs, -np.inf).max(axis=1) if head == "max" else outputs[:, 0]
+    expected = np.tanh(best)
+    if head == "wdl":
+        chances = np.exp(outputs) / np.exp(outputs).sum(axis=1, keepdims=True)
+        expected = chances[:, 0] - chances[:, 2]
     assert np.abs(compiled - batched).max() < 1e-5
-    assert np.abs(compiled - 0.9999 * np.tanh(best) * signs).max() < 1e-5
+    assert np.abs(compiled - 0.9999 * expected * signs).max() < 1e-5
     assert compiled.std() > 0.01
     assert -1 < compiled.min() < compiled.max() < 1
 
@@ -109,6 +114,54 @@ def test_what_is_trained_is_exported() -> None:
     expected = 0.9999 * np.tanh(module(features).detach().numpy()[:, 0])
     assert np.abs(after.batch(rows, T_after) - expected).max() < 1e-5
     assert np.abs(after.batch(rows, T_after) - before.batch(rows, T)).max() > 1e-3
+
+
+def test_a_wider_network_begins_by_saying_nearly_the_same() -> None:
+    pytest.importorskip("torch")
+    from leafwise.training.networks.sparse import widened
+
+    game = TRILOBITE[0]
+    network, rows = random_network(game, (8, 4)), np.array([s.row for s in random_states(game, 60)])
+    same, wide, three = (
+        widened(network, hidden, 1, head=head).export()
+        for hidden, head in (((8, 4), "value"), ((16, 8), "value"), ((8, 4), "wdl"))
+    )
+    T = game.tables(network.evaluator("x"))
+    told = network.batch(rows, T)
+    assert np.array_equal(same.batch(rows, T), told)
+    apart = np.abs(wide.batch(rows, T) - told)
+    assert wide.hidden == (16, 8)
+    assert 0 < apart.max() < 0.25 * np.ptp(told)
+    x = np.arctanh(told / 0.9999)
+    won_or_lost = 2 * np.sinh(x) / (1 + 2 * np.cosh(x))  # outputs x, 0 and -x
+    assert np.abs(three.batch(rows, T) - 0.9999 * won_or_lost).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("hidden", "head", "before", "message"),
+    [
+        ((8, 2), "value", "value", "expected --hidden 8 4 as in --init-from, or wider, got 8 2"),
+        ((8,), "value", "value", "expected --hidden 8 4 as in --init-from, or wider, got 8"),
+        ((8, 4), "value", "wdl", "expected --init-from with the head value, got wdl"),
+    ],
+)
+def test_networks_that_cannot_be_widened(hidden: tuple[int, ...], head: str, before: str, message: str) -> None:
+    pytest.importorskip("torch")
+    from leafwise.training.networks.sparse import widened
+
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        widened(random_network(TRILOBITE[0], (8, 4), before), hidden, 1, head=head)
+
+
+def test_what_a_network_with_three_chances_learns_of_values() -> None:
+    torch = pytest.importorskip("torch")
+    from leafwise.training.networks.sparse import outcome_chances, wdl_values
+
+    targets = torch.tensor([1.0, 0.25, 0.0, -1.0])
+    expected = torch.tensor([[1.0, 0, 0], [0.25, 0.75, 0], [0, 1, 0], [0, 0, 1]])
+    assert torch.equal(outcome_chances(targets), expected)
+    sure = 50 * expected - 25
+    assert wdl_values(sure[[0, 2, 3]], targets[[0, 2, 3]]) < 1e-6 < wdl_values(sure.flip(1), targets)
 
 
 @pytest.mark.parametrize("game", GAMES, ids=repr)
@@ -287,7 +340,7 @@ def test_it_serves_a_search(pruning: bool) -> None:
         ("hidden", [16], "expected finite float32"),
         ("hidden", ["a"], "expected 1 to 4 layers"),
         ("hidden", [6, 8], "multiples of 4"),
-        ("head", "tail", "expected head among value, max, chance, policy, got 'tail'"),
+        ("head", "tail", "expected head among value, max, chance, policy, wdl, got 'tail'"),
         ("sees", "tail", "expected sees among features, observation, features.observation, got 'tail'"),
         ("scale", "1", "expected metadata 'scale' of type"),
     ],

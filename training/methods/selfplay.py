@@ -40,9 +40,10 @@ from leafwise.training.execution.executor import Shared
 from leafwise.training.kernels.selfplay import GAMES, PLIES, WON_BY_FIRST
 from leafwise.training.runs.folder import need_train_extra, origin, run_main
 from leafwise.training.runs.gating import named, prefixed
-from leafwise.training.runs.learner import ActorOptions, GatedLearner
+from leafwise.training.runs.learner import ActorOptions
 from leafwise.training.runs.loop import find_variant, run_learner
 from leafwise.training.runs.options import accepts
+from leafwise.training.runs.replays import ReplayLearner
 
 if TYPE_CHECKING:
     from leafwise.training.networks.sparse import SparseModule
@@ -77,6 +78,8 @@ class Config(ActorOptions):
     """Outputs of the layers between features and value, multiples of 4."""
     sees: str = ""
     """What the network sees, of the game's sets of sparse features or the observation (default: features, if there are any)."""
+    head: str = "value"
+    """What the network says in games for two: value, one number, or wdl, the chances to win, draw and lose."""
     depth: int = 1
     """Depth of the search whose root values are learned."""
     nodes: int = 0
@@ -105,7 +108,10 @@ class Config(ActorOptions):
     credited: int = 20
     """Iterations over which that falls to 0."""
     init_from: str = ""
-    """Model whose weights training starts from: a shipped model's name, a run folder or a file (default: random ones)."""
+    """Model whose weights training starts from: a shipped model's name, a run folder or a file (default: random ones); its layers
+    may be narrower, and its head value where wdl is asked for."""
+    replay_from: str = ""
+    """Run folder of this method and variant whose positions are learned from too, until newer ones take their place."""
     td_lambda: float = 0.7
     """Lambda: 0 learns each position's own root value, 1 the outcome alone."""
     exploration: float = 0.1
@@ -116,6 +122,8 @@ class Config(ActorOptions):
     """Openings whose root value is further from 0 than this are drawn anew, up to 100 times; 1: none is."""
     exact_nodes: int = 0
     """Nodes, some thousand more or less, in which the room's alpha-beta may solve a position: its target is then true (0: none)."""
+    repeats: int = 1
+    """How often a position enters the replay whose target is more than 0.5 from what the newest network says of it."""
     earlier: float = 0.2
     """Share of games in which an earlier best network plays one seat."""
     pool: int = 8
@@ -138,11 +146,11 @@ RANGES: dict[str, tuple[float, float]] = {
     "positions": (100, 1e8), "buffer_size": (100, 1e8), "passes": (0.01, 1000), "depth": (1, 8), "rare": (0, 1),
     "guided": (1, 1e6), "guide_depth": (0, 8), "match_depth": (1, 8), "reference_pairs": (1, 10_000), "earlier": (0, 1),
     "pool": (1, 100), "nodes": (0, 1e9), "even": (0, 1), "exact_nodes": (0, 1e9), "eased": (0, 1e6), "credit": (0, 1),
-    "credited": (1, 1e6), "match_from_start": (0, 1), "piece": (0, 1e8), "staleness": (0, 100),
+    "credited": (1, 1e6), "match_from_start": (0, 1), "repeats": (1, 100), "piece": (0, 1e8), "staleness": (0, 100),
 }  # fmt: skip
 
 
-class SelfPlay(GatedLearner):
+class SelfPlay(ReplayLearner):
     """One run: networks, replay, files."""
 
     method, unit = "selfplay", "iterations"
@@ -160,6 +168,8 @@ class SelfPlay(GatedLearner):
             )
         if not self.solo and (config.mix or config.easy):
             raise ValueError(f"expected --mix and --easy for a game for one player, got {self.game.name!r}")
+        if config.head not in ("value", "wdl") or (self.solo and config.head == "wdl"):
+            raise ValueError(f"expected --head value, or wdl in a game for two, got {config.head!r}")
         if config.match_from_start and (self.solo or not self.game.max_stages):
             raise ValueError(f"expected --match-from-start in a game of chance for two, got {self.game.name!r}")
         self.mix, self.easy = (
@@ -181,10 +191,7 @@ class SelfPlay(GatedLearner):
         told = SimpleNamespace(**asdict(config))
         self.recorder = Recorder(self.variants, self.newest, told, own=self.own, positions=config.positions)
         self.table, self.kernels = self.recorder.table, self.recorder.kernels
-        self.rows, self.targets = self.game.rows(config.buffer_size), np.zeros(config.buffer_size)
-        self.places = np.zeros(config.buffer_size, dtype=np.int64)
-        """Which of `variants` each position comes from."""
-        self.filled, self.next = 0, 0
+        self.begin_replay()
         if config.piece:
             actor = Recorder(self.variants, self.newest, told, own=self.own, positions=config.piece)
             self.work_by(actor)
@@ -203,16 +210,14 @@ class SelfPlay(GatedLearner):
 
     def fresh(self) -> SparseModule:
         """Returns the module that training starts from."""
-        from leafwise.training.networks.sparse import SparseModule, fresh_module
+        from leafwise.training.networks.sparse import fresh_module, widened
 
+        head = "chance" if self.solo else self.config.head
         if not self.config.init_from:
-            head = "chance" if self.solo else "value"
             sees = self.config.sees or (FEATURES if "sparse" in self.game.features else OBSERVATION)
             return fresh_module(self.game, self.config.hidden, self.config.seed, head=head, sees=sees)
         network = load_sparse(model_path(self.config.init_from), self.game)
-        if network.hidden != self.config.hidden:
-            raise ValueError(f"expected --hidden {' '.join(map(str, network.hidden))} as in --init-from, got others")
-        return SparseModule(network)
+        return widened(network, self.config.hidden, self.config.seed, head=head)
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
@@ -256,15 +261,6 @@ class SelfPlay(GatedLearner):
     def credit(self, number: int) -> float:
         """Returns what a lost game counts in an iteration, as a share of how far it got."""
         return float(self.config.credit * max(0.0, 1 - number / max(self.config.credited, 1)))
-
-    def keep(self, place: int, rows: NDArray[Any], targets: NDArray[np.float64]) -> None:
-        """Puts positions of a variant into the replay."""
-        size, n = self.config.buffer_size, len(rows)
-        places = (self.next + np.arange(n)) % size
-        self.rows[places], self.targets[places] = rows, targets
-        self.places[places] = place
-        self.next = (self.next + n) % size
-        self.filled = min(self.filled + n, size)
 
     def play(self) -> dict[str, float]:
         """Records the games of an iteration; returns what is logged."""

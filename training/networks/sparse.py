@@ -85,6 +85,38 @@ def fresh_module(
     return module
 
 
+def widened(network: SparseNetwork, hidden: tuple[int, ...], seed: int, *, head: str) -> SparseModule:
+    """Returns a module with at least as many outputs a layer that begins by saying nearly what a network says.
+
+    The new units start with weights as `fresh_module`'s, a tenth of those where others are fed by them. A network of one value
+    that gets the head `wdl` begins with the same order of positions: its output, 0 and its negative.
+
+    Raises ValueError for layers that are fewer or narrower, and for another head that does not follow from the network's.
+    """
+    old, told = network.hidden, " ".join(map(str, network.hidden))
+    if len(hidden) != len(old) or any(new < had for new, had in zip(hidden, old, strict=True)):
+        raise ValueError(f"expected --hidden {told} as in --init-from, or wider, got {' '.join(map(str, hidden))}")
+    if head != network.head and (network.head, head) != ("value", "wdl"):
+        raise ValueError(f"expected --init-from with the head {head}, got {network.head}")
+    if (hidden, head) == (old, network.head):
+        return SparseModule(network)
+    module = fresh_module(network.game, hidden, seed, head=head, sees=network.sees, scale=network.weights.scale)
+    with torch.no_grad():
+        W = network.weights
+        module.embedding.weight[:, : old[0]] = torch.from_numpy(W.embedding)
+        module.bias[: old[0]] = torch.from_numpy(W.bias)
+        for layer, (weights, bias) in zip(module.linear_layers, network.layers(), strict=True):
+            inputs, outputs = weights.shape
+            had = torch.tensor(weights.T), torch.tensor(bias)
+            if layer is module.linear_layers[-1] and head != network.head:
+                spread = torch.tensor([1.0, 0.0, -1.0])
+                had, outputs = (spread[:, None] * had[0], spread * had[1]), 3
+            layer.weight[:outputs] *= 0.1
+            layer.weight[:outputs, :inputs] = had[0]
+            layer.bias[:outputs] = had[1]
+    return module
+
+
 def one_thread() -> None:
     """Makes torch use one thread, so that a run gives the same numbers every time."""
     torch.set_num_threads(1)
@@ -101,9 +133,10 @@ def fit(
 
     `sample` returns features [n, most] and what `loss_by` takes after the outputs [n, outputs]; without one targets [n], in (-1, 1)
     for a game for two and in [0, 1] for the head "chance". The loss is then the cross-entropy between target and the first
-    output's tanh or logistic function, both read as chances to win.
+    output's tanh or logistic function, both read as chances to win, or with the head "wdl" that between the softmax of the outputs
+    and the chances of `outcome_chances`.
     """
-    loss_by = loss_by or (chance_values if module.network.head == "chance" else values_for_two)
+    loss_by = loss_by or {"chance": chance_values, "wdl": wdl_values}.get(module.network.head, values_for_two)
     optimizer = torch.optim.Adam(module.parameters(), lr=rate)
     length = max(steps, 6)  # torch divides by zero where a fifth of the cycle is one step
     cycle = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=rate, total_steps=length, pct_start=0.2)
@@ -122,6 +155,17 @@ def fit(
 def chance_values(outputs: Tensor, targets: Tensor) -> Tensor:
     """Returns the loss of outputs [n, 1] of a network with the head "chance"."""
     return chance_loss(outputs[:, 0], targets)
+
+
+def outcome_chances(targets: Tensor) -> Tensor:
+    """Returns chances to win, draw and lose [n, 3] worth targets [n] in [-1, 1]: either side's win, and draws for the rest."""
+    return torch.stack([targets.clamp(min=0), 1 - targets.abs(), (-targets).clamp(min=0)], dim=1)
+
+
+def wdl_values(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Returns the loss of outputs [n, 3] of a network with the head "wdl"."""
+    chances = outcome_chances(targets.clamp(-1, 1))
+    return -(chances * torch.log_softmax(outputs, dim=1)).sum(dim=1).mean()
 
 
 def values_for_two(outputs: Tensor, targets: Tensor) -> Tensor:

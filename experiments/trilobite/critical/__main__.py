@@ -5,7 +5,8 @@
 exact solver, which picks at random among the moves that keep the value. Times are processor time of this process; those of
 `--programs` are by the clock: each reads the columns played so far on a line (1 to 7; none is the empty board) and answers one.
 `scores.json` keeps what came out, one letter an answer or game; `scores.md` has the tables. What is known for these positions and
-this model is not worked out again.
+this model is not worked out again: a run that was stopped goes on where it was, some answers or games before. Until all
+are played, games are of openings of all lengths alike.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -41,6 +43,14 @@ from leafwise.training.evaluation.elo import bootstrap_interval
 POINTS = {"W": 1.0, "D": 0.5, "L": 0.0}
 LEARNED = "learned"
 """The leaf whose players' results hold for one model alone."""
+TIMED = tuple(
+    f"{kind}:learned,seconds={seconds},clock=cpu,candidates=safe"
+    for seconds in (0.01, 0.1)
+    for kind in ("search", "mcts")
+)
+"""Players with so many seconds a move."""
+ANSWERS, GAMES = 120, 10
+"""Answers, and openings or games from the empty board, after which results are written."""
 PLIES = ((10, 15), (16, 20), (21, 25), (26, 30))
 """Positions by the moves before them."""
 
@@ -51,15 +61,14 @@ class Config(Study):
 
     players: tuple[str, ...] = (
         *(f"search:{leaf},depth={depth}" for leaf in ("learned", "lines") for depth in (1, 2, 4, 6)),
-        *(f"{kind}:learned,seconds={seconds},clock=cpu" for seconds in (0.01, 0.1) for kind in ("search", "mcts")),
-        "search:lines,seconds=0.01,clock=cpu", "solver",
+        "search:learned,depth=6,candidates=safe", "search:lines,seconds=0.01,clock=cpu", "solver",
+        "search:learned,seconds=0.01,clock=cpu", *TIMED,
     )  # fmt: skip
     """Players by name."""
     programs: tuple[str, ...] = ()
     """Commands that start programs, which are asked like the players."""
     games: tuple[str, ...] = (
-        "search:learned,depth=6", "mcts:learned,seconds=0.01,clock=cpu", "search:learned,seconds=0.01,clock=cpu",
-        "search:learned,seconds=0.1,clock=cpu", "search:lines,depth=6",
+        "search:lines,depth=6", "search:learned,depth=6", "search:learned,depth=6,candidates=safe", *TIMED,
     )  # fmt: skip
     """Players and commands among them that play games too."""
     first: int = 20
@@ -100,7 +109,12 @@ class Perfect:
     """The exact solver, with ties broken at random."""
 
     def __init__(self) -> None:
-        self.solver, self.stream = Solver(CONNECT_FOUR, TABLE_MB), new_stream(1)
+        self.solver = Solver(CONNECT_FOUR, TABLE_MB)
+        self.begin(0)
+
+    def begin(self, number: int) -> None:
+        """Draws from a stream of its own for each piece of games, whatever was played before."""
+        self.stream = new_stream(1 + number)
 
     def choose(self, state: State) -> int:
         """Returns one of the moves that keep the value."""
@@ -122,6 +136,15 @@ def answers(one: Asked, positions: list[Position]) -> dict[str, Any]:
     return {"kept": kept, "ms": 1000 * (one.seconds() - begun) / len(positions)}
 
 
+def more_answers(one: Asked, positions: list[Position], found: dict[str, Any]) -> dict[str, Any]:
+    """Returns what was found, with some answers more."""
+    before = len(found.get("kept", ""))
+    more = answers(one, positions[before : before + ANSWERS])
+    n = len(more["kept"])
+    ms = (before * found.get("ms", 0.0) + n * more["ms"]) / (before + n)
+    return {**found, "kept": found.get("kept", "") + more["kept"], "ms": ms}
+
+
 def play(one: Asked, perfect: Perfect, opening: str, seat: int) -> str:
     """Returns how a game ends for the player, who is the first (0) or second (1) to move after an opening."""
     state, moves, turn = after(opening), opening, 0
@@ -132,13 +155,34 @@ def play(one: Asked, perfect: Perfect, opening: str, seat: int) -> str:
     return {1: "W", 0: "D", -1: "L"}[int(won)]
 
 
-def matches(one: Asked, openings: list[Position], first: int) -> dict[str, Any]:
+def matches(one: Asked, perfect: Perfect, openings: list[Position], first: int) -> dict[str, str]:
     """Returns the results of both seats' games from each opening, and of those begun on the empty board."""
-    perfect = Perfect()
     return {
         "openings": "".join(play(one, perfect, p.moves, seat) for p in openings for seat in range(2)),
         "empty": "".join(play(one, perfect, "", 0) for _ in range(first)),
     }
+
+
+def more_games(
+    one: Asked, perfect: Perfect, openings: list[Position], first: int, found: dict[str, Any]
+) -> dict[str, Any]:
+    """Returns what was found, with some games more: those from the empty board come first."""
+    empty, played = len(found.get("empty", "")), len(found.get("openings", "")) // 2
+    perfect.begin(empty + played)
+    more = matches(one, perfect, [], min(GAMES, first - empty))
+    if not more["empty"]:
+        more = matches(one, perfect, openings[played : played + GAMES], 0)
+    return {**found, **{name: found.get(name, "") + ends for name, ends in more.items()}}
+
+
+def mixed(openings: list[Position]) -> list[Position]:
+    """Returns openings in an order in which the first ones are of all lengths alike."""
+    number: dict[int, int] = {}
+    places = []
+    for p in openings:
+        number[p.plies] = number.get(p.plies, 0) + 1
+        places.append((number[p.plies], p.plies))
+    return [p for _, p in sorted(zip(places, openings, strict=True), key=lambda pair: pair[0])]
 
 
 def kept_share(kept: str, chosen: list[bool]) -> str:
@@ -164,6 +208,7 @@ def kept_table(positions: list[Position], results: Results, kind: str) -> list[s
     rows = [
         [f"`{name}`", f"{found['ms']:.2f}", *(kept_share(found["kept"], those) for those in chosen.values())]
         for name, found in results.items()
+        if len(found["kept"]) == len(positions)
     ]
     return ["", f"## {kind.capitalize()} positions: share of choices that keep the value", "", *table(head, rows)]
 
@@ -172,7 +217,7 @@ def games_table(results: Results) -> list[str]:
     """Returns the table of the games."""
     rows = []
     for name, found in results.items():
-        if "openings" in found:
+        if found.get("openings"):
             ends, empty = found["openings"], found["empty"]
             pairs = np.array([POINTS[letter] for letter in ends]).reshape(-1, 2).mean(axis=1)
             low, high = bootstrap_interval(pairs)
@@ -224,25 +269,43 @@ def report(config: Config, positions: list[Position], results: Results) -> None:
     write_page(config, "scores.md", signed(config, [*lines, *games_table(results), ""]))
 
 
+def missing(found: dict[str, Any], positions: int, openings: int, first: int) -> bool:
+    """Whether a player is to be asked, or to play, on; numbers are of positions, games from openings and others."""
+    wanted = {"kept": positions, "openings": openings, "empty": first}
+    return any(len(found.get(name, "")) < n for name, n in wanted.items())
+
+
 def study(config: Config) -> None:
     """Measures what is missing."""
     rows = read()
     positions = [p for p in rows if p.kind != OPENING]
+    openings = mixed([p for p in rows if p.kind == OPENING])
     results, model = known(config)
-    openings = [p for p in rows if p.kind == OPENING]
+    perfect = cache(Perfect)
     for name in (*config.players, *config.programs):
-        wanted = name in config.games and "openings" not in results.get(name, {})
-        if name in results and not wanted:
+        games = name in config.games
+        numbers = len(positions), games * 2 * len(openings), games * config.first
+        if not missing(results.get(name, {}), *numbers):
             continue
         with ExitStack() as stack:
             one = outside(stack.enter_context(Program(name))) if name in config.programs else named(name)
-            if name not in results:
-                found = answers(one, positions) | ({"model": model} if LEARNED in name else {})
-                told = f"{name}: {found['kept'].count('1') / len(positions):.1%} kept, {found['ms']:.2f} ms"
-                results.keep(name, found, told)
-            if wanted:
-                results.keep(name, {**results[name], **matches(one, openings, config.first)}, f"{name}: games")
+            while missing(found := results.get(name, {"model": model} if LEARNED in name else {}), *numbers):
+                if len(found.get("kept", "")) < len(positions):
+                    found = more_answers(one, positions, found)
+                else:
+                    found = more_games(one, perfect(), openings, config.first, found)
+                results.keep(name, found, summary(name, found))
         report(config, positions, results)
+    report(config, positions, results)
+
+
+def summary(name: str, found: dict[str, Any]) -> str:
+    """Returns a line on what a player has done so far."""
+    kept, ends, empty = found["kept"], found.get("openings", ""), found.get("empty", "")
+    told = f"{name}: {kept.count('1') / len(kept):.1%} of {len(kept)} kept, {found['ms']:.2f} ms"
+    if ends:
+        told += f"; {sum(POINTS[letter] for letter in ends) / len(ends):.1%} of the points in {len(ends)} games"
+    return f"{told}; {empty.count('W')} of {len(empty)} won from the empty board" if empty else told
 
 
 main = command(Config, study)

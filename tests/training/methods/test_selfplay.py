@@ -104,8 +104,64 @@ def test_a_run_with_a_guide_reference_players_and_a_model_to_start_from(run, tmp
     before = load_sparse(run / "model.safetensors", GAME).tensors
     assert all(np.array_equal(before[name], learner.newest.tensors[name]) for name in before)
     assert learner.description()["start"]["steps"] > 0
-    with pytest.raises(ValueError, match=r"^expected --hidden 16 8 as in --init-from, got others$"):
+    with pytest.raises(ValueError, match=r"^expected --hidden 16 8 as in --init-from, or wider, got 8 8$"):
         selfplay.SelfPlay(replace(later, run=str(tmp_path / "other"), hidden=(8, 8)))
+
+
+def test_a_wider_run_for_chances_goes_on_from_anothers_positions(run, tmp_path) -> None:
+    options: dict[str, Any] = {
+        **SMALL, "total_steps": 2, "positions": 500, "passes": 2.0, "evaluate_every": 2, "match_pairs": 100, "judged": 0,
+        "head": "wdl", "hidden": (24, 8), "init_from": str(run), "replay_from": str(run), "repeats": 3, "buffer_size": 40_000,
+    }  # fmt: skip
+    learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "cut"), **options))
+    before = learner.filled
+    earlier = leafwise.models.files.load_tensors(run / "state.safetensors")[0]
+    assert before == len(earlier["rows"])
+    assert np.sort(learner.targets[:before]).tolist() == np.sort(earlier["targets"]).tolist()
+    assert (learner.newest.head, learner.newest.hidden) == ("wdl", (24, 8))
+    room = learner.recorder.room
+    learner.play()
+    rows, targets = room.rows[:200].copy(), room.targets[:200].copy()
+    off = np.abs(learner.newest.batch(rows, learner.tables(learner.newest, GAME)) - targets) > 0.5
+    assert 0 < off.sum() < 200
+    place = learner.next
+    learner.keep(0, rows, targets)
+    times = np.where(off, 3, 1)
+    assert np.array_equal(learner.rows[place : learner.next], rows.repeat(times, axis=0))
+    assert np.array_equal(learner.targets[place : learner.next], targets.repeat(times))
+    learner.folder.lock.release()
+
+    learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "again"), **options))
+    learner.step()
+    learner.save()
+    learner.folder.lock.release()
+    again, whole = (selfplay.Config(run=str(tmp_path / name), **options) for name in ("again", "whole"))
+    paths = selfplay.train(replace(again, resume=True)), selfplay.train(whole)
+    states = [leafwise.models.files.load_tensors(path / "state.safetensors")[0] for path in paths]
+    assert all(np.array_equal(states[0][name], states[1][name]) for name in states[0])
+    assert leafwise.load(paths[0]).compiled is not leafwise.load(run).compiled
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"head": "max"}, "expected --head value, or wdl in a game for two, got 'max'"),
+        (
+            {"game": "friday", "variant": "", "head": "wdl"},
+            "expected --head value, or wdl in a game for two, got 'wdl'",
+        ),
+        ({"replay_from": "nowhere"}, "expected a run with a state as --replay-from, got 'nowhere'"),
+    ],
+)
+def test_wrong_heads_and_replays(tmp_path, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "run"), **{**SMALL, **options}))
+
+
+def test_the_replay_of_another_variant_is_refused(run, tmp_path) -> None:
+    config = selfplay.Config(run=str(tmp_path / "run"), replay_from=str(run), **SMALL, variant="board=5x5,k=4")
+    with pytest.raises(ValueError, match=r"^expected --replay-from of trilobite board=5x5,k=4 by this method, got "):
+        selfplay.SelfPlay(config)
 
 
 def test_swapping_the_players_of_a_match_negates_it() -> None:

@@ -1,0 +1,77 @@
+"""How often the learned leaves of Cassis keep the value of critical positions on 7 and 8 points.
+
+`python -m leafwise.experiments.cassis.critical` draws positions of random play in which some action loses value and another does
+not, has them solved, and asks searches with the shipped networks and with the hand-made leaf. `critical.json` keeps the answers of
+each, for the model files as they are; `critical.md` has the table. Seeds from 2,960,000 on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from leafwise.envs.registry import game
+from leafwise.experiments.study import Study, command, leaves, results_of, share, signed, table, write_page
+from leafwise.training.evaluation.agreement import Judged, critical_positions
+from leafwise.training.evaluation.elo import bootstrap_interval
+
+FIRST_SEED = 2_960_000
+PLIES = {7: (6, 16), 8: (12, 22)}
+"""Points -> least and most random actions before a position."""
+
+
+@dataclass(frozen=True)
+class Config(Study):
+    """Measures learned leaves of Cassis on critical positions."""
+
+    seven: str = "cassis7"
+    """Model for n = 7: a shipped model's name, a run folder or a file; "" leaves n = 7 out."""
+    eight: str = "cassis8"
+    """Model for n = 8."""
+    judged: int = 1000
+    """Positions of each."""
+    depths: tuple[int, ...] = (1, 2)
+    """Depths of the searches."""
+
+
+def kept(judged: Judged, model: str, depth: int) -> dict[str, float]:
+    """Returns the share in which a search keeps the value, with its interval; "": that by the hand-made leaf."""
+    answers = judged.kept(judged.choices(leaves.model_or_score(judged.game, model), depth)).astype(float)
+    low, high = bootstrap_interval(answers)
+    return {"mean": float(answers.mean()), "ci_low": low, "ci_high": high}
+
+
+def study(config: Config) -> None:
+    """Works out what is not known, and writes the page."""
+    models = {7: config.seven, 8: config.eight}
+    results = results_of(config, "critical.json", [model for model in models.values() if model])
+    rows = []
+    for n in [n for n, model in models.items() if model]:
+        judged = cache(lambda: critical_positions(game("cassis", n=n), config.judged, FIRST_SEED + n, PLIES[n]))  # noqa: B023
+        for model in (models[n], ""):
+            found: dict[str, Any] = {
+                str(depth): results.find(
+                    f"n = {n}, {model or 'hand-made'}, depth {depth}, {config.judged} positions",
+                    lambda: kept(judged(), model, depth),  # noqa: B023
+                )
+                for depth in config.depths
+            }
+            low, high = PLIES[n]
+            name = f"`{model}`" if model else "`safe_edges`, hand-made"
+            shares = [share(found[str(depth)]) for depth in config.depths]
+            rows.append([str(n), f"{low} to {high}", name, str(config.judged), *shares])
+    head = " | ".join(["points: | actions before: | leaf | positions:", *(f"depth {depth}" for depth in config.depths)])
+    lines = [
+        "# Cassis: critical positions on 7 and 8 points", "",
+        "Share of choices that keep the value, with 95 % intervals by bootstrap. Positions come after random actions; some action",
+        "loses value there, and another does not. Ties are broken at random. No network learned a solver's label.", "",
+        *table(head, rows), "",
+    ]  # fmt: skip
+    write_page(config, "critical.md", signed(config, lines))
+
+
+main = command(Config, study)
+
+if __name__ == "__main__":
+    raise SystemExit(main())

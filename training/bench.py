@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import Compiled
 from leafwise.models.files import load_evaluator, model_path, shipped_name
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.models.sparse import SparseNetwork
@@ -46,37 +44,48 @@ def bench_training(game: Game, seconds: float = 1.0) -> dict[str, float]:
         return rates
     if not game.given_options and model_path(shipped_name(game)).exists():
         rates |= bench_learned(game, seconds)
-    for name, text in SETS.items():
-        rates |= bench_td(game, name, text, seconds)
+    for name in SETS:
+        rates |= bench_td(game, name, seconds)
     return rates
 
 
-def bench_td(game: Game, name: str, text: str, seconds: float) -> dict[str, float]:
+class Actors:
+    """Actors that play and learn at once over the same tables, a thread each, with a set of tuples."""
+
+    def __init__(self, game: Game, name: str, n: int) -> None:
+        network = NTupleNetwork.create(game, Shape(parse_tuples(SETS[name])))
+        self.T, self.run = game.tables(network.evaluator(name)), kernels(network).td_games
+        self.options = td.Config.learning_rate / network.active, td.Config.td_lambda, td.Config.restart, self.T
+        self.trainers = [new_trainer(game, key) for key in range(1, n + 1)]
+        self.run(self.trainers[0], WARM_UP, *self.options)
+
+    def seconds_a_move(self, n: int, seconds: float, clock: Callable[[], float] = time.perf_counter) -> float:
+        """Returns the seconds of a clock that passed in about `seconds`, over the moves of the first n actors meanwhile."""
+        actors = self.trainers[:n]
+        before, start, end = self.moves(), clock(), time.perf_counter() + seconds
+
+        def play(actor: Trainer) -> None:
+            self.run(actor, STEP, *self.options)
+            while time.perf_counter() < end:
+                self.run(actor, STEP, *self.options)
+
+        with ThreadPoolExecutor(n) as pool:
+            list(pool.map(play, actors))
+        return (clock() - start) / (self.moves() - before)
+
+    def moves(self) -> int:
+        """Returns the moves of all actors so far."""
+        return sum(int(actor.counts[MOVES]) for actor in self.trainers)
+
+
+def bench_td(game: Game, name: str, seconds: float) -> dict[str, float]:
     """Returns moves a second of one actor with a set of tuples, and of two with the largest, where there are cores for them."""
-    network = NTupleNetwork.create(game, Shape(parse_tuples(text)))
-    T, run = game.tables(network.evaluator(name)), kernels(network).td_games
-    options = td.Config.learning_rate / network.active, td.Config.td_lambda, td.Config.restart, T
-    actors = [new_trainer(game, key) for key in (1, 2)]
-    run(actors[0], WARM_UP, *options)
-    rates = {f"td_moves_{name}": moves_a_second(run, actors[:1], options, seconds)}
-    if name == LARGEST and (os.cpu_count() or 1) >= len(actors):
-        run(actors[1], STEP, *options)
-        rates[f"td_moves_{name}_actors=2"] = moves_a_second(run, actors, options, seconds)
+    two = name == LARGEST and (os.cpu_count() or 1) >= 2
+    actors = Actors(game, name, 2 if two else 1)
+    rates = {f"td_moves_{name}": 1 / actors.seconds_a_move(1, seconds)}
+    if two:
+        rates[f"td_moves_{name}_actors=2"] = 1 / actors.seconds_a_move(2, seconds)
     return rates
-
-
-def moves_a_second(run: Compiled, actors: Sequence[Trainer], options: tuple[Any, ...], seconds: float) -> float:
-    """Returns the moves a second of actors that play and learn at once over the same tables, a thread each."""
-    before, start = sum(int(actor.counts[MOVES]) for actor in actors), time.perf_counter()
-
-    def play(actor: Trainer) -> None:
-        run(actor, STEP, *options)
-        while time.perf_counter() - start < seconds:
-            run(actor, STEP, *options)
-
-    with ThreadPoolExecutor(len(actors)) as pool:
-        list(pool.map(play, actors))
-    return float((sum(int(actor.counts[MOVES]) for actor in actors) - before) / (time.perf_counter() - start))
 
 
 def bench_selfplay(game: Game, seconds: float) -> dict[str, float]:

@@ -108,15 +108,12 @@ def active(S, i, F, T):
     own, other = S[i, player] & T.all, S[i, 1 - player] & T.all
     parts = np.int64(T.part_count)
     for k in range(parts):
-        F[k] = 0
-    for edge in range(T.edges):
-        bit = u64(edge)
-        colour = np.int64((own >> bit) & ONE) + 2 * np.int64((other >> bit) & ONE)
-        if colour:
-            for k in range(T.parts_on_edge):
-                F[u64(T.parts_of[edge, k, 0])] += T.parts_of[edge, k, 1] * colour
-    for k in range(parts):
-        F[k] = T.part_classes[u64(F[k])]
+        code = 0
+        for place in range((T.edges + 3) // 4):
+            four, shift = u64(place), u64(4 * place)
+            code += T.part_codes[four, (own >> shift) & NIBBLE, k]
+            code += 2 * T.part_codes[four, (other >> shift) & NIBBLE, k]
+        F[k] = T.part_classes[u64(code)]
     free = T.all & ~(own | other)
     mine, theirs = free & ~spoiled(own, T), free & ~spoiled(other, T)
     first = T.part_kinds

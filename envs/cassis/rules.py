@@ -19,7 +19,7 @@ from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.stream import u64
 
-ZERO, ONE = u64(0), u64(1)
+ZERO, ONE, FIFTEEN, BYTE = u64(0), u64(1), u64(15), u64(255)
 LOST = u64(1 << 63)
 
 
@@ -39,14 +39,16 @@ class Tables(NamedTuple):
     """Edge [28, n - 2, 2] -> the two other edges (as bits) of each triangle on it."""
     part_count: int
     """Sets of five points (of all points where there are fewer)."""
-    parts_on_edge: int
-    """How many of them hold an edge."""
     part_kinds: int
     """Classes of the colourings of such a set, up to renaming."""
-    parts_of: NDArray[np.int64]
-    """Edge [28, 20, 2] -> the sets of five points that hold it, and the edge's power of 3 in each."""
+    part_codes: NDArray[np.int64]
+    """Four edges, by their place [7] and which they are [16] -> their sum of powers of 3 in each set of five points, [sets]."""
     part_classes: NDArray[np.int64]
     """The edges within a set of five points as a code in base 3 -> its class up to renaming."""
+    joined: NDArray[np.uint64]
+    """Four edges, by their place [7] and which they are [16] -> what each point is joined to: bit 8 a + b for a and b."""
+    between: NDArray[np.uint64]
+    """Points [256], a bit each -> all edges between them."""
     stop: NDArray[np.uint8]
     leaf: Any
 
@@ -76,11 +78,12 @@ def spoiled_by(own, e, T):
 
 @jit(inline=True)
 def spoiled(own, T):
-    """Returns the edges, coloured or not, that complete a triangle with two of `own`."""
-    result = ZERO
-    for e in range(T.edges):
-        if closes(own, e, T):
-            result |= ONE << u64(e)
+    """Returns the edges, coloured or not, that complete a triangle with two of `own`: those between two neighbours of a point."""
+    neighbours, result = ZERO, ZERO
+    for place in range((T.edges + 3) // 4):
+        neighbours |= T.joined[u64(place), (own >> u64(4 * place)) & FIFTEEN]
+    for point in range(T.n):
+        result |= T.between[(neighbours >> u64(8 * point)) & BYTE]
     return result
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import combinations, permutations
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +16,6 @@ from leafwise.envs.cassis.rules import Tables
 MAX_EDGES = 28
 PART = 5
 """Points of the parts of a board that features tell of (all of them on a smaller board)."""
-MAX_PARTS = comb(MAX_POINTS - 2, PART - 2)
-"""Most parts that hold an edge."""
 
 
 def edges(n: int) -> list[tuple[int, int]]:
@@ -34,17 +33,37 @@ def part_count(n: int) -> int:
     return comb(n, min(n, PART))
 
 
-def parts_of(n: int) -> NDArray[np.int64]:
-    """Returns `Tables.parts_of`."""
+def sums_by_fours(values: NDArray[Any]) -> NDArray[Any]:
+    """Returns the sums of what each edge adds, values [edges, *], for four edges at a time: [7, 16, *]."""
+    whole = np.zeros((MAX_EDGES, *values.shape[1:]), dtype=values.dtype)
+    whole[: len(values)] = values
+    result = np.zeros((MAX_EDGES // 4, 16, *values.shape[1:]), dtype=values.dtype)
+    for word in range(16):
+        for bit in range(4):
+            if word >> bit & 1:
+                result[:, word] += whole[bit::4]
+    return result
+
+
+def part_codes(n: int) -> NDArray[np.int64]:
+    """Returns `Tables.part_codes`."""
     number = {pair: e for e, pair in enumerate(edges(n))}
-    result = np.zeros((MAX_EDGES, MAX_PARTS, 2), dtype=np.int64)
-    used = [0] * MAX_EDGES
+    powers = np.zeros((len(number), part_count(n)), dtype=np.int64)
     for part, points in enumerate(combinations(range(n), min(n, PART))):
         for place, pair in enumerate(combinations(points, 2)):
-            e = number[pair]
-            result[e, used[e]] = part, 3**place
-            used[e] += 1
-    return result
+            powers[number[pair], part] = 3**place
+    return sums_by_fours(powers)
+
+
+def joined(n: int) -> NDArray[np.uint64]:
+    """Returns `Tables.joined`."""
+    return sums_by_fours(np.array([1 << 8 * a + b | 1 << 8 * b + a for a, b in edges(n)], dtype=np.uint64))
+
+
+def between(n: int) -> NDArray[np.uint64]:
+    """Returns `Tables.between`."""
+    found = [sum(1 << e for e, (a, b) in enumerate(edges(n)) if points >> a & points >> b & 1) for points in range(256)]
+    return np.array(found, dtype=np.uint64)
 
 
 @cache
@@ -82,10 +101,11 @@ def make_tables(options: Options) -> Tables:
         edge_of=edge_of,
         sides=sides,
         part_count=part_count(n),
-        parts_on_edge=comb(n - 2, min(n, PART) - 2),
         part_kinds=int(part_classes(min(n, PART)).max()) + 1,
-        parts_of=parts_of(n),
+        part_codes=part_codes(n),
         part_classes=part_classes(min(n, PART)),
+        joined=joined(n),
+        between=between(n),
         stop=np.zeros(1, dtype=np.uint8),
         leaf=(),
     )

@@ -10,7 +10,10 @@ from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import cards, piles, tables
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, on_table, phase
-from leafwise.envs.friday.tables import fact, first_kind, mask_of, shift_of
+from leafwise.envs.friday.piles import BYTE
+from leafwise.envs.friday.tables import fact, first_kind, mask_of
+
+HALVES = u64(tables.HALVES_AT)
 
 
 @jit(inline=True)
@@ -22,17 +25,18 @@ def pirate(S, i):
     return get(S[i, at.STATUS], at.PIRATE_AT if fought == ONE else at.SECOND_PIRATE_AT, at.M4)
 
 
-@jit
+@jit(inline=True)
 def rest(S, i, column, T):
     """Adds up a column over all hazards that are not beaten, those in the stack and in the discard."""
-    total = 0
     word = (S[i, at.HAZARDS] & at.HAZARD_MASK) + (S[i, at.HAZARDS] >> at.HAZARD_BITS)
-    word <<= at.HAZARD_SHIFT
-    while word:
-        kind = first_kind(word, T)
-        total += fact(kind, column, T) * np.int64((word & mask_of(kind, T)) >> shift_of(kind, T))
-        word &= ~mask_of(kind, T)
-    return total
+    D = T.numbers
+    sums = (
+        D[HALVES + (word & BYTE)]
+        + D[HALVES + u64(256) + ((word >> u64(8)) & BYTE)]
+        + D[HALVES + u64(512) + ((word >> u64(16)) & BYTE)]
+        + D[HALVES + u64(768) + (word >> u64(24))]
+    )
+    return (sums >> (tables.COLUMN_BITS * (column - tables.FREE_CARDS))) & 0xFFFF
 
 
 @jit(inline=True)
@@ -52,7 +56,7 @@ def free_cards(S, i, T):
     return tables.printed(number, 0, T)
 
 
-@jit
+@jit(inline=True)
 def pirate_value(S, i, number, T):
     """Returns what a pirate asks for now."""
     if number == u64(cards.REST):

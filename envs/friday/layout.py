@@ -24,6 +24,10 @@ SHIFTS = tuple(sum(WIDTHS[:k]) for k in range(len(CARDS)))
 HAZARD_SHIFT = u64(SHIFTS[FIRST_KNOWLEDGE])
 AGING_SHIFT = u64(SHIFTS[FIRST_AGING])
 DIFFICULT_SHIFT = u64(SHIFTS[FIRST_DIFFICULT])
+GROUPS = ((0, 7), (7, 4), (11, 8), (19, 8), (27, 8), (35, 6), (41, 6), (47, 5))
+"""Runs of whole fields, a byte at most, as (shift, bits): two of starting cards, four of knowledge cards, two of aging cards."""
+HAZARD_GROUPS, AGING_GROUPS = 2, 6
+"""The first runs of knowledge and of aging cards."""
 HAZARD_BITS = u64(30)
 HAZARD_MASK = u64(2**30 - 1)
 

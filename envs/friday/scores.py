@@ -89,7 +89,7 @@ def trade_score(S, i, T):
     return np.float64(beaten_value(S, i, T)) / np.float64(1 + spent)
 
 
-@jit
+@jit(inline=True)
 def shortfall(S, i, number, strength, T):
     """Returns the points that a deck of this strength a card lacks against a pirate, on average, in life."""
     free = printed(number, 0, T)

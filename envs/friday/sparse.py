@@ -16,21 +16,22 @@ How often abilities were used (`uses`), the order of the cards known at the bott
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.sparse import SparseFeatures
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import KINDS, PIRATES
 from leafwise.envs.friday.fight import free_cards, free_made, hazard_value, rest, total
-from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, phase
-from leafwise.envs.friday.piles import copies_in, count_of, digest, in_play, looked, rating_of, value_of
+from leafwise.envs.friday.layout import ONE, ZERO, aging_pile, get, life, mode, on_table, phase
+from leafwise.envs.friday.piles import count_of, digest, in_play, looked, rating_of, value_of
 from leafwise.envs.friday.scores import shortfall
-from leafwise.envs.friday.tables import RED, first_kind, mask_of
+from leafwise.envs.friday.tables import COPIES, COPIES_AT, RED, THERE
 
-COPIES = 8
-"""Most cards of a kind."""
 PILE = KINDS * COPIES
 PILES = 10
 NUMBERS = len(PIRATES) + 1
@@ -69,15 +70,48 @@ SIZE = MOST_LIFE + 32
 MOST = 216
 """At most 59 cards in play count twice, once by kind; 30 hazards, 11 aging cards, 19 known, doubled or looked at, 28 others."""
 
+RUN_SHIFTS = np.array([shift for shift, _ in at.GROUPS], dtype=np.uint64)
+RUN_MASKS = np.array([(1 << bits) - 1 for _, bits in at.GROUPS], dtype=np.uint64)
+RUN_KINDS = np.array([at.SHIFTS.index(shift) for shift, _ in at.GROUPS], dtype=np.int64)
+"""Where each run of fields lies in a word, and its first kind."""
 
-@jit
+
+@jit(inline=True)
+def see_run(F, n, first, word, g, T):
+    """Writes a feature for each kind that run g of a word's fields counts; returns how many features there are then.
+
+    All eight places of the run's table are written, whatever they hold, so that no branch has to be foretold: more features than
+    that follow those of all piles in every position, and are written over what is not one.
+    """
+    seen = T.bits[u64(COPIES_AT + 256 * g) + ((word >> RUN_SHIFTS[g]) & RUN_MASKS[g])]
+    start = first + RUN_KINDS[g] * COPIES
+    for place in range(8):
+        F[u64(n) + u64(place)] = start + np.int64((seen >> u64(8 * place)) & u64(127))
+    return n + np.int64(count_bits(seen & THERE))
+
+
+@jit(inline=True)
 def see_pile(F, n, first, word, T):
     """Writes a feature for each kind that a word counts; returns how many features there are then."""
-    while word:
-        kind = first_kind(word, T)
-        F[n] = first + int(kind) * COPIES + int(copies_in(word, kind, T)) - 1
-        word &= ~mask_of(kind, T)
-        n += 1
+    if word:
+        for g in range(len(at.GROUPS)):
+            n = see_run(F, n, first, word, g, T)
+    return n
+
+
+@jit(inline=True)
+def see_hazards(F, n, first, word, T):
+    """Writes a feature for each kind that a word of hazards counts; returns how many features there are then."""
+    for g in range(at.HAZARD_GROUPS, at.AGING_GROUPS):
+        n = see_run(F, n, first, word, g, T)
+    return n
+
+
+@jit(inline=True)
+def see_aging(F, n, first, word, T):
+    """Writes a feature for each kind that the aging pile counts; returns how many features there are then."""
+    for g in range(at.AGING_GROUPS, len(at.GROUPS)):
+        n = see_run(F, n, first, word, g, T)
     return n
 
 
@@ -90,10 +124,10 @@ def step(first, number, most):
 @jit(inline=True)
 def mean_tenths(points, count):
     """Returns a mean in tenths, counted from -2."""
-    return (10 * points) // max(count, 1) + 20
+    return np.int64(math.floor(np.float64(10 * points) / np.float64(max(count, 1)))) + 20
 
 
-@jit
+@jit(inline=True)
 def see_sums(S, i, F, n, T):
     """Writes what sums over cards say of the game to come; returns how many features there are then."""
     now, alive = int(phase(S, i)), np.int64(life(S, i))
@@ -129,12 +163,13 @@ def active(S, i, F, T):
     n = see_pile(F, 0, 0, in_play(S, i), T)
     n = see_pile(F, n, PILE, S[i, at.STACK], T)
     n = see_pile(F, n, 2 * PILE, S[i, at.DISCARD], T)
-    for side in range(4):
-        n = see_pile(F, n, (3 + side) * PILE, S[i, u64(at.LEFT + side)], T)
+    if on_table(S, i):
+        for side in range(4):
+            n = see_pile(F, n, (3 + side) * PILE, S[i, u64(at.LEFT + side)], T)
     left, away = S[i, at.HAZARDS] & at.HAZARD_MASK, S[i, at.HAZARDS] >> at.HAZARD_BITS
-    n = see_pile(F, n, 7 * PILE, left << at.HAZARD_SHIFT, T)
-    n = see_pile(F, n, 8 * PILE, away << at.HAZARD_SHIFT, T)
-    n = see_pile(F, n, 9 * PILE, aging_pile(S, i), T)
+    n = see_hazards(F, n, 7 * PILE, left << at.HAZARD_SHIFT, T)
+    n = see_hazards(F, n, 8 * PILE, away << at.HAZARD_SHIFT, T)
+    n = see_aging(F, n, 9 * PILE, aging_pile(S, i), T)
     card = (S[i, at.KNOWN] >> at.TOP_AT) & at.CARD_MASK
     if card != ZERO:
         F[n] = NEXT + int(card) - 1

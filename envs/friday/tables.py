@@ -23,7 +23,7 @@ from leafwise.envs.friday.cards import (
     VERY_STUPID,
     rating,
 )
-from leafwise.envs.friday.layout import SHIFTS, WIDTHS, lowest_bit
+from leafwise.envs.friday.layout import GROUPS, HAZARD_SHIFT, SHIFTS, WIDTHS, lowest_bit
 from leafwise.envs.friday.options import Options
 
 VALUE, ABILITY, AMOUNT, COST, RATING, IS_AGING, DOUBLER, LOWERER, FREE_CARDS, GREEN, YELLOW, RED = range(12)
@@ -35,11 +35,21 @@ COUNT_AT, VALUE_AT, RATING_AT, HUNGER_AT, AGED_AT, SCARED_AT = 0, 8, 20, 32, 36,
 """Where the sums lie in a digest."""
 
 
+COLUMN_BITS = 16
+"""Sums of the hazard halves' four columns lie beside one another, so wide each."""
+
 DIGESTS_AT, CARDS_AT, PIRATES_AT = 0, 7 * 256, 7 * 256 + 12 * len(CARDS)
-"""Where `Tables.numbers` holds digests [7, 256], facts about cards [kinds, 12] and pirates [11, 2]."""
-SHIFTS_AT, MASKS_AT, KINDS_AT, GROUPS_AT, START_AT = 0, 64, 128, 192, 240
+HALVES_AT = PIRATES_AT + 2 * (len(PIRATES) + 1)
+"""Where `Tables.numbers` holds digests [7, 256], facts about cards [kinds, 12] and pirates [11, 2], and sums over hazards by the
+bytes of their counts [4, 256]."""
+SHIFTS_AT, MASKS_AT, KINDS_AT, GROUPS_AT, START_AT, COPIES_AT = 0, 64, 128, 192, 240, 243
 """Where `Tables.bits` holds shift and mask of each kind's field [64 each], the kind that a bit belongs to [64], the fields of plain
-and of aging cards by value + 5 and of cards by ability [3, 16], and the counts of stack, hazards and aging pile at the start."""
+and of aging cards by value + 5 and of cards by ability [3, 16], the counts of stack, hazards and aging pile at the start, and what
+each run of fields counts, as `copies_table` says [runs, 256]."""
+COPIES = 8
+"""Most cards of a kind."""
+THERE = np.uint64(0x8080808080808080)
+"""The highest bit of each byte of `copies_table`."""
 
 
 class Tables(NamedTuple):
@@ -115,6 +125,33 @@ def digest_table() -> NDArray[np.int64]:
     return np.stack([bits @ per_bit[8 * k : 8 * k + 8] for k in range(7)])
 
 
+def halves_table() -> NDArray[np.int64]:
+    """Returns the sums over hazards, all four columns, of what a byte counts, [4, 256]."""
+    per_bit = np.zeros(32, dtype=np.int64)
+    facts = card_table()
+    for kind in range(FIRST_KNOWLEDGE, FIRST_AGING):
+        one = sum(int(facts[kind, FREE_CARDS + k]) << COLUMN_BITS * k for k in range(4))
+        for bit in range(WIDTHS[kind]):
+            per_bit[SHIFTS[kind] - int(HAZARD_SHIFT) + bit] = one << bit
+    bits = np.arange(256)[:, None] >> np.arange(8) & 1
+    return np.stack([bits @ per_bit[8 * k : 8 * k + 8] for k in range(4)])
+
+
+def copies_table() -> NDArray[np.uint64]:
+    """Returns what each run of fields counts, [runs, 256]: from the lowest byte on one byte for each kind that is there.
+
+    It says 128 + 8 (kind - first kind of the run) + copies - 1; the bytes that remain are 0.
+    """
+    table = np.zeros((len(GROUPS), 256), dtype=np.uint64)
+    for row, (shift, bits) in zip(table, GROUPS, strict=True):
+        kinds = [kind for kind in range(len(CARDS)) if shift <= SHIFTS[kind] < shift + bits]
+        for word in range(1 << bits):
+            counted = [(word >> SHIFTS[kind] - shift) & ((1 << WIDTHS[kind]) - 1) for kind in kinds]
+            there = [128 + COPIES * k + (n - 1) % COPIES for k, n in enumerate(counted) if n]
+            row[word] = sum(byte << 8 * place for place, byte in enumerate(there))
+    return table
+
+
 def card_table() -> NDArray[np.int64]:
     """Returns the facts about each kind, [kinds, columns]."""
     rows = []
@@ -140,7 +177,7 @@ def aging_cards(level: int) -> dict[int, int]:
 
 
 def make_tables(options: Options) -> Tables:
-    """Returns the tables of one variant (about 30 kB)."""
+    """Returns the tables of one variant (about 50 kB)."""
     bits = np.zeros(START_AT + 3, dtype=np.uint64)
     groups = bits[GROUPS_AT:START_AT].reshape(3, 16)
     for kind, card in enumerate(CARDS):
@@ -158,8 +195,8 @@ def make_tables(options: Options) -> Tables:
     ]
     pirates = np.array([(0, 0), *((p.free, p.value) for p in PIRATES)], dtype=np.int64)
     return Tables(
-        numbers=np.concatenate([digest_table().ravel(), card_table().ravel(), pirates.ravel()]),
-        bits=bits,
+        numbers=np.concatenate([digest_table().ravel(), card_table().ravel(), pirates.ravel(), halves_table().ravel()]),
+        bits=np.concatenate([bits, copies_table().ravel()]),
         start_life=np.uint64(options.start_life or options.most_life - 2),
         max_life=np.uint64(options.most_life),
         first_aging=np.uint64(level > 1),

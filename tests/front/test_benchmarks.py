@@ -13,7 +13,9 @@ import pytest
 
 import leafwise
 from leafwise.benchmarks import lines, probe, versions
-from leafwise.benchmarks.comparing import Compared, compare, id_of, judged
+from leafwise.benchmarks.comparing import compare, id_of
+from leafwise.benchmarks.judging import Compared, in_turns, judged
+from leafwise.benchmarks.measurements import PARTS, names_of
 from leafwise.commands import bench
 
 
@@ -85,12 +87,13 @@ def test_a_commit_is_laid_out_as_it_is_installed(tmp_path: Path) -> None:
 
 
 def test_a_probe_answers_line_by_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    asked = [{"name": name, "seconds": 0.0} for name in ("step", "search rows", "search nothing", "batch_64")]
+    names = ("step", "search rows", "search nothing", "batch_64", "leaf rows depth=1")
+    asked = [{"name": name, "seconds": 0.0} for name in names]
     monkeypatch.setattr("sys.stdin", io.StringIO("".join(json.dumps(one) + "\n" for one in asked)))
     monkeypatch.setattr(sys, "stdout", sys.stdout)  # the probe moves it
-    probe.main("threes", {}, "leafwise/Threes-v0", {"rows": 1, "nothing": 1})
+    probe.main("threes", {}, "leafwise/Threes-v0", {"rows": 1, "nothing": 1}, [str(leafwise.game("threes").new(2))])
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [next(iter(answer)) for answer in answers] == ["time", "time", "error", "time"]
+    assert [next(iter(answer)) for answer in answers] == ["time", "time", "error", "time", "time"]
     assert all(answer["time"] > 0 for answer in answers if "time" in answer)
     assert "nothing" in answers[2]["error"]
 
@@ -104,16 +107,56 @@ def test_only_games_with_an_id_are_compared() -> None:
 @pytest.mark.long
 def test_a_version_is_as_fast_as_itself() -> None:
     told: dict[str, object] = {}
-    found = compare(leafwise.game("threes"), sys.executable, 0.01, told.__setitem__, rounds=3)
-    assert set(found) == set(told) == {"step", "batch_64", "search openness", "search load:threes"}
+    found = compare(leafwise.game("threes"), sys.executable, 0.01, told.__setitem__, rounds=3, part="envs")
+    assert set(found) == set(told) == {"step", "batch_64"}
     assert all(0.3 < one.ratio < 3 for one in found.values())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["threes", "trilobite7x6", "friday"])
+def test_all_that_is_named_can_be_measured(name: str) -> None:
+    game = leafwise.game("trilobite", board="7x6", k=4) if name == "trilobite7x6" else leafwise.game(name)
+    told: dict[str, object] = {}
+    for part in ("envs", "search", "models", "training"):
+        compare(game, sys.executable, 0.0, told.__setitem__, rounds=1, part=part)
+    assert {what: found for what, found in told.items() if isinstance(found, str)} == {}
+
+
+def test_parts_name_what_is_measured() -> None:
+    depths = {"openness": 3, "load:threes": 2}
+    names = {part: names_of(leafwise.game("threes"), part, depths) for part in PARTS}
+    assert names == {
+        "envs": ["step", "batch_64"],
+        "search": ["search openness", "search load:threes", "program nneonneo", "program threesus"],
+        "models": ["leaf load:threes depth=3", "leaf load:threes depth=4"],
+        "training": ["td"],
+        "warmup": [],
+    }
+    four = leafwise.game("trilobite", board="7x6", k=4)
+    assert names_of(four, "search", {"lines": 3}) == ["search lines", "solver one", "solver all", "solver batch"]
+    assert names_of(four, "training", {}) == ["selfplay depth=1", "selfplay depth=2"]
+
+
+def test_two_are_measured_in_turns() -> None:
+    asked: list[str] = []
+
+    def take(name: str, time: float) -> float:
+        asked.append(name)
+        return time
+
+    found = in_turns(lambda: take("before", 2.0), lambda: take("now", 1.0), rounds=3)
+    assert found == Compared(2.0, 1.0, 0.5, 0.5, 0.5)
+    assert asked == ["before", "now", "now", "before", "before", "now", "now", "before"]
 
 
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
         (["start", "--compare", "HEAD"], "expected a game with --compare, got start"),
-        (["threes", "envs", "--compare", "HEAD"], "expected --compare without a part, got both"),
+        (
+            ["threes", "start", "--compare", "HEAD"],
+            "expected a part among envs, search, models, training, warmup with --compare, got 'start'",
+        ),
         (["threes", "--save", "--compare", "HEAD"], "expected --compare without --save, got both"),
     ],
 )

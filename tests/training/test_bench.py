@@ -8,14 +8,14 @@ from leafwise.training import bench
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, few in {"WARM_UP": 1, "STEP": 1, "PIECE": 20, "LARGEST": "five"}.items():
+    for name, few in {"WARM_UP": 1, "STEP": 1, "PIECE": 20, "LARGEST": "five_4_tuples"}.items():
         monkeypatch.setattr(bench, name, few)
 
 
 def test_moves_of_one_actor_and_of_two() -> None:
-    rates = bench.bench_td(game("threes"), "five", bench.SETS["five_4_tuples"], seconds=0.01)
-    assert next(iter(rates)) == "td_moves_five"
-    assert set(rates) <= {"td_moves_five", "td_moves_five_actors=2"}
+    rates = bench.bench_td(game("threes"), "five_4_tuples", seconds=0.01)
+    assert next(iter(rates)) == "td_moves_five_4_tuples"
+    assert set(rates) <= {"td_moves_five_4_tuples", "td_moves_five_4_tuples_actors=2"}
     assert min(rates.values()) > 0
 
 

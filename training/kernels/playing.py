@@ -50,10 +50,11 @@ def new_table(
 
     In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `rare` and `nodes` are those of `Search`.
     """
-    remember = game.players == 2 or game.search.decisions_per_depth > 1
     expensive = evaluator is not None and evaluator.expensive
-    if depth <= TABLE_FROM and game.search.decisions_per_depth == 1 and not expensive:
-        remember = False  # the table would stay empty, and few leaves are met twice
+    remember = game.players == 2 or game.search.decisions_per_depth > 1
+    if depth <= TABLE_FROM and game.search.decisions_per_depth == 1:
+        expensive = expensive and game.max_outcomes > 0  # without chance few leaves are met twice,
+        remember = remember and expensive  # and the table would stay empty
     settings = Settings(depth, rare=rare, nodes=nodes, ordering=ORDERINGS, table_mb=TABLE_MB if remember else 0.0)
     options = settings.options(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
     cutoff, toll = settings.share(1)  # `share_out` multiplies it by the actions of the decision that is searched

@@ -1,8 +1,6 @@
 """Measures two versions of leafwise in turns, and says what has become slower by more than the noise.
 
-Each round asks both for one measurement, now one first, now the other, and gives the ratio of their processor times. The middle of
-the rounds' ratios is told, with the interval in which the true one lies however the noise is distributed (of eleven rounds the
-second to the tenth: 98.8 %, by the sign test). Slower is what lies above 1 with its whole interval.
+Each round asks both for one measurement, now one first, now the other; `judging` says what follows from their ratios.
 """
 
 from __future__ import annotations
@@ -14,38 +12,17 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from statistics import median
-from time import process_time
 from typing import IO, Any
 
 from leafwise.benchmarks import probe
+from leafwise.benchmarks.beside import beside
+from leafwise.benchmarks.judging import ROUNDS, Compared, judged
+from leafwise.benchmarks.measurements import SEARCH, WARMUP, names_of, search_depths, texts_of
 from leafwise.benchmarks.versions import Version, version_of
 from leafwise.envs.core.contract.game import Game
-from leafwise.models.files import model_path, shipped_name
-from leafwise.search import Search
 
-ROUNDS, OUTERMOST = 11, 1
-"""Rounds, and how many ratios at either end lie outside the interval."""
-SEARCH_SECONDS = 0.005
-"""Searches are measured at the first depth at which one takes as long here."""
-DEEPEST = 12
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One measurement of two versions: processor seconds of a unit, and the ratio of now to before."""
-
-    before: float
-    now: float
-    ratio: float
-    low: float
-    high: float
-
-    @property
-    def verdict(self) -> str:
-        """`slower`, `faster`, or "" where the noise may be all."""
-        return "slower" if self.low > 1 else "faster" if self.high < 1 else ""
+WARM_UPS = {"warmup": ("",), "warmup without hooks": ("--no-hooks", "")}
+"""What is compiled into an empty cache, once each -> options of `leafwise warmup` that say it, the first that a version knows."""
 
 
 class Probe:
@@ -84,30 +61,6 @@ class Probe:
         self._process.communicate()
 
 
-def search_depths(game: Game) -> dict[str, int]:
-    """Returns the leaves that are measured, and how deep: the default score, and the shipped network where there is one."""
-    depths = {game.default_score: depth_for(Search, game, game.score())}
-    if model_path(shipped_name(game)).exists():
-        from leafwise.models.files import load_evaluator
-
-        name = shipped_name(game)
-        depths[f"load:{name}"] = depth_for(Search, game, load_evaluator(game, name))
-    return depths
-
-
-def depth_for(search: Callable[..., Any], game: Game, leaf: Any) -> int:
-    """Returns the first depth at which a search of the start takes SEARCH_SECONDS of processor time."""
-    state = game.new(0)
-    for depth in range(1, DEEPEST):
-        found = search(game, leaf, depth=depth)
-        found(state)  # compiles
-        start = process_time()
-        found(state)
-        if process_time() - start >= SEARCH_SECONDS:
-            return depth
-    return DEEPEST
-
-
 @contextlib.contextmanager
 def both(what: str, question: tuple[Any, ...]) -> Iterator[tuple[Probe, Probe]]:
     """Yields the probes of the version named and of this one."""
@@ -122,25 +75,60 @@ def both(what: str, question: tuple[Any, ...]) -> Iterator[tuple[Probe, Probe]]:
 
 
 def compare(
-    game: Game, what: str, seconds: float, tell: Callable[[str, Compared | str], None], rounds: int = ROUNDS
+    game: Game,
+    what: str,
+    seconds: float,
+    tell: Callable[[str, Compared | str], None],
+    rounds: int = ROUNDS,
+    part: str = "",
 ) -> dict[str, Compared]:
     """Returns what was measured by name, and tells it as it goes; where one version cannot be measured, why.
 
-    `seconds` is the processor time of one measurement. Raises ValueError if `what` names no version.
+    `seconds` is the processor time of one measurement, `part` one of `measurements.PARTS` or "" for all. Raises ValueError if
+    `what` names no version.
     """
     if not game.ids:
         raise ValueError(f"{game.name}: expected a game with environment ids, got none")
-    depths = search_depths(game)
+    depths = search_depths(game) if part in ("", SEARCH) else {}
     found: dict[str, Compared] = {}
-    with both(what, (game.name, dict(game.given_options), id_of(game), depths)) as probes:
-        for name in ("step", "batch_64", *(f"search {leaf}" for leaf in depths)):
-            try:
-                found[name] = measured(probes, name, seconds, rounds)
-            except ValueError as problem:
-                tell(name, f"not measured: {problem}")
-                continue
+
+    def take(name: str, measure: Callable[[], Compared]) -> None:
+        try:
+            found[name] = measure()
+        except ValueError as problem:
+            tell(name, f"not measured: {problem}")
+        else:
             tell(name, found[name])
+
+    names = names_of(game, part, depths)
+    if names:
+        with both(what, (game.name, dict(game.given_options), id_of(game), depths, texts_of(game))) as probes:
+            for name in names:
+                take(name, lambda name=name: measured(probes, name, seconds, rounds))  # type: ignore[misc]
+    for name, measure in beside(game, part, seconds, rounds).items():
+        take(name, measure)
+    if part in ("", WARMUP) and not game.given_options:
+        with version_of(what) as other:
+            for name, options in WARM_UPS.items():
+                take(name, lambda options=options: judged([warmed(other, game, options)]))  # type: ignore[misc]
     return found
+
+
+def warmed(other: Version, game: Game, options: Sequence[str]) -> tuple[float, float]:
+    """Returns the processor seconds in which another version and this one compile a game into an empty cache."""
+    return warm_up(other, game, options), warm_up(Version(sys.executable), game, options)
+
+
+def warm_up(version: Version, game: Game, options: Sequence[str]) -> float:
+    """Returns the processor seconds of `leafwise warmup GAME` with the first of some options that the version knows."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**version.environment, "LEAFWISE_CACHE_DIR": folder}
+        for option in options:
+            command = [version.interpreter, "-m", "leafwise", "warmup", game.name, "--json", *option.split()]
+            done = subprocess.run(command, env=environment, cwd=folder, capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                return float(json.loads(done.stdout)["seconds"])
+    raise ValueError((done.stderr.strip().splitlines() or ["the process ended"])[-1])
 
 
 def id_of(game: Game) -> str:
@@ -158,13 +146,3 @@ def measured(probes: tuple[Probe, Probe], name: str, seconds: float, rounds: int
         answers = {k: probes[k].ask(name, seconds if turn else 0.0) for k in ((0, 1), (1, 0))[turn % 2]}
         times.append((answers[0], answers[1]))
     return judged(times[1:])
-
-
-def judged(times: Sequence[tuple[float, float]]) -> Compared:
-    """Returns the middle ratio of rounds (before, now), and its interval."""
-    ratios = sorted(now / before for before, now in times)
-    outside = OUTERMOST if len(ratios) > 2 * OUTERMOST else 0
-    return Compared(
-        min(before for before, _ in times), min(now for _, now in times),
-        median(ratios), ratios[outside], ratios[-1 - outside],
-    )  # fmt: skip

@@ -1,22 +1,61 @@
 """What a process of one version measures when two are compared: it is run as text by the interpreter of either.
 
-It may therefore use nothing of leafwise but public names that every version has, and of Python what 3.11 has. A line of JSON on
-standard input asks for one measurement, `{"name": ..., "seconds": ...}`; a line on standard output answers with the processor time
-of one unit, `{"time": ...}`, or with what went wrong, `{"error": ...}`.
+It may therefore use nothing of leafwise but names that every version has, or had in another module (`MOVED`), and of Python what
+3.11 has. A line of JSON on standard input asks for one measurement, `{"name": ..., "seconds": ...}`; a line on standard output
+answers with the processor time of one unit, `{"time": ...}`, or with what went wrong, `{"error": ...}`. What can be asked for is
+what `leafwise.benchmarks.measurements` names.
 """
 
+import importlib
 import json
+import random
 import sys
 import time
 import warnings
 
 warnings.simplefilter("ignore")
 
-MINIMUM_CALLS = 3
+NINE_TUPLES = "0123 4567 0145 1256 569a 012456 45689a 012345 456789"
+LEARNING_RATE, TRACE_DECAY, RESTART = 0.25, 0.5, 100
+WARM_UP, MOVES_AT_ONCE = 500_000, 50_000
+"""Moves of learning before the clock starts, and in one call: games of beginners are short and touch other weights."""
+POSITIONS_AT_ONCE, PLIES, EPSILON = 1_000, 12, 0.1
+"""Self-play: positions recorded in one call, most random actions at the beginning of a game, share of those later."""
+MOVED = {
+    "td": ("leafwise.training.kernels.td", "leafwise.training.td_kernels"),
+    "selfplay": ("leafwise.training.kernels.selfplay", "leafwise.training.selfplay_kernels"),
+    "solver": ("leafwise.envs.{room}.solver",),
+    "programs": ("leafwise.envs.{room}.baselines.{inner}", "leafwise.envs.{room}.baselines"),
+}
+"""Where modules are, and where they were."""
 
 
-def main(name, options, ids, depths):
-    """Answers until standard input ends; `depths`: leaf -> depth of the searches that are measured."""
+def module(name, room="", inner=""):
+    """Returns a module that may have moved, and whether it is where it is now."""
+    for place in MOVED[name]:
+        try:
+            return importlib.import_module(place.format(room=room, inner=inner)), place == MOVED[name][0]
+        except ModuleNotFoundError:
+            continue
+    raise ImportError(f"no module among {', '.join(MOVED[name])}")
+
+
+def random_network(game):
+    """Returns a network with a sparse first layer and random weights, 32 units in both layers."""
+    import numpy
+
+    from leafwise.models.sparse import SparseNetwork
+
+    rng = numpy.random.default_rng(1)
+    network = SparseNetwork.create(game, (32, 32), head="value" if game.players == 2 else "chance")
+    return network.with_tensors(
+        {name: rng.normal(0.0, 0.1, t.shape).astype(numpy.float32) for name, t in network.tensors.items()}
+    )
+
+
+def main(name, options, ids, depths, texts):
+    """Answers until standard input ends; `depths`: leaf -> depth of the searches that are measured; `texts`: positions of their
+    leaves."""
     answers, sys.stdout = sys.stdout, sys.stderr  # whatever else is printed
     import gymnasium
 
@@ -25,7 +64,15 @@ def main(name, options, ids, depths):
     game = leafwise.game(name, **options)
     works: dict = {}
 
-    def stepping():
+    def states():
+        return [game.parse(text) for text in texts] or [game.new(seed) for seed in range(4)]
+
+    def leaf_named(leaf):
+        if leaf == "sparse":
+            return random_network(game).evaluator(leaf)
+        return leafwise.load(leaf.partition(":")[2]) if leaf.startswith("load:") else game.score(leaf)
+
+    def stepping(rest):
         env = gymnasium.make(ids, disable_env_checker=True).unwrapped
         info = env.reset(seed=1)[1]
 
@@ -39,7 +86,7 @@ def main(name, options, ids, depths):
 
         return work
 
-    def batch():
+    def batch(rest):
         env = gymnasium.make_vec(ids, num_envs=64)
         info = env.reset(seed=1)[1]
 
@@ -51,20 +98,110 @@ def main(name, options, ids, depths):
 
         return work
 
-    def searching(leaf, depth):
-        evaluator = leafwise.load(leaf.partition(":")[2]) if leaf.startswith("load:") else game.score(leaf)
-        search, states = leafwise.Search(game, evaluator, depth=depth), [game.new(seed) for seed in range(4)]
+    def searching(leaf):
+        search = leafwise.Search(game, leaf_named(leaf), depth=depths[leaf])
+        found = [game.new(seed) for seed in range(4)]
 
         def work():
-            for state in states:
+            for state in found:
                 search(state)
-            return len(states)
+            return len(found)
 
         return work
 
+    def leaves(rest):
+        leaf, _, depth = rest.partition(" depth=")
+        search, found = leafwise.Search(game, leaf_named(leaf), depth=int(depth), nodes=0), states()
+
+        def work():
+            return sum(search(state).leaves for state in found)
+
+        return work
+
+    def program(rest):
+        there, _ = module("programs", name, rest)
+        player, found = getattr(there, rest.capitalize())(game), states()
+
+        def work():
+            for state in found:
+                player.values(state)
+            return len(found)
+
+        return work
+
+    def solver(rest):
+        import numpy
+
+        there, _ = module("solver", name)
+        own, rng = there.Solver(game, 64), random.Random(3)
+        ends: list = []
+        while len(ends) < 300:
+            state = game.new(0)
+            for _ in range(rng.randrange(30, 40)):
+                if not state.is_terminal:
+                    state = state.play(rng.choice(state.legal_actions))
+            if not state.is_terminal:
+                ends.append(state)
+        rows = numpy.array([state.row for state in ends])
+
+        def one_by_one():
+            for state in ends:
+                own.value(state)
+            return len(ends)
+
+        def with_actions():
+            for state in ends:
+                own.solve(state)
+            return len(ends)
+
+        def together():
+            own.scores(rows)
+            return len(ends)
+
+        return {"one": one_by_one, "all": with_actions, "batch": together}[rest]
+
+    def learning(rest):
+        from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
+
+        there, _ = module("td")
+        network = NTupleNetwork.create(game, Shape(parse_tuples(NINE_TUPLES)))
+        trainer, T, run = (
+            there.new_trainer(game, 1),
+            game.tables(network.evaluator("td")),
+            there.kernels(network).td_games,
+        )
+
+        def play(moves):
+            before = int(trainer.counts[there.MOVES])
+            run(trainer, moves, LEARNING_RATE / network.active, TRACE_DECAY, RESTART, T)
+            return int(trainer.counts[there.MOVES]) - before
+
+        play(WARM_UP)
+        return lambda: play(MOVES_AT_ONCE)
+
+    def recording(rest):
+        there, now = module("selfplay")
+        depth = int(rest.partition("depth=")[2])
+        leaf = random_network(game).evaluator("newest")
+        table, record = there.new_table(game, depth, 1, leaf), there.new_record(game, POSITIONS_AT_ONCE + 2_000)
+        run, T = there.kernels(game, leaf).record_games, game.tables(leaf)
+        more = (1.0,) if now else ()  # openings need not be even
+
+        def work():
+            there.forget(table)
+            table.R[0], table.R[1] = 1, 0
+            return int(run(table, record, POSITIONS_AT_ONCE, depth, PLIES, *more, EPSILON, 0.0, 0.7, False, 0.0, T, T))
+
+        return work
+
+    makers = {
+        "step": stepping, "batch_64": batch, "search": searching, "leaf": leaves, "program": program, "solver": solver,
+        "td": learning, "selfplay": recording,
+    }  # fmt: skip
+
     def work_of(what):
-        kind, _, leaf = what.partition(" ")
-        return {"step": stepping, "batch_64": batch}[kind]() if not leaf else searching(leaf, depths[leaf])
+        kind, _, rest = what.partition(" ")
+        return makers[kind](rest)
 
     for line in sys.stdin:
         asked = json.loads(line)
@@ -73,11 +210,11 @@ def main(name, options, ids, depths):
             if work is None:
                 work = works[asked["name"]] = work_of(asked["name"])
                 work()  # compiles
-            best, calls, end = float("inf"), 0, time.process_time() + asked["seconds"]
-            while calls < MINIMUM_CALLS or time.process_time() < end:
+            best, end = float("inf"), time.process_time() + asked["seconds"]
+            while best == float("inf") or time.process_time() < end:
                 start = time.process_time()
                 units = work()
-                best, calls = min(best, (time.process_time() - start) / units), calls + 1
+                best = min(best, (time.process_time() - start) / units)
             answer = json.dumps({"time": best})
         except Exception as problem:
             answer = json.dumps({"error": f"{type(problem).__name__}: {problem}"})

@@ -13,7 +13,7 @@ import tyro
 from leafwise.cli import fail, one_line_errors, parse, parse_with_game, patiently, print_json, say
 
 if TYPE_CHECKING:
-    from leafwise.benchmarks.comparing import Compared
+    from leafwise.benchmarks.judging import Compared
     from leafwise.envs.core.contract.game import Game
 
 START = "start"
@@ -25,6 +25,8 @@ PARTS = {
     "training": "leafwise.training.bench",
 }
 """Part of the house -> the module whose function `bench_<part>(game, seconds)` returns rates by name."""
+COMPARED = ("envs", "search", "models", "training", "warmup")
+"""Parts in which versions are compared: those of `leafwise.benchmarks.measurements`."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,8 @@ class Config:
     game: tyro.conf.Positional[str]
     """Name of the game; `start` alone: how long leafwise takes to start, as multiples of what it is compared with."""
     part: tyro.conf.Positional[str] = ""
-    """What to measure: start, envs, search, models or training (default: all)."""
+    """What to measure: start, envs, search, models or training (default: all); with --compare envs, search, models, training or
+    warmup."""
     seconds: float = 0.5
     """Time per measurement, in seconds."""
     save: bool = False
@@ -42,8 +45,8 @@ class Config:
     file: str = "bench.jsonl"
     """File for --save, JSON lines."""
     compare: str = ""
-    """A commit, or the path of an interpreter or an environment: steps and searches of that version and this one are measured in
-    turns; says what is slower by more than the noise."""
+    """A commit, or the path of an interpreter or an environment: that version and this one are measured in turns; says what is
+    slower by more than the noise."""
     json: bool = False
     """Print one JSON object: rates by name."""
 
@@ -88,7 +91,7 @@ def versions(config: Config, game: Game) -> int:
             say(f"{found.ratio:8.3f}  ({interval})  {found.verdict:7s} {name}: {times}")
 
     with one_line_errors():
-        found = compare(game, config.compare, config.seconds, tell)
+        found = compare(game, config.compare, config.seconds, tell, part=config.part)
     if config.json:
         print_json({name: {**vars(one), "verdict": one.verdict} for name, one in found.items()})
     else:
@@ -119,14 +122,15 @@ def main(arguments: list[str]) -> int:
             fail(f"expected a game with --compare, got {START}")
         return starts(config)
     config, game = parse_with_game(Config, arguments, "leafwise bench")
-    if config.part not in ("", *PARTS):
-        fail(f"expected a part among {', '.join(PARTS)}, got {config.part!r}")
+    known = COMPARED if config.compare else tuple(PARTS)
+    if config.part not in ("", *known):
+        fail(f"expected a part among {', '.join(known)}{' with --compare' * bool(config.compare)}, got {config.part!r}")
     with one_line_errors():
         if not 0 < config.seconds <= 3600:
             raise ValueError(f"expected --seconds above 0 and at most 3600, got {config.seconds!r}")
     if config.compare:
-        if config.part or config.save:
-            fail(f"expected --compare without {'--save' if config.save else 'a part'}, got both")
+        if config.save:
+            fail("expected --compare without --save, got both")
         return versions(config, game)
     rates: dict[str, float] = {}
     for part, bench in benches(config.part):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import tyro
@@ -14,6 +14,7 @@ from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 
 if TYPE_CHECKING:
+    from leafwise.envs.core.contract.evaluator import Evaluator
     from leafwise.envs.core.contract.game import Game
 
 Item = tuple[str, Callable[[], object]]
@@ -29,6 +30,8 @@ class Config:
 
     game: tyro.conf.Positional[str] = ""
     """One game only (default: all)."""
+    hooks: bool = True
+    """Compile the optional rules and hooks that searches use to value siblings together; without them: what they cost."""
     json: bool = False
     """Print one JSON object: processor seconds by item, the total, the cache folder."""
 
@@ -80,6 +83,17 @@ def infer(game: Game) -> None:
         Search(game, evaluator, 1, batched=batched)(game.new(0))
 
 
+def without_hooks(game: Game) -> Game:
+    """Returns a game without the optional rules and hooks by which searches value siblings together."""
+    chance = replace(game.rules.chance, afterstates=None, joined=None)
+
+    def alone(score: Callable[[Any], Evaluator]) -> Callable[[Any], Evaluator]:
+        return lambda options: replace(score(options), siblings=None)
+
+    scores = {name: alone(score) for name, score in game.scores.items()}
+    return replace(game, rules=replace(game.rules, chance=chance), scores=scores)
+
+
 def items(game: Game) -> Iterator[Item]:
     """Yields what is to compile for a game, by name."""
     from leafwise.envs.core.contract.parts import OwnSearch
@@ -126,7 +140,8 @@ def main(arguments: list[str]) -> int:
         fail("expected compilation to be on, got NUMBA_DISABLE_JIT=1: nothing is compiled")
     spent: dict[str, float] = {}
     for name in [config.game] if config.game else games():
-        for item, work in items(find_game(name)):
+        game = find_game(name)
+        for item, work in items(game if config.hooks else without_hooks(game)):
             start = time.process_time()  # what an idle core would take, however busy the machine is
             patiently(work)
             spent[item] = time.process_time() - start

@@ -53,15 +53,15 @@ def test_the_table_reads_as_the_cards_do(shell: Shell) -> None:
         "friday level=2 1 71.0 % 65.6 % to 75.8 % 300 games",
         "starshipplace starship preset=classic grid 0.09 1 0.823 0.813 to 0.830 300 seeds 0.717 expected quality 0.009",
         "starship preset=scout 1 0.720 0.713 to 0.726 300 seeds 0.595",
-        "trap trap sparse 0.25 see its card",
+        "trap trap sparse 2.78 see its card",
     ):
         assert shown in table, shown
 
 
 def test_one_model_is_told_with_how_it_was_made(shell: Shell) -> None:
     about = shell("models", "trap").out
-    assert "trap: leafwise.load('trap'), of 19 steps, commit 01a3b8d6" in about
-    assert "trained  908 s on 1 of 2 cores" in about
+    assert "trap: leafwise.load('trap'), of 4 steps, commit 29a4f73d" in about
+    assert "trained  643 s on 1 of 2 cores" in about
     assert str(WEIGHTS / "trap.md") in about
     assert [line.split()[0] for line in shell("models", "cassis").out.splitlines() if "leafwise.load" in line] == [
         "cassis:",

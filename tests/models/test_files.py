@@ -221,8 +221,8 @@ def test_a_file_without_a_game_keeps_its_metadata_to_itself(tmp_path, network):
         ("threes", {"hint": "exact"}, "leafwise.game('threes')", "openness"),
         (
             "cassis",
-            {"n": 7},
-            "leafwise.game('cassis'), leafwise.game('cassis', n=8)",
+            {"n": 5},
+            "leafwise.game('cassis'), leafwise.game('cassis', n=7), leafwise.game('cassis', n=8)",
             leafwise.game("cassis").default_score,
         ),
     ],

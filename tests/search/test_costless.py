@@ -70,7 +70,7 @@ def test_the_table_saves_most_of_a_turn() -> None:
 
 
 def test_the_work_on_a_turn_is_bounded() -> None:
-    assert Search(FRIDAY, PIRATES, 2, nodes=0, seconds=0.05)(FRIDAY.parse(CROWDED)).depth == 1
+    assert Search(FRIDAY, PIRATES, 2, nodes=0, seconds=0.005)(FRIDAY.parse(CROWDED)).depth == 1
     for limit in (None, 500):
         found = Search(FRIDAY, PIRATES, 2, nodes=limit)(FRIDAY.parse(CROWDED))
         assert 100 < found.nodes <= (limit or FRIDAY.search.nodes)

@@ -96,8 +96,8 @@ def test_candidates_are_what_they_are_called(game: leafwise.Game) -> None:
 def test_unknown_candidates() -> None:
     with pytest.raises(ValueError, match=r"^trap: expected candidates among all, near, near\+traps, got 'far'$"):
         Search(GAME, GAME.score(), 1, candidates="far")
-    with pytest.raises(ValueError, match=r"^trilobite: expected candidates among none, got 'near'$"):
-        Search(leafwise.game("trilobite"), leafwise.score("trilobite"), 1, candidates="near")
+    with pytest.raises(ValueError, match=r"^cassis: expected candidates among none, got 'near'$"):
+        Search(leafwise.game("cassis"), leafwise.score("cassis"), 1, candidates="near")
 
 
 @pytest.mark.long

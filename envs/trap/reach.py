@@ -14,9 +14,9 @@ from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.sparse import SparseFeatures
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trap.options import Options
-from leafwise.envs.trap.rules import MOVE, ONE, SECOND_TRAPS, TWO, ZERO, blocked, cell_of, phase_of, turn_of
+from leafwise.envs.trap.rules import MOVE, ONE, TWO, ZERO, blocked, cell_of, phase_of, turn_of
 from leafwise.envs.trap.scores import grown
-from leafwise.envs.trap.sparse import MOVES, NINE, ROW_MASK, SEVEN, SUMS, THREE, TWICE, WALL, WINDOW, row_of
+from leafwise.envs.trap.sparse import MOVES, NINE, ROW_MASK, SEVEN, SUMS, THREE, TWICE, WALL, WINDOW, row_of, write_rest
 
 RING = 1 << 9
 STRIPS = (WINDOW - 1) << (2 * WINDOW)
@@ -109,7 +109,6 @@ def active(S, i, F, T):
     throwing = np.int64(phase_of(word) != MOVE)
     own, other = np.int64(cell_of(word, player)), np.int64(cell_of(word, ONE - player))
     low, high = blocked(S, i, T)
-    size = u64(T.size)
     F[0] = throwing * T.cells + own
     F[1] = (2 + throwing) * T.cells + other
     n, first = 2, 4 * T.cells
@@ -117,21 +116,10 @@ def active(S, i, F, T):
     other_moves, other_open = around(F, n + WINDOW, first + AROUND, other, low, high, T)
     n += 2 * WINDOW
     first += 2 * AROUND
-    for row in range(T.size):
-        bits = row_of(S[i, 0], word & SECOND_TRAPS, u64(row) * size, size)
-        F[n] = first + (row << T.size) + np.int64(bits)
-        n += 1
-    first += T.size << T.size
-    span = 2 * T.size - 1
-    down, right = T.place[other, 0] - T.place[own, 0], T.place[other, 1] - T.place[own, 1]
-    F[n] = first + (down + T.size - 1) * span + right + T.size - 1
-    first += span * span
-    F[n + 1] = first + throwing * MOVES + own_moves * 9 + other_moves
-    first += 2 * MOVES
-    F[n + 2] = first + own_open
-    F[n + 3] = first + SUMS + other_open
-    write_reach(F, n + 4, first + 2 * SUMS + throwing * REACH, own, other, low, high, T)
-    return n + 7
+    first = write_rest(S, i, F, n, first, own, other, throwing, (own_moves, other_moves), (own_open, other_open), T)
+    n += T.size + 4
+    write_reach(F, n, first + throwing * REACH, own, other, low, high, T)
+    return n + 3
 
 
 def feature_count(options: Options) -> int:

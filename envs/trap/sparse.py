@@ -59,13 +59,32 @@ def window(F, n, first, cell, low, high, T):
 
 
 @jit(inline=True)
+def write_rest(S, i, F, n, first, own, other, throwing, moves, opened, T):
+    """Writes what does not depend on how the cells around a player are shown, from F[n] on: the traps of every row, where the
+    opponent is, how many moves both have and how many open cells lie around them, as pairs, own first; returns the next feature."""
+    word, size = S[i, 1], u64(T.size)
+    for row in range(T.size):
+        bits = row_of(S[i, 0], word & SECOND_TRAPS, u64(row) * size, size)
+        F[n + row] = first + (row << T.size) + np.int64(bits)
+    n, first = n + T.size, first + (T.size << T.size)
+    span = 2 * T.size - 1
+    down, right = T.place[other, 0] - T.place[own, 0], T.place[other, 1] - T.place[own, 1]
+    F[n] = first + (down + T.size - 1) * span + right + T.size - 1
+    first += span * span
+    F[n + 1] = first + throwing * MOVES + moves[0] * 9 + moves[1]
+    first += 2 * MOVES
+    F[n + 2] = first + opened[0]
+    F[n + 3] = first + SUMS + opened[1]
+    return first + 2 * SUMS
+
+
+@jit(inline=True)
 def active(S, i, F, T):
     word = S[i, 1]
     player = turn_of(word) & ONE
     throwing = np.int64(phase_of(word) != MOVE)
     own, other = np.int64(cell_of(word, player)), np.int64(cell_of(word, ONE - player))
     low, high = blocked(S, i, T)
-    size = u64(T.size)
     F[0] = throwing * T.cells + own
     F[1] = (2 + throwing) * T.cells + other
     n, first = 2, 4 * T.cells
@@ -73,20 +92,8 @@ def active(S, i, F, T):
     other_moves, other_open = window(F, n + WINDOW, first + (WINDOW << WINDOW), other, low, high, T)
     n += 2 * WINDOW
     first += WINDOWS
-    for row in range(T.size):
-        bits = row_of(S[i, 0], word & SECOND_TRAPS, u64(row) * size, size)
-        F[n] = first + (row << T.size) + np.int64(bits)
-        n += 1
-    first += T.size << T.size
-    span = 2 * T.size - 1
-    down, right = T.place[other, 0] - T.place[own, 0], T.place[other, 1] - T.place[own, 1]
-    F[n] = first + (down + T.size - 1) * span + right + T.size - 1
-    first += span * span
-    F[n + 1] = first + throwing * MOVES + own_moves * 9 + other_moves
-    first += 2 * MOVES
-    F[n + 2] = first + own_open
-    F[n + 3] = first + SUMS + other_open
-    return n + 4
+    write_rest(S, i, F, n, first, own, other, throwing, (own_moves, other_moves), (own_open, other_open), T)
+    return n + T.size + 4
 
 
 def feature_count(options: Options) -> int:

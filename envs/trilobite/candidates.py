@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.trilobite.rules import ONE, ZERO, landing_cells, legal_actions, mover, threats
+from leafwise.envs.trilobite.rules import ONE, ZERO, landing_cells, legal_actions, mover, threats, write_columns
 
 CANDIDATES = ("all", "safe")
 
@@ -38,12 +38,4 @@ def candidates(S, i, A, T):
     once, else all after which the other does not win on top of the chip; where every move loses, one of them."""
     if T.candidates == 0:
         return legal_actions(S, i, A, T)
-    cells = worth_trying(S, i, T)
-    column = (ONE << (T.stride - ONE)) - ONE
-    n = 0
-    for c in range(T.width):
-        if cells & column:
-            A[n] = c
-            n += 1
-        column <<= T.stride
-    return n
+    return write_columns(worth_trying(S, i, T), A, T)

@@ -132,16 +132,21 @@ def current_player(S, i, T):
 
 
 @jit(inline=True)
-def legal_actions(S, i, A, T):
-    landing = landing_cells(S[i, 0] | S[i, 1], T)
+def write_columns(cells, A, T):
+    """Writes the columns that some cells lie in, ascending; returns how many."""
     column = (ONE << (T.stride - ONE)) - ONE
     n = 0
     for c in range(T.width):
-        if landing & column:
+        if cells & column:
             A[n] = c
             n += 1
         column <<= T.stride
     return n
+
+
+@jit(inline=True)
+def legal_actions(S, i, A, T):
+    return write_columns(landing_cells(S[i, 0] | S[i, 1], T), A, T)
 
 
 @jit(inline=True)

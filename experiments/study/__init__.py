@@ -12,7 +12,7 @@ leaves.py   learned leaves against hand-made ones: choices judged by a solver, g
 from leafwise.experiments.study.config import PlacedStudy, Study, command
 from leafwise.experiments.study.page import points, share, signed, table, write_page
 from leafwise.experiments.study.picture import picture, with_bars
-from leafwise.experiments.study.results import Results, missing_seeds, results_of, write_json
+from leafwise.experiments.study.results import Results, digest_of, missing_seeds, results_of, write_json
 from leafwise.experiments.study.runs import finished, logged, trained
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Results",
     "Study",
     "command",
+    "digest_of",
     "finished",
     "logged",
     "missing_seeds",

@@ -51,9 +51,14 @@ class Results(dict[str, Any]):
         return self[name]
 
 
+def digest_of(model: str) -> str:
+    """Returns what tells a model's file, as it is, from others."""
+    return hashlib.sha256(model_path(model).read_bytes()).hexdigest()[:16]
+
+
 def results_of(study: Study, name: str, models: Sequence[str] = (), command: str = "") -> Results:
     """Returns the results that hold for a command (default: the study's) and for the model files as they are."""
-    digests = {model: hashlib.sha256(model_path(model).read_bytes()).hexdigest()[:16] for model in models}
+    digests = {model: digest_of(model) for model in models}
     return Results(study, name, {"command": command or study.repeated_by, "models": digests}, indent=1)
 
 

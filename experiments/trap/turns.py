@@ -10,7 +10,6 @@ as `answer.py` does for the players of another version of leafwise:
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -18,10 +17,9 @@ from typing import Any, NamedTuple
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game
-from leafwise.experiments.study import Results, Study, command, missing_seeds, table, write_page
+from leafwise.experiments.study import Results, Study, command, digest_of, missing_seeds, table, write_page
 from leafwise.experiments.study.program import Program
 from leafwise.experiments.trap.learned import figures, row
-from leafwise.models.files import load_tensors, model_path
 from leafwise.models.players import player
 from leafwise.models.shipped import LEARNED, need_shipped
 from leafwise.training.evaluation.arena import batches_of, play_game
@@ -158,14 +156,10 @@ def play(match: Match, results: Results, config: Config) -> None:
 
 
 def network_of(leaf: str, game: Game) -> dict[str, str]:
-    """Returns what tells the weights of a leaf's network from others; nothing for a hand-made leaf."""
+    """Returns what tells a leaf's network from others; nothing for a hand-made leaf."""
     if leaf in game.scores:
         return {}
-    tensors = load_tensors(model_path(need_shipped(game) if leaf == LEARNED else leaf))[0]
-    digest = hashlib.sha256()
-    for name in sorted(tensors):
-        digest.update(name.encode() + tensors[name].tobytes())
-    return {"network": digest.hexdigest()[:16]}
+    return {"network": digest_of(need_shipped(game) if leaf == LEARNED else leaf)}
 
 
 def go_on(

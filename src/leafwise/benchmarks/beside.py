@@ -2,8 +2,8 @@
 
 `LEAF against the one by hand, PLACE, depth=D` is the engine's time over that of the same search written by hand (Threes), which no
 version changes. `two actors` is the time of a move where two actors learn at once over the same tables, over that of one alone, by
-the clock (two idle cores needed: 0.5 is perfect); `two actors, processor time` is the same in processor time of both, which a busy
-machine changes little: what they cost each other (1: nothing).
+the clock (two idle cores needed: 0.5 is perfect); `two actors, processor time` is the same in processor time of both: what they
+cost each other (1: nothing), as far as they run at the same time.
 """
 
 from __future__ import annotations

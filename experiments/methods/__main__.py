@@ -4,7 +4,7 @@
 beside them DQN and PPO of Stable-Baselines3 (`--dry-run` tells how many hours that is, and does nothing). Then what was learned
 plays final games: as the leaf of searches one and two decisions deep, against the best hand-made leaf in the same search or in
 games for one beside it, and as a bare policy where there is one. `methods.json`, `methods.md` and `methods.png` are written as
-soon as a figure is known; a study that was stopped goes on, runs too.
+soon as a figure is known; a study that was stopped goes on, runs too. Runs of other lengths (`--minutes`) stand beside each other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from leafwise.experiments.methods import page
 from leafwise.experiments.methods.plans import PLANS, Plan, Way
-from leafwise.experiments.methods.runs import trained, words_of
+from leafwise.experiments.methods.runs import key_of, stopped_by_sigterm, trained, words_of
 from leafwise.experiments.study import PlacedStudy, Results, command, results_of
 from leafwise.training.evaluation.arena import arena, evaluate
 from leafwise.training.evaluation.elo import bootstrap_interval
@@ -30,6 +30,8 @@ SEED = 2_000_000
 """First seed of the final games."""
 HAND_MADE = "hand-made"
 BARE = "policy"
+ADDED = ("games", "minutes", "newcomer_minutes", "runs")
+"""Options with which results are added to those that there are."""
 
 
 @dataclass(frozen=True)
@@ -106,15 +108,17 @@ def of_game(config: Config, results: Results, name: str) -> None:
     if find_variant(name, plan.variant).players == 1:
         ways = {HAND_MADE: None, **ways}
     for way_name, way in ways.items():
-        path = Path(config.runs) / f"{name}-{way_name.replace(' ', '-')}"
-        if way is not None:
-            words = words_of(name, plan, way_name, way, path, config.minutes_of(way))
-            results.find(f"{name}, {way_name}, run", partial(trained, words, path))
+        minutes = config.minutes_of(way) if way else None
+        known = partial(key_of, name, way_name, minutes)
+        path = Path(config.runs) / "-".join([name, *way_name.split(), *([f"{minutes:g}min"] if minutes else [])])
+        if way is not None and minutes is not None:
+            words = words_of(name, plan, way_name, way, path, minutes)
+            results.find(known("run"), partial(trained, words, path))
         for what, text, opponent, games in judged(plan, way):
             file = path.with_name(f"{path.name}-{what.replace(' ', '')}.json")
             file.parent.mkdir(parents=True, exist_ok=True)
             told = text.replace("RUN", str(path)), opponent, games, file
-            results.find(f"{name}, {way_name}, {what}", partial(measured, config, name, plan, *told))
+            results.find(known(what), partial(measured, config, name, plan, *told))
         page.write(config, results)
 
 
@@ -138,10 +142,15 @@ def study(config: Config) -> None:
     if config.dry_run:
         dry_run(config)
         return
-    about = replace(config, games=Config.games, runs=Config.runs).repeated_by  # games may be added one by one
-    results = results_of(config, "methods.json", command=about)
-    for name in config.games:
-        of_game(config, results, name)
+    added: dict[str, Any] = {name: getattr(Config, name) for name in ADDED}
+    results = results_of(config, "methods.json", command=replace(config, **added).repeated_by)
+    if results.differs:
+        raise ValueError(
+            f"expected --share as methods.json was written with, got {config.share!r}; --out names another folder"
+        )
+    with stopped_by_sigterm():
+        for name in config.games:
+            of_game(config, results, name)
 
 
 main = command(Config, study)

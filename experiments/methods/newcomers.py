@@ -18,6 +18,7 @@ import gymnasium as gym
 from leafwise.envs.core.commandline import parse
 from leafwise.models.files import write_atomically
 from leafwise.training.runs.folder import Interruption, commit, hardware, need_train_extra, training_command
+from leafwise.training.runs.lock import FolderLock
 from leafwise.training.runs.loop import find_variant
 
 ENVS = 8
@@ -70,6 +71,7 @@ def train(config: Config) -> Path:
 
     torch.set_num_threads(1)
     path, options = Path(config.run), asdict(config)
+    lock = FolderLock(path)
     model_file, told_file = path / "model.zip", path / "config.json"
     if config.resume != told_file.exists():
         raise ValueError(f"expected {'a run to resume in' if config.resume else 'a new run folder,'} {str(path)!r}")
@@ -95,7 +97,6 @@ def train(config: Config) -> Path:
                 save()
             return before + now - begun < 60 * config.minutes and not stop.requested
 
-    path.mkdir(parents=True, exist_ok=True)
     with Interruption() as stop:
         save()
         model.learn(10**12, callback=Clock(), reset_num_timesteps=False)
@@ -103,6 +104,7 @@ def train(config: Config) -> Path:
     if told["seconds"] >= 60 * config.minutes:
         about = {"command": training_command(PROGRAM, config), "commit": commit(), "hardware": hardware()}
         write_atomically(path / "results.json", json.dumps({**told, **about}).encode())
+    lock.release()
     return path
 
 

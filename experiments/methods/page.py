@@ -26,17 +26,27 @@ def cell(found: dict[str, Any] | None, plan: Plan) -> str:
     return f"{found['mean']:{form}} ({found['ci_low']:{form}} to {found['ci_high']:{form}})"
 
 
+def known_of(name: str, plan: Plan, results: Results) -> list[tuple[str, float | None, dict[str, Any]]]:
+    """Returns what is known of a game: a way to learn it, for how many minutes, and what was found, by the last words of the names
+    of results. Ways are in the plan's order, the shortest runs first."""
+    order, found = ("hand-made", *plan.ways), dict[tuple[int, float], dict[str, Any]]()
+    for key, result in results.items():
+        game, way, *minutes, what = key.split(", ")
+        if game == name and way in order:
+            where = (order.index(way), float(minutes[0].split()[0]) if minutes else 0.0)
+            found.setdefault(where, {})[what] = result
+    return [(order[way], minutes or None, found[way, minutes]) for way, minutes in sorted(found)]
+
+
 def rows_of(name: str, plan: Plan, results: Results) -> list[list[str]]:
     """Returns the rows of a game's table: those of which something is known."""
     rows = []
-    for way in ("hand-made", *plan.ways):
-        found = {what: results.get(f"{name}, {way}, {what}") for what in COLUMNS}
-        run = results.get(f"{name}, {way}, run")
-        if run is None and not any(found.values()):
-            continue
+    for way, minutes, found in known_of(name, plan, results):
+        run = found.get("run")
         memory = f"{run['memory_mb']:,.0f}" if run and run["memory_mb"] else "-"
         spent = [f"{run['seconds']:,.0f}", f"{run['steps']:,}", memory] if run else ["-"] * 3
-        rows.append([way, *spent, *(cell(found[what], plan) for what in COLUMNS)])
+        asked = f"{minutes:g}" if minutes else "-"
+        rows.append([way, asked, *spent, *(cell(found.get(what), plan) for what in COLUMNS)])
     return rows
 
 
@@ -48,13 +58,13 @@ def section(name: str, results: Results) -> list[str]:
         return []
     options = f", {plan.variant}" if plan.variant else ""
     against = f"against `{plan.hand}`" if "against" in plan.unit else f"beside `{plan.hand}`"
-    commands = [results[key]["command"] for way in plan.ways if (key := f"{name}, {way}, run") in results]
+    commands = [found["run"]["command"] for _, _, found in known_of(name, plan, results) if "run" in found]
     limits = f" ({plan.limits.strip(',')})" if plan.limits else ""
     bare = "; bare policies meet it at depth 1" if "against" in plan.unit else ""
     return [
         f"## {name.capitalize()}{options}", "",
         f"The {plan.unit.replace(' against it', '')}, {against} in the same search{limits}{bare}.", "",
-        *table("way | seconds: | steps: | MB: | depth 1: | depth 2: | bare policy:", rows), "",
+        *table("way | minutes: | seconds: | steps: | MB: | depth 1: | depth 2: | bare policy:", rows), "",
         *(f"    {command}" for command in commands), "",
     ]  # fmt: skip
 
@@ -63,10 +73,9 @@ def plot(study: Study, results: Results) -> bool:
     """Draws the learning curves of all games of which there are some; returns whether there are."""
     known: dict[str, dict[str, dict[str, Any]]] = {}
     for name, plan in PLANS.items():
-        for way in plan.ways:
-            run = results.get(f"{name}, {way}, run")
-            if run and run["curve"]:
-                known.setdefault(name, {})[way] = run
+        for way, minutes, found in known_of(name, plan, results):
+            if "run" in found and found["run"]["curve"] and minutes:
+                known.setdefault(name, {})[f"{way}, {minutes:g} min"] = found["run"]
     if not known:
         return False
     with picture(study.target(PICTURE), rows=1, columns=len(known), size=(4 * len(known), 4)) as axes:
@@ -90,10 +99,11 @@ def write(study: Study, results: Results) -> None:
     curves = [f"![Learning curves]({PICTURE})", ""] if plot(study, results) else []
     lines = [
         "# All ways to learn, at equal processor time", "",
-        "Every method where it applies, by its game's recipe where there is one, for about as many seconds of one core,",
-        "compiling included. DQN and PPO of Stable-Baselines3, unmodified and with their defaults on the registered environments,",
-        "are what a newcomer would get. Final games have seeds from 2,000,000 on and 95 % intervals; games for two have random",
-        "openings, each from both seats. Curves are drawn where a run logged one, over its time as if that passed evenly.", "",
+        "Every method where it applies, by its game's recipe where there is one, for about so many minutes of one core; the",
+        "seconds that it took, compiling included, stand beside them. DQN and PPO of Stable-Baselines3, unmodified and with their",
+        "defaults on the registered environments, are what a newcomer would get. Final games have seeds from 2,000,000 on and 95 %",
+        "intervals; games for two have random openings, each from both seats. Curves are drawn where a run logged one, over its",
+        "time as if that passed evenly.", "",
         *curves,
         *(line for name in PLANS for line in section(name, results)),
     ]  # fmt: skip

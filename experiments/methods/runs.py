@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,27 @@ SCORES = ("eval/keeps_value", "eval/best_elo", "eval/score_mean", "rollout/ep_re
 MB = 1e6
 PERIOD = 0.5
 """Seconds between two looks at the memory of a run."""
+
+
+def key_of(game: str, way: str, minutes: float | None, what: str) -> str:
+    """Returns the name of a result: what is known of a way to learn a game for so many minutes (None: it learns nothing)."""
+    return ", ".join([game, way, *([f"{minutes:g} minutes"] if minutes else []), what])
+
+
+@contextmanager
+def stopped_by_sigterm() -> Iterator[None]:
+    """Has SIGTERM stop the study as Ctrl-C does, so that no run goes on without it."""
+
+    def stop(number: int, frame: Any) -> None:
+        raise KeyboardInterrupt
+
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGTERM, stop) if main else None
+    try:
+        yield
+    finally:
+        if main:
+            signal.signal(signal.SIGTERM, before)
 
 
 def words_of(game: str, plan: Plan, name: str, way: Way, path: Path, minutes: float) -> list[str]:
@@ -62,7 +86,7 @@ def trained(words: Sequence[str], path: Path) -> dict[str, Any]:
 
 
 def watched(process: subprocess.Popen[bytes]) -> float:
-    """Waits for a run to end; returns the most memory that it had, in MB. Ctrl-C reaches the run, which saves."""
+    """Waits for a run to end; returns the most memory that it had, in MB. Where the study is stopped the run is too, and saves."""
     most = 0.0
     while True:
         try:
@@ -74,6 +98,7 @@ def watched(process: subprocess.Popen[bytes]) -> float:
             except psutil.NoSuchProcess:
                 continue
         except KeyboardInterrupt:
+            process.terminate()
             process.wait()
             raise
 

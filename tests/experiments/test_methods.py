@@ -69,7 +69,7 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
 
     def learned(words: Any, path: Path) -> dict[str, Any]:
         asked.append(path.name)
-        if path.name == "trilobite-ppo" and asked.count(path.name) == 1:
+        if path.name == "trilobite-ppo-30min" and asked.count(path.name) == 1:
             raise KeyboardInterrupt
         return {**RUN, "curve": {"tag": "eval/best_elo", "steps": [1, 7], "values": [0.0, 9.0]}}
 
@@ -82,11 +82,14 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
     words = ["--games", "threes", "trilobite", "--out", str(tmp_path), "--data", str(tmp_path), "--runs", "r"]
     assert methods.main(words) == 130
     page = (tmp_path / "methods.md").read_text()
-    assert "| dqn | 60 | 7 | 100 | 50.0% (40.0% to 60.0%) |" in page
+    assert "| dqn | 30 | 60 | 7 | 100 | 50.0% (40.0% to 60.0%) |" in page
     before = list(asked)
     assert methods.main(words) == 0
-    assert asked[len(before) :] == ["trilobite-ppo", *(f"search:r/trilobite-ppo,depth={d}" for d in (1, 2))] + [
-        "mcts:r/trilobite-ppo,prior=r/trilobite-ppo,simulations=1"
+    run = "r/trilobite-ppo-30min"
+    assert asked[len(before) :] == [
+        "trilobite-ppo-30min",
+        *(f"search:{run},depth={depth}" for depth in (1, 2)),
+        f"mcts:{run},prior={run},simulations=1",
     ]
     page = (tmp_path / "methods.md").read_text()
     assert page.count("| ppo |") == page.count("| dqn |") == 2
@@ -94,6 +97,13 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
     assert (tmp_path / "methods.png").read_bytes().startswith(b"\x89PNG")
     known = json.loads((tmp_path / "methods.json").read_text())
     assert "--games" not in known["command"]  # games may be added one by one
+    assert methods.main([*words, "--minutes", "5"]) == 0  # and so may runs of other lengths
+    page = (tmp_path / "methods.md").read_text()
+    assert page.count("| ppo | 30 |") == page.count("| ppo | 5 |") == 2
+    asked.clear()
+    assert methods.main([*words, "--share", "0.5"]) == 2  # other games are no part of these results
+    assert not asked
+    assert json.loads((tmp_path / "methods.json").read_text())["results"].keys() > known["results"].keys()
 
 
 def test_a_game_for_two_is_judged_by_points_against_the_hand_made_leaf(tmp_path: Path) -> None:

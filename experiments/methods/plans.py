@@ -47,10 +47,6 @@ SB3 = {
     f"SB3 {name}": Way(0, leaf="search:sb3:{run}/model.zip,depth={depth}", policy="sb3:{run}/model.zip", algorithm=name)
     for name in ("DQN", "PPO")
 }
-AFTERSTATES: dict[str, Any] = {
-    "head": "value", "sees": "features", "hidden": [32, 32], "n_step": 3, "learning_rate": 0.003, "buffer_size": 400_000,
-}  # fmt: skip
-"""Q-learning of the values of states."""
 POINTS = "share of the points against it"
 MIXED = "0123 4567 0145 1256 569a 012456 45689a 012345 456789"
 
@@ -105,7 +101,7 @@ PLANS: dict[str, Plan] = {
         {
             "td": Way(4, {"candidates": "near+traps", "rare": 0.25}),
             "selfplay": Way(4, {"candidates": "near+traps", "rare": 0.25}),
-            "dqn": Way(1e5, {**AFTERSTATES, "candidates": "near+traps", "rare": 0.25}),
+            "dqn": Way(9e5),
             "ppo": Way(4e5, policy=LIKELIEST),
             **SB3,
         },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import leaf
+from leafwise.models.shipped import best_leaf
 from leafwise.search.mcts import Policy
 from leafwise.search.players import Player
 from leafwise.search.players import player as named
@@ -21,6 +22,13 @@ def player(text: str, game: Game, seed: int = 0) -> Player:
         model, normalize = files_of(text)
         return PolicyPlayer(game, load(model), text, normalize)
     return named(text, game, seed, leaf, policy)
+
+
+def best_player(game: Game) -> str:
+    """Returns what the player `best` stands for: its search with the best leaf there is, and the limits it has unless told."""
+    own, found = game.search, best_leaf(game)
+    limits = {"depth": own.depth, "nodes": own.nodes} if own.best == "search" else {}
+    return ",".join([f"{own.best}:{found}", *(f"{name}={limit}" for name, limit in limits.items() if limit)])
 
 
 def policy(game: Game, name: str) -> Policy:

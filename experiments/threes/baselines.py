@@ -21,9 +21,14 @@ SCORES = ("openness", "openness_wegner", "rows", "rows_cli", "total_score", "emp
 PLAN: dict[str, int] = (
     {"random": 1000}
     | {f"search:{score},depth={depth}": games for depth, games in GAMES_AT_DEPTH.items() for score in SCORES}
-    | {"threesus:openness": 50, "threesus:openness_wegner": 50, "nneonneo": 10}
+    | {"threesus:openness": 100, "threesus:openness_wegner": 100, "nneonneo": 10}
 )
 """Players and how many games each plays."""
+PUBLISHED: dict[str, tuple[int, ...]] = {
+    "threesus:openness": (10_041, 88_653, 774_996, 100, 98, 92, 27, 3),
+    "threesus:openness_wegner": (30_126, 89_436, 717_960, 100, 100, 94, 41, 1),
+}
+"""What the author of Threesus tells of 100 games of each: lowest, median and highest score, per cent with each milestone."""
 
 MILESTONES = (384, 768, 1536, 3072, 6144)
 
@@ -66,7 +71,28 @@ def page(results: dict[str, Any]) -> list[str]:
             row = [f"`{name}`", f"{r['games']}", *points(r), f"{r['median']:,.0f}", *reached]
             rows.append([*row, f"{r['seconds_per_move']:.2g}"])
     tiles = " | ".join(f"{tile}:" for tile in MILESTONES)
-    return table(f"player | games: | mean: | 95 % interval: | median: | {tiles} | s/move:", rows)
+    lines = table(f"player | games: | mean: | 95 % interval: | median: | {tiles} | s/move:", rows)
+    if not any(name in results for name in PUBLISHED):
+        return lines
+    beside = [row for name in PUBLISHED if name in results for row in side_by_side(name, results[name])]
+    head = f"player | whose games | games: | lowest: | median: | highest: | {tiles}"
+    return [
+        *lines,
+        "",
+        "Beside the tables that the author of Threesus published, with the same settings:",
+        "",
+        *table(head, beside),
+    ]
+
+
+def side_by_side(name: str, found: dict[str, Any]) -> list[list[str]]:
+    """Returns two rows of a player: as published, and here."""
+    scores, reached = found["scores"], found["reached"].values()
+    here = min(scores), found["median"], max(scores), *(100 * share for share in reached)
+    return [
+        [f"`{name}`", whose, f"{games}", *(f"{n:,.0f}" for n in own[:3]), *(f"{n:.0f} %" for n in own[3:])]
+        for whose, games, own in (("published", 100, PUBLISHED[name]), ("here", found["games"], here))
+    ]
 
 
 def study(config: Config, plan: dict[str, int] = PLAN) -> None:

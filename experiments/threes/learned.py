@@ -3,9 +3,11 @@
 `python -m leafwise.experiments.threes.learned` works through its parts, or those named by `--parts`: `depth` and `time` (the
 same search with each leaf, at equal depth and at equal processor time per move), `methods` (short runs of `td`, `dqn` and
 `ppo`), `curves` and `ingredients` (short runs of `td`, each without one of its ingredients), `endings` (the last moves of
-games, played on by leaves that learned score or survival). Games have paired final seeds, from 1,000,000 on. Every figure is
-written to `learned.json` as soon as it is known, a player's after each tenth of its games, and what stands there, or in
-`baselines.json`, is not worked out again, so a stopped study goes on where it was; `learned.md` and the plots are made of it.
+games, played on by leaves that learned score or survival). Games have paired final seeds, from 1,000,000 on; those of the
+learned leaf at depths and times begin at 2,000,000, which no network before it was judged by. Every figure is written to
+`learned.json` as soon as it is known, a player's after each tenth of its games, and what stands there, or in `baselines.json`,
+is not worked out again, so a stopped study goes on where it was; games of another network than the learned leaf's are played
+anew. `learned.md` and the plots are made of it.
 """
 
 from __future__ import annotations
@@ -23,9 +25,9 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.pictures.animation import recorded
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command, missing_seeds, trained
+from leafwise.experiments.study import PlacedStudy, Results, command, digest_of, missing_seeds, trained
 from leafwise.experiments.threes.baselines import figures
-from leafwise.experiments.threes.learned_report import report
+from leafwise.experiments.threes.learned_report import report, split
 from leafwise.models.files import leaf, load_tensors, model_path
 from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.packing import merged
@@ -34,14 +36,18 @@ from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, evaluate
 from leafwise.training.kernels.ntuple_games import play_games
 
 THREES = game("threes")
-GAMES_AT_TIME = {1: 300, 10: 100, 100: 20}
+LEARNED_SEED = 2_000_000
+"""First seed of the learned leaf's games at depths and times."""
+GAMES_AT_TIME = {1: 100, 10: 100, 100: 30}
 """Games of each leaf by milliseconds a move."""
-GAMES_AT_DEPTH = {1: (1000, 1000), 2: (500, 400), 3: (300, 120), 4: (60, 60), 5: (10, 30)}
+GAMES_AT_DEPTH = {1: (1000, 1000), 2: (500, 400), 3: (300, 120), 4: (100, 60), 5: (10, 30)}
 """Games of the learned leaf and of each hand-made one by depth."""
 CUTOFFS = {3: 0.001, 4: 0.003, 5: 0.003}
 """Decisions less probable than this are leaves, by depth; to depth 3 only with the learned leaf."""
 LEAVES = ("openness", "openness_wegner", "rows")
 """Hand-made leaves."""
+TREES = "mcts"
+"""At equal time beside the leaves: Monte Carlo tree search with the learned leaf."""
 CUTOFF_AT_TIME = 0.003
 """The same for all leaves at equal time."""
 INGREDIENTS: dict[str, dict[str, Any]] = {
@@ -94,8 +100,8 @@ class Config(PlacedStudy):
     """Greatest depth of the part depth."""
     least_depth: int = 1
     """Least depth of the part depth."""
-    leaves: tuple[str, ...] = ("learned", *LEAVES)
-    """Leaves of the parts depth and time."""
+    leaves: tuple[str, ...] = ("learned", *LEAVES, TREES)
+    """Leaves of the parts depth and time; mcts, at equal time alone, is tree search with the learned one."""
     times: tuple[int, ...] = tuple(GAMES_AT_TIME)
     """Milliseconds a move of the part time."""
     tuples: str = MIXED
@@ -141,9 +147,16 @@ class Parts:
 
     def play(self, part: str, name: str, games: int, play: Callable[[int, int], Evaluation]) -> None:
         """Has the games of a player played that are missing, from a seed so many; keeps the figures after each tenth."""
-        done = self.results[part].get(name, {}).get("games", 0)
-        for seeds in missing_seeds(done, games, max(2, games // 10)):
-            self.keep(part, name, figures(self.results[part].get(name), play(seeds[0], len(seeds))))
+        told: dict[str, Any] = {}
+        if split(name)[0] in ("learned", TREES):
+            told = {"first_seed": LEARNED_SEED, "network": digest_of(self.config.model)}
+        known = self.results[part].get(name)
+        if known and not told.items() <= known.items():
+            known = None
+        done = known["games"] if known else 0
+        for seeds in missing_seeds(done, games, max(2, games // 10), told.get("first_seed", FINAL_SEED)):
+            known = figures(known, play(seeds[0], len(seeds))) | told
+            self.keep(part, name, known)
 
     def evaluated(self, text: str) -> Callable[[int, int], Evaluation]:
         """Returns what plays games of a named player."""
@@ -190,8 +203,10 @@ class Parts:
         for ms in self.config.times:
             games = self.games(GAMES_AT_TIME[ms])
             for name in self.config.leaves:
-                source = f'"{self.config.model}"' if name == "learned" else name
+                source = name if name in LEAVES else f'"{self.config.model}"'
                 text = f"search:{source},seconds={ms / 1000},clock=cpu,cutoff={CUTOFF_AT_TIME}"
+                if name == TREES:
+                    text = f"mcts:{source},seconds={ms / 1000},clock=cpu"
                 self.play("time", f"{name} {ms}", games, self.evaluated(text))
 
     def trained(self, name: str, method: str = "td", **options: Any) -> Path:
@@ -244,7 +259,7 @@ class Parts:
 
     def endings(self) -> None:
         """Positions 40 moves before the learned leaf's game ended, played to the end by each leaf at depth 2."""
-        games = self.games(100)
+        games = self.games(500)
         starts: list[State] = []
         targets = ("power", "score", "survival")
         models = {name: str(self.learned(f"ending-{name}", self.config.moves, target=name)) for name in targets}

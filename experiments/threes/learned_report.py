@@ -18,6 +18,8 @@ PUBLISHED_SCORES = {
     "hand-made, depth 6 (2026)": 301_000,
 }  # fmt: skip
 """Mean scores of published players whose time is not known."""
+RANKS = {3072: 13, 6144: 14, 12288: 15}
+"""Tiles that are told of a player's games, with their ranks."""
 Results = dict[str, dict[str, Any]]
 
 
@@ -33,10 +35,13 @@ def score_table(results: dict[str, Any], unit: str) -> list[str]:
     rows = []
     for name in sorted(results, key=lambda n: (split(n)[1], -results[n]["mean"])):
         r, (leaf, number) = results[name], split(name)
-        reached = (f"{100 * r['reached'][tile]:.0f} %" for tile in ("3072", "6144"))
+        reached = (
+            f"{100 * sum(rank >= least for rank in r['best_cells']) / r['games']:.0f} %" for least in RANKS.values()
+        )
         row = [f"{number}", leaf, f"{r['games']}", *points(r), f"{r['median']:,.0f}", *reached]
         rows.append([*row, f"{1000 * r['seconds_per_move']:.3g}"] if measured else row)
-    head = f"{unit} | leaf | games: | mean: | 95 % interval: | median: | 3072: | 6144:"
+    tiles = " | ".join(f"{tile}:" for tile in RANKS)
+    head = f"{unit} | leaf | games: | mean: | 95 % interval: | median: | {tiles}"
     return table(head + " | ms a move:" * measured, rows)
 
 
@@ -87,7 +92,8 @@ SECTIONS: dict[str, tuple[str, str, Callable[[dict[str, Any]], list[str]]]] = {
     ),
     "time": (
         "Equal time per move",
-        "Processor time; the search deepens until it is up, and decisions less probable than 0.003 are leaves, for every leaf.",
+        "Processor time; the search deepens until it is up, and decisions less probable than 0.003 are leaves, for every leaf. "
+        "mcts: Monte Carlo tree search with the learned leaf.",
         lambda r: score_table(r, "ms"),
     ),
     "methods": (
@@ -115,7 +121,8 @@ SECTIONS: dict[str, tuple[str, str, Callable[[dict[str, Any]], list[str]]]] = {
 def report(results: Results, study: Study) -> None:
     """Writes learned.md, and the plot of strength against time if there is something to plot."""
     lines = ["# Threes: learned leaves against hand-made ones", ""]
-    lines += ["Written by `python -m leafwise.experiments.threes.learned`: paired games, seeds from 1,000,000 on."]
+    lines += ["Written by `python -m leafwise.experiments.threes.learned`: paired games, seeds from 1,000,000 on; of"]
+    lines += ["the learned leaf at equal depth and time from 2,000,000 on."]
     for part, (title, note, lines_of) in SECTIONS.items():
         if results[part]:
             lines += ["", f"## {title}", "", note, "", *lines_of(results[part])]

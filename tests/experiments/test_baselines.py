@@ -20,6 +20,24 @@ def test_the_study_goes_on_where_it_was(tmp_path, capsys):
     assert set(results) <= set(PLAN)
 
 
+def test_published_tables_stand_beside_the_same_players_here():
+    reached = {"384": 1.0, "768": 1.0, "1536": 0.5, "3072": 0.5, "6144": 0.0}
+    figures = {
+        "games": 2,
+        "mean": 50_001.0,
+        "ci_low": 2.0,
+        "ci_high": 1e5,
+        "median": 50_001.0,
+        "seconds_per_move": 0.005,
+    }
+    lines = page({"threesus:openness": figures | {"scores": [2.0, 100_000.0], "reached": reached}})
+    assert (
+        "| `threesus:openness` | published | 100 | 10,041 | 88,653 | 774,996 | 100 % | 98 % | 92 % | 27 % | 3 % |"
+        in lines
+    )
+    assert "| `threesus:openness` | here | 2 | 2 | 50,001 | 100,000 | 100 % | 100 % | 50 % | 50 % | 0 % |" in lines
+
+
 def test_a_study_stopped_in_the_middle_of_a_player_ends_as_if_it_had_not_been(tmp_path):
     found = []
     for name, parts in (("stopped", (2, 5)), ("whole", (5,))):

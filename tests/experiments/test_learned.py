@@ -68,17 +68,24 @@ def test_parts_are_worked_out_once(
     assert (folder / "learned.json").read_text() == first
 
 
-def test_games_are_added_to_those_that_stand_there(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_are_added_to_those_of_the_same_network(
+    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = Path(words[words.index("--out") + 1]) / "grown"
     short = Parts(Config(out=folder, data=folder, model="threes-small"))
     short.play("depth", "learned 1", 3, short.played("threes-small", 1))
     long = Parts(Config(out=folder, data=folder, model="threes-small"))
     long.play("depth", "learned 1", 7, long.played("threes-small", 1))
     found = json.loads((folder / "learned.json").read_text())["depth"]["learned 1"]
-    whole = long.played("threes-small", 1)(1_000_000, 7)
+    whole = long.played("threes-small", 1)(learned.LEARNED_SEED, 7)
     assert found["scores"] == whole.scores.tolist()
     assert found["moves"] == whole.moves
     assert capsys.readouterr().out.splitlines()[0].endswith("2 games")
+    monkeypatch.setattr(learned, "digest_of", lambda model: "another network")
+    long.play("depth", "learned 1", 3, long.played("threes-small", 1))
+    again = json.loads((folder / "learned.json").read_text())["depth"]["learned 1"]
+    assert again["scores"] == found["scores"][:3]
+    assert again["network"] == "another network"
 
 
 def test_runs_are_judged_and_told(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

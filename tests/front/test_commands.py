@@ -207,6 +207,12 @@ def test_games_describes_each_game(shell: Shell) -> None:
     assert threes["actions"] == ["up", "down", "left", "right"]
     assert threes["default_score"] == "openness"
     assert "openness (default)" in shell("games", "threes").out
+    best = {a["name"]: a["best"] for a in about}
+    assert best["friday"] == "search:learned,depth=2,nodes=20000"
+    assert best["trap"] == "turns:learned"
+    for text in ("best", best["cassis"]):
+        assert leafwise.player(text, "cassis").search.evaluator.name == "cassis"
+    assert leafwise.player(best["cassis"], "cassis").search.depth == leafwise.player("best", "cassis").search.depth
 
 
 def test_eval_prints_figures_and_reached_tiles(shell: Shell) -> None:

@@ -45,6 +45,7 @@ def known(env_id: str) -> tuple[Reference, ...]:
 def described(game: Game) -> dict[str, Any]:
     """Returns what a game offers, by name."""
     from leafwise.envs.core.play.named import own_programs  # which imports numba
+    from leafwise.models.players import best_player
 
     return {
         "name": game.name,
@@ -55,6 +56,7 @@ def described(game: Game) -> dict[str, Any]:
         "actions": list(game.actions),
         "scores": list(game.scores),
         "default_score": game.default_score,
+        "best": best_player(game),
         "own_players": [text for texts in own_programs(game).values() for text in texts],
         "rewards": list(game.reward_names),
         "reference": {f"{short}-v0": [asdict(one) for one in known(f"{short}-v0")] for short in game.ids},
@@ -95,6 +97,7 @@ def main(arguments: list[str]) -> int:
             ("options", options or "none"),
             ("actions", some),
             ("scores", scores),
+            ("best", about["best"]),
             ("players", ", ".join(about["own_players"]) or "those of every game"),
             ("rewards", ", ".join(about["rewards"])),
         ):

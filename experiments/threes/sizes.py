@@ -1,0 +1,120 @@
+"""What an n-tuple network of Threes loses in smaller files: coarser entries, and only those that its own games come to.
+
+`python -m leafwise.experiments.threes.sizes --model RUN` packs a run's unpacked network in each way, and plays every file at
+depth 1 with the same selection seeds (from 900,000 on: what is chosen here is judged elsewhere). `sizes.json` and `sizes.md`
+are written after each file; what stands there for the same model is not worked out again.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.registry import game
+from leafwise.experiments.study import Results, Study, command, digest_of, points, signed, table, write_page
+from leafwise.models.files import model_path, save_network
+from leafwise.models.ntuple import NTupleNetwork
+from leafwise.models.ntuple_files import load_ntuples
+from leafwise.models.packing import merged, quantised
+from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.kernels.ntuple_games import play_games
+from leafwise.training.kernels.td import kernels, new_trainer
+from leafwise.training.runs.seeds import SELECTION_SEED
+
+THREES = game("threes")
+RESTART = 100
+"""As in training: a trajectory longer than this is followed by one from its middle, so that late positions come often."""
+
+
+@dataclass(frozen=True)
+class Config(Study):
+    """Packs a network in several ways and writes sizes.json and sizes.md."""
+
+    model: str = ""
+    """Run folder or file of the unpacked network."""
+    steps: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0, 4.0)
+    """Entries are rounded to multiples of these."""
+    moves: tuple[int, ...] = (0, 100_000_000, 10_000_000)
+    """Entries not looked up in so many moves of the network's games become 0 (0: all are kept)."""
+    games: int = 2000
+    """Games at depth 1."""
+
+
+def looked_up(network: NTupleNetwork, moves: int, seed: int = 0) -> NDArray[np.bool_]:
+    """Returns which entries so many moves of the network's own games look up, [weights]; nothing is learned meanwhile."""
+    errors, sizes = (np.zeros(len(network.weights.table), dtype=np.float32) for _ in range(2))
+    actor = new_trainer(network.game, seed, coherence=(errors, sizes))
+    T = network.game.tables(network.evaluator("games"))
+    kernels(network, coherent=True).td_games(actor, moves, 0.0, 0.0, RESTART, T)
+    return sizes > 0
+
+
+def without(network: NTupleNetwork, kept: NDArray[np.bool_]) -> NTupleNetwork:
+    """Returns a network whose other entries are 0."""
+    return NTupleNetwork.create(network.game, network.shape, np.where(kept, network.weights.table, np.float32(0)))
+
+
+def measured(network: NTupleNetwork, config: Config) -> dict[str, Any]:
+    """Returns the size of a packed network's file in MB, and its scores at depth 1 with a 95 % interval by bootstrap."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "packed.safetensors"
+        save_network(path, network, {})
+        size = path.stat().st_size / 1e6
+    scores = play_games(merged(network), 1, SELECTION_SEED, config.games).scores
+    low, high = bootstrap_interval(scores)
+    return {
+        "mb": size,
+        "entries": int(np.count_nonzero(network.weights.table)),
+        "mean": float(scores.mean()),
+        "ci_low": low,
+        "ci_high": high,
+        "games": config.games,
+        "scores": [int(score) for score in scores],
+    }
+
+
+def report(config: Config, results: Results) -> None:
+    """Writes the table; every file is compared with the network before packing on the same seeds."""
+    whole = np.asarray(results["unpacked"]["scores"], dtype=np.float64)
+    rows = []
+    for name, found in results.items():
+        loss = np.asarray(found["scores"]) - whole
+        paired = f"{loss.mean():+,.0f} +- {1.96 * loss.std(ddof=1) / np.sqrt(len(loss)):,.0f}" if loss.any() else ""
+        rows.append([name, f"{found['entries'] / 1e6:.2f}", f"{found['mb']:.1f}", *points(found), paired])
+    lines = [
+        "# threes: score against megabytes",
+        "",
+        f"{config.games:,} games at depth 1, seeds from {SELECTION_SEED:,} on.",
+        "",
+        *table("file | million entries: | MB: | mean score: | 95 % interval: | to the unpacked one:", rows),
+        "",
+    ]
+    write_page(config, "sizes.md", signed(config, lines))
+
+
+def run(config: Config) -> None:
+    """Works through the files; raises ValueError if no model is named, or one that is packed."""
+    network = load_ntuples(model_path(config.model), THREES) if config.model else None
+    if network is None or network.packed:
+        raise ValueError(f"expected --model RUN with an unpacked network of threes, got {config.model or 'none'}")
+    results = Results(config, "sizes.json", {"model": digest_of(config.model), "games": config.games}, indent=None)
+    if "unpacked" not in results:
+        results.keep("unpacked", found := measured(network, config), f"unpacked: {found['mean']:,.0f}")
+    for moves in config.moves:
+        told = f", looked up in {moves / 1e6:g} million moves" if moves else ""
+        wanted = {name: step for step in config.steps if (name := f"step {step:g}{told}") not in results}
+        left = without(network, looked_up(network, moves)) if moves and wanted else network
+        for name, step in wanted.items():
+            results.keep(name, found := measured(quantised(left, step), config), f"{name}: {found['mean']:,.0f}")
+            report(config, results)
+
+
+main = command(Config, run)
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -14,6 +14,7 @@ from PIL import Image
 import leafwise
 from leafwise.__main__ import command_names, summary
 from leafwise.commands.train import with_variant
+from leafwise.search.players import SearchPlayer
 
 BOARD = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0"
 
@@ -210,9 +211,11 @@ def test_games_describes_each_game(shell: Shell) -> None:
     best = {a["name"]: a["best"] for a in about}
     assert best["friday"] == "search:learned,depth=2,nodes=20000"
     assert best["trap"] == "turns:learned"
-    for text in ("best", best["cassis"]):
-        assert leafwise.player(text, "cassis").search.evaluator.name == "cassis"
-    assert leafwise.player(best["cassis"], "cassis").search.depth == leafwise.player("best", "cassis").search.depth
+    told, meant = (leafwise.player(text, "cassis") for text in (best["cassis"], "best"))
+    assert isinstance(told, SearchPlayer)
+    assert isinstance(meant, SearchPlayer)
+    assert told.search.evaluator.name == meant.search.evaluator.name == "cassis"
+    assert told.search.depth == meant.search.depth
 
 
 def test_eval_prints_figures_and_reached_tiles(shell: Shell) -> None:

@@ -101,7 +101,7 @@ PLANS: dict[str, Plan] = {
         {
             "td": Way(4, {"candidates": "near+traps", "rare": 0.25}),
             "selfplay": Way(4, {"candidates": "near+traps", "rare": 0.25}),
-            "dqn": Way(9e5),
+            "dqn": Way(8e5),
             "ppo": Way(4e5, policy=LIKELIEST),
             **SB3,
         },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,14 @@ from leafwise.training.kernels.td import kernels, new_trainer
 from leafwise.training.runs.seeds import FINAL_SEED, PACKING_SEED, SELECTION_SEED
 
 WHAT, UNIT, load = "value network", "moves", load_ntuples
-OPTIONS = ("games", "step", "loss_games")
+OPTIONS = ("games", "step", "downgraded", "loss_games")
 REACHED = "reached_"
 
 
 def prepare(network: NTupleNetwork, source: Path, told: Any, config: Any) -> tuple[NTupleNetwork, dict[str, Any]]:
     """Returns the packed network, and what packing does to it."""
-    packed = quantised(network, config.step)
+    shape = replace(network.shape, downgraded=config.downgraded or network.shape.downgraded).check(network.game)
+    packed = quantised(replace(network, shape=shape), config.step)
     return packed, {"step": config.step, "loss": packing_loss(network, packed, config)}
 
 
@@ -92,7 +94,8 @@ def about(path: Path, told: dict[str, Any]) -> list[str]:
 def made(told: dict[str, Any]) -> list[str]:
     """Returns what else was done to the model."""
     loss = told["loss"]
-    return [
+    lines = ["- boards with large tiles are looked up as ones with smaller tiles"] if told.get("downgraded") else []
+    return lines + [
         f"- packed: entries are multiples of {told['step']:g}; on {loss['rows']:,} states of games (values about",
         f"  {loss['mean_value']:,.0f}) that changes the value by {loss['rms_error']:.2g} (root mean square), at most "
         f"{loss['largest_error']:.2g},",

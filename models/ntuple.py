@@ -161,7 +161,7 @@ class NTupleNetwork:
     def metadata(self) -> dict[str, Any]:
         """What a file says of its shape."""
         shape = self.shape
-        found = {"tuples": [list(t) for t in shape.tuples], "power": shape.power, "stage": shape.stage}
+        found: dict[str, Any] = {"tuples": [list(t) for t in shape.tuples], "power": shape.power, "stage": shape.stage}
         found |= {"small": list(shape.small or ()), "splits": list(shape.splits), "base": shape.base}
         return found | {"downgraded": shape.downgraded}
 

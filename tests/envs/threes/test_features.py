@@ -48,6 +48,7 @@ def test_large_tiles_close_the_gap_below_them():
 
 
 def test_every_symmetry_is_downgraded_alike():
+    assert CELLS.downgraded is not None
     for ranks in list(boards())[:40]:
         row = np.array([[word(ranks), 0]], dtype=np.uint64)
         own = [word([naive(ranks)[place] for place in view]) for view in CELLS.views]

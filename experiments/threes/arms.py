@@ -26,11 +26,15 @@ from leafwise.training.kernels.ntuple_games import play_games
 from leafwise.training.runs.seeds import SELECTION_SEED
 
 WIDER = f"{MIXED} 012569 01569a 012367 01256a"
+WIDEST = f"{WIDER} 012356 012348 45679a 01259a"
+FAST = {"coherence": True, "learning_rate": 1.0, "final_learning_rate": 0.02}
 ARMS: dict[str, dict[str, Any]] = {
     "the same tuples": {},
     "four more 6-tuples, coherent rates": {"tuples": WIDER, "coherence": True},
     "four more 6-tuples": {"tuples": WIDER},
     "coherent rates": {"coherence": True},
+    "coherent rates from 1": FAST,
+    "eight more 6-tuples, coherent rates from 1": {"tuples": WIDEST, **FAST},
     "six 5-tuples more": {"tuples": f"{MIXED} 01234 45678 01245 45689 01458 12569"},
     "stages at 1536 and 3072": {"splits": "1536 3072"},
 }

@@ -60,8 +60,9 @@ def test_the_table_reads_as_the_cards_do(shell: Shell) -> None:
 
 def test_one_model_is_told_with_how_it_was_made(shell: Shell) -> None:
     about = shell("models", "trap").out
-    assert "trap: leafwise.load('trap'), of 4 steps, commit 29a4f73d" in about
-    assert "trained  643 s on 1 of 2 cores" in about
+    says = load_metadata(WEIGHTS / "trap.safetensors")
+    assert f"trap: leafwise.load('trap'), of {says['steps']} steps, commit {says['commit'][:8]}" in about
+    assert f"trained  {says['seconds']:,.0f} s on 1 of 2 cores" in about
     assert str(WEIGHTS / "trap.md") in about
     assert [line.split()[0] for line in shell("models", "cassis").out.splitlines() if "leafwise.load" in line] == [
         "cassis:",

@@ -16,8 +16,12 @@ from leafwise.experiments.study import Results, Study, command, config, missing_
 from leafwise.experiments.study.picture import with_bars
 from leafwise.experiments.trap import curves
 
-OTHER_COMMANDS = ("leafwise.experiments.demo", "leafwise.experiments.trap.clock")
-"""They keep no results: one writes a run folder, the other only prints."""
+OTHER_COMMANDS = (
+    "leafwise.experiments.demo",
+    "leafwise.experiments.methods.newcomers",
+    "leafwise.experiments.trap.clock",
+)
+"""They keep no results: two write run folders, the other only prints."""
 
 
 @dataclass(frozen=True)

@@ -20,17 +20,14 @@ from leafwise.models.ntuple_functions import Layout
 from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.training.kernels.steps import HERE, make_settle, put_row
 from leafwise.training.kernels.td import (
-    FRESH_GAMES,
-    GAMES,
     LONGEST,
     MOVES,
-    RESTARTED,
-    RETURNS,
     SQUARED_ERRORS,
     chooser,
     coherent_step,
     make_act,
     make_move_weights,
+    make_trajectories,
     plain_step,
 )
 
@@ -131,26 +128,15 @@ def make_q_games(game: Game, play_exploring: Compiled, learn_best: Compiled, nam
 
     `exploration` is the share of random actions; `learning_rate` and `restart` are those of `td_games`.
     """
-    initial_state, returns, settle = game.rules.initial_state, game.rules.returns, make_settle(game)
+    open_trajectory, close_trajectory = make_trajectories(game)
 
     @bind(name, game.room)
     def q_games(trainer, explored, values, moves, learning_rate, trace_decay, exploration, restart, T):
-        S, counts = trainer.S, trainer.counts
-        goal = counts[MOVES] + moves
-        while counts[MOVES] < goal and not T.stop[0]:
-            if counts[RESTARTED] == 0:
-                initial_state(S, HERE, T)
-            settle(S, trainer.R, T)
+        goal = trainer.counts[MOVES] + moves
+        while trainer.counts[MOVES] < goal and not T.stop[0]:
+            open_trajectory(trainer, T)
             length, rows, over = play_exploring(trainer, explored, values, exploration, T)
-            counts[MOVES] += length
-            counts[GAMES] += 1
-            if counts[RESTARTED] == 0:
-                counts[FRESH_GAMES] += 1
-                trainer.sums[RETURNS] += returns(S, HERE, T)
+            close_trajectory(trainer, length, restart, T)
             learn_best(trainer, explored, rows, over, learning_rate, trace_decay, T)
-            counts[RESTARTED] = 0
-            if restart > 0 and length > restart:
-                counts[RESTARTED] = 1
-                put_row(trainer.trajectory, length // 2, S, HERE)
 
     return q_games

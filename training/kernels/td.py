@@ -297,29 +297,45 @@ def make_td_games(game: Game, play_trajectory: Compiled, learn: Compiled, name: 
     step per active weight, `trace_decay` the lambda of TD(lambda). A trajectory longer than `restart` actions is followed
     by one from its middle (0: never).
     """
-    initial_state, returns, settle = game.rules.initial_state, game.rules.returns, make_settle(game)
+    open_trajectory, close_trajectory = make_trajectories(game)
 
     @bind(name, game.room)
     def td_games(trainer, moves, learning_rate, trace_decay, restart, T):
-        S, counts = trainer.S, trainer.counts
-        goal = counts[MOVES] + moves
-        while counts[MOVES] < goal and not T.stop[0]:
-            if counts[RESTARTED] == 0:
-                initial_state(S, HERE, T)
-            settle(S, trainer.R, T)
+        goal = trainer.counts[MOVES] + moves
+        while trainer.counts[MOVES] < goal and not T.stop[0]:
+            open_trajectory(trainer, T)
             length, rows = play_trajectory(trainer, T)
-            counts[MOVES] += length
-            counts[GAMES] += 1
-            if counts[RESTARTED] == 0:
-                counts[FRESH_GAMES] += 1
-                trainer.sums[RETURNS] += returns(S, HERE, T)
+            close_trajectory(trainer, length, restart, T)
             learn(trainer, rows, learning_rate, trace_decay, T)
-            counts[RESTARTED] = 0
-            if restart > 0 and length > restart:
-                counts[RESTARTED] = 1
-                put_row(trainer.trajectory, length // 2, S, HERE)
 
     return td_games
+
+
+def make_trajectories(game: Game) -> tuple[Compiled, Compiled]:
+    """Returns `open_trajectory(trainer, T)`, which puts the start of the next one to row HERE, and `close_trajectory(trainer,
+    length, restart, T)`, which counts one of `length` actions and has one from its middle follow if that is more than `restart`."""
+    initial_state, returns, settle = game.rules.initial_state, game.rules.returns, make_settle(game)
+
+    @bind(name_of(game), game.room, inline=True)
+    def open_trajectory(trainer, T):
+        if trainer.counts[RESTARTED] == 0:
+            initial_state(trainer.S, HERE, T)
+        settle(trainer.S, trainer.R, T)
+
+    @bind(name_of(game), game.room, inline=True)
+    def close_trajectory(trainer, length, restart, T):
+        counts = trainer.counts
+        counts[MOVES] += length
+        counts[GAMES] += 1
+        if counts[RESTARTED] == 0:
+            counts[FRESH_GAMES] += 1
+            trainer.sums[RETURNS] += returns(trainer.S, HERE, T)
+        counts[RESTARTED] = 0
+        if restart > 0 and length > restart:
+            counts[RESTARTED] = 1
+            put_row(trainer.trajectory, length // 2, trainer.S, HERE)
+
+    return open_trajectory, close_trajectory
 
 
 def make_greedy_games(game: Game, best_action: Compiled, highest: Compiled, valued: int, name: str) -> Compiled:

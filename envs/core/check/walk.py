@@ -17,6 +17,8 @@ from leafwise.envs.core.check.position import Checker, Step
 from leafwise.envs.core.check.subject import words
 from leafwise.envs.core.contract.rules import CHANCE
 
+LEAST = 10
+"""Positions that are seen however little time there is: what compiles at the first costs more than all others."""
 LINE = 400
 """Plies of a random game at most."""
 NEAR = 20
@@ -38,6 +40,8 @@ class Walk:
     draws: int
     """Draws counted at one chance stage."""
     checker: Checker = field(init=False)
+    end: float = field(init=False)
+    """When the time is spent, by the door's clock."""
     seen: dict[bytes, list[Step]] = field(default_factory=dict)
     queue: deque[Row] = field(default_factory=deque)
     queued: set[bytes] = field(default_factory=set)
@@ -49,18 +53,21 @@ class Walk:
         self.checker = Checker(self.door, self.rng)
 
     def run(self, seconds: float, rows: Iterable[Row]) -> list[Row]:
-        """Checks positions for so many seconds of processor time, `rows` and the start first; returns those of them it saw."""
-        end = self.door.clock() + seconds
+        """Checks positions for so many seconds of processor time, LEAST of them at least, `rows` and the start first; returns those it saw."""
+        self.end = self.door.clock() + seconds
         mirrors.check_actions(self.door)
         start = acting.start(self.door)
         for row in (start, *rows):
             self.visit(row)
             self._queue(row)
-        while self.door.clock() < end and self.queue:
-            self._random_game(start, end)
-            self._near(end)
+        while self.queue and not self._over():
+            self._random_game(start)
+            self._near()
         self._check_at_the_end()
         return [np.frombuffer(row, dtype=start.dtype) for row in self.seen]
+
+    def _over(self) -> bool:
+        return self.door.clock() > self.end and len(self.seen) >= LEAST
 
     def visit(self, row: Row) -> list[Step]:
         """Returns the ways on from a position, checked when it is first met."""
@@ -77,21 +84,21 @@ class Walk:
             self.queued.add(row.tobytes())
             self.queue.append(row)
 
-    def _near(self, end: float) -> None:
+    def _near(self) -> None:
         """Goes on from the positions nearest to the start."""
         for _ in range(min(NEAR, len(self.queue))):
-            if self.door.clock() > end:
+            if self._over():
                 return
             for step in self.visit(self.queue.popleft()):
                 self._queue(step.row)
 
-    def _random_game(self, row: Row, end: float) -> None:
+    def _random_game(self, row: Row) -> None:
         """Plays one game at random, and counts the stages and the decisions without cost that follow each other."""
         game = self.door.subject.game
         stages, decided, free = 0, False, 0
         for _ in range(LINE):
             steps = self.visit(row)
-            if not steps or self.door.clock() > end:
+            if not steps or self._over():
                 return
             step = self.rng.choice(steps)
             if step.action < 0:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -38,7 +39,7 @@ def saves(run: Path, process: subprocess.Popen[bytes], most: int | None = None) 
     """Waits until a run has written so many checkpoints, or has ended; returns how many were seen."""
     seen, state = set[int](), run / "state.safetensors"
     while process.poll() is None and (most is None or len(seen) < most):
-        if state.exists():
+        with suppress(FileNotFoundError):  # between two renames there is none
             seen.add(state.stat().st_mtime_ns)
         time.sleep(0.002)
     return len(seen)

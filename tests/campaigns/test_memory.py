@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,7 +48,6 @@ def test_it_is_flat(game: Game, campaign: Campaign) -> None:
                 if any(env.step(int(rng.choice(np.flatnonzero(mask))))[2:4]):
                     env.reset()
             leafwise.Search(game, game.score(), 1)(state)
-            gc.collect()  # a search is in a cycle with itself
             sizes.append(resident_mb())
             assert sizes[-1] < sizes[: WARM + 1][-1] + MAY_GROW_MB, sizes[WARM:]
             yield

@@ -16,23 +16,18 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.search.alpha_beta import bounds
-from leafwise.search.background import Alarm, Background, Patience, share_out
+from leafwise.search.background import Background, Patience, share_out
 from leafwise.search.compiled import compiled_search
+from leafwise.search.deepening import ROUNDING, Deepening, Stopped
 from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier
 from leafwise.search.result import Result
 from leafwise.search.settings import MAX_DEPTH, ORDERINGS, ROUNDED, Settings, check_evaluator, make_buffers, renewed
 
-ROUNDING = 1e-12
-"""What the order of sums may change in a value, relative to the greater of 1 and its size."""
 ROOT, TOP = np.uint64(0), np.uint64(1)
 
 
-class Stopped(Exception):
-    """A search was stopped before its first depth was complete."""
-
-
-class Search:
+class Search(Deepening):
     """Searches a fixed number of decisions deep, or deeper and deeper until the time is up.
 
     One instance searches one position at a time: calls from other threads wait for their turn. Exact: expectiminimax over
@@ -69,7 +64,8 @@ class Search:
         Args:
             depth: decisions looked ahead, at least 1; with `seconds` the most (default: `game.search.depth`, with
                 `seconds` no limit).
-            seconds: wall time per search; the deepest complete depth counts, the first is always completed.
+            seconds: wall time per search; the deepest complete depth counts, the first is always completed (in games some of whose
+                actions cost no depth, with 64 decisions, and in the time that is left with four times as many, and so on).
             all_values: True: every root action gets its exact value. False, faster where the search prunes: only the
                 best does, the value of another may be an upper bound (`Result.bounds`); of a depth that time breaks off, the
                 actions searched by then count, and where one action is left, or the best has the most that there is to get,
@@ -155,7 +151,13 @@ class Search:
         self._remembers = self._prunes or len(self._B.table) > 1
         alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
         self._turn, self._patience = threading.Lock(), Patience()
-        self._crew = [self] + [Search(game, evaluator, **alone) for _ in range(threads - 1)]
+        self._limit, self._grows = nodes, self.settings.grows(game)
+        self._others = [Search(game, evaluator, **alone) for _ in range(threads - 1)]
+
+    @property
+    def _crew(self) -> list[Search]:
+        """Itself and who shares its work; not kept: a search in a cycle keeps its table until garbage is looked for."""
+        return [self, *self._others]
 
     def stop(self) -> None:
         """Ends the running search soon; it answers with its deepest complete depth. Callable from any thread."""
@@ -214,41 +216,6 @@ class Search:
         except Stopped:
             raise interrupt or Stopped from None
 
-    def _deepen(self, state: State, start: float) -> Result:
-        """Searches the one depth, or depth after depth against the clock."""
-        if self.seconds is None:
-            found = None
-            for depth in range(1 if self.settings.deepening else self.depth, self.depth + 1):
-                found = self._root(state, depth, start, found)
-            assert found is not None
-            return found
-        kind, begun = self.settings.clock, time.thread_time()
-        best = self._root(state, 1, start)
-        left = self.seconds - (time.perf_counter() - start if kind == "wall" else time.thread_time() - begun)
-        alarm = Alarm(left, self.stop, kind) if self._needs_alarm else None
-        deadline = (0, 0) if alarm else clocks.after(left, kind)
-        for search in self._crew:
-            search._B.deadline[:2] = deadline
-        try:
-            for depth in range(2, self.depth + 1):
-                if self._settled(best) or self._B.counts[FAILED]:
-                    break
-                best = self._root(state, depth, start, best)
-        except Stopped:
-            pass
-        finally:
-            for search in self._crew:
-                search._B.deadline[:2] = 0
-            if alarm:
-                alarm.cancel()
-        return best
-
-    def _settled(self, best: Result) -> bool:
-        """Whether a deeper search could choose no better action (asked only if the others' values do not matter)."""
-        if self.settings.all_values or not best.values:
-            return False
-        return len(best.values) == 1 or best.value >= self._B.options.most - ROUNDING
-
     def _root(self, state: State, depth: int, start: float, before: Result | None = None) -> Result:
         """Searches one depth: every root action in turn, the best of the depth before first."""
         for search in self._crew:
@@ -290,8 +257,8 @@ class Search:
 
     def _share(self, actions: int) -> None:
         """Shares the limit of work out among so many root actions."""
-        if self.settings.nodes:
-            cutoff, toll = self.settings.share(actions)
+        if self._grows or self.settings.nodes:
+            cutoff, toll = self.settings.share(actions, self._limit)
             for search in self._crew:
                 search._B = search._B._replace(options=search._B.options._replace(cutoff=cutoff, toll=toll))
 
@@ -306,7 +273,7 @@ class Search:
 
     def _plainly(self, depth: int) -> dict[int, float]:
         """Returns the exact values of the root actions, by one compiled call."""
-        if self.settings.nodes:
+        if self._grows or self.settings.nodes:
             self._share(len(self._considered()))
         done = self._plain_root(self._S, self._B, self._actions, self._values, depth, self._T)
         self._check(depth)

@@ -26,7 +26,8 @@ from leafwise.envs.registry import MORE_PLAYERS
 from leafwise.search.engine import Search
 from leafwise.search.frontier import bound_values
 from leafwise.search.levels import level_player
-from leafwise.search.mcts import PRIORS, Mcts, Policy
+from leafwise.search.mcts import PRIORS, Mcts, MctsResult, Policy
+from leafwise.search.result import Result
 from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS
 from leafwise.search.rollout import is_rollout, parse_rollout
 
@@ -102,9 +103,12 @@ class SearchPlayer:
     def __init__(self, search: Search, name: str) -> None:
         self.name = name
         self.search = search
+        self.found: Result | None = None
+        """What the search last answered."""
 
     def choose(self, state: State) -> int:
-        action = self.search(state).action
+        self.found = self.search(state)
+        action = self.found.action
         if action is None:
             raise ValueError(f"{self.name}: expected a decision, got a chance stage: {state}")
         return action
@@ -116,9 +120,12 @@ class MctsPlayer:
     def __init__(self, search: Mcts, name: str) -> None:
         self.name = name
         self.search = search
+        self.found: MctsResult | None = None
+        """What the search last answered."""
 
     def choose(self, state: State) -> int:
-        return self.search(state).chosen
+        self.found = self.search(state)
+        return self.found.chosen
 
     @property
     def stream(self) -> NDArray[np.uint64]:

@@ -116,16 +116,20 @@ class Settings:
             raise ValueError(f"search: expected table_mb=0 for {game.max_actions} actions, got {size!r}")
         return 1 if size == 0 else 1 << max(1, int(size * 1e6 / ENTRY_BYTES).bit_length() - 1)
 
-    def share(self, actions: int) -> tuple[float, float]:
+    def grows(self, game: Game) -> bool:
+        """Whether the first depth is searched with more and more decisions: against the clock, where the game bounds a depth."""
+        return bool(game.search.nodes and self.seconds) and not (self.nodes or self.cutoff or self.batched)
+
+    def share(self, actions: int, nodes: int) -> tuple[float, float]:
         """Returns the cutoff and the toll below each of so many root actions, or below a root where nobody decides (0).
 
         With `nodes`, where k more decisions may be searched a decision is reached with a probability of k tolls.
         """
-        if not self.nodes:
+        if not nodes:
             return self.cutoff, 0.0
-        toll = 1.0 / self.nodes
+        toll = 1.0 / nodes
         if actions:
-            toll = actions / (self.nodes - 1) if self.nodes > 1 else 2.0
+            toll = actions / (nodes - 1) if nodes > 1 else 2.0
         return toll * ROUNDED, toll
 
     def options(self, game: Game, least: float, most: float) -> Options:

@@ -1,5 +1,7 @@
 """Friday, whose abilities cost no depth: equal values with and without a table and in batches, and a bound on the work."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -74,3 +76,19 @@ def test_the_work_on_a_turn_is_bounded() -> None:
     for limit in (None, 500):
         found = Search(FRIDAY, PIRATES, 2, nodes=limit)(FRIDAY.parse(CROWDED))
         assert 100 < found.nodes <= (limit or FRIDAY.search.nodes)
+
+
+@pytest.mark.parametrize("options", [{}, {"threads": 2}, {"pruning": True}, {"all_values": False}], ids=str)
+def test_against_the_clock_the_first_depth_grows(options: dict[str, Any]) -> None:
+    """A crowded turn gets an answer of a few decisions when no time is left, and its exact values when there is enough."""
+    state = FRIDAY.parse(CROWDED)
+    hasty = Search(FRIDAY, PIRATES, seconds=1e-6, **options)(state)
+    assert (hasty.depth, hasty.values.keys()) == (1, set(state.legal_actions))
+    patient = Search(FRIDAY, PIRATES, 1, seconds=100.0, **options)(state)
+    exact = Search(FRIDAY, PIRATES, 1, nodes=0)(state)
+    assert 0 < 10 * hasty.nodes < exact.nodes
+    assert patient.value == pytest.approx(exact.value, abs=1e-12)
+    assert {a for a in patient.values if a not in patient.bounds} <= exact.values.keys()
+    assert all(
+        patient.values[a] == pytest.approx(exact.values[a], abs=1e-12) for a in exact.values.keys() - patient.bounds
+    )

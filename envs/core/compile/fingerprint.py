@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -52,10 +53,16 @@ def _parts(fn: Callable[..., Any]) -> Iterator[str]:
     yield repr(fn.__defaults__)
     source = Path(code.co_filename)
     if source.is_file():
-        yield hashlib.sha256(source.read_bytes()).hexdigest()
+        yield _hash_of(source)
     for name, cell in zip(code.co_freevars, fn.__closure__ or (), strict=True):
         yield from (name, "itself" if name == code.co_name else _told(cell.cell_contents))
     yield from _globals(code, fn.__globals__)
+
+
+@cache
+def _hash_of(source: Path) -> str:
+    """Returns the hash of a source when it was first asked for: one edited later is not what this process runs."""
+    return hashlib.sha256(source.read_bytes()).hexdigest()
 
 
 def _globals(code: CodeType, own: dict[str, Any]) -> Iterator[str]:

@@ -79,6 +79,20 @@ def test_an_edited_source_never_meets_old_code(tmp_path: Path, before: str, afte
     assert run(tmp_path) == [answer, "0 2"]
 
 
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+def test_an_edit_does_not_trouble_a_process_that_runs(tmp_path: Path) -> None:
+    """A training binds the same again when a source of its own, beside the game's, is another on disk already."""
+    (tmp_path / "room.py").touch()
+    source = MODULE.replace("Path(__file__)", 'Path(__file__).with_name("room.py")')
+    (tmp_path / "factory.py").write_text(source)
+    edited = """
+f.Path(f.__file__).write_text(f.Path(f.__file__).read_text().replace("2.0 * x", "4.0 * x"))
+print(f.make(f.double, 0.0, "double")(S))
+"""
+    assert run(tmp_path, PLAY + edited)[-1] == "12.0"
+    assert run(tmp_path) == ["24.0 22.0", "0 2"]
+
+
 HELPERS = """
 from leafwise.envs.core.compile.jit import jit
 

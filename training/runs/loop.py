@@ -184,6 +184,11 @@ def train_to_the_end(learner: Learner, events: Events, title: str) -> None:
                 learner.save()
             numbers = {tag: x for tag, x in logged.items() if not isinstance(x, np.ndarray)}
             told = "  ".join(
-                f"{tag.partition('/')[2]} {x:,.3g}" for tag, x in numbers.items() if tag.startswith("eval")
+                f"{tag.partition('/')[2]} {x:{',.0f' if abs(x) >= 1000 else '.3g'}}"
+                for tag, x in numbers.items()
+                if tag.startswith("eval")
             )
             progress.update(task, completed=learner.done, told=told or progress.tasks[task].fields["told"])
+            console = progress.console
+            if told and not (console.is_terminal or console.is_jupyter):  # a file shows no bar before the end
+                print(f"{learner.done:,} of {learner.goal:,} {learner.unit}: {told}", flush=True)

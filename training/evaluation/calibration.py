@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +13,18 @@ BINS = 10
 NEWTON_STEPS = 20
 
 
+def tenths_of(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Returns the tenth, 0 to BINS - 1, of each chance."""
+    return np.minimum((values * BINS).astype(np.int64), BINS - 1)
+
+
 def calibration(values: NDArray[np.float64], outcomes: NDArray[np.float64]) -> tuple[float, list[dict[str, Any]]]:
     """Returns the calibration error of chances and what happened, and for each tenth how many, the mean chance, the share won.
 
     The error is the expected calibration error: the mean over all, of the distance between chance and share in their tenth (Naeini,
     Cooper and Hauskrecht, "Obtaining well calibrated probabilities using Bayesian binning", AAAI 2015).
     """
-    tenths = np.minimum((values * BINS).astype(np.int64), BINS - 1)
+    tenths = tenths_of(values)
     error, told = 0.0, []
     for tenth in range(BINS):
         here = tenths == tenth
@@ -28,6 +33,52 @@ def calibration(values: NDArray[np.float64], outcomes: NDArray[np.float64]) -> t
             error += float(here.mean()) * abs(chance - share)
             told.append({"decisions": int(here.sum()), "chance": chance, "won": share})
     return error, told
+
+
+class CalibrationTest(NamedTuple):
+    """How far chances are from what happened, and how far they would be by luck alone."""
+
+    error: float
+    """The calibration error of `calibration`, of all decisions."""
+    ci_low: float
+    ci_high: float
+    """Its 95 % interval, by games drawn again and again."""
+    luck: float
+    """What the error of chances that are right stays under in 95 of 100 such sets of games."""
+    p: float
+    """Share of such sets in which chances that are right would show at least this error."""
+
+
+def calibration_test(
+    decisions: NDArray[np.float64],
+    chances: NDArray[np.float64],
+    outcomes: NDArray[np.float64],
+    draws: int = 4000,
+    seed: int = 0,
+) -> CalibrationTest:
+    """Tests whether chances told in games are right, where the decisions of one game are all but one and the same case.
+
+    decisions [games, BINS]: how many of a game's decisions were told a chance in each tenth; chances [games, BINS]: the sum of
+    those chances; outcomes [games]: 0 or 1. Sets of as many games are drawn with replacement from those won and those lost (Efron,
+    "Bootstrap methods: another look at the jackknife", 1979), how many are lost by the share lost, (lost + 1) / (games + 2): where
+    all were won, some might not have been, and look like those that were. What luck alone does is the distance of the sets from
+    their mean, as right chances have it around 0 (Hall and Wilson, "Two guidelines for bootstrap hypothesis testing", 1991).
+    """
+    rng, lost, n = np.random.default_rng(seed), outcomes == 0, len(outcomes)
+    losses = rng.binomial(n, (lost.sum() + 1) / (n + 2), size=draws)
+    drawn, told = np.zeros((draws, BINS)), np.zeros(draws)
+    for count, here, outcome in ((losses, lost, 0.0), (n - losses, ~lost, 1.0)):
+        here = here if here.any() else ~here
+        weights = rng.multinomial(count, np.full(here.sum(), 1 / here.sum())).astype(np.float64)
+        drawn += weights @ (chances[here] - decisions[here] * outcome)
+        told += weights @ decisions[here].sum(axis=1)
+    drawn /= told[:, None]
+    error = float(np.abs((chances - decisions * outcomes[:, None]).sum(axis=0)).sum() / decisions.sum())
+    luck = np.abs(drawn - drawn.mean(axis=0)).sum(axis=1)
+    low, high = np.quantile(np.abs(drawn).sum(axis=1), (0.025, 0.975))
+    return CalibrationTest(
+        error, float(low), float(high), float(np.quantile(luck, 0.95)), float((luck >= error).mean())
+    )
 
 
 def scaling(values: NDArray[np.float64], outcomes: NDArray[np.float64]) -> tuple[float, float]:

@@ -78,11 +78,11 @@ def bootstrap_interval(values: NDArray[np.float64], seed: int = 0, resamples: in
 
 
 def share_interval(wins: int, games: int) -> tuple[float, float]:
-    """Returns the 95 % interval of a share (Wilson 1927)."""
+    """Returns the 95 % interval of a share (Wilson 1927), which holds the share itself."""
     z = 1.96
     centre = (wins + z * z / 2) / (games + z * z)
     half = z / (games + z * z) * math.sqrt(wins * (games - wins) / games + z * z / 4)
-    return max(0.0, centre - half), min(1.0, centre + half)
+    return (max(0.0, centre - half) if wins else 0.0), (min(1.0, centre + half) if wins < games else 1.0)
 
 
 def fit(points: NDArray[np.float64], games: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.models.sparse import WITH_ACTIONS, SparseNetwork
+from leafwise.training.actors.selfplay import guide_of
 from leafwise.training.execution.executor import Shared
 from leafwise.training.kernels.selfplay import forget, kernels, new_table
 
@@ -22,6 +23,8 @@ class Decisions(NamedTuple):
 
     before: NDArray[Any]
     """[n, width]"""
+    asked: NDArray[Any]
+    """What a leaf is asked between them, if its stage is one of chance; else as `after`, [n, width]."""
     after: NDArray[Any]
     """The next decisions, or ends, [n, width]."""
     actions: NDArray[np.int64]
@@ -45,16 +48,30 @@ class How(NamedTuple):
     """Deepest search."""
     rare: float = 0.0
     nodes: int = 0
+    guide: str = ""
+    """Whose searches play where a guide plays, as `guide_of` knows it."""
+    guide_depth: int = 1
+
+
+class Playing(NamedTuple):
+    """How decisions are played, as it changes over a run."""
+
+    exploration: NDArray[np.float64]
+    """Chance of a random action in each game, [n]."""
+    credit: float = 0.0
+    """A game that is over is worth at least this share of its progress; in games for one."""
+    guided: bool = False
+    """The guide plays."""
 
 
 class Player:
-    """Plays games side by side: at random, or the action that a network values most."""
+    """Plays games side by side: at random, the action that a network values most, or a guide's."""
 
     def __init__(self, network: SparseNetwork, how: How) -> None:
         """The network is only known by its shape.
 
         One that says something of each action is asked for that; else a search of one decision values the actions, by what
-        the network says of all that may follow them.
+        the network says of all that may follow them. Raises ValueError for a guide that there is not.
         """
         self.game, self.how, self._first = network.game, how, network
         self.by_actions = network.head in WITH_ACTIONS
@@ -63,6 +80,9 @@ class Player:
         leaf = None if how.depth == 1 and not how.nodes else evaluator  # shallow searches have nothing to remember
         self.table = new_table(self.game, how.depth, 0, leaf, how.rare, how.nodes)
         self.width = len(self.game.actions)
+        if guide := guide_of(self.game, how.guide):
+            self.guide, self.guide_T = kernels(self.game, guide), self.game.tables(guide, how.candidates or None)
+            self.guide_table = new_table(self.game, how.guide_depth, 0, guide, how.rare, how.nodes)
 
     def __reduce__(self) -> Any:
         return Player, (self._first, self.how)
@@ -79,7 +99,9 @@ class Player:
 
         one_thread()
         rows, streams = self.begun(np.zeros((1, 2), dtype=np.uint64))
-        self.step(self._first, SparseModule(self._first), rows, streams, np.array([0.5]), np.random.default_rng(0))
+        for guided in (False, *([True] if self.how.guide else [])):
+            how = Playing(np.array([0.5]), 0.0, guided)
+            self.step(self._first, SparseModule(self._first), rows, streams, how, np.random.default_rng(0))
 
     def begun(self, streams: NDArray[np.uint64]) -> tuple[NDArray[Any], NDArray[np.uint64]]:
         """Returns new games, [n, width], and their random streams, [n, 2]."""
@@ -96,19 +118,18 @@ class Player:
 
     def step(
         self, network: SparseNetwork, module: Any, rows: NDArray[Any], streams: NDArray[np.uint64],
-        exploration: NDArray[np.float64], rng: np.random.Generator,
+        how: Playing, rng: np.random.Generator,
     ) -> Decisions:  # fmt: skip
-        """Plays one decision in every game, in place.
-
-        `module` is the network's, `exploration` [n] the chance of a random action in each game.
-        """
+        """Plays one decision in every game, in place; `module` is the network's."""
         import torch
 
         n = len(rows)
-        explored = rng.random(n) < exploration
+        explored = rng.random(n) < how.exploration
         greedy = ~explored
         noise = rng.random((n, self.width))
-        if self.by_actions:
+        if how.guided:
+            values, legal = self.of_guide(rows[greedy]), self.legal(rows)
+        elif self.by_actions:
             features, legal, _ = network.describe(rows, self.T)
             with torch.no_grad():
                 outputs = module(torch.from_numpy(features[greedy])).numpy()
@@ -120,11 +141,20 @@ class Player:
         actions = (noise * legal).argmax(axis=1)
         best = values.max(axis=1, keepdims=True)
         actions[greedy] = np.where(values == best, noise[greedy], -1.0).argmax(axis=1)
-        before, after, rewards, signs = rows.copy(), np.zeros_like(rows), np.zeros(n), np.zeros(n)
-        self.kernels.advance(self.table, rows, after, streams, actions, rewards, signs, self.how.plies, self.T)
+        before, rewards, signs = rows.copy(), np.zeros(n), np.zeros(n)
+        asked, after = np.zeros_like(rows), np.zeros_like(rows)
+        told = asked, after, streams, actions, rewards, signs
+        self.kernels.advance(self.table, rows, *told, self.how.plies, how.credit, self.T)
         gains = np.stack([rewards, signs], axis=1).astype(np.float32)
-        mean = float(self.units(best).mean()) if len(best) else float("nan")
-        return Decisions(before, after, actions, gains, explored, mean)
+        mean = float(self.units(best).mean()) if len(best) and not how.guided else float("nan")
+        return Decisions(before, asked, after, actions, gains, explored, mean)
+
+    def of_guide(self, rows: NDArray[Any]) -> NDArray[np.float64]:
+        """Returns 1 for the action that the guide chooses in each row, 0 for the others, [n, A]."""
+        actions, found = np.zeros(len(rows), dtype=np.int64), np.zeros((len(rows), self.width))
+        self.guide.choose_actions(self.guide_table, rows, self.how.guide_depth, actions, self.guide_T)
+        found[np.arange(len(rows)), actions] = 1.0
+        return found
 
     def units(self, values: NDArray[Any]) -> NDArray[Any]:
         """Returns values as who acts would count them: outputs for actions before, what searches say as it is."""
@@ -157,7 +187,7 @@ class Steps:
     rows: NDArray[Any]
     streams: NDArray[np.uint64]
     steps: int
-    exploration: NDArray[np.float64]
+    how: Playing
     key: int
 
     def __call__(self) -> Played:
@@ -169,5 +199,5 @@ class Steps:
         rows, streams = self.rows.copy(), self.streams.copy()
         player.table.counts[:] = 0
         steps = range(self.steps)
-        decisions = [player.step(network, module, rows, streams, self.exploration, rng) for _ in steps]
+        decisions = [player.step(network, module, rows, streams, self.how, rng) for _ in steps]
         return Played(decisions, rows, streams, player.table.counts.copy())

@@ -10,7 +10,7 @@ from leafwise.envs.core.contract.evaluator import for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.training.kernels.playing import GAMES, PLIES, make_open_game, share_out
-from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, name_of, put_row
+from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, name_of, put_row
 
 
 def make_choose_actions(game: Game, best_action: Compiled, name: str) -> Compiled:
@@ -116,20 +116,27 @@ def make_start_games(game: Game) -> Compiled:
     return start_games
 
 
-def make_advance(game: Game) -> Compiled:
-    """Returns `advance(table, rows, after, streams, actions, rewards, signs, plies, T)`.
+def make_advance(game: Game, leaf_stage: int) -> Compiled:
+    """Returns `advance(table, rows, asked, after, streams, actions, rewards, signs, plies, credit, T)`.
 
     It acts in every row, as whoever acts there, and starts a new game where one is over, with up to `plies` random actions.
 
-    `after` [n, width] are the next decisions or ends, also where a new game starts. `rewards` [n] are the actor's. `signs` [n]
-    turn what the next decision is worth to who acts there into what it is worth to the actor: 1, -1, or 0 where the game is
-    over. `streams` [n, 2], `actions` [n].
+    `after` [n, width] are the next decisions or ends, also where a new game starts; `asked` [n, width] what a leaf is asked on the
+    way there, where its stage is one of chance: the state at that stage, or `after` where none was passed. `rewards` [n] are the
+    actor's; a game that is over is worth at least the share `credit` of its progress. `signs` [n] turn what the next decision is
+    worth to who acts there into what it is worth to the actor: 1, -1, or 0 where the game is over. `streams` [n, 2], `actions` [n].
     """
-    current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
-    settle, open_game = make_settle(game), make_open_game(game)
+    rules = game.rules
+    current_player, apply_action, returns, progress = (
+        rules.current_player,
+        rules.apply_action,
+        rules.returns,
+        rules.progress,
+    )
+    settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, leaf_stage), make_open_game(game)
 
-    @bind(name_of(game), game.room)
-    def advance(table, rows, after, streams, actions, rewards, signs, plies, T):
+    @bind(f"{name_of(game)}_{leaf_stage}", game.room)
+    def advance(table, rows, asked, after, streams, actions, rewards, signs, plies, credit, T):
         S, R = table.S, table.R
         for i in range(rows.shape[0]):
             put_row(rows, i, S, HERE)
@@ -137,9 +144,13 @@ def make_advance(game: Game) -> Compiled:
             player = current_player(S, HERE, T)
             before = returns(S, HERE, T)
             apply_action(S, HERE, actions[i], HERE, T)
+            settle_to_leaf(S, R, T)
+            put_row(S, HERE, asked, i)
             settle(S, R, T)
-            following = current_player(S, HERE, T)
-            rewards[i] = for_player_zero(returns(S, HERE, T) - before, player)
+            following, worth = current_player(S, HERE, T), returns(S, HERE, T)
+            if credit > 0.0 and following == TERMINAL:
+                worth = max(worth, credit * progress(S, HERE, T))
+            rewards[i] = for_player_zero(worth - before, player)
             signs[i] = 0.0 if following == TERMINAL else 1.0 if following == player else -1.0
             put_row(S, HERE, after, i)
             if following == TERMINAL:

@@ -57,7 +57,8 @@ def new_table(
         remember = remember and expensive  # and the table would stay empty
     settings = Settings(depth, rare=rare, nodes=nodes, ordering=ORDERINGS, table_mb=TABLE_MB if remember else 0.0)
     options = settings.options(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
-    cutoff, toll = settings.share(1)  # `share_out` multiplies it by the actions of the decision that is searched
+    # `share_out` multiplies it by the actions of the decision that is searched
+    cutoff, toll = settings.share(1, settings.nodes)
     options = options._replace(cutoff=cutoff, toll=toll)
     entries = settings.entries(game)
     (rows, buffers), (_, other_buffers) = (

@@ -82,7 +82,7 @@ class Kernels(NamedTuple):
     start_games: Compiled
     """(table, rows, streams, plies, T)"""
     advance: Compiled
-    """(table, rows, after, streams, actions, rewards, signs, plies, T)"""
+    """(table, rows, asked, after, streams, actions, rewards, signs, plies, credit, T)"""
 
 
 def kernels(game: Game, evaluator: Evaluator) -> Kernels:
@@ -110,7 +110,7 @@ def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
         root_values=make_root_values(game, *both, name),
         transform_rows=make_transform_rows(game),
         start_games=make_start_games(game),
-        advance=make_advance(game),
+        advance=make_advance(game, leaf_stage),
     )
 
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
-from leafwise.training.actors.dqn import GROUP, Decisions, How, Player, Steps
+from leafwise.training.actors.dqn import GROUP, Decisions, How, Player, Playing, Steps
 from leafwise.training.actors.generations import Call, Generation, Generations, check_actors, key_of
 from leafwise.training.execution.executor import Shared
 from leafwise.training.kernels.selfplay import GAMES, PLIES
@@ -105,6 +105,16 @@ class Config(ActorOptions):
     """Game i of k has the share of random actions to the power 1 + i / (k - 1) times this (0: all the same; 7 in the paper)."""
     plies: int = 8
     """Most random actions at the beginning of a game."""
+    guide: str = ""
+    """Whose searches play the first decisions: a score, or a model's name, run folder or file (default: the network's)."""
+    guided: int = 100_000
+    """Decisions played by the guide."""
+    guide_depth: int = 1
+    """Depth of the guide's searches."""
+    credit: float = 0.0
+    """Share of how far a lost game got that counts as its outcome at the start, where wins are rare, in games for one."""
+    credited: float = 0.5
+    """Part of the run over which that falls to 0."""
     hidden: tuple[int, ...] = (128, 64)
     """Outputs of the layers between what is seen and the values, multiples of 4."""
     match_depth: int = 1
@@ -117,7 +127,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "buffer_size": (100, 1e8), "train_every": (1, 1e6), "target_every": (1, 1e6), "tau": (0, 1), "n_step": (1, 1000),
     "priority": (0, 2), "importance": (0, 1), "target_depth": (0, 8), "rare": (0, 1), "nodes": (0, 1e9),
     "exploration_fraction": (0, 1), "exploration_spread": (0, 100), "match_depth": (1, 8), "piece": (0, 1e8),
-    "staleness": (0, 100),
+    "staleness": (0, 100), "guided": (0, 1e12), "guide_depth": (1, 8), "credit": (0, 1), "credited": (1e-9, 1),
 }  # fmt: skip
 
 
@@ -132,11 +142,12 @@ def check(config: Config, game: Any) -> None:
         raise ValueError(f"expected --n-step 1 with --target-depth in --head max, got {config.n_step}")
     if config.sees not in seen_by(game):
         raise ValueError(f"expected --sees among {', '.join(seen_by(game))}, got {config.sees!r}")
+    if config.credit and game.players == 2:
+        raise ValueError(f"expected --credit in a game for one player, got {game.name!r}")
     seen = features_of(game, config.sees)
-    if seen.stage != "decision":
-        raise ValueError(
-            f"expected --sees observation in {game.name}, whose features are of chance, got {config.sees!r}"
-        )
+    if seen.stage != "decision" and (config.head == "max" or game.players == 2):
+        wanted = "--sees observation, or --head value in a game for one"
+        raise ValueError(f"expected {wanted}, in {game.name}, whose features are of chance, got {config.sees!r}")
     if config.head == "max" and seen.invariant:
         wanted = "--sees features+observation with --head max"
         raise ValueError(f"expected {wanted}: symmetric positions share these features, got {config.sees!r}")
@@ -161,8 +172,11 @@ class QLearner(GatedLearner):
         check(config, self.game)
         self.learning = Learning(self.game, config, head_of(config, self.game))
         self.newest = self.learning.shape
-        how = How(config.plies, config.candidates, max(1, config.target_depth), config.rare, config.nodes)
-        self.player = Player(self.newest, how)  # raises ValueError for candidates that there are not
+        how = How(
+            config.plies, config.candidates, max(1, config.target_depth), config.rare, config.nodes, config.guide,
+            config.guide_depth,
+        )  # fmt: skip
+        self.player = Player(self.newest, how)  # raises ValueError for candidates or a guide that there are not
         self.open_folder()
         if config.piece:
             self.work_by(self.player)
@@ -171,7 +185,8 @@ class QLearner(GatedLearner):
         n = config.envs * (config.staleness + 1)
         order = Order(config.envs, self.steps if config.piece else 1, config.staleness + 1)
         cut = config.cut and config.n_step > 1
-        self.replay = Replay(self.game, config.buffer_size, order, cut=cut, alpha=config.priority)
+        chance = features_of(self.game, config.sees).stage != "decision"
+        self.replay = Replay(self.game, config.buffer_size, order, cut=cut, alpha=config.priority, chance=chance)
         self.learning.open(self.player, self.replay)
         streams = np.array([(config.seed * n + e, 0) for e in range(n)], dtype=np.uint64)
         self.rows, self.streams = self.player.begun(streams)
@@ -220,10 +235,16 @@ class QLearner(GatedLearner):
         found: NDArray[np.float64] = self.exploration(done) ** powers
         return found
 
+    def playing(self, done: int | None = None) -> Playing:
+        """Returns how decisions are played now, or when so many have been."""
+        config, played = self.config, self.done if done is None else done
+        credit = config.credit * max(0.0, 1 - self.share_of_run(played) / config.credited)
+        return Playing(self.explorations(played), credit, bool(config.guide) and played < config.guided)
+
     def act(self) -> float:
         """Plays one decision in every game and remembers it; returns the mean value of what was not random."""
         rng = np.random.default_rng((self.config.seed, 0, self.done))
-        found = self.player.step(self.newest, self.learning.online, self.rows, self.streams, self.explorations(), rng)
+        found = self.player.step(self.newest, self.learning.online, self.rows, self.streams, self.playing(), rng)
         return self.keep(found)
 
     def keep(self, found: Decisions) -> float:
@@ -245,14 +266,14 @@ class QLearner(GatedLearner):
         """
         n, number = self.config.envs, generation.number
         first = n * (number % (self.config.staleness + 1))
-        shares = self.explorations(number * n * self.steps)
+        how = self.playing(number * n * self.steps)
         found: list[Call] = []
         for begin in range(first, first + n, GROUP):
             own = slice(begin, min(begin + GROUP, first + n))
             key = key_of(self.config.seed, number, begin)
             rows, streams = self.rows[own].copy(), self.streams[own].copy()
-            explored = shares[own.start - first : own.stop - first]
-            found.append(Steps(self.actor, networks, rows, streams, self.steps, explored, key))
+            here = how._replace(exploration=how.exploration[own.start - first : own.stop - first])
+            found.append(Steps(self.actor, networks, rows, streams, self.steps, here, key))
         return found
 
     def take(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:

@@ -26,6 +26,8 @@ from leafwise.training.runs.gating import named, prefixed
 
 CLIP = 10.0
 """Greatest norm of a gradient."""
+ASKED = 0.5
+"""Share of the decisions after which a leaf's stage of chance comes where that is learned, and not the decision itself."""
 Tensors = dict[str, NDArray[Any]]
 
 
@@ -84,10 +86,13 @@ class Learning:
             later = value_of(said.gather(1, chosen.argmax(dim=1, keepdim=True))[:, 0], self.solo).numpy()
         return followed.gained / np.float32(config.scale) + followed.factor * later
 
-    def searched(self, places: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Returns what the states at places [n] should be worth: the best that a search finds `n_step` - 1 decisions on, [n]."""
+    def searched(self, places: NDArray[np.int64], *, asked: bool = False) -> NDArray[np.float32]:
+        """Returns what the states at places [n] should be worth: the best that a search finds `n_step` - 1 decisions on, [n].
+
+        `asked`: the states of chance after the decisions there.
+        """
         config = self.config
-        followed = self.replay.follow(places, config.n_step - 1, config.gamma, own=False)
+        followed = self.replay.follow(places, config.n_step - (not asked), config.gamma, own=asked)
         going = followed.factor != 0
         best = np.zeros(len(places))
         best[going] = self.player.searched(followed.rows[going], max(1, config.target_depth), self.T).max(axis=1)
@@ -104,8 +109,12 @@ class Learning:
     def losses(self, places: NDArray[np.int64], rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
         """Returns losses and sizes of the errors of decisions at places [n]; these are seen under random symmetries."""
         symmetries = rng.integers(0, self.game.symmetry_count, len(places))
-        actions = self.replay.actions[places]
-        rows = self.shown(self.replay.before[places], symmetries, actions)
+        actions, rows = self.replay.actions[places], self.replay.before[places]
+        asked = self.replay.asks(places)
+        if asked.any():  # both are learned: where a line of play has no such stage, a leaf is asked at a decision
+            asked &= rng.random(len(places)) < ASKED
+            rows[asked] = self.replay.asked[places[asked]]
+        rows = self.shown(rows, symmetries, actions)
         features, _, signs = self.shape.describe(rows, self.T)
         outputs = self.online(torch.from_numpy(features))
         if self.head == "max" and self.config.target_depth:
@@ -116,7 +125,10 @@ class Learning:
             outputs = outputs.gather(1, torch.from_numpy(actions)[:, None])[:, 0]
             targets = torch.from_numpy(self.sampled(places, symmetries))
         else:
-            outputs, targets = outputs[:, 0], torch.from_numpy(self.searched(places) * signs)
+            worth = np.zeros(len(places), dtype=np.float32)
+            for chance in (False, True):
+                worth[asked == chance] = self.searched(places[asked == chance], asked=chance)
+            outputs, targets = outputs[:, 0], torch.from_numpy(worth * signs)
         if self.head == "chance":
             return chance_losses(outputs, targets), (torch.sigmoid(outputs) - targets).abs().detach()
         return losses_of(outputs, targets, self.solo), (value_of(outputs, self.solo) - targets).abs().detach()

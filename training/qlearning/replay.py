@@ -44,13 +44,18 @@ class Followed(NamedTuple):
 class Replay:
     """The last `size` decisions."""
 
-    def __init__(self, game: Game, size: int, order: Order, *, cut: bool, alpha: float) -> None:
-        """`cut`: steps end before an action drawn at random (Watkins, 1989); `alpha`: exponent of priorities, 0 for none."""
+    def __init__(self, game: Game, size: int, order: Order, *, cut: bool, alpha: float, chance: bool = False) -> None:
+        """`cut`: steps end before an action drawn at random (Watkins, 1989); `alpha`: exponent of priorities, 0 for none.
+
+        `chance`: what a leaf is asked between two decisions is kept too.
+        """
         self.size, self.order, self.cut, self.alpha, self.done = size, order, cut, alpha, 0
         self.before, self.after = game.rows(size), game.rows(size)
         self.actions = np.zeros(size, dtype=np.int64)
         self.gains = np.zeros((size, 2), dtype=np.float32)  # reward, and sign of what comes after it
         self.explored = np.zeros(size, dtype=bool)
+        self.asked = game.rows(size if chance else 0)
+        self.kept = (*KEPT, "asked") if chance else KEPT
         self.priorities = Priorities(size) if alpha else None
         self.highest = 1.0
 
@@ -63,11 +68,18 @@ class Replay:
         """Takes decisions, the newest, in place of the oldest; what is new has the highest priority so far."""
         n = len(found.actions)
         places = (self.done + np.arange(n)) % self.size
-        for name in KEPT:
+        for name in self.kept:
             getattr(self, name)[places] = getattr(found, name)
         if self.priorities is not None:
             self.priorities.put(places, np.full(n, self.highest))
         self.done += n
+
+    def asks(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Returns whether a leaf's stage of chance came after the decisions at places [n], [n]."""
+        if not len(self.asked):
+            return np.zeros(len(places), dtype=bool)
+        found: NDArray[np.bool_] = (self.asked[places] != self.after[places]).any(axis=1)
+        return found
 
     def draw(
         self, rng: np.random.Generator, n: int, beta: float
@@ -109,7 +121,7 @@ class Replay:
 
     def tensors(self) -> dict[str, NDArray[Any]]:
         """Returns what a checkpoint holds, besides `highest`."""
-        found = {name: getattr(self, name)[: self.filled] for name in KEPT if self.cut or name != "explored"}
+        found = {name: getattr(self, name)[: self.filled] for name in self.kept if self.cut or name != "explored"}
         if self.cut:
             found["explored"] = found["explored"].astype(np.uint8)
         if self.priorities is not None:
@@ -119,7 +131,7 @@ class Replay:
     def restore(self, tensors: Mapping[str, NDArray[Any]], done: int, highest: float) -> None:
         """Takes the state of a checkpoint after so many decisions."""
         self.done, self.highest = done, highest
-        for name in set(KEPT) & set(tensors):
+        for name in set(self.kept) & set(tensors):
             getattr(self, name)[: self.filled] = tensors[name]
         if self.priorities is not None:
             self.priorities.put(np.arange(self.filled), tensors["priorities"])

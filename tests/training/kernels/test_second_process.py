@@ -49,12 +49,13 @@ def self_played(name: str, head: str) -> list[np.ndarray]:
         found += [scores, values, ends]
     rows, streams = game.rows(4), np.array([(k, 0) for k in range(4)], dtype=np.uint64)
     run.start_games(table, rows, streams, 0, T)
-    actions, after, rewards, signs = np.zeros(4, dtype=np.int64), game.rows(4), np.zeros(4), np.zeros(4)
+    actions, rewards, signs = np.zeros(4, dtype=np.int64), np.zeros(4), np.zeros(4)
+    asked, after = game.rows(4), game.rows(4)
     run.choose_actions(table, rows, 1, actions, T)
-    run.advance(table, rows, after, streams, actions, rewards, signs, 0, T)
+    run.advance(table, rows, asked, after, streams, actions, rewards, signs, 0, 0.5, T)
     both = np.concatenate([rows, rows])
     run.transform_rows(both, np.arange(4) % game.symmetry_count, actions, T)
-    return [*found, both, after, rewards, signs, actions, table.counts, table.R]
+    return [*found, both, asked, after, rewards, signs, actions, table.counts, table.R]
 
 
 def pooled() -> list[np.ndarray]:

@@ -142,14 +142,15 @@ def test_rewards_and_signs_add_up_to_the_outcome_for_whoever_acts() -> None:
     evaluator = SparseNetwork.create(GAME, (4,)).evaluator("x")
     T, run = GAME.tables(evaluator), kernels(GAME, evaluator)
     table, streams = new_table(GAME, 1, 0), np.array([(7, 0)], dtype=np.uint64)
-    rows, after, rewards, signs = GAME.rows(1), GAME.rows(1), np.zeros(1), np.zeros(1)
+    rows, asked, after, rewards, signs = GAME.rows(1), GAME.rows(1), GAME.rows(1), np.zeros(1), np.zeros(1)
     run.start_games(table, rows, streams, 0, T)
     rng, steps, decided = np.random.default_rng(1), [], 0
     for _ in range(400):
         state = leafwise.State(GAME, rows[0])
         actions = np.array([rng.choice(state.legal_actions)])
-        run.advance(table, rows, after, streams, actions, rewards, signs, 0, T)
+        run.advance(table, rows, asked, after, streams, actions, rewards, signs, 0, 0.0, T)
         assert leafwise.State(GAME, after[0]) == state.play(int(actions[0]))
+        assert np.array_equal(asked, after)
         steps.append((state.current_player, rewards[0], signs[0]))
         if signs[0] == 0:
             outcome, total = leafwise.State(GAME, after[0]).returns, 0.0

@@ -18,7 +18,7 @@ from leafwise.training.evaluation.calibration import calibration, rescaled, scal
 from leafwise.training.kernels.recording import AFTERSTATE, CHOSEN
 from leafwise.training.kernels.selfplay import kernels, new_record, new_table
 from leafwise.training.kernels.solo_games import play_solo
-from leafwise.training.methods import selfplay, td
+from leafwise.training.methods import dqn, selfplay, td
 from leafwise.training.runs.gating import prefixed
 from leafwise.training.runs.recipes import with_recipe
 
@@ -224,3 +224,66 @@ def test_a_publication_may_play_the_best_and_the_newest_again(run, tmp_path) -> 
     written = load_tensors(publish.publish(config))[1]
     assert (written["steps"], written["seconds"], written["selected"]["games"]) == (7, 9.0, 8)
     assert written["selected"]["mean"] > 0
+
+
+def test_a_variant_that_is_named_twice_is_played_twice_as_much(tmp_path) -> None:
+    mix = ("level=1", "level=4", "level=4")
+    learner = selfplay.SelfPlay(selfplay.Config(run=str(tmp_path / "mixed"), **{**SMALL, "mix": mix}))
+    assert learner.played(9) == [0, 1, 1]
+    assert learner.played(1) == [0, 1, 1, 2]
+    learner.play()
+    assert (learner.places[: learner.filled] == 2).all()
+    learner.done = 9
+    before = learner.filled
+    learner.play()
+    first, second = (np.count_nonzero(learner.places[before : learner.filled] == place) for place in range(2))
+    assert 1.5 < second / first < 2.5
+    learner.folder.lock.release()
+
+
+QUICK: dict[str, Any] = {
+    "game": "friday", "head": "value", "sees": "features", "gamma": 1.0, "nodes": 10, "guide": "pirates", "guided": 2000,
+    "credit": 0.5, "n_step": 5, "total_steps": 6000, "envs": 50, "buffer_size": 3000, "batch_size": 64, "train_every": 200,
+    "learning_starts": 1000, "hidden": (8, 8), "interval": 3000, "match_pairs": 100, "plies": 0, "checkpoint_seconds": 0.0,
+}  # fmt: skip
+
+
+def test_q_learning_of_states_of_chance_ends_alike_where_it_was_cut(tmp_path) -> None:
+    whole = dqn.train(dqn.Config(run=str(tmp_path / "whole"), **QUICK))
+    config = dqn.Config(run=str(tmp_path / "cut"), **QUICK)
+    learner = dqn.QLearner(config)
+    learner.step()
+    assert learner.replay.asks(np.arange(learner.replay.filled)).any()
+    assert not learner.playing().guided
+    assert learner.playing(0)[1:] == (0.5, True)
+    learner.save()
+    learner.folder.lock.release()
+    dqn.train(replace(config, resume=True))
+    one, other = (load_tensors(path / "state.safetensors")[0] for path in (whole, tmp_path / "cut"))
+    assert [name for name in one if not np.array_equal(one[name], other[name])] == []
+    assert leafwise.player(f'search:"{whole}",depth=1,nodes=10', GAME).choose(GAME.new(5)) in GAME.new(5).legal_actions
+
+
+def test_steps_of_q_learning_tell_what_a_leaf_is_asked_and_credit_of_lost_games() -> None:
+    evaluator = SparseNetwork.create(GAME, (4, 4)).evaluator("x")
+    run, T, table = kernels(GAME, evaluator), GAME.tables(evaluator), new_table(GAME, 1, 0, evaluator)
+    rows, streams = GAME.rows(8), np.array([(k, 0) for k in range(8)], dtype=np.uint64)
+    run.start_games(table, rows, streams, 0, T)
+    rng, passed, lost = np.random.default_rng(1), 0, 0
+    for _ in range(600):
+        before = [leafwise.State(GAME, row.copy()) for row in rows]
+        actions = np.array([rng.choice(state.legal_actions) for state in before])
+        asked, after, rewards, signs = GAME.rows(8), GAME.rows(8), np.zeros(8), np.zeros(8)
+        run.advance(table, rows, asked, after, streams, actions, rewards, signs, 0, 0.5, T)
+        for k, state in enumerate(before):
+            between, reached = (leafwise.State(GAME, found[k]) for found in (asked, after))
+            if between != reached:
+                assert between.stage == evaluator.stage
+                assert between == state.play(int(actions[k])) or state.play(int(actions[k])).is_chance
+                assert not reached.is_chance
+                passed += 1
+            if reached.is_terminal and reached.returns == 0:
+                assert rewards[k] == pytest.approx(0.5 * GAME.rules.progress(after, np.uint64(k), T))
+                lost += 1
+    assert passed > 50
+    assert lost > 5

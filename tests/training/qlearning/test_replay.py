@@ -19,7 +19,7 @@ def decisions(games: int, step: int, sign: float = 1.0, reward: float = 0.0, exp
     """Returns a decision of every game; its row tells its step, and that of what follows the next."""
     before = np.full((games, GAME.width), step, dtype=GAME.dtype)
     gains = np.tile(np.array([[reward, sign]], dtype=np.float32), (games, 1))
-    return Decisions(before, before + 1, np.zeros(games, np.int64), gains, np.full(games, explored), 0.0)
+    return Decisions(before, before + 1, before + 1, np.zeros(games, np.int64), gains, np.full(games, explored), 0.0)
 
 
 def replay(size: int = 100, **given: Any) -> Replay:
@@ -109,3 +109,17 @@ def test_errors_make_priorities_and_weights_make_up_for_them() -> None:
     assert np.array_equal(again.priorities.sums, memory.priorities.sums)
     again.keep(decisions(1, 2))
     assert again.priorities[np.array([0])][0] == again.highest == 3.0
+
+
+def test_what_a_leaf_is_asked_is_known_where_a_stage_of_chance_was_passed() -> None:
+    memory = replay(chance=True)
+    found = decisions(2, 0)
+    memory.keep(found._replace(asked=found.after + np.array([[0], [5]], GAME.dtype)))
+    assert memory.asks(np.array([0, 1, 0])).tolist() == [False, True, False]
+    again = replay(chance=True)
+    again.restore(memory.tensors(), memory.done, memory.highest)
+    assert again.asks(np.array([1, 0])).tolist() == [True, False]
+    plain = replay()
+    plain.keep(found)
+    assert plain.asks(np.array([0, 1])).tolist() == [False, False]
+    assert "asked" not in plain.tensors()

@@ -98,7 +98,8 @@ class Config(ActorOptions):
     guide_candidates: str = ""
     """Actions that the guide's searches consider (default: those of the others)."""
     mix: tuple[str, ...] = ()
-    """Variants that games for one are played in, like level=1 level=4 (default: that of --variant alone)."""
+    """Variants that games for one are played in, like level=1 level=4 (default: that of --variant alone); one that is named twice
+    gets twice the positions."""
     easy: tuple[str, ...] = ()
     """Easier variants that the first iterations are played in instead."""
     eased: int = 2
@@ -177,6 +178,7 @@ class SelfPlay(ReplayLearner):
             for texts in (config.mix or (config.variant,), config.easy)
         )
         self.variants = [*self.mix.values(), *self.easy.values()]
+        self.shares = [list(self.mix).index(text) for text in config.mix] or [0]
         if config.exact_nodes:
             labels_of(self.game)  # raises ValueError for a game that has none
         self.module = self.fresh()
@@ -253,10 +255,10 @@ class SelfPlay(ReplayLearner):
         easy = [hard + k for k in range(len(self.easy))]
         later = max(0, number - eased)
         if number < eased:
-            return easy or list(range(hard))
+            return easy or self.shares
         if later < eased:
-            return [*range(hard), *easy[(len(easy) * later) // eased :]]
-        return list(range(hard))
+            return [*self.shares, *easy[(len(easy) * later) // eased :]]
+        return self.shares
 
     def credit(self, number: int) -> float:
         """Returns what a lost game counts in an iteration, as a share of how far it got."""

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Results, Study, command, digest_of, points, signed, table, write_page
@@ -22,13 +21,11 @@ from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.packing import merged, quantised
 from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.kernels.lookups import looked_up, without
 from leafwise.training.kernels.ntuple_games import play_games
-from leafwise.training.kernels.td import kernels, new_trainer
 from leafwise.training.runs.seeds import SELECTION_SEED
 
 THREES = game("threes")
-RESTART = 100
-"""As in training: a trajectory longer than this is followed by one from its middle, so that late positions come often."""
 
 
 @dataclass(frozen=True)
@@ -43,20 +40,6 @@ class Config(Study):
     """Entries not looked up in so many moves of the network's games become 0 (0: all are kept)."""
     games: int = 2000
     """Games at depth 1."""
-
-
-def looked_up(network: NTupleNetwork, moves: int, seed: int = 0) -> NDArray[np.bool_]:
-    """Returns which entries so many moves of the network's own games look up, [weights]; nothing is learned meanwhile."""
-    errors, sizes = (np.zeros(len(network.weights.table), dtype=np.float32) for _ in range(2))
-    actor = new_trainer(network.game, seed, coherence=(errors, sizes))
-    T = network.game.tables(network.evaluator("games"))
-    kernels(network, coherent=True).td_games(actor, moves, 0.0, 0.0, RESTART, T)
-    return sizes > 0
-
-
-def without(network: NTupleNetwork, kept: NDArray[np.bool_]) -> NTupleNetwork:
-    """Returns a network whose other entries are 0."""
-    return NTupleNetwork.create(network.game, network.shape, np.where(kept, network.weights.table, np.float32(0)))
 
 
 def measured(network: NTupleNetwork, config: Config) -> dict[str, Any]:

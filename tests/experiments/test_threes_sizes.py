@@ -9,6 +9,7 @@ import leafwise
 from leafwise.experiments.threes import sizes
 from leafwise.models.files import save_network
 from leafwise.models.ntuple import NTupleNetwork, Shape
+from leafwise.training.kernels.lookups import looked_up, without
 
 pytestmark = pytest.mark.long
 THREES = leafwise.game("threes")
@@ -24,11 +25,11 @@ def network():
 
 def test_entries_that_games_look_up_are_kept_and_nothing_is_learned(network):
     before = network.weights.table.copy()
-    few, more = (sizes.looked_up(network, moves) for moves in (200, 20_000))
+    few, more = (looked_up(network, moves) for moves in (200, 20_000))
     assert (network.weights.table == before).all()
     assert 0 < np.count_nonzero(few) < np.count_nonzero(more) < len(before)
     assert more[few].all()
-    left = sizes.without(network, few).weights.table
+    left = without(network, few).weights.table
     assert (left[few] == before[few]).all()
     assert not left[~few].any()
 

@@ -37,6 +37,8 @@ AHEAD = 2
 """How many rows before it is learned from a row's entries are asked for."""
 DEEPEST = 3
 """Greatest depth of the search that a trajectory is played with."""
+FIXED = np.float32(-1.0)
+"""In place of a weight's sum of sizes of errors: it is not learned."""
 
 
 class Trainer(NamedTuple):
@@ -61,7 +63,7 @@ class Trainer(NamedTuple):
     errors: NDArray[np.float32]
     """Sum of the errors of every weight, for coherent rates; shared by all actors. [weights], else [1]."""
     sizes: NDArray[np.float32]
-    """Sum of the sizes of those errors, of the same shape."""
+    """Sum of the sizes of those errors, of the same shape; FIXED where a weight is not learned."""
 
 
 class Kernels(NamedTuple):
@@ -193,8 +195,10 @@ def plain_step(trainer, index, learning_rate, error, W):
 
 @jit(inline=True)
 def coherent_step(trainer, index, learning_rate, error, W):
-    """Moves one weight of `W` by a rate of its own, the share of its errors that did not cancel out."""
+    """Moves one weight of `W` by a rate of its own, the share of its errors that did not cancel out; FIXED ones stay."""
     errors, sizes = trainer.errors, trainer.sizes
+    if sizes[index] == FIXED:
+        return
     share = abs(errors[index]) / sizes[index] if sizes[index] > 0 else np.float32(1.0)
     W.table[index] += np.float32(learning_rate * error) * share
     errors[index] += np.float32(error)

@@ -43,8 +43,9 @@ from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.ntuple_functions import features
 from leafwise.models.packing import restored
+from leafwise.training.kernels.lookups import looked_up
 from leafwise.training.kernels.ntuple_games import play_games
-from leafwise.training.kernels.td import DEEPEST, FRESH_GAMES, GAMES, HERE, MOVES, Trainer, kernels, new_trainer
+from leafwise.training.kernels.td import DEEPEST, FIXED, FRESH_GAMES, GAMES, HERE, MOVES, Trainer, kernels, new_trainer
 from leafwise.training.methods import selfplay
 from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, origin, run_main
 from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_learner, run_path
@@ -77,6 +78,9 @@ class Config(RunOptions):
     """Look boards with large tiles up as ones with smaller tiles, as the room says (`CellFeatures.downgraded`)."""
     init_from: str = ""
     """Model to start from, with all or some of the tuples: run folder, file or shipped name (default: all weights 0)."""
+    pruned: int = 0
+    """Entries that the model to start from does not look up in so many moves of its games are 0 and stay so (0: all are learned);
+    with --coherence. Its file is the smaller."""
     learning_rate: float = 0.25
     """Learning rate, shared out among the active weights."""
     final_learning_rate: float = 0.0125
@@ -123,8 +127,10 @@ def check(config: Config) -> None:
     """Raises ValueError for an option out of range."""
     check_ranges(config, {
         "hold": (0, 1), "restart": (0, 1e9), "target_depth": (0, DEEPEST), "optimism": (-1e9, 1e9), "actors": (1, 64),
-        "power": (1e-3, 1), "average": (0, 100),
+        "power": (1e-3, 1), "average": (0, 100), "pruned": (0, 1e12),
     })  # fmt: skip
+    if config.pruned and not (config.coherence and config.init_from):
+        raise ValueError("expected --coherence and --init-from with --pruned, got not both")
 
 
 def shape_of(config: Config, game: Game) -> Shape:
@@ -203,7 +209,14 @@ class NTupleTd(Learner):
         self.kernels = kernels(self.network, depth, searched=config.target_depth > 0, coherent=config.coherence)
         self.T = self.game.tables(self.network.evaluator("td"))
         self.entries, self.best, self.score = 0, -np.inf, {}
-        self.resume()
+        if not self.resume() and config.pruned:
+            self.prune()
+
+    def prune(self) -> None:
+        """Sets entries to 0 that games of the network do not look up, for good."""
+        kept, table = looked_up(self.network, self.config.pruned, self.config.seed), self.network.weights.table
+        table[~kept] = 0
+        self.coherence[1][~kept] = FIXED
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Returns the arrays of a checkpoint, by name; what is written into them changes the learner."""

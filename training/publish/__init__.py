@@ -36,6 +36,7 @@ from leafwise.training.publish.card import card
 from leafwise.training.runs.folder import commit, hardware, training_command
 from leafwise.training.runs.options import accepts, flag_of, todays_words
 from leafwise.training.runs.recipes import PUBLISH, recipes
+from leafwise.training.runs.seeds import FINAL_SEED
 
 MODULE = "leafwise.training.publish"
 NTUPLES = ("ntuple", "ntuple-packed")
@@ -58,7 +59,7 @@ class Config:
     largest_mb: float = 32.0
     """The largest file that is allowed, in MB."""
     unit_games: int = -1
-    """Games that tell what the model's values mean to people (-1: as many as `leafwise.training.publish.units` plays, 0: none)."""
+    """Games of each variant that tell what values mean to people (-1: as many as `leafwise.training.publish.units`, 0: none)."""
     processes: int = 1
     """Processes that play and judge (n-tuples: threads)."""
     cluster: str = ""
@@ -71,6 +72,8 @@ class Config:
     """N-tuples: look boards with large tiles up as ones with smaller tiles, as the room says."""
     loss_games: int = 1000
     """N-tuples: games that both the network before packing and the packed one play."""
+    first_seed: int = FINAL_SEED
+    """N-tuples: first seed of the final games, from 1,000,000 on; one that no network before was judged by is fairest."""
     judged: int = 500
     """Games for two: critical positions (some legal action loses value) that judge it."""
     judged_plies: tuple[int, int] = (8, 20)

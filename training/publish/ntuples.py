@@ -21,12 +21,14 @@ from leafwise.training.kernels.td import kernels, new_trainer
 from leafwise.training.runs.seeds import FINAL_SEED, PACKING_SEED, SELECTION_SEED
 
 WHAT, UNIT, load = "value network", "moves", load_ntuples
-OPTIONS = ("games", "step", "downgraded", "loss_games")
+OPTIONS = ("games", "step", "downgraded", "loss_games", "first_seed")
 REACHED = "reached_"
 
 
 def prepare(network: NTupleNetwork, source: Path, told: Any, config: Any) -> tuple[NTupleNetwork, dict[str, Any]]:
     """Returns the packed network, and what packing does to it."""
+    if config.first_seed < FINAL_SEED:
+        raise ValueError(f"expected --first-seed of at least {FINAL_SEED}, got {config.first_seed}")
     shape = replace(network.shape, downgraded=config.downgraded or network.shape.downgraded).check(network.game)
     packed = quantised(replace(network, shape=shape), config.step)
     return packed, {"step": config.step, "loss": packing_loss(network, packed, config)}
@@ -70,11 +72,11 @@ def values_of(network: NTupleNetwork, rows: NDArray[np.uint64]) -> NDArray[np.fl
 
 def measure(network: NTupleNetwork, config: Any) -> Iterator[dict[str, Any]]:
     """Yields the figures of final games, by depth."""
-    names = features(network.game).names
+    names, first = features(network.game).names, config.first_seed
     for depth, games in enumerate(config.games or (1000, 500, 300), start=1):
-        played = play_games(merged(network), depth, FINAL_SEED, games, threads=config.processes, cluster=config.cluster)
+        played = play_games(merged(network), depth, first, games, threads=config.processes, cluster=config.cluster)
         reached = {f"{REACHED}{names[rank]}": float((played.ranks >= rank).mean()) for rank in (13, 14, 15)}
-        told = {"depth": depth, "first_seed": FINAL_SEED, **played.figures(), **reached}
+        told = {"depth": depth, "first_seed": first, **played.figures(), **reached}
         mean, low, high = (f"{told[name]:,.0f}" for name in ("mean", "ci_low", "ci_high"))
         print(f"depth {depth}: mean {mean} ({low} to {high}), {games} games", flush=True)
         yield told

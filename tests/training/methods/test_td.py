@@ -16,7 +16,8 @@ from leafwise.models import load_ntuples
 from leafwise.models.files import model_path
 from leafwise.models.tensors import load_tensors
 from leafwise.training import publish
-from leafwise.training.evaluation.arena import FINAL_SEED, evaluate
+from leafwise.training.evaluation.arena import evaluate
+from leafwise.training.kernels.lookups import looked_up
 from leafwise.training.kernels.ntuple_games import play_games
 from leafwise.training.methods import td
 from leafwise.training.runs.seeds import REMATCH_SEED, SELECTION_SEED
@@ -98,15 +99,38 @@ def test_the_run_folder(run):
     assert len(events.Scalars("time/fps")) == 8
 
 
+def test_entries_that_games_do_not_look_up_stay_0(run, tmp_path):
+    options = {**SMALL, "total_steps": 200_000, "average": 0.0, "evaluate_every": 100, "evaluate_games": 4}
+    options |= {"coherence": True, "init_from": str(run), "pruned": 2000, "learning_rate": 1.0}
+    before = load_ntuples(run / "model.safetensors", GAME)
+    kept = looked_up(before, 2000, options.get("seed", 1))
+    assert 0 < np.count_nonzero(kept) < 0.5 * np.count_nonzero(before.weights.table)
+    learner = td.NTupleTd(td.Config(run=str(tmp_path / "cut"), **options))
+    assert np.array_equal(learner.network.weights.table, np.where(kept, before.weights.table, 0))
+    learner.step()
+    learner.save()
+    learner.folder.lock.release()
+    for name, resume in (("cut", True), ("whole", False)):
+        td.train(td.Config(run=str(tmp_path / name), **options, resume=resume))
+    cut, whole = (load_ntuples(tmp_path / name / "model.safetensors", GAME).weights.table for name in ("cut", "whole"))
+    assert np.array_equal(cut, whole)
+    assert not whole[~kept].any()
+    assert np.count_nonzero(whole[kept] != before.weights.table[kept]) > 0.5 * np.count_nonzero(kept)
+    with pytest.raises(ValueError, match="expected --coherence and --init-from with --pruned, got not both"):
+        td.check(td.Config(game="threes", pruned=5, coherence=True))
+
+
 def test_a_run_is_published(run, tmp_path, capsys):
     words = ["--run", str(run), "--out", str(tmp_path), "--name", "x", "--games", "6", "--loss-games", "6"]
+    words += ["--first-seed", "1500000"]
     assert publish.main(words) == 0
     network = load_ntuples(tmp_path / "x.safetensors", GAME)
     assert network.packed
     card = (tmp_path / "x.md").read_text()
     assert f"`leafwise.load({(tmp_path / 'x.safetensors').as_posix()!r})` loads it." in card
-    scores = play_games(network, 1, FINAL_SEED, 6).scores
+    scores = play_games(network, 1, 1_500_000, 6).scores
     assert f"| 1 | 6 | {scores.mean():,.0f} |" in card, "the file that was written is what was measured"
+    assert "Seeds from 1,500,000 on" in card
     assert publish.main([*words, "--largest-mb", "0.01"]) == 2
     assert "expected a file of at most 0.01 MB, got" in capsys.readouterr().err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.md", "x.safetensors"]

@@ -47,10 +47,10 @@ def test_the_table_reads_as_the_cards_do(shell: Shell) -> None:
     assert [line.split()[0] for line in lines[1:] if not line.startswith(" ")] == NAMES
     table = " ".join(" ".join(lines).split())
     for shown in (
-        "threes threes ntuple-packed 22.92 1 123,577 116,997 to 130,131 1,000 games expected final score 1.8 %",
-        "2 318,549 299,445 to 339,147 500 games",
+        "threes threes ntuple-packed 27.01 1 139,590 131,890 to 146,581 1,000 games expected final score 2.9 %",
+        "2 377,048 356,066 to 399,665 500 games",
         "cassis8 cassis n=8 sparse 0.24 1 94.5 % 91.0 % to 97.5 % 200 positions 89.0 % chance to win 1.1 %",
-        "friday level=2 1 71.0 % 65.6 % to 75.8 % 300 games",
+        "friday level=2 1 88.8 % 86.7 % to 90.6 % 1,000 games",
         "starshipplace starship preset=classic grid 0.09 1 0.823 0.813 to 0.830 300 seeds 0.717 expected quality 0.009",
         "starship preset=scout 1 0.720 0.713 to 0.726 300 seeds 0.595",
         "trap trap sparse 2.78 see its card",

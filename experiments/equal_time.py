@@ -117,17 +117,14 @@ def friday(config: Config) -> Panel:
     """Reads 1 ms a decision, all levels."""
     by_hand = read(config, "friday", "learned_by_hand.json")["results"]
     learned = read(config, "friday")["results"]
-    bars = []
+    bars, games = [], {}
     for level in range(1, 5):
-        one = next(found for name, found in by_hand.items() if name.startswith(f"1 ms, level {level}, pirates"))
-        parts = [found for name, found in learned.items() if name.startswith(f"1 ms, level {level}, learned")]
-        wins, games = (sum(part[key] for part in parts) for key in ("wins", "games"))
-        for who, won, of in (("hand-made leaf", one["wins"], one["games"]), ("learned leaf", wins, games)):
-            bars.append(Bar(who, won / of, *share_interval(won, of), f"level {level}"))
-    return Panel(
-        "Friday", "share of games won", "1 ms a decision", "pirates", bars,
-        f"{one['games']} and {games} games a level",
-    )  # fmt: skip
+        for who, leaf, results in (("hand-made leaf", "pirates", by_hand), ("learned leaf", "learned", learned)):
+            parts = [found for name, found in results.items() if name.startswith(f"1 ms, level {level}, {leaf}")]
+            won, games[who] = (sum(part[key] for part in parts) for key in ("wins", "games"))
+            bars.append(Bar(who, won / games[who], *share_interval(won, games[who]), f"level {level}"))
+    told = " and ".join(map(str, games.values()))
+    return Panel("Friday", "share of games won", "1 ms a decision", "pirates", bars, f"{told} games a level")
 
 
 def cassis(config: Config, results: Results) -> Panel:

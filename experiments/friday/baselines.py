@@ -92,6 +92,8 @@ class Outcome(NamedTuple):
     moves: int
     seconds: float
     """Processor time to choose them."""
+    values: tuple[float, ...] = ()
+    """What a searching player's search said that each decision is worth."""
 
 
 def play_seeds(game: Game, text: str, seeds: Sequence[int]) -> list[Outcome]:
@@ -107,15 +109,17 @@ def play_seed(game: Game, own: Any, seed: int) -> Outcome:
     stream = new_stream(seed)
     dealer = own.dealer(seed) if hasattr(own, "dealer") else None
     settle = dealer or (lambda state: state.settle(stream))
-    state, moves, spent = settle(game.start()), 0, 0.0
+    state, moves, spent, values = settle(game.start()), 0, 0.0, list[float]()
     while not state.is_terminal:
         start = time.process_time()
         action = own.choose(state)
         spent += time.process_time() - start
         moves += 1
+        if found := getattr(own, "found", None):
+            values.append(found.value)
         state = settle(state.play(action))
     score = int(final_score(state._rows(), np.uint64(0), game.tables()))
-    return Outcome(state.returns > 0, score, field(state.row[STATUS], PHASE_AT, M2), moves, spent)
+    return Outcome(state.returns > 0, score, field(state.row[STATUS], PHASE_AT, M2), moves, spent, tuple(values))
 
 
 def figures(outcomes: Sequence[Outcome], before: dict[str, Any] | None = None) -> dict[str, Any]:

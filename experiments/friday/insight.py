@@ -1,6 +1,6 @@
 """What the trained network of Friday tells players: cards to remove first, what a life is worth, the hardest pirates.
 
-`python -m leafwise.experiments.friday.insight` lets the network play games with seeds from 2,000,000 on, asks it about positions of
+`python -m leafwise.experiments.friday.insight` lets the network play games with seeds from 2,300,000 on, asks it about positions of
 those games that it did not see so (a card less, a life more, other pirates), and writes `insight.json`, `insight.md`,
 `insight.png` and `insight_game.md`, one game with the chance to win at every step.
 """
@@ -33,7 +33,7 @@ from leafwise.search.players import SearchPlayer
 from leafwise.training.evaluation.arena import batches_of
 from leafwise.training.evaluation.elo import share_interval
 
-FIRST_SEED = 2_000_000
+FIRST_SEED = 2_300_000
 LEAST = 30
 """Positions that a figure needs at least."""
 
@@ -46,7 +46,7 @@ class Config(PlacedStudy):
     """Shipped model, run folder or file."""
     games: int = 200
     """Games that it plays."""
-    level: int = 1
+    level: int = 4
     """Level."""
     depth: int = 1
     """Depth of its search."""

@@ -1,6 +1,6 @@
 """What the learned leaf of Friday is worth against the hand-made ones: at equal depth, at equal time, and how right it is.
 
-`python -m leafwise.experiments.friday.learned` plays levels 1 to 4 on seeds from 1,000,000 on, fair play, and writes `learned.json`
+`python -m leafwise.experiments.friday.learned` plays levels 1 to 4 on seeds from 2,200,000 on, fair play, and writes `learned.json`
 and `learned.md` part by part; what stands there is not played again as long as command and model are the same.
 """
 
@@ -27,12 +27,13 @@ from leafwise.experiments.study import (
 )
 from leafwise.models.files import leaf
 from leafwise.training.actors.generations import Call, call
-from leafwise.training.evaluation.arena import FINAL_SEED
 from leafwise.training.evaluation.calibration import BINS, calibration
 from leafwise.training.evaluation.elo import share_interval
 from leafwise.training.execution.places import executor_for
 from leafwise.training.kernels.solo_games import play_solo
 
+FIRST_SEED = 2_200_000
+"""First seed of the games; no network before was judged by them."""
 LEVELS = (1, 2, 3, 4)
 KINDS = ("depth 1", "depth 2", "1 ms", "10 ms")
 """Limits of a search."""
@@ -139,12 +140,12 @@ class Plan(NamedTuple):
         """Yields what plays the games that are missing, by the names of the results."""
         amount = int("".join(filter(str.isdigit, self.kind)))
         done = sum(part["games"] for part in self.known(results))
-        for seeds in missing_seeds(done, self.games, BLOCKS[self.kind]):
+        for seeds in missing_seeds(done, self.games, BLOCKS[self.kind], FIRST_SEED):
             if self.kind.startswith("depth"):
                 work = partial(at_depth, self.name, config.model, self.level, amount, seeds, config.nodes)
             else:
                 work = partial(at_clock, self.name, config.model, self.level, amount, seeds)
-            yield f"{self.name_of}from {seeds[0] - FINAL_SEED}", work
+            yield f"{self.name_of}from {seeds[0] - FIRST_SEED}", work
 
 
 LEAVES = ("learned", "pirates", *(name for name in reversed(NAMES) if name != "pirates"))
@@ -173,7 +174,7 @@ def plans(config: Config) -> list[Plan]:
 
 def study(config: Config) -> None:
     """Plays what is missing and writes the page; games of hand-made leaves are kept apart, for they outlast a model."""
-    rules = f"{config.program()}; {'; '.join(limit(kind, config.nodes) for kind in KINDS)}"
+    rules = f"{config.program()}; {'; '.join(limit(kind, config.nodes) for kind in KINDS)}; {FIRST_SEED}"
     by_hand = results_of(config, "learned_by_hand.json", command=rules)
     learned = results_of(config, "learned.json", [config.model], rules)
     todo = plans(config)
@@ -199,10 +200,11 @@ def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> li
     text = [
         "# Friday: the learned leaf against the hand-made ones",
         "",
-        "Share of games won, fair play, with its 95 % interval (Wilson) and the games played; seeds 1,000,000 and the following,",
-        "the same for all. In depth a decision counts only if it reveals a card; there all searches look at no more than",
-        f"{config.nodes} decisions in all. Times are of the processor.",
-        "The last column is what `leafwise eval` is told to play a row again at level L.",
+        "Share of games won, fair play, with its 95 % interval (Wilson) and the games played;",
+        f"seeds {FIRST_SEED:,} and the following, the same for all.",
+        "In depth a decision counts only if it reveals a card; there all searches look at no more than",
+        f"{config.nodes} decisions in all.",
+        "Times are of the processor. The last column is what `leafwise eval` is told to play a row again at level L.",
     ]
     for kind in KINDS:
         what = f"at {kind}" if kind.startswith("depth") else f"with {kind} for every decision"
@@ -211,7 +213,7 @@ def lines(results: dict[str, Any], names: tuple[str, ...], config: Config) -> li
             found = [results[f"{kind}, level {level}, {name}"] for level in LEVELS]
             cells = [share(f, more=f"; {f['games']:,}") for f in found]
             player = f"search:{source(name, config.model)},{limit(kind, config.nodes)}"
-            again = f"`friday {player} --level L --games {found[0]['games']} --seed {FINAL_SEED}`"
+            again = f"`friday {player} --level L --games {found[0]['games']} --seed {FIRST_SEED}`"
             rows.append([f"`{name}`", *cells, f"{sum(f['ms'] for f in found) / len(found):.2g}", again])
         levels = " | ".join(f"level {level}" for level in LEVELS)
         text += ["", f"## Equal search: {what}", "", *table(f"leaf | {levels} | ms a decision | `leafwise eval`", rows)]

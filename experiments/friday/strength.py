@@ -2,7 +2,8 @@
 
 `python -m leafwise.experiments.friday.strength` plays the points of `PLAN` on seeds from 2,000,000 on, fair play, the quick ones
 first, and keeps every few games in `strength.json`; what is known for the model is not played again, so a stopped study goes on.
-`--dry-run` tells what is missing and about how long it takes.
+`--dry-run` tells what is missing and about how long it takes. Monte Carlo tree search with the same leaf plays beside it, and where
+each decision has 10 ms, the chance that the search tells is held against who then won.
 """
 
 from __future__ import annotations
@@ -10,7 +11,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby, product
 from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from leafwise.experiments.friday.baselines import Entry, Outcome, play_block
 from leafwise.experiments.study import (
@@ -25,12 +30,17 @@ from leafwise.experiments.study import (
     table,
     write_page,
 )
+from leafwise.training.evaluation.calibration import BINS, calibration_test, tenths_of
 from leafwise.training.evaluation.elo import share_interval
 
 FIRST_SEED = 2_000_000
 LEVELS = (1, 2, 3, 4)
-DECISIONS = 130
+DECISIONS = 370
 """About so many decisions has a game."""
+ROUNDS = (0.25, 0.5, 1.0)
+"""Shares of its games that every level has played before any plays more."""
+SEARCHES = {"search": "", "mcts": "MCTS, "}
+"""What the rows of a search begin with."""
 BLOCK_SECONDS = 30.0
 """About how long the games take that are kept at a time."""
 
@@ -41,11 +51,15 @@ class Point(NamedTuple):
     milliseconds: int
     level: int
     games: int
+    search: str = "search"
+    """One of SEARCHES."""
+    judged: bool = False
+    """Whether the chances that the search tells are kept, by tenths."""
 
     @property
     def begins(self) -> str:
         """What the names of its parts begin with."""
-        return f"{self.milliseconds} ms, level {self.level}, "
+        return f"{'' if self.search == 'search' else f'{self.search}, '}{self.milliseconds} ms, level {self.level}, "
 
     @property
     def block(self) -> int:
@@ -58,7 +72,7 @@ class Point(NamedTuple):
 
     def player(self, model: str) -> str:
         """Returns the player's text."""
-        return f"search:{model},seconds={self.milliseconds / 1000},clock=cpu"
+        return f"{self.search}:{model},seconds={self.milliseconds / 1000},clock=cpu"
 
     def known(self, results: dict[str, Any]) -> list[dict[str, Any]]:
         """Returns its parts that are known."""
@@ -66,7 +80,9 @@ class Point(NamedTuple):
 
 
 PLAN: tuple[Point, ...] = (
-    *(Point(ms, level, 400) for ms in (1, 3, 10, 30) for level in LEVELS),
+    *(Point(ms, level, 400, judged=ms == 10) for ms in (1, 3, 10) for level in LEVELS),
+    *(Point(ms, level, 100, "mcts") for ms in (1, 10) for level in LEVELS),
+    *(Point(30, level, 400) for level in LEVELS),
     *(Point(100, level, 100) for level in LEVELS),
     Point(1000, 4, 50),
 )
@@ -84,14 +100,32 @@ class Config(PlacedStudy):
     """Tell what is missing, and about how long it takes, and play nothing."""
 
 
-def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
-    """Returns what is kept of some games."""
+def figures(outcomes: Sequence[Outcome], judged: bool = False) -> dict[str, Any]:
+    """Returns what is kept of some games; of those judged, [who won, [tenth, decisions, sum of the chances told], ...] for each."""
     return {
         "games": len(outcomes),
         "wins": sum(o.won for o in outcomes),
         "moves": sum(o.moves for o in outcomes),
         "seconds": sum(o.seconds for o in outcomes),
+        **({"told": [[int(o.won), *by_tenths(o.values)] for o in outcomes]} if judged else {}),
     }
+
+
+def by_tenths(values: Sequence[float]) -> list[list[float]]:
+    """Returns [tenth, decisions, sum of the chances] of a game's chances, for each tenth that has some."""
+    told = np.array(values)
+    tenths = tenths_of(told)
+    return [[int(k), int((tenths == k).sum()), round(float(told[tenths == k].sum()), 4)] for k in np.unique(tenths)]
+
+
+def told_games(parts: Sequence[dict[str, Any]]) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Returns the decisions and the sums of their chances by game and tenth, and which games were won, of some judged parts."""
+    games = [game for part in parts for game in part["told"]]
+    decisions, chances = np.zeros((len(games), BINS)), np.zeros((len(games), BINS))
+    for k, (_, *tenths) in enumerate(games):
+        for tenth, n, chance in tenths:
+            decisions[k, tenth], chances[k, tenth] = n, chance
+    return decisions, chances, np.array([float(game[0]) for game in games])
 
 
 def together(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -99,7 +133,8 @@ def together(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     sums = {name: sum(part[name] for part in parts) for name in ("games", "wins", "moves", "seconds")}
     low, high = share_interval(sums["wins"], sums["games"])
     ms = 1000 * sums["seconds"] / max(sums["moves"], 1)
-    return sums | {"mean": sums["wins"] / sums["games"], "ci_low": low, "ci_high": high, "ms": ms}
+    told = {"told": told_games(parts)} if all("told" in part for part in parts) else {}
+    return sums | {"mean": sums["wins"] / sums["games"], "ci_low": low, "ci_high": high, "ms": ms, **told}
 
 
 def todo_lines(results: dict[str, Any], plan: Sequence[Point]) -> list[str]:
@@ -122,9 +157,10 @@ def study(config: Config, plan: Sequence[Point] = PLAN) -> None:
         print("\n".join(todo_lines(results, plan)))
         return
     end = time.monotonic() + (config.seconds or float("inf"))
-    for point in plan:
-        play(point, results, config, end)
-        write(config, results, plan)
+    for _, points in groupby(plan, key=lambda point: (point.search, point.milliseconds)):
+        for part, point in product(ROUNDS, tuple(points)):
+            play(point._replace(games=round(part * point.games)), results, config, end)
+            write(config, results, plan)
 
 
 def play(point: Point, results: Results, config: Config, end: float) -> None:
@@ -135,7 +171,10 @@ def play(point: Point, results: Results, config: Config, end: float) -> None:
         if time.monotonic() >= end:
             return
         name = f"{point.begins}from {seeds[0] - FIRST_SEED}"
-        results.find(name, lambda seeds=seeds: figures(play_block(entry, seeds, config.processes, config.cluster)))  # type: ignore[misc]
+        if name not in results:
+            played = play_block(entry, seeds, config.processes, config.cluster)
+            found = figures(played, point.judged)
+            results.keep(name, found, f"{name}: {found['wins']} of {found['games']} games won")
 
 
 def write(config: Config, results: Results, plan: Sequence[Point]) -> None:
@@ -144,28 +183,41 @@ def write(config: Config, results: Results, plan: Sequence[Point]) -> None:
     if not found:
         return
     write_page(config, "strength.md", signed(config, lines(found, config)))
+    lowest = min(f["ci_low"] for f in found.values())
     with picture(config.target("strength.png"), size=(8, 5)) as axis:
-        for level in LEVELS:
-            here = [(point.milliseconds, f) for point, f in found.items() if point.level == level]
+        for search, level in ((search, level) for search in SEARCHES for level in LEVELS):
+            here = sorted((p.milliseconds, f) for p, f in found.items() if (p.search, p.level) == (search, level))
             means = [f["mean"] for _, f in here]
             errors = [[f["mean"] - f["ci_low"] for _, f in here], [f["ci_high"] - f["mean"] for _, f in here]]
-            axis.errorbar([ms for ms, _ in here], means, yerr=errors, marker="o", capsize=3, label=f"level {level}")
+            label, line = (f"level {level}", "-") if search == "search" else (f"level {level}, MCTS", ":")
+            if here:
+                times = [ms for ms, _ in here]
+                axis.errorbar(
+                    times, means, yerr=errors, marker="o", capsize=3, label=label, linestyle=line, color=f"C{level - 1}"
+                )
         axis.set(
-            xscale="log", xlabel="processor time for a decision (ms)", ylabel="share of games won", ylim=(0.5, 1.0)
+            xscale="log",
+            xlabel="processor time for a decision (ms)",
+            ylabel="share of games won",
+            ylim=(lowest - 0.02, 1.01),
         )
-        axis.legend()
+        axis.legend(fontsize="small", ncols=2)
 
 
 def lines(found: dict[Point, dict[str, Any]], config: Config) -> list[str]:
     """Returns the page."""
     rows = []
-    for ms in dict.fromkeys(point.milliseconds for point in found):
-        here = {point.level: (point, f) for point, f in found.items() if point.milliseconds == ms}
+    for search, ms in sorted(
+        {(point.search, point.milliseconds) for point in found}, key=lambda k: (k[0] == "mcts", k[1])
+    ):
+        here = {
+            point.level: (point, f) for point, f in found.items() if (point.search, point.milliseconds) == (search, ms)
+        }
         cells = [share(here[n][1], more=f"; {here[n][1]['games']:,}") if n in here else "-" for n in LEVELS]
         point = next(iter(here.values()))[0]
         spent = sum(f["seconds"] for _, f in here.values()) / max(sum(f["moves"] for _, f in here.values()), 1)
         again = f"`friday {point.player(config.model)} --level N --games {point.games} --seed {FIRST_SEED}`"
-        rows.append([f"{ms} ms", *cells, f"{1000 * spent:.3g}", again])
+        rows.append([f"{SEARCHES[search]}{ms} ms", *cells, f"{1000 * spent:.3g}", again])
     levels = " | ".join(f"level {level}" for level in LEVELS)
     return [
         "# Friday: strength by the time for a decision",
@@ -177,6 +229,35 @@ def lines(found: dict[Point, dict[str, Any]], config: Config) -> list[str]:
         "![The table as curves](strength.png)",
         "",
         *table(f"time | {levels} | measured, ms | `leafwise eval`", rows),
+        "",
+        *judged_lines(found),
+    ]
+
+
+def judged_lines(found: dict[Point, dict[str, Any]]) -> list[str]:
+    """Returns what is said of the chances that were told."""
+    rows = []
+    for point, f in found.items():
+        if "told" in f:
+            test = calibration_test(*f["told"])
+            cells = [
+                f"{test.error:.3f}",
+                f"{test.ci_low:.3f} to {test.ci_high:.3f}",
+                f"{test.luck:.3f}",
+                f"{test.p:.2f}",
+            ]
+            rows.append([f"{point.milliseconds} ms", f"{point.level}", f"{f['games']:,}", *cells])
+    if not rows:
+        return []
+    head = "time | level: | games: | calibration error: | 95 % interval: | luck alone: | p:"
+    return [
+        "## Is the chance it tells the share it wins?",
+        "",
+        "What the search says at each decision against who then won, in tenths; the interval is by games drawn again and again.",
+        "By luck alone, chances that are right show less than the next column says in 95 of 100 such sets of games, and at least",
+        "the error found in the share p of them.",
+        "",
+        *table(head, rows),
         "",
     ]
 

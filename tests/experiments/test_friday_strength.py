@@ -16,7 +16,7 @@ from leafwise.experiments.friday.strength import PLAN, Config, Point, study, tog
 from leafwise.search.players import SearchPlayer, player
 from leafwise.training.evaluation.elo import share_interval
 
-SMALL = (Point(1, 1, 5), Point(1000, 4, 2))
+SMALL = (Point(1, 1, 5), Point(10, 2, 4, judged=True), Point(10, 2, 3, "mcts"), Point(1000, 4, 2))
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, range]]:
 
     def play_block(entry: Entry, seeds: range, processes: int, cluster: str = "") -> Sequence[Outcome]:
         found.append((entry.player, entry.level, seeds))
-        return [Outcome(seed % 2 == 0, 50, 3, 100, 0.1) for seed in seeds]
+        return [Outcome(seed % 2 == 0, 50, 3, 100, 0.1, (0.5, 0.57, 1.0)) for seed in seeds]
 
     monkeypatch.setattr(strength, "play_block", play_block)
     return found
@@ -38,21 +38,31 @@ def test_parts_are_kept_and_a_stopped_study_goes_on(
     config = Config(out=tmp_path, data=tmp_path)
     study(replace(config, dry_run=True), SMALL)
     assert not played
-    assert "1000 ms, level 4, 0 of 2 games known, about 0.07 hours for the others" in capsys.readouterr().out
+    assert "1000 ms, level 4, 0 of 2 games known, about 0.21 hours for the others" in capsys.readouterr().out
     study(replace(config, seconds=1e-9), SMALL)
     assert not played
     study(config, SMALL[:1])
-    assert played == [("search:friday,seconds=0.001,clock=cpu", 1, range(2_000_000, 2_000_005))]
+    assert [(text, level, [*seeds]) for text, level, seeds in played] == [
+        ("search:friday,seconds=0.001,clock=cpu", 1, [2_000_000 + k for k in seeds])
+        for seeds in ((0,), (1,), (2, 3, 4))
+    ]
     study(replace(config, seconds=1000.0), SMALL)
-    assert [(level, seeds[0], len(seeds)) for _, level, seeds in played[1:]] == [(4, 2_000_000, 1), (4, 2_000_001, 1)]
+    assert {text for text, _, _ in played[3:]} == {
+        "search:friday,seconds=0.01,clock=cpu", "mcts:friday,seconds=0.01,clock=cpu", "search:friday,seconds=1.0,clock=cpu"
+    }  # fmt: skip
+    assert [(level, seeds[0], len(seeds)) for _, level, seeds in played[-2:]] == [(4, 2_000_000, 1), (4, 2_000_001, 1)]
     capsys.readouterr()
     study(replace(config, dry_run=True), SMALL)
     assert "about 0.0 hours of processor time in all" in capsys.readouterr().out
     known = json.loads((tmp_path / "strength.json").read_text())["results"]
-    assert list(known) == ["1 ms, level 1, from 0", "1000 ms, level 4, from 0", "1000 ms, level 4, from 1"]
+    assert list(known)[:3] == [f"1 ms, level 1, from {k}" for k in (0, 1, 2)]
+    assert list(known)[-2:] == [f"1000 ms, level 4, from {k}" for k in (0, 1)]
+    assert known["10 ms, level 2, from 0"]["told"] == [[1, [5, 2, 1.07], [9, 1, 1.0]]]
     page = (tmp_path / "strength.md").read_text()
     assert "| 1 ms | 60.0%" in page
     assert "`friday search:friday,seconds=1.0,clock=cpu --level N --games 2 --seed 2000000`" in page
+    assert "| MCTS, 10 ms | - | 66.7%" in page
+    assert "| 10 ms | 2 | 4 | 0." in page
     assert (tmp_path / "strength.png").stat().st_size > 1000
 
 
@@ -64,7 +74,7 @@ def test_figures_of_parts_are_those_of_the_whole() -> None:
 
 
 def test_the_plan_is_what_players_are_told() -> None:
-    assert sum(point.hours(point.games) for point in PLAN) < 17
+    assert sum(point.hours(point.games) for point in PLAN) < 18
     search = player(PLAN[0].player("pirates"), game("friday"))
     assert isinstance(search, SearchPlayer)
     assert (search.search.seconds, search.search.settings.clock) == (0.001, "cpu")

@@ -4,7 +4,8 @@
 beside them DQN and PPO of Stable-Baselines3 (`--dry-run` tells how many hours that is, and does nothing). Then what was learned
 plays final games: as the leaf of searches one and two decisions deep, against the best hand-made leaf in the same search or in
 games for one beside it, and as a bare policy where there is one. `methods.json`, `methods.md` and `methods.png` are written as
-soon as a figure is known; a study that was stopped goes on, runs too. Runs of other lengths (`--minutes`) stand beside each other.
+soon as a figure is known; a study that was stopped goes on, runs too. Runs of other lengths (`--minutes`) stand beside each other,
+those as long as their recipes say (`--minutes 0`) among them.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ from leafwise.training.evaluation.arena import arena, evaluate
 from leafwise.training.evaluation.elo import bootstrap_interval
 from leafwise.training.evaluation.match_workers import from_text
 from leafwise.training.runs.loop import find_variant
+from leafwise.training.runs.recipes import class_of, recipe
 
 SEED = 2_000_000
 """First seed of the final games."""
 HAND_MADE = "hand-made"
 BARE = "policy"
-ADDED = ("games", "minutes", "newcomer_minutes", "runs")
+ADDED = ("games", "ways", "minutes", "newcomer_minutes", "runs")
 """Options with which results are added to those that there are."""
 
 
@@ -40,8 +42,10 @@ class Config(PlacedStudy):
 
     games: tuple[str, ...] = tuple(PLANS)
     """Games."""
+    ways: tuple[str, ...] = ()
+    """Ways to learn, as td or "SB3 PPO" (default: all)."""
     minutes: float = 30.0
-    """Processor time of each run, in minutes of one core, about."""
+    """Processor time of each run, in minutes of one core, about (0: as long as its recipe says)."""
     newcomer_minutes: float = 15.0
     """The same of Stable-Baselines3's."""
     share: float = 1.0
@@ -54,6 +58,10 @@ class Config(PlacedStudy):
     def minutes_of(self, way: Way) -> float:
         """Returns how long a way to learn has."""
         return self.newcomer_minutes if way.algorithm else self.minutes
+
+    def ways_of(self, name: str) -> dict[str, Way]:
+        """Returns the ways to learn a game that were asked for."""
+        return {word: way for word, way in PLANS[name].ways.items() if word in (self.ways or PLANS[name].ways)}
 
 
 def judged(plan: Plan, way: Way | None) -> Iterator[tuple[str, str, str, int]]:
@@ -104,13 +112,14 @@ def built(config: Config, plan: Plan, text: str, ships: int) -> dict[str, Any]:
 def of_game(config: Config, results: Results, name: str) -> None:
     """Trains and judges what is not known of a game; the page is written anew after every way to learn it."""
     plan = PLANS[name]
-    ways: dict[str, Way | None] = {**plan.ways}
+    ways: dict[str, Way | None] = {**config.ways_of(name)}
     if find_variant(name, plan.variant).players == 1:
         ways = {HAND_MADE: None, **ways}
     for way_name, way in ways.items():
         minutes = config.minutes_of(way) if way else None
         known = partial(key_of, name, way_name, minutes)
-        path = Path(config.runs) / "-".join([name, *way_name.split(), *([f"{minutes:g}min"] if minutes else [])])
+        length = [] if minutes is None else [f"{minutes:g}min" if minutes else "recipe"]
+        path = Path(config.runs) / "-".join([name, *way_name.split(), *length])
         if way is not None and minutes is not None:
             words = words_of(name, plan, way_name, way, path, minutes)
             results.find(known("run"), partial(trained, words, path))
@@ -124,11 +133,20 @@ def of_game(config: Config, results: Results, name: str) -> None:
 
 def dry_run(config: Config) -> None:
     """Prints every run and the hours of all."""
-    runs = [(name, word, config.minutes_of(way)) for name in config.games for word, way in PLANS[name].ways.items()]
+    runs = [(name, word, length(config, name, word)) for name in config.games for word in config.ways_of(name)]
     for name, word, minutes in runs:
-        print(f"{name}: {word}, {minutes:g} minutes")
+        print(f"{name}: {word}, {minutes:.3g} minutes")
     hours = sum(minutes for _, _, minutes in runs) / 60
     print(f"{len(runs)} runs, {hours:.1f} processor hours of training; the final games come on top")
+
+
+def length(config: Config, name: str, word: str) -> float:
+    """Returns about how many minutes a run takes."""
+    plan, way = PLANS[name], PLANS[name].ways[word]
+    if minutes := config.minutes_of(way):
+        return minutes
+    steps: float = recipe(name, word, plan.variant).get("total_steps", class_of(name, word).total_steps)  # type: ignore[attr-defined]
+    return steps / way.steps
 
 
 def study(config: Config) -> None:
@@ -136,7 +154,12 @@ def study(config: Config) -> None:
     unknown = [name for name in config.games if name not in PLANS]
     if unknown:
         raise ValueError(f"expected games among {', '.join(PLANS)}, got {unknown[0]!r}")
-    for option in ("minutes", "newcomer_minutes", "share"):
+    known = list(dict.fromkeys(way for plan in PLANS.values() for way in plan.ways))
+    if unknown := [way for way in config.ways if way not in known]:
+        raise ValueError(f"expected ways among {', '.join(known)}, got {unknown[0]!r}")
+    if config.minutes < 0:
+        raise ValueError(f"expected --minutes of at least 0, got {config.minutes!r}")
+    for option in ("newcomer_minutes", "share"):
         if getattr(config, option) <= 0:
             raise ValueError(f"expected --{option.replace('_', '-')} above 0, got {getattr(config, option)!r}")
     if config.dry_run:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from leafwise.experiments.methods.plans import PLANS, Plan
+from leafwise.experiments.methods.runs import RECIPE, length_said
 from leafwise.experiments.study import Results, Study, picture, signed, table, write_page
 
 NAME, PICTURE = "methods.md", "methods.png"
@@ -31,11 +32,11 @@ def known_of(name: str, plan: Plan, results: Results) -> list[tuple[str, float |
     of results. Ways are in the plan's order, the shortest runs first."""
     order, found = ("hand-made", *plan.ways), dict[tuple[int, float], dict[str, Any]]()
     for key, result in results.items():
-        game, way, *minutes, what = key.split(", ")
+        game, way, *length, what = key.split(", ")
         if game == name and way in order:
-            where = (order.index(way), float(minutes[0].split()[0]) if minutes else 0.0)
-            found.setdefault(where, {})[what] = result
-    return [(order[way], minutes or None, found[way, minutes]) for way, minutes in sorted(found)]
+            minutes = -1.0 if not length else 0.0 if length == [RECIPE] else float(length[0].split()[0])
+            found.setdefault((order.index(way), minutes), {})[what] = result
+    return [(order[way], None if minutes < 0 else minutes, found[way, minutes]) for way, minutes in sorted(found)]
 
 
 def rows_of(name: str, plan: Plan, results: Results) -> list[list[str]]:
@@ -45,8 +46,14 @@ def rows_of(name: str, plan: Plan, results: Results) -> list[list[str]]:
         run = found.get("run")
         memory = f"{run['memory_mb']:,.0f}" if run and run["memory_mb"] else "-"
         spent = [f"{run['seconds']:,.0f}", f"{run['steps']:,}", memory] if run else ["-"] * 3
-        asked = f"{minutes:g}" if minutes else "-"
-        rows.append([way, asked, *spent, *(cell(found.get(what), plan) for what in COLUMNS)])
+        rows.append(
+            [
+                way,
+                "-" if minutes is None else length_said(minutes).removesuffix(" minutes"),
+                *spent,
+                *(cell(found.get(what), plan) for what in COLUMNS),
+            ]
+        )
     return rows
 
 
@@ -74,8 +81,8 @@ def plot(study: Study, results: Results) -> bool:
     known: dict[str, dict[str, dict[str, Any]]] = {}
     for name, plan in PLANS.items():
         for way, minutes, found in known_of(name, plan, results):
-            if "run" in found and found["run"]["curve"] and minutes:
-                known.setdefault(name, {})[f"{way}, {minutes:g} min"] = found["run"]
+            if "run" in found and found["run"]["curve"] and minutes is not None:
+                known.setdefault(name, {})[f"{way}, {length_said(minutes)}"] = found["run"]
     if not known:
         return False
     with picture(study.target(PICTURE), rows=1, columns=len(known), size=(4 * len(known), 4)) as axes:
@@ -99,8 +106,9 @@ def write(study: Study, results: Results) -> None:
     curves = [f"![Learning curves]({PICTURE})", ""] if plot(study, results) else []
     lines = [
         "# All ways to learn, at equal processor time", "",
-        "Every method where it applies, by its game's recipe where there is one, for about so many minutes of one core; the",
-        "seconds that it took, compiling included, stand beside them. DQN and PPO of Stable-Baselines3, unmodified and with their",
+        "Every method where it applies, by its game's recipe where there is one, for about so many minutes of one core, or as",
+        "long as the recipe says (`leafwise train GAME --method METHOD`); the seconds that it took, compiling included, stand",
+        "beside them. DQN and PPO of Stable-Baselines3, unmodified and with their",
         "defaults on the registered environments, are what a newcomer would get. Final games have seeds from 2,000,000 on and 95 %",
         "intervals; games for two have random openings, each from both seats. Curves are drawn where a run logged one, over its",
         "time as if that passed evenly.", "",

@@ -21,14 +21,21 @@ from leafwise.training.runs.recipes import modules, with_recipe
 
 SCORES = ("eval/keeps_value", "eval/best_elo", "eval/score_mean", "rollout/ep_rew_mean")
 """Tags of learning curves, the first that a run logged counts."""
+RECIPE = "its recipe"
+"""The length of a run that is as long as its game's recipe says."""
 MB = 1e6
 PERIOD = 0.5
 """Seconds between two looks at the memory of a run."""
 
 
 def key_of(game: str, way: str, minutes: float | None, what: str) -> str:
-    """Returns the name of a result: what is known of a way to learn a game for so many minutes (None: it learns nothing)."""
-    return ", ".join([game, way, *([f"{minutes:g} minutes"] if minutes else []), what])
+    """Returns the name of a result: what is known of a way to learn a game for so long (None: it learns nothing)."""
+    return ", ".join([game, way, *([] if minutes is None else [length_said(minutes)]), what])
+
+
+def length_said(minutes: float) -> str:
+    """Returns how long a run is, in words; 0 minutes stand for what its recipe says."""
+    return f"{minutes:g} minutes" if minutes else RECIPE
 
 
 @contextmanager
@@ -48,14 +55,15 @@ def stopped_by_sigterm() -> Iterator[None]:
 
 
 def words_of(game: str, plan: Plan, name: str, way: Way, path: Path, minutes: float) -> list[str]:
-    """Returns the command of a run, as a module's name and its arguments."""
+    """Returns the command of a run, as a module's name and its arguments; 0 minutes: what `leafwise train` makes of its name."""
     if way.algorithm:
         env = json.dumps(plan.env)
         own = ["--game", game, "--variant", plan.variant, "--algorithm", way.algorithm, "--env", env]
         return ["leafwise.experiments.methods.newcomers", *own, "--minutes", f"{minutes:g}", "--run", str(path)]
     words = ["--game", game, "--variant", plan.variant, "--run", str(path)]
-    words += ["--total-steps", str(max(1, round(way.steps * minutes)))]
-    for option, value in way.options.items():
+    if minutes:
+        words += ["--total-steps", str(max(1, round(way.steps * minutes)))]
+    for option, value in way.options.items() if minutes else ():
         words += [flag_of(option), *(map(str, value) if isinstance(value, list) else [str(value)])]
     return [modules(game)[name], *with_recipe(game, name, words)]
 

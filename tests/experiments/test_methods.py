@@ -14,7 +14,7 @@ from leafwise.experiments.methods.plans import LIKELIEST, PLANS, Plan, Way
 from leafwise.experiments.methods.runs import trained, words_of
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.options import parse_options
-from leafwise.training.runs.recipes import class_of
+from leafwise.training.runs.recipes import class_of, with_recipe
 
 SMALL = [
     "--total-steps",
@@ -45,6 +45,10 @@ def test_every_way_of_a_plan_is_a_run_that_there_is(name: str, tmp_path: Path) -
         assert module.startswith("leafwise.training.")
         assert config.total_steps == round(30 * way.steps)
         assert (config.game, config.variant) == (name, plan.variant)
+        module, *words = words_of(name, plan, word, way, tmp_path / "run", 0)
+        assert words == with_recipe(
+            name, word, ["--game", name, "--variant", plan.variant, "--run", str(tmp_path / "run")]
+        )
 
 
 def test_the_dry_run_tells_the_hours_and_does_nothing(capsys, tmp_path: Path) -> None:
@@ -101,6 +105,13 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
     page = (tmp_path / "methods.md").read_text()
     assert page.count("| ppo | 30 |") == page.count("| ppo | 5 |") == 2
     asked.clear()
+    assert methods.main([*words, "--minutes", "0", "--ways", "dqn"]) == 0  # and of their recipes
+    assert [name for name in asked if ":" not in name] == ["threes-dqn-recipe", "trilobite-dqn-recipe"]
+    page = (tmp_path / "methods.md").read_text()
+    assert page.index("| dqn | its recipe |") < page.index("| dqn | 5 |")
+    assert page.count("| dqn | its recipe |") == 2
+    assert "| ppo | its recipe |" not in page
+    asked.clear()
     assert methods.main([*words, "--share", "0.5"]) == 2  # other games are no part of these results
     assert not asked
     assert json.loads((tmp_path / "methods.json").read_text())["results"].keys() > known["results"].keys()
@@ -136,7 +147,12 @@ def test_runs_are_processes_whose_memory_is_known(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (["--games", "chess"], "expected games among threes, trilobite, cassis, trap, friday, starship, got 'chess'"),
-        (["--minutes", "0"], "expected --minutes above 0, got 0.0"),
+        (["--minutes", "-1"], "expected --minutes of at least 0, got -1.0"),
+        (["--newcomer-minutes", "0"], "expected --newcomer-minutes above 0, got 0.0"),
+        (
+            ["--ways", "qlearning"],
+            "expected ways among td, dqn, ppo, SB3 DQN, SB3 PPO, selfplay, alphazero, values, got 'qlearning'",
+        ),
     ],
 )
 def test_wrong_options_get_one_line_and_status_2(capsys, words: list[str], message: str) -> None:

@@ -42,6 +42,8 @@ class Walk:
     checker: Checker = field(init=False)
     end: float = field(init=False)
     """When the time is spent, by the door's clock."""
+    least: int = 0
+    """Positions that are seen even so."""
     seen: dict[bytes, list[Step]] = field(default_factory=dict)
     queue: deque[Row] = field(default_factory=deque)
     queued: set[bytes] = field(default_factory=set)
@@ -53,8 +55,8 @@ class Walk:
         self.checker = Checker(self.door, self.rng)
 
     def run(self, seconds: float, rows: Iterable[Row]) -> list[Row]:
-        """Checks positions for so many seconds of processor time, LEAST of them at least, `rows` and the start first; returns those it saw."""
-        self.end = self.door.clock() + seconds
+        """Checks positions for so many seconds of processor time, `rows` and the start first; returns those it saw."""
+        self.end, self.least = self.door.clock() + seconds, LEAST if seconds else 0
         mirrors.check_actions(self.door)
         start = acting.start(self.door)
         for row in (start, *rows):
@@ -67,7 +69,7 @@ class Walk:
         return [np.frombuffer(row, dtype=start.dtype) for row in self.seen]
 
     def _over(self) -> bool:
-        return self.door.clock() > self.end and len(self.seen) >= LEAST
+        return len(self.seen) >= self.least and self.door.clock() >= self.end
 
     def visit(self, row: Row) -> list[Step]:
         """Returns the ways on from a position, checked when it is first met."""

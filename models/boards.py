@@ -37,13 +37,10 @@ class BoardFunctions(NamedTuple):
     """`(S, i, T)` -> what the board is worth so far, float64."""
 
 
-def make_board(
-    cells: CellFeatures, runs: int, worth: str, returns: Compiled, downgraded: bool, name: str, room: Path
-) -> BoardFunctions:
+def make_board(cells: CellFeatures, runs: int, worth: str, returns: Compiled, name: str, room: Path) -> BoardFunctions:
     """Compiles the functions for networks with tuples of at most `runs` runs; `worth` is POINTS, RETURNS or NOTHING."""
     if cells.boards is not None:
-        seen = cells.downgraded if downgraded and cells.downgraded is not None else cells.boards
-        tuple_index = make_word_index(runs, name, room)
+        seen, tuple_index = cells.boards, make_word_index(runs, name, room)
     else:
         numbers = tuple(range(len(cells.views)))
 

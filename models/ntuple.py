@@ -50,8 +50,6 @@ class Shape:
     """Highest ranks at which the next copy of all tables takes over, ascending."""
     base: float = 0.0
     """What every state is worth before anything is learned."""
-    downgraded: bool = False
-    """Whether boards are looked up as the room downgrades them; small tables and the potential see them as they are."""
 
     def check(self, game: Game) -> Shape:
         """Returns the shape with nothing left open; raises ValueError that says what does not fit."""
@@ -78,10 +76,7 @@ class Shape:
             raise ValueError(f"n-tuple networks: expected {expected}, got {self.splits!r}")
         if not np.isfinite(self.base):
             raise ValueError(f"n-tuple networks: expected a finite base, got {self.base!r}")
-        if self.downgraded not in ((False,) if cells.downgraded is None else (False, True)):
-            known = "false" if cells.downgraded is None else "true or false"
-            raise ValueError(f"n-tuple networks of {game.name}: expected downgraded {known}, got {self.downgraded!r}")
-        return Shape(tuples, power, stage, small, tuple(self.splits), float(self.base), bool(self.downgraded))
+        return Shape(tuples, power, stage, small, tuple(self.splits), float(self.base))
 
     def tables(self, game: Game) -> dict[str, SmallTable]:
         """Returns the small tables, in the room's order."""
@@ -162,8 +157,7 @@ class NTupleNetwork:
         """What a file says of its shape."""
         shape = self.shape
         found: dict[str, Any] = {"tuples": [list(t) for t in shape.tuples], "power": shape.power, "stage": shape.stage}
-        found |= {"small": list(shape.small or ()), "splits": list(shape.splits), "base": shape.base}
-        return found | {"downgraded": shape.downgraded}
+        return found | {"small": list(shape.small or ()), "splits": list(shape.splits), "base": shape.base}
 
     @property
     def tensors(self) -> Tensors:
@@ -179,7 +173,7 @@ class NTupleNetwork:
         large = max(cells.values ** len(t) for t in self.shape.tuples) > FAR
         worth = worth_of(cells, self.shape.power or 0.0)
         runs = EXTRACTED if extracted(cells, self.shape.tuples) else W.pieces.shape[1]
-        return Layout(runs, self.shape.small or (), self.packed, len(W.splits) > 0, large, worth, self.shape.downgraded)
+        return Layout(runs, self.shape.small or (), self.packed, len(W.splits) > 0, large, worth)
 
     def tables(self, stage: int) -> dict[tuple[int, ...] | str, NDArray[np.float32] | NDArray[np.int16]]:
         """Returns a stage's tables, as views: by the cells of each tuple, and by the name of each small table."""

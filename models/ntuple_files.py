@@ -28,9 +28,7 @@ def load_ntuples(path: Path, game: Game) -> NTupleNetwork:
 def shape_of(told: Told) -> Shape:
     """Returns the shape that a file's metadata tells; old files do not tell all of it."""
     return Shape(
-        told["tuples"],
-        told["power"],
-        **{k: told[k] for k in ("stage", "small", "splits", "base", "downgraded") if k in told},
+        told["tuples"], told["power"], **{k: told[k] for k in ("stage", "small", "splits", "base") if k in told}
     )
 
 

@@ -61,8 +61,6 @@ class Layout(NamedTuple):
     """Whether tables are large enough to be fetched ahead."""
     worth: str
     """What values begin with; see `boards`."""
-    downgraded: bool = False
-    """Whether boards are looked up as `CellFeatures.downgraded` has them."""
 
 
 class NTupleFunctions(NamedTuple):
@@ -119,10 +117,9 @@ def compiled(game: Game, layout: Layout) -> NTupleFunctions:
 def _compiled(game: Game, cells: CellFeatures, layout: Layout) -> NTupleFunctions:
     current_player, returns = game.rules.current_player, game.rules.returns
     place = cells.cells, cells.bits, cells.words, len(cells.views), tuple(cells.tables)
-    hooks = cells.cell, cells.boards, cells.downgraded if layout.downgraded else None, cells.highest, cells.index
-    given = tuple(hook for hook in hooks if hook is not None)
+    given = tuple(f for f in (cells.cell, cells.boards, cells.highest, cells.index) if f is not None)
     name = f"{game.name}_{label(current_player, returns, *given, place, layout)}"
-    board = make_board(cells, layout.runs, layout.worth, returns, layout.downgraded, name, game.room)
+    board = make_board(cells, layout.runs, layout.worth, returns, name, game.room)
     stage_start = make_stage_start(board.highest, layout.staged, name, game.room)
     fetch = make_fetch(board, stage_start, layout.fetched, name, game.room)
     index_of = cells.index or bind(name, game.room, inline=True)(no_index)

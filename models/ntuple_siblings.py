@@ -125,15 +125,9 @@ def make_ntuple_siblings(
     joined: Any = rules.joined
     boards, tuple_index, tables = board.seen, board.tuple_index, len(cells.tables)
     first, bits, mask = cells.words[0], np.uint64(cells.bits), np.uint64(cells.values - 1)
-    as_it_is = boards is cells.boards
     full, none = np.uint64((1 << cells.bits * cells.cells) - 1), np.uint64(cells.cells)
     placed = any(small >> k & 1 and table.placed for k, table in enumerate(cells.tables.values()))
     find_lines, potential_of = make_near_potential(cells, board, worth, name, room)
-
-    @bind(name, room, inline=True)
-    def looked_up(S, i, T):
-        """Returns the board of row i as it is looked up: as it stands there, or downgraded."""
-        return S[i, first] & full if as_it_is else boards(S, i, T)[0]
 
     @bind(name, room, inline=True)
     def find_small(S, i, start, T):
@@ -161,7 +155,7 @@ def make_ntuple_siblings(
                 look += ONE
         near.sums[W.tuples] = 0
         find_lines(S, j, T)
-        return looked_up(S, j, T), start
+        return S[j, first] & full, start
 
     @bind(name, room, inline=True)
     def add_up(near, W):
@@ -179,10 +173,10 @@ def make_ntuple_siblings(
             near.sums[t] = total
 
     @bind(name, room, inline=True)
-    def rise_of(S, i, before, T):
+    def rise_of(S, i, before):
         """Returns the cell in which the board of row i differs from the one before (`none`: in no cell), what its value rises
         by, and whether that is all that differs."""
-        after = looked_up(S, i, T)
+        after = S[i, first] & full
         change = after ^ before
         if change == ZERO:
             return none, ZERO, True
@@ -232,7 +226,7 @@ def make_ntuple_siblings(
         before, start = shared
         end = o + np.uint64(chance_outcomes(S, j, P, o, T))
         for i in range(o, end):
-            cell, rise, alone = rise_of(S, i, before, T)
+            cell, rise, alone = rise_of(S, i, before)
             here = stage(S, i, T)
             if not alone or (here != valued and here != 0) or stage_start(S, i, T) != start:
                 return 0, 0.0
@@ -241,7 +235,7 @@ def make_ntuple_siblings(
         add_up(T.leaf.near, T.leaf)
         total, last, known = 0.0, ZERO, False
         for i in range(o, end):
-            cell, rise, _ = rise_of(S, i, before, T)
+            cell, rise, _ = rise_of(S, i, before)
             worth = potential_of(S, i, cell, T)
             if current_player(S, i, T) != TERMINAL:
                 if placed or not known or rise != last or not same_beside(S, i, i - ONE):

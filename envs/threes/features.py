@@ -8,21 +8,18 @@ import numpy as np
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.cells import CellFeatures, SmallTable, square_views
-from leafwise.envs.core.contract.nibbles import symmetric_boards, symmetries_of
+from leafwise.envs.core.contract.nibbles import symmetric_boards
 from leafwise.envs.core.contract.parts import Labels
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
 from leafwise.envs.threes.options import Options
-from leafwise.envs.threes.row import FOUR, NIBBLES, ONE, THREE, TWO, ZERO, highest_rank, transpose
+from leafwise.envs.threes.row import FOUR, ONE, THREE, TWO, ZERO, highest_rank, transpose
 from leafwise.envs.threes.scores import RIGHT_COLUMN, of_rank
 from leafwise.envs.threes.tables import tile_points
 from leafwise.envs.threes.text import tile_value
 
 FIVE, SIX, SIXTEEN = u64(5), u64(6), u64(16)
 BOTTOM_ROW = u64(0x1111000000000000)
-EIGHTS = NIBBLES << THREE
-LARGE, LEAST_GAP = u64(14), u64(9)
-"""Ranks of a 6144, and of a 192."""
 
 OBSERVATION = 20
 """Sixteen ranks, the tile shown, three deck counts."""
@@ -146,32 +143,6 @@ def table_index(S, i, k, T):
     return (first << SIX) | (ones << THREE) | twos
 
 
-@jit(inline=True)
-def downgraded(b):
-    """Returns a board with a tile of `LARGE` or more, and no tile of some rank below it and from `LEAST_GAP` on, with every tile
-    above that gap one rank lower, until there is no such tile or no such gap; any other board as it is.
-
-    So a network is asked for positions like those that it has seen often. Source: tile-downgrading, as in Guei, Chen and Wu,
-    "Optimistic temporal difference learning for 2048", IEEE Transactions on Games 2021.
-    """
-    if not b & (b << ONE) & (b << TWO) & EIGHTS:
-        return b
-    gap = highest_rank(b)
-    while gap > LEAST_GAP:
-        gap -= ONE
-        if not of_rank(b, gap):
-            for rank in range(gap + ONE, SIXTEEN):
-                b -= of_rank(b, u64(rank))
-            top = highest_rank(b)
-            gap = top if top >= LARGE else ZERO
-    return b
-
-
-@jit(inline=True)
-def downgraded_boards(S, i, T):
-    return symmetries_of(downgraded(S[i, 0]))
-
-
 TABLES = {
     "deck": SmallTable(125 * 64, placed=False),  # deck x 1s x 2s on the board
     "deck_empties": SmallTable(125 * 16, placed=False),  # deck x empty cells
@@ -187,7 +158,6 @@ SHIPPED = {"deck": 1, "deck_empties": 1, "large": 1, "hint": 1, "blank_merge": 1
 CELLS = CellFeatures(
     views=square_views(4),
     boards=symmetric_boards,
-    downgraded=downgraded_boards,
     highest=highest_rank,
     tables=TABLES,
     index=table_index,

@@ -29,15 +29,22 @@ def split(name: str) -> tuple[str, int]:
     return leaf, int(number)
 
 
+def share_reaching(tile: int, found: dict[str, Any]) -> float:
+    """Returns the share of a player's games with a tile; none reaches one that is larger than one that none reaches."""
+    told = found["reached"]
+    largest = max(told, key=int)
+    if str(tile) in told or not told[largest]:
+        return float(told.get(str(tile), 0.0))
+    return sum(rank >= RANKS[tile] for rank in found["best_cells"]) / found["games"]
+
+
 def score_table(results: dict[str, Any], unit: str) -> list[str]:
     """Returns the table of a part that compares leaves."""
     measured = unit == "depth"  # the other part is played by a clock of processor time, and measured by the wall's
     rows = []
     for name in sorted(results, key=lambda n: (split(n)[1], -results[n]["mean"])):
         r, (leaf, number) = results[name], split(name)
-        reached = (
-            f"{100 * sum(rank >= least for rank in r['best_cells']) / r['games']:.0f} %" for least in RANKS.values()
-        )
+        reached = (f"{100 * share_reaching(tile, r):.0f} %" for tile in RANKS)
         row = [f"{number}", leaf, f"{r['games']}", *points(r), f"{r['median']:,.0f}", *reached]
         rows.append([*row, f"{1000 * r['seconds_per_move']:.3g}"] if measured else row)
     tiles = " | ".join(f"{tile}:" for tile in RANKS)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from games.walks import positions
 from leafwise.envs.registry import game
-from leafwise.models.files import load_evaluator, model_path
-from leafwise.models.ntuple_files import load_ntuples
+from leafwise.models.files import load_evaluator
 from leafwise.search import Search
 
 ONE_BY_ONE = 1e-300
@@ -28,14 +26,6 @@ CROWDED = [
     "6144 6144 192 96/12 24 48 96/6 3 2 1/1 2 0 3 next=1 deck=0,1,2",
 ]
 """Boards that may die, and one whose slide makes a 12288."""
-GAPS = [
-    "6144 768 192 96/12 24 48 96/6 3 2 1/1 2 0 3 next=1 deck=0,1,2",
-    "6144 1536 768 384/12 24 48 96/192 3 2 1/1 2 0 3 next=+ deck=0,1,2",
-    "12288 1536 768 384/12 24 48 96/6 3 2 1/1 2 0 3 next=+ deck=0,1,2",
-    "12288 6144 1536 384/768 24 48 96/192 3 2 1/1 2 0 0 next=+ deck=0,1,2",
-    "6144 3072 1536 384/768 24 48 96/192 3 2 1/1 2 0 0 next=3 deck=0,1,2",
-]
-"""Boards with large tiles: a rank is missing below them, a bonus tile may close the gap, there is none."""
 
 
 def states(g: Any) -> list[Any]:
@@ -60,17 +50,3 @@ def test_together_as_one_by_one(leaf: str, options: dict[str, Any]) -> None:
             found, expected = together(state), alone(state)
             assert found.values == expected.values, str(state)
             assert (found.nodes, found.leaves) == (expected.nodes, expected.leaves), str(state)
-
-
-def test_downgraded_boards_together_as_one_by_one() -> None:
-    g = game("threes", top="continue")
-    plain = load_ntuples(model_path("threes-small"), game("threes"))
-    evaluator = replace(plain, shape=replace(plain.shape, downgraded=True)).evaluator("downgraded")
-    assert evaluator.siblings is not None
-    together, alone = Search(g, evaluator, 2), Search(g, evaluator, 2, cutoff=ONE_BY_ONE)
-    usual, differ = Search(g, plain.evaluator("plain"), 2), 0
-    for state in [*states(g)[::4], *map(g.parse, GAPS)]:
-        found, expected = together(state), alone(state)
-        assert found.values == expected.values, str(state)
-        differ += found.values != usual(state).values
-    assert differ >= 4

@@ -117,7 +117,7 @@ def test_options_of_other_kinds_and_large_files_are_refused(tmp_path: Path, caps
         ),
         (
             ["--run", "threes-small", "--depths", "1"],
-            "options among --games, --step, --downgraded, --loss-games, --first-seed, got --depths",
+            "options among --games, --step, --loss-games, --first-seed, got --depths",
         ),
         (["--run", "threes-small", "--first-seed", "5"], "expected --first-seed of at least 1000000, got 5"),
         (["--run", "starshipplace", "--games", "1"], "expected --games as one number of ships, at least 2, got (1,)"),

@@ -74,8 +74,6 @@ class Config(RunOptions):
     """Small tables beside the tuples, of those that the room has, separated by blanks (None: the usual ones)."""
     splits: str = ""
     """Highest cells, ascending, by what they show, at which the next copy of all tables takes over."""
-    downgraded: bool = False
-    """Look boards with large tiles up as ones with smaller tiles, as the room says (`CellFeatures.downgraded`)."""
     init_from: str = ""
     """Model to start from, with all or some of the tuples: run folder, file or shipped name (default: all weights 0)."""
     pruned: int = 0
@@ -151,7 +149,6 @@ def shape_of(config: Config, game: Game) -> Shape:
         small=None if config.small is None else tuple(config.small.split()),
         splits=tuple(cells.names.index(cell) for cell in config.splits.split()),
         base=config.optimism,
-        downgraded=config.downgraded,
     ).check(game)
     for name, table in shape.tables(game).items():
         if table.stage and shape.stage != table.stage:
@@ -167,8 +164,7 @@ def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
         return network
     given = restored(load_ntuples(model_path(source), game))
     old, new = given.shape, network.shape
-    same = replace(old, tuples=new.tuples, splits=new.splits, downgraded=new.downgraded)
-    alike = same == new and old.copies in (1, new.copies)
+    alike = replace(old, tuples=new.tuples, splits=new.splits) == new and old.copies in (1, new.copies)
     if not alike or not set(old.tuples) <= set(new.tuples):
         raise ValueError(f"expected --init-from with a model of {new} or of some of its tuples, got {old}")
     for copy in range(new.copies):

@@ -68,8 +68,6 @@ class Config:
     """Final games at depth 1, 2, ... (default: 1000 500 300 with n-tuples, 300 50 in each variant with chances, else 400 100)."""
     step: float = 0.25
     """N-tuples: entries are rounded to multiples of this, in the unit of the values."""
-    downgraded: bool = False
-    """N-tuples: look boards with large tiles up as ones with smaller tiles, as the room says."""
     loss_games: int = 1000
     """N-tuples: games that both the network before packing and the packed one play."""
     first_seed: int = FINAL_SEED

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,7 @@ from leafwise.training.kernels.td import kernels, new_trainer
 from leafwise.training.runs.seeds import FINAL_SEED, PACKING_SEED, SELECTION_SEED
 
 WHAT, UNIT, load = "value network", "moves", load_ntuples
-OPTIONS = ("games", "step", "downgraded", "loss_games", "first_seed")
+OPTIONS = ("games", "step", "loss_games", "first_seed")
 REACHED = "reached_"
 
 
@@ -29,8 +28,7 @@ def prepare(network: NTupleNetwork, source: Path, told: Any, config: Any) -> tup
     """Returns the packed network, and what packing does to it."""
     if config.first_seed < FINAL_SEED:
         raise ValueError(f"expected --first-seed of at least {FINAL_SEED}, got {config.first_seed}")
-    shape = replace(network.shape, downgraded=config.downgraded or network.shape.downgraded).check(network.game)
-    packed = quantised(replace(network, shape=shape), config.step)
+    packed = quantised(network, config.step)
     return packed, {"step": config.step, "loss": packing_loss(network, packed, config)}
 
 
@@ -96,8 +94,7 @@ def about(path: Path, told: dict[str, Any]) -> list[str]:
 def made(told: dict[str, Any]) -> list[str]:
     """Returns what else was done to the model."""
     loss = told["loss"]
-    lines = ["- boards with large tiles are looked up as ones with smaller tiles"] if told.get("downgraded") else []
-    return lines + [
+    return [
         f"- packed: entries are multiples of {told['step']:g}; on {loss['rows']:,} states of games (values about",
         f"  {loss['mean_value']:,.0f}) that changes the value by {loss['rms_error']:.2g} (root mean square), at most "
         f"{loss['largest_error']:.2g},",

@@ -58,8 +58,6 @@ class CellFeatures:
     """What a learner's options call a state at each of these stages (default: the stages' names)."""
     boards: Callable[..., Any] | None = None
     """Compiled `(S, i, T)` -> the word of the board of row i under each symmetry, a tuple of uint64 in the order of `views`."""
-    downgraded: Callable[..., Any] | None = None
-    """Compiled, as `boards`, of a board that networks may look up in place of the row's: of equal shape, but oftener seen."""
     highest: Callable[..., Any] | None = None
     """Compiled `(board)` -> its highest value."""
     version: int = 1
@@ -79,8 +77,6 @@ class CellFeatures:
             raise ValueError(f"cell features: expected {self.values} points, 0 for value 0, got {self.points!r}")
         if self.tables and self.index is None:
             raise ValueError(f"cell features: expected an index into {', '.join(self.tables)}, got none")
-        if self.downgraded and not self.boards:
-            raise ValueError("cell features: expected boards beside downgraded ones, got none")
         if (self.boards or self.highest) and (self.cell is not None or len(self.words) != 1):
             raise ValueError("cell features: expected boards and highest only where one word holds all cells")
 

@@ -75,12 +75,7 @@ def sum_of_rows(b, table):
 @jit(inline=True)
 def symmetric_boards(S, i, T):
     """Returns the board in word 0 of row i under its eight symmetries, itself first."""
-    return symmetries_of(S[i, 0])
-
-
-@jit(inline=True)
-def symmetries_of(b):
-    """Returns a board under its eight symmetries, itself first."""
+    b = S[i, 0]
     m = mirror(b)
     f = flip(b)
     fm = flip(m)

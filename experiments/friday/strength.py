@@ -30,7 +30,7 @@ from leafwise.experiments.study import (
     table,
     write_page,
 )
-from leafwise.training.evaluation.calibration import BINS, calibration_test, tenths_of
+from leafwise.training.evaluation.calibration import BINS, calibration_test, cross_scaled, tenths_of
 from leafwise.training.evaluation.elo import share_interval
 
 FIRST_SEED = 2_000_000
@@ -235,21 +235,37 @@ def lines(found: dict[Point, dict[str, Any]], config: Config) -> list[str]:
 
 
 def judged_lines(found: dict[Point, dict[str, Any]]) -> list[str]:
-    """Returns what is said of the chances that were told."""
-    rows = []
-    for point, f in found.items():
-        if "told" in f:
-            test = calibration_test(*f["told"])
-            cells = [
-                f"{test.error:.3f}",
-                f"{test.ci_low:.3f} to {test.ci_high:.3f}",
-                f"{test.luck:.3f}",
-                f"{test.p:.2f}",
-            ]
-            rows.append([f"{point.milliseconds} ms", f"{point.level}", f"{f['games']:,}", *cells])
-    if not rows:
+    """Returns what is said of the chances that were told, and of the same with a slope and an offset for their log odds."""
+    judged = {point: f for point, f in found.items() if "told" in f}
+    if not judged:
         return []
+    rows = [test_row(point, *f["told"]) for point, f in judged.items()]
     head = "time | level: | games: | calibration error: | 95 % interval: | luck alone: | p:"
+    scaled, lines = [], list[str]()
+    for ms in dict.fromkeys(point.milliseconds for point in judged):
+        here = {point: f["told"] for point, f in judged.items() if point.milliseconds == ms}
+        decisions, chances, outcomes = (np.concatenate(parts) for parts in zip(*here.values(), strict=True))
+        halves = [outcomes[k::2] for k in (0, 1)]
+        if any(half.min() == half.max() for half in halves):
+            continue
+        right = cross_scaled(decisions, chances, outcomes)
+        ends = np.cumsum([len(told[2]) for told in here.values()])
+        for (point, told), end in zip(here.items(), ends, strict=True):
+            part = slice(end - len(told[2]), end)
+            scaled.append(test_row(point, decisions[part], right.chances[part], outcomes[part]))
+        (a, b), (c, d) = right.lines
+        lines.append(
+            f"At {ms} ms the slope is {a:.2f} and the offset {b:+.2f} for one half, {c:.2f} and {d:+.2f} for the other."
+        )
+    more = [
+        "With one slope and one offset for the log odds told at all levels, which are learned from every other game and judged by",
+        "the games between, and the other way round:",
+        "",
+        *table(head, scaled),
+        "",
+        *lines,
+        "",
+    ]
     return [
         "## Is the chance it tells the share it wins?",
         "",
@@ -259,7 +275,16 @@ def judged_lines(found: dict[Point, dict[str, Any]]) -> list[str]:
         "",
         *table(head, rows),
         "",
+        *(more if scaled else []),
     ]
+
+
+def test_row(point: Point, *told: NDArray[np.float64]) -> list[str]:
+    """Returns the row of a test of chances that were told."""
+    test = calibration_test(*told)
+    interval = f"{test.ci_low:.3f} to {test.ci_high:.3f}"
+    cells = f"{test.error:.3f}", interval, f"{test.luck:.3f}", f"{test.p:.2f}"
+    return [f"{point.milliseconds} ms", f"{point.level}", f"{len(told[2]):,}", *cells]
 
 
 main = command(Config, study)

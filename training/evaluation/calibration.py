@@ -81,20 +81,56 @@ def calibration_test(
     )
 
 
-def scaling(values: NDArray[np.float64], outcomes: NDArray[np.float64]) -> tuple[float, float]:
-    """Returns the slope and the offset of the log odds that make chances in (0, 1) fit outcomes of 0 and 1 best.
+def scaling(
+    values: NDArray[np.float64], outcomes: NDArray[np.float64], counts: NDArray[np.float64] | None = None
+) -> tuple[float, float]:
+    """Returns the slope and the offset of the log odds that make chances in (0, 1) fit outcomes of 0 and 1 best; `counts` says
+    how often each counts.
 
     That is Platt scaling by Newton's method (Platt, "Probabilistic outputs for support vector machines", 1999). Raises
     ValueError where all outcomes are the same.
     """
     if not 0 < outcomes.mean() < 1:
         raise ValueError(f"calibration: expected games won and games lost, got a share of {outcomes.mean():g} won")
-    chances = np.clip(values, 1e-9, 1 - 1e-9)
-    X, w = np.stack([np.log(chances / (1 - chances)), np.ones(len(values))], axis=1), np.array([1.0, 0.0])
+    X, w = np.stack([log_odds(values), np.ones(len(values))], axis=1), np.array([1.0, 0.0])
+    n = np.ones(len(values)) if counts is None else counts
     for _ in range(NEWTON_STEPS):
         p = 1 / (1 + np.exp(-(X @ w)))
-        w += np.linalg.solve((X * (p * (1 - p))[:, None]).T @ X, X.T @ (outcomes - p))
+        w += np.linalg.solve((X * (n * p * (1 - p))[:, None]).T @ X, X.T @ (n * (outcomes - p)))
     return float(w[0]), float(w[1])
+
+
+def log_odds(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the logarithm of the odds of each chance, at most some 20 either way."""
+    kept = np.clip(chances, 1e-9, 1 - 1e-9)
+    return np.log(kept / (1 - kept))
+
+
+class Scaled(NamedTuple):
+    """Chances of games, scaled by what the other half of the games says."""
+
+    chances: NDArray[np.float64]
+    """[games, BINS], as `calibration_test` takes them."""
+    lines: tuple[tuple[float, float], tuple[float, float]]
+    """Slope and offset for the games at even places, learned from the others, and for those at odd ones."""
+
+
+def cross_scaled(decisions: NDArray[np.float64], chances: NDArray[np.float64], outcomes: NDArray[np.float64]) -> Scaled:
+    """Returns chances told in games, as `calibration_test` takes them, with their log odds times a slope plus an offset.
+
+    Both are found by `scaling` on every other game and scale the games between, and the other way round: no game is judged by
+    what it taught. The decisions of one game and tenth count with their mean chance. Raises ValueError where one half has no
+    game that was won or none that was lost.
+    """
+    told, odd, lines = np.zeros_like(chances), np.arange(len(outcomes)) % 2 == 1, []
+    means, known = np.divide(chances, decisions, out=np.zeros_like(chances), where=decisions > 0), decisions > 0
+    won = np.broadcast_to(outcomes[:, None], decisions.shape)
+    for judged in (~odd, odd):
+        here, others = known & judged[:, None], known & ~judged[:, None]
+        slope, offset = scaling(means[others], won[others], decisions[others])
+        told[here] = decisions[here] / (1 + np.exp(-(slope * log_odds(means[here]) + offset)))
+        lines.append((slope, offset))
+    return Scaled(told, (lines[0], lines[1]))
 
 
 def rescaled(network: SparseNetwork, slope: float, offset: float) -> SparseNetwork:

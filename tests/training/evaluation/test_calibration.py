@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from leafwise.training.evaluation.calibration import BINS, calibration, calibration_test
+from leafwise.training.evaluation.calibration import BINS, calibration, calibration_test, cross_scaled
 
 
 def games(n: int, wrong: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -55,3 +55,25 @@ def test_where_all_is_won_luck_is_not_nothing() -> None:
     decisions[:, -1] = 300
     assert calibration_test(decisions, 0.99 * decisions, outcomes).p > 0.05
     assert calibration_test(decisions, 0.90 * decisions, outcomes).p < 0.001
+
+
+def test_a_line_for_the_log_odds_mends_what_is_wrong() -> None:
+    decisions, chances, outcomes = games(1200, 0.8, 5)
+    right = cross_scaled(decisions, chances, outcomes)
+    assert calibration_test(decisions, chances, outcomes).p < 0.001
+    assert calibration_test(decisions, right.chances, outcomes).p > 0.05
+    for slope, offset in right.lines:
+        assert slope == pytest.approx(1.0, abs=0.15)
+        assert offset == pytest.approx(-0.8, abs=0.25)
+
+
+def test_no_game_is_judged_by_what_it_taught() -> None:
+    decisions, chances, outcomes = games(300, 0.8, 6)
+    other = outcomes.copy()
+    other[0] = 1 - other[0]  # the first game ends otherwise
+    before, after = (cross_scaled(decisions, chances, ends) for ends in (outcomes, other))
+    assert (before.chances[::2] == after.chances[::2]).all()
+    assert not (before.chances[1::2] == after.chances[1::2]).all()
+    assert before.lines[0] == after.lines[0]
+    with pytest.raises(ValueError, match="expected games won and games lost"):
+        cross_scaled(decisions, chances, np.ones(300))

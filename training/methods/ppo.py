@@ -44,6 +44,8 @@ class Config(Options):
     """Share of the rollouts against the policy as it is now; the others are against one that won its match (--opponent self)."""
     pool: int = 8
     """Networks that won their matches last, and are kept as opponents."""
+    plies: int = 0
+    """Most random actions, of either player, at the beginning of the games that are learned from."""
     reward: str = "score"
     """Reward of the environment."""
     scale: float = 1.0
@@ -72,7 +74,7 @@ class Config(Options):
 
 RANGES: dict[str, tuple[float, float]] = {
     "rollout": (1, 1e6), "gae_lambda": (0, 1), "epochs": (1, 1000), "batch_size": (2, 1e6), "entropy": (0, 10),
-    "match_plies": (0, 200), "newest": (0, 1), "pool": (1, 100),
+    "plies": (0, 200), "match_plies": (0, 200), "newest": (0, 1), "pool": (1, 100),
 }  # fmt: skip
 
 
@@ -94,7 +96,7 @@ class MaskedPpo(GatedLearner):
         opponent = self.seated.evaluator("self") if self.itself else config.opponent
         seats: dict[str, Any] = {"opponent": opponent, "seat": "random"} if two else {}
         seats["autoreset_mode"] = "SameStep"
-        self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, **seats)
+        self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, plies=config.plies, **seats)
         self.model, told = make_model(self.envs, self.blank, config)
         self.ppo = PpoRun(self.model, told, self.envs, config, self.rate)
         self.newest = exported(self.model, self.blank)

@@ -39,7 +39,7 @@ LOSE, NOOP, RAISE = 0, 1, 2
 
 RANDOM_SEAT = 2
 
-AUTORESET, ON_ILLEGAL, SEATING = 0, 1, 2
+AUTORESET, ON_ILLEGAL, SEATING, PLIES = 0, 1, 2, 3
 """Indices of `Buffers.options`."""
 
 SOME_TERMINATED, SOME_TRUNCATED, SOME_ILLEGAL = 1, 2, 4
@@ -83,7 +83,7 @@ class Buffers(NamedTuple):
     P: NDArray[np.float64]
     """[n + scratch]: scratch for probabilities."""
     options: NDArray[np.int64]
-    """[3]: what to do about AUTORESET, ON_ILLEGAL and SEATING."""
+    """[4]: what to do about AUTORESET, ON_ILLEGAL and SEATING, and the most random actions that an episode begins with."""
 
 
 @cache
@@ -143,6 +143,20 @@ def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path
                 apply_action(S, i, opponent_action(S, i, o, B.legal, B.P, R, T), i, T)
 
     @inlined
+    def open_randomly(S, i, plies, R, B, T):
+        """Plays up to so many random actions at row i, whoever is to act."""
+        left = np.int64(below(R, plies + 1)) if plies else np.int64(0)
+        while left > 0:
+            player = current_player(S, i, T)
+            if player == TERMINAL:
+                return
+            if player == CHANCE:
+                sample_outcome(S, i, R, T)
+            else:
+                left -= 1
+                apply_action(S, i, B.legal[below(R, legal_actions(S, i, B.legal, T))], i, T)
+
+    @inlined
     def begin(e, B, T):
         """Starts an episode: the first game in which the agent gets to decide."""
         i, o, R = u64(e), u64(B.reward.shape[0]), B.R[e]
@@ -153,6 +167,7 @@ def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path
         over = True
         while over:
             initial_state(B.S, i, T)
+            open_randomly(B.S, i, B.options[PLIES], R, B, T)
             over = play_on(B.S, i, o, seat, R, B, T)
         B.so_far[e] = returns(B.S, i, T)
         B.flags[OVER, e] = GOING

@@ -55,9 +55,11 @@ class GameEnv(gym.Env[Observation, int]):
             besides is no part of `get_state`, and copies of the environment need one that can be pickled.
         seat: "first", "second" or "random", drawn anew for each episode.
         max_episode_steps: Steps after which an episode is truncated; None: never.
+        plies: Most random actions, of whoever is to act, that an episode begins with; their number is drawn, rewards count from
+            there. So agents meet positions that their own play does not lead to.
 
-    `reset(seed=s)` starts the game that `game.new(s)` is (with seat="random" the seat is drawn first), and all chance that
-    follows comes from the stream of that seed; `reset()` goes on with it. Raises ValueError for wrong input, TypeError for
+    `reset(seed=s)` starts the game that `game.new(s)` is (with seat="random" the seat is drawn first, and with `plies` random actions
+    follow), and all further chance comes from the stream of that seed; `reset()` goes on with it. Raises ValueError for wrong input, TypeError for
     unknown keywords.
     """
 
@@ -73,6 +75,7 @@ class GameEnv(gym.Env[Observation, int]):
         opponent: Opponent | None = None,
         seat: str = "first",
         max_episode_steps: int | None = None,
+        plies: int = 0,
         **options: Any,
     ) -> None:
         self.game = as_game(game, options, keywords_of(GameEnv))
@@ -86,6 +89,7 @@ class GameEnv(gym.Env[Observation, int]):
             seat=seat,
             autoreset=WAIT,
             max_episode_steps=max_episode_steps,
+            plies=plies,
         )
         self.reward_name = self._stepper.reward
         self._keyed, self._tells = False, self.game.observation.info is not None

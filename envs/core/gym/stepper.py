@@ -23,6 +23,9 @@ SEATS = {"first": 0, "second": 1, "random": batch.RANDOM_SEAT}
 STEP_ROWS = 2
 """Scratch rows of a step: right after the action, and the next decision."""
 
+MOST_PLIES = 1000
+"""Random actions that an episode may begin with."""
+
 PATIENCE = 100
 """How many illegal actions in a row end an episode under "noop", at least; in a game with more actions, as many as it has."""
 
@@ -60,6 +63,14 @@ def step_limit(max_episode_steps: Any, game: Game) -> int:
             f"{game.name}: expected max_episode_steps as a number of at least 1, or None, got {max_episode_steps!r}"
         )
     return int(max_episode_steps)
+
+
+def random_plies(plies: Any, game: Game) -> int:
+    """Returns how many random actions an episode begins with at most; raises ValueError for what is no number of actions."""
+    whole = isinstance(plies, (int, np.integer)) and not isinstance(plies, bool)
+    if not whole or not 0 <= plies <= MOST_PLIES:
+        raise ValueError(f"{game.name}: expected plies as a number in 0..{MOST_PLIES}, got {plies!r}")
+    return int(plies)
 
 
 def one_of(what: str, given: Any, choices: Mapping[str, Any] | list[str], game: Game) -> Any:
@@ -113,6 +124,7 @@ class Stepper:
         seat: str,
         autoreset: int,
         max_episode_steps: int | None = None,
+        plies: int = 0,
     ) -> None:
         self.game, self.n = game, n
         self.max_episode_steps = max_episode_steps
@@ -147,7 +159,9 @@ class Stepper:
             fresh=np.zeros(n, dtype=np.uint8),
             legal=np.zeros(game.max_actions, dtype=np.int64),
             P=np.zeros(max(n + scratch, game.max_actions)),
-            options=np.array([autoreset, ILLEGAL[self.illegal], SEATS[self.seat]], dtype=np.int64),
+            options=np.array(
+                [autoreset, ILLEGAL[self.illegal], SEATS[self.seat], random_plies(plies, game)], dtype=np.int64
+            ),
         )
         self.buffers.flags[batch.OVER] = batch.UNBEGUN  # until the first reset
 

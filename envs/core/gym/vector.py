@@ -58,6 +58,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         seat: str = "first",
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         max_episode_steps: int | None = None,
+        plies: int = 0,
         **options: Any,
     ) -> None:
         self.game = as_game(game, options, ("num_envs", *keywords_of(GameVectorEnv)))
@@ -76,6 +77,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
             seat=seat,
             autoreset=MODES[self.autoreset_mode],
             max_episode_steps=max_episode_steps,
+            plies=plies,
         )
         self.reward_name = self._stepper.reward
         self._bind()

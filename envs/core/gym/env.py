@@ -58,9 +58,9 @@ class GameEnv(gym.Env[Observation, int]):
         plies: Most random actions, of whoever is to act, that an episode begins with; their number is drawn, rewards count from
             there. So agents meet positions that their own play does not lead to.
 
-    `reset(seed=s)` starts the game that `game.new(s)` is (with seat="random" the seat is drawn first, and with `plies` random actions
-    follow), and all further chance comes from the stream of that seed; `reset()` goes on with it. Raises ValueError for wrong input, TypeError for
-    unknown keywords.
+    `reset(seed=s)` starts the game that `game.new(s)` is (with seat="random" the seat is drawn first, and with `plies` random
+    actions follow), and all further chance comes from the stream of that seed; `reset()` goes on with it. Raises ValueError for
+    wrong input, TypeError for unknown keywords.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": FPS}  # noqa: RUF012

@@ -1,10 +1,10 @@
 """Why PPO's value head is a poor leaf in Sim: what it says of positions of random play, and of its own games.
 
-`python -m leafwise.experiments.cassis.opponents` learns Sim by PPO against the one-ply player `greedy` and against itself. On
-the way the value head is asked about positions that the exact solver calls won and lost for who moves, of random play and of games
-of its own policy against `greedy`: the chance that it tells, and how often the policy then wins them. Beside it stands in how many
-critical positions the one-ply search with it keeps the value. It writes `opponents.json`, `opponents.md` and `opponents.png`. Seeds
-from 2,980,000 on.
+`python -m leafwise.experiments.cassis.opponents` learns Sim by PPO against the one-ply player `greedy`, against itself, and against
+itself in games that begin with random moves. On the way the value head is asked about positions that the exact solver calls won
+and lost for who moves, of random play and of games of its own policy against `greedy`: the chance that it tells, and how often the
+policy then wins them. Beside it stands in how many critical positions the one-ply search with it keeps the value. It writes
+`opponents.json`, `opponents.md` and `opponents.png`. Seeds from 2,980,000 on.
 """
 
 from __future__ import annotations
@@ -31,12 +31,17 @@ from leafwise.training.evaluation.agreement import critical_positions, random_po
 FIRST_SEED = 2_980_000
 PLIES = (3, 9)
 """Least and most random actions before a position."""
-OPPONENTS = ("greedy", "self")
+RUNS: dict[str, dict[str, Any]] = {
+    "greedy": {"opponent": "greedy"},
+    "self": {"opponent": "self"},
+    "self, with random openings": {"opponent": "self", "plies": 10},
+}
+"""Whom PPO meets, and the options of `ppo` that say so."""
 
 
 @dataclass(frozen=True)
 class Config(Study):
-    """Follows PPO's value head in Sim against two opponents."""
+    """Follows PPO's value head in Sim in three runs."""
 
     total_steps: int = 2_000_000
     """Decisions of each run."""
@@ -112,16 +117,16 @@ def asked(game: Game, leaf: Evaluator, states: dict[str, list[State]]) -> dict[s
     return found
 
 
-def learned(config: Config, opponent: str) -> list[dict[str, float]]:
-    """Learns against an opponent; returns what was found at each point."""
+def learned(config: Config, name: str) -> list[dict[str, float]]:
+    """Learns as one of RUNS; returns what was found at each point."""
     from leafwise.training.methods.ppo import Config as PpoConfig
     from leafwise.training.methods.ppo import MaskedPpo
 
     game, found = find_game("cassis"), []
     states, judged = solved(game, config.positions), critical_positions(game, config.judged, FIRST_SEED + 1, PLIES)
-    options: dict[str, Any] = {"game": "cassis", "total_steps": config.total_steps, "opponent": opponent, "judged": 0}
+    options: dict[str, Any] = {"game": "cassis", "total_steps": config.total_steps, "judged": 0, **RUNS[name]}
     with TemporaryDirectory() as folder:
-        learner = MaskedPpo(PpoConfig(run=str(Path(folder) / opponent), match_pairs=100, **options))
+        learner = MaskedPpo(PpoConfig(run=str(Path(folder) / "run"), match_pairs=100, **options))
         for point in range(1, config.points + 1):
             while learner.done < point * config.total_steps / config.points:
                 learner.step()
@@ -133,8 +138,8 @@ def learned(config: Config, opponent: str) -> list[dict[str, float]]:
 def study(config: Config) -> None:
     """Learns what is not known, and writes the page and the picture."""
     results = results_of(config, "opponents.json")
-    found = {name: results.find(name, partial(learned, config, name)) for name in OPPONENTS}
-    with picture(config.target("opponents.png"), columns=2, size=(9, 3.6)) as axes:
+    found = {name: results.find(name, partial(learned, config, name)) for name in RUNS}
+    with picture(config.target("opponents.png"), columns=3, size=(12, 3.6)) as axes:
         for axis, (name, points) in zip(axes, found.items(), strict=True):
             steps = [point["steps"] / 1e6 for point in points]
             axis.plot(steps, [100 * point["kept"] for point in points], "k:", label="critical positions kept")
@@ -147,7 +152,7 @@ def study(config: Config) -> None:
                         label=f"{kind}, {what}",
                     )
             axis.set(title=f"against {name}", xlabel="million decisions", ylim=(0, 100), ylabel="%")
-        axes[1].legend(fontsize=6, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        axes[-1].legend(fontsize=6, loc="center left", bbox_to_anchor=(1.0, 0.5))
     write_page(config, "opponents.md", signed(config, lines(found, config)))
 
 
@@ -160,9 +165,10 @@ def lines(found: dict[str, list[dict[str, float]]], config: Config) -> list[str]
     text = [
         "# Sim: what PPO's value head says, and of which positions",
         "",
-        "PPO against the one-ply player `greedy` and against itself, one run each. Critical positions kept: by the one-ply",
-        f"search with the value head, of {config.judged} of random play. Then the chance to win that the value head tells, and how",
-        "often the policy wins against `greedy`, in positions that the exact solver calls won or lost for who moves:",
+        "PPO against the one-ply player `greedy`, against itself, and against itself in games that begin with up to ten random",
+        "moves (`--plies 10`, Sim's recipe), one run each. Critical positions kept: by the one-ply search with the value head,",
+        f"of {config.judged} of random play. Then the chance to win that the value head tells, and how often the policy wins",
+        "against `greedy`, in positions that the exact solver calls won or lost for who moves:",
         f"{config.positions} each of random play, and one of each of {2 * config.positions} games of its own.",
         "",
         "![The tables as curves](opponents.png)",

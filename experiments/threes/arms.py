@@ -1,9 +1,10 @@
-"""What makes the shipped Threes network better: continuations of it that differ in one thing, as A/B tests.
+"""What made the Threes network better: continuations of the one that shipped before, which differ in one thing, as A/B tests.
 
-`python -m leafwise.experiments.threes.arms` trains each arm of `ARMS` from the shipped file for equally many moves, the rate
-held for half of them and then annealed, and plays the last network, not a best one of few games, at depths 1 and 2 with the
-same selection seeds (from 900,000 on: what is chosen here is judged elsewhere). `arms.json` and `arms.md` are written after
-each arm; what stands there is not worked out again, and a run that was stopped goes on.
+`python -m leafwise.experiments.threes.arms --start runs/former.safetensors` trains each arm of `ARMS` from that file for equally
+many moves, the rate held for half of them and then annealed, and plays the last network, not a best one of few games, at depths
+1 and 2 with the same selection seeds (from 900,000 on: what is chosen here is judged elsewhere). The file stands in the history:
+`git show f67799f:models/weights/threes.safetensors > runs/former.safetensors`. `arms.json` and `arms.md` are written after each
+arm; what stands there for the same file is not worked out again, and a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -16,7 +17,17 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.registry import game
-from leafwise.experiments.study import Results, Study, command, points, signed, table, trained, write_page
+from leafwise.experiments.study import (
+    Results,
+    Study,
+    command,
+    digest_of,
+    points,
+    signed,
+    table,
+    trained,
+    write_page,
+)
 from leafwise.experiments.threes.learned import MIXED
 from leafwise.models.files import model_path
 from leafwise.models.ntuple_files import load_ntuples
@@ -43,7 +54,7 @@ ARMS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Config(Study):
-    """Trains arms from the shipped network and writes arms.json and arms.md."""
+    """Trains arms from a network and writes arms.json and arms.md."""
 
     arms: tuple[str, ...] = tuple(ARMS)
     """Arms to train and play."""
@@ -53,8 +64,8 @@ class Config(Study):
     """Training seeds of each arm."""
     games: tuple[int, ...] = (2000, 150)
     """Games at depth 1, at depth 2, ..."""
-    start: str = "threes"
-    """Where each arm starts from: a shipped model's name, a run folder or a model file."""
+    start: str = ""
+    """Where each arm starts from: a run folder or a model file with the tuples of `MIXED`."""
     runs: str = "runs/threes-arms"
     """Folder of the runs."""
 
@@ -85,7 +96,11 @@ def report(config: Config, results: Results) -> None:
         rows.append([name, f"{found['moves'] / 1e6:,.0f}", f"{found['seconds']:,.0f}", *cells])
     depths = "".join(f" | depth {d}, {n} games: | 95 % interval:" for d, n in enumerate(config.games, 1))
     lines = [
-        "# threes: continuations of the shipped network",
+        "# threes: continuations of the network that shipped before",
+        "",
+        "Each arm differs from the first in what it is called after; the widest with coherent rates from 1, run for longer,",
+        "became the network that ships.",
+        "The file to start from: `git show f67799f:models/weights/threes.safetensors > runs/former.safetensors`.",
         "",
         *table(f"arm | million moves: | s:{depths}", rows),
         "",
@@ -98,7 +113,10 @@ def run(config: Config) -> None:
     wrong = [name for name in config.arms if name not in ARMS]
     if wrong:
         raise ValueError(f"expected --arms among {', '.join(ARMS)}, got {wrong[0]}")
-    results = Results(config, "arms.json", {"moves": config.moves, "start": config.start}, indent=1)
+    if not config.start:
+        raise ValueError("expected --start as a run folder or model file, got none")
+    about = {"moves": config.moves, "start": digest_of(config.start)}
+    results = Results(config, "arms.json", about, indent=1)
 
     def depths(model: str) -> list[dict[str, Any]]:
         return [played(model, depth, games) for depth, games in enumerate(config.games, 1)]

@@ -64,7 +64,7 @@ def test_wins_are_those_of_who_moves(states: dict[str, list[State]], monkeypatch
 @pytest.mark.long
 def test_a_short_run_is_told(tmp_path: Path) -> None:
     config = Config(out=tmp_path, total_steps=40_000, points=2, positions=4, judged=20)
-    found = {name: learned(config, name) for name in opponents.OPPONENTS}
+    found = {name: learned(config, name) for name in opponents.RUNS}
     for points in found.values():
         assert [point["steps"] for point in points] == sorted(point["steps"] for point in points)
         assert all(0 <= point[name] <= 1 for point in points for name in ("kept", "won told", "lost wins"))

@@ -279,12 +279,14 @@ def judged_lines(found: dict[Point, dict[str, Any]]) -> list[str]:
     ]
 
 
-def test_row(point: Point, *told: NDArray[np.float64]) -> list[str]:
+def test_row(
+    point: Point, decisions: NDArray[np.float64], chances: NDArray[np.float64], outcomes: NDArray[np.float64]
+) -> list[str]:
     """Returns the row of a test of chances that were told."""
-    test = calibration_test(*told)
+    test = calibration_test(decisions, chances, outcomes)
     interval = f"{test.ci_low:.3f} to {test.ci_high:.3f}"
     cells = f"{test.error:.3f}", interval, f"{test.luck:.3f}", f"{test.p:.2f}"
-    return [f"{point.milliseconds} ms", f"{point.level}", f"{len(told[2]):,}", *cells]
+    return [f"{point.milliseconds} ms", f"{point.level}", f"{len(outcomes):,}", *cells]
 
 
 main = command(Config, study)

@@ -2,8 +2,9 @@
 
 `python -m leafwise.experiments.reference` lets random play, the hand-made leaf, learners of Stable-Baselines3 and sb3-contrib, the
 shipped network and the best player there is play episodes of each id, and writes `envs/reference.json`, which
-`leafwise.reference` reads. What stands there with the same numbers of games and steps is not measured again; stopped, the same
-command goes on. Learners have their own default hyper-parameters and seed 0, and are asked for their most probable action.
+`leafwise.reference` reads. What stands there with the same numbers of games and steps is not measured again, except for the roles
+named by `--again`; stopped, the same command goes on. Learners have their own default hyper-parameters and seed 0, and are asked
+for their most probable action.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ BEST = {
 }
 """The best player that is measured here; a solver is perfect."""
 QUOTED = {
-    "Threes-v0": ("search:learned,depth=4,cutoff=0.003", 626_957.0, 452_277.0, 807_972.0, 21, "threes"),
-    "Friday-v0": ("search:learned,seconds=0.01", 0.950, 0.835, 0.986, 40, "friday"),
-    "FridayLevel2-v0": ("search:learned,seconds=0.01", 0.925, 0.801, 0.974, 40, "friday"),
-    "FridayLevel3-v0": ("search:learned,seconds=0.01", 0.925, 0.801, 0.974, 40, "friday"),
-    "FridayLevel4-v0": ("search:learned,seconds=0.01", 0.875, 0.739, 0.945, 40, "friday"),
+    "Threes-v0": ("search:learned,depth=4,cutoff=0.003", 623_742.0, 557_306.0, 697_801.0, 100, "threes/learned.md"),
+    "Friday-v0": ("search:learned,seconds=0.01", 0.992, 0.976, 0.997, 368, "friday/strength.md"),
+    "FridayLevel2-v0": ("search:learned,seconds=0.01", 0.960, 0.936, 0.975, 400, "friday/strength.md"),
+    "FridayLevel3-v0": ("search:learned,seconds=0.01", 0.985, 0.957, 0.995, 200, "friday/strength.md"),
+    "FridayLevel4-v0": ("search:learned,seconds=0.01", 0.952, 0.917, 0.972, 248, "friday/strength.md"),
 }
-"""The best players that other studies have measured: player, mean, interval, games, study."""
-SHARES = {"threes": {"shipped": 0.1}, "friday": {"shipped": 0.25}, "trap": {"shipped": 0.5, "best known": 0.25}}
+"""The best players that other studies have measured: player, mean, interval, games, page."""
+SHARES = {"friday": {"shipped": 0.25}}
 """Roles that take long, and the share of the games that they play."""
 
 
@@ -66,6 +67,8 @@ class Config(Study):
     """Episodes of a learner."""
     steps: int = 8192
     """Steps that learners are trained for; 0: no learners."""
+    again: tuple[str, ...] = ()
+    """Roles that are measured though they are known, as of players whose networks are others now: shipped, "best known"."""
 
     @property
     def home(self) -> Path | None:
@@ -150,12 +153,12 @@ def measure(config: Config) -> None:
         name, options = known[env_id]
         game = leafwise.game(name, **options)
         if quoted := QUOTED.get(env_id):
-            player, mean, low, high, games, study = quoted
-            source = f"experiments/{study}/learned.md"
+            player, mean, low, high, games, page = quoted
+            source = f"experiments/{page}"
             keep(config, env_id, Reference(player, "best known", mean, low, high, games, None, None, source))
         for role, player, make, games, steps in players(env_id, game, config):
             old = stored(config).get(env_id, {}).get(player)
-            if old and (old["games"], old["training_steps"]) == (games, steps):
+            if old and role not in config.again and (old["games"], old["training_steps"]) == (games, steps):
                 continue
             start = time.process_time()
             returns = np.array(play(gym.make(f"{NAMESPACE}/{env_id}"), make(), games))

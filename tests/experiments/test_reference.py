@@ -30,6 +30,10 @@ def test_what_is_known_is_not_measured_again(tmp_path: Path, capsys: pytest.Capt
     assert "random" in capsys.readouterr().out
     assert main([*words, "10"]) == 0
     assert "random" not in capsys.readouterr().out
+    assert main([*words, "10", "--again", "shipped"]) == 0
+    told = capsys.readouterr().out
+    assert "search:learned" in told
+    assert "random" not in told
     assert main([*words, "12"]) == 0
     again = json.loads((tmp_path / "reference.json").read_text())
     assert {one["games"] for one in again["Trilobite-v0"].values()} == {12}

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 from front.browser.conftest import Open, location_of
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 pytestmark = pytest.mark.long
 FIGHT = (
@@ -133,3 +133,19 @@ def test_a_position_of_friday_is_set_up(opened: Open, phone: bool) -> None:
     window.wrong = [
         problem for problem in window.wrong if "400" not in problem
     ]  # which is the answer to a card too many
+
+
+def test_the_newest_position_counts_whichever_is_answered_first(opened: Open) -> None:
+    window = opened()
+    page = window.go(f"#/analyse/friday?t={quote(FIGHT)}&d=2")
+    page.get_by_text("Set up or paste a position").click()
+    fewer, held = page.locator("[data-pile='stack'] [data-card='S2'] [data-by='-1']"), list[Route]()
+    page.route("**/api/state", lambda route: route.continue_() if held else held.append(route))
+    fewer.click()
+    fewer.click()
+    expect(page).to_have_url(holding("stack=S1*5,S2*5,"))
+    with page.expect_response("**/api/state") as answer:
+        held[0].continue_()
+    assert "S2*6" in answer.value.text()
+    page.wait_for_timeout(500)
+    expect(page).to_have_url(holding("stack=S1*5,S2*5,"))

@@ -90,8 +90,11 @@ class AnalysePage {
   async use(text) {
     complain("");
     this.text.value = text;
-    const { session } = this;
-    const told = await session.tell(text, [], 0, false);
+    const { session } = this, number = this.asked = (this.asked || 0) + 1;
+    const told = await session.tell(text, [], 0, false).catch((problem) => {
+      if (number === this.asked) throw problem;
+    });
+    if (number !== this.asked) return; // a newer text was taken meanwhile
     Object.assign(session, { state: told, first: told.text, steps: [], startGiven: true });
     this.changed();
   }

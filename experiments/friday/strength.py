@@ -234,38 +234,16 @@ def lines(found: dict[Point, dict[str, Any]], config: Config) -> list[str]:
     ]
 
 
+TESTED = "time | level: | games: | calibration error: | 95 % interval: | luck alone: | p:"
+"""Columns of tests of chances."""
+
+
 def judged_lines(found: dict[Point, dict[str, Any]]) -> list[str]:
     """Returns what is said of the chances that were told, and of the same with a slope and an offset for their log odds."""
     judged = {point: f for point, f in found.items() if "told" in f}
     if not judged:
         return []
     rows = [test_row(point, *f["told"]) for point, f in judged.items()]
-    head = "time | level: | games: | calibration error: | 95 % interval: | luck alone: | p:"
-    scaled, lines = [], list[str]()
-    for ms in dict.fromkeys(point.milliseconds for point in judged):
-        here = {point: f["told"] for point, f in judged.items() if point.milliseconds == ms}
-        decisions, chances, outcomes = (np.concatenate(parts) for parts in zip(*here.values(), strict=True))
-        halves = [outcomes[k::2] for k in (0, 1)]
-        if any(half.min() == half.max() for half in halves):
-            continue
-        right = cross_scaled(decisions, chances, outcomes)
-        ends = np.cumsum([len(told[2]) for told in here.values()])
-        for (point, told), end in zip(here.items(), ends, strict=True):
-            part = slice(end - len(told[2]), end)
-            scaled.append(test_row(point, decisions[part], right.chances[part], outcomes[part]))
-        (a, b), (c, d) = right.lines
-        lines.append(
-            f"At {ms} ms the slope is {a:.2f} and the offset {b:+.2f} for one half, {c:.2f} and {d:+.2f} for the other."
-        )
-    more = [
-        "With one slope and one offset for the log odds told at all levels, which are learned from every other game and judged by",
-        "the games between, and the other way round:",
-        "",
-        *table(head, scaled),
-        "",
-        *lines,
-        "",
-    ]
     return [
         "## Is the chance it tells the share it wins?",
         "",
@@ -273,9 +251,31 @@ def judged_lines(found: dict[Point, dict[str, Any]]) -> list[str]:
         "By luck alone, chances that are right show less than the next column says in 95 of 100 such sets of games, and at least",
         "the error found in the share p of them.",
         "",
-        *table(head, rows),
+        *table(TESTED, rows),
         "",
-        *(more if scaled else []),
+        *(line for ms in dict.fromkeys(point.milliseconds for point in judged) for line in scaled_lines(ms, judged)),
+    ]
+
+
+def scaled_lines(ms: int, judged: dict[Point, dict[str, Any]]) -> list[str]:
+    """Returns what is said of chances told in so many milliseconds with a slope and an offset; nothing where too few were lost."""
+    here = {point: f["told"] for point, f in judged.items() if point.milliseconds == ms}
+    decisions, chances, outcomes = (np.concatenate(parts) for parts in zip(*here.values(), strict=True))
+    if any(outcomes[k::2].min() == outcomes[k::2].max() for k in (0, 1)):
+        return []
+    right = cross_scaled(decisions, chances, outcomes)
+    ends = np.cumsum([len(told[2]) for told in here.values()])[:-1]
+    levels = zip(*(np.split(array, ends) for array in (decisions, right.chances, outcomes)), strict=True)
+    rows = [test_row(point, *told) for point, told in zip(here, levels, strict=True)]
+    (a, b), (c, d) = right.lines
+    return [
+        "With one slope and one offset for the log odds told at all levels, which are learned from every other game and judged by",
+        "the games between, and the other way round:",
+        "",
+        *table(TESTED, rows),
+        "",
+        f"At {ms} ms the slope is {a:.2f} and the offset {b:+.2f} for one half, {c:.2f} and {d:+.2f} for the other.",
+        "",
     ]
 
 

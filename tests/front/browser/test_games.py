@@ -119,6 +119,22 @@ def test_a_position_is_set_up(opened: Callable[..., Any]) -> None:
     page.wait_for_function("() => decodeURIComponent(location.hash).includes('t=.../.o./.x.')")
 
 
+def test_quick_moves_follow_one_another(opened: Callable[..., Any]) -> None:
+    window = opened()
+    page = window.go("#/analyse/trilobite?d=2")
+    page.wait_for_selector(LIVE)
+    held: list[Any] = []
+    page.route("**/api/state", lambda route: route.continue_() if held else held.append(route))
+    page.locator(LIVE).first.dispatch_event("click")
+    page.locator(LIVE).last.dispatch_event("click")
+    page.wait_for_timeout(500)
+    held[0].continue_()
+    page.wait_for_function("() => document.querySelectorAll('.moves li').length === 2")
+    page.get_by_role("button", name="Back").dblclick()
+    page.wait_for_function("() => document.querySelectorAll('.moves li').length === 0")
+    assert page.get_by_role("button", name="Back").is_disabled() and page.is_hidden("#problem")
+
+
 def test_chance_is_told_by_hand(opened: Callable[..., Any]) -> None:
     page = opened().go("#/analyse/trap?o={%22size%22:4}&m=S~3,3&d=2")
     page.wait_for_selector("#chance [data-outcome]")

@@ -24,18 +24,29 @@ export class Session {
     return ask("api/state", { ...this.variant, text, moves, ...seed, svg: Boolean(this.module.needsSvg) });
   }
 
-  /** Plays a move, or an outcome told by hand; chance that follows is drawn. Returns the steps. */
-  async play(name) {
-    const told = await this.tell(this.state.text, [name], this.steps.length);
-    this.steps.push(...told.steps);
-    this.state = told;
-    return told.steps;
+  /** Makes changes one after another: each begins at the position that the one before it led to. */
+  inTurn(change) {
+    const done = Promise.resolve(this.changing).then(change);
+    this.changing = done.catch(() => {});
+    return done;
   }
 
-  /** Goes back to the position after so many steps, without drawing chance. */
-  async goTo(count) {
-    this.state = await this.tell(this.textAt(count), [], count, false);
-    this.steps.length = count;
+  /** Plays a move, or an outcome told by hand; chance that follows is drawn. */
+  play(name) {
+    return this.inTurn(async () => {
+      this.state = await this.tell(this.state.text, [name], this.steps.length);
+      this.steps.push(...this.state.steps);
+    });
+  }
+
+  /** Goes back, without drawing chance, to the position after as many steps as `count` returns; nowhere if that is below 0. */
+  goBack(count) {
+    return this.inTurn(async () => {
+      const kept = count();
+      if (kept < 0) return;
+      this.state = await this.tell(this.textAt(kept), [], kept, false);
+      this.steps.length = kept;
+    });
   }
 
   textAt(count) {

@@ -111,14 +111,12 @@ class AnalysePage {
     return undefined;
   }
 
-  async act(name) {
-    await trying(() => this.session.play(name));
-    this.moved();
+  act(name) {
+    return trying(() => this.session.play(name).then(() => this.moved()));
   }
 
-  async goBack() {
-    await trying(() => this.session.goTo(Math.max(0, this.session.steps.length - 1)));
-    this.moved();
+  goBack() {
+    return trying(() => this.session.goBack(() => this.session.steps.length - 1).then(() => this.moved()));
   }
 
   /** Shows another position, in an open editor too. */

@@ -168,10 +168,9 @@ class PlayPage {
   }
 
   async undo() {
-    const at = this.session.undoPoint(this.people);
-    if (at < 0 || this.busy === "…") return;
+    if (this.busy === "…") return;
     this.turn += 1;
-    await trying(() => this.session.goTo(at));
+    await trying(() => this.session.goBack(() => this.session.undoPoint(this.people)));
     this.changed();
   }
 

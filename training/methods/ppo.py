@@ -2,9 +2,9 @@
 
 Sources: Schulman et al., "Proximal policy optimization algorithms" (2017); Huang and Ontanon, "A closer look at invalid
 action masking" (2022); opponents out of earlier selves as in Bansal et al., "Emergent complexity via multi-agent competition"
-(2018). Policy and value share a first layer that sees one feature for each cell and value of the observation; in games for two
-the value goes through tanh, and the agent sits at a random seat. Alone, rewards are divided by `scale`. What is kept is one network
-that says the value, what a decision is worth to the player who acts, and the policy.
+(2018). Policy and value share a first layer, which sees one feature for each cell and value of the observation, or what `sees`
+names; in games for two the value goes through tanh, and the agent sits at a random seat. Alone, rewards are divided by `scale`.
+What is kept is one network that says the value, what a decision is worth to the player who acts, and the policy.
 
 What is logged stands in docs/methods/ppo.md.
 """
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.gym.vector import GameVectorEnv
+from leafwise.models.seen import OBSERVATION, features_of
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.runs.folder import need_train_extra, run_main
 from leafwise.training.runs.learner import GatedLearner, Options
@@ -64,6 +65,8 @@ class Config(Options):
     """Decisions in a batch."""
     entropy: float = 0.01
     """Weight of the entropy bonus."""
+    sees: str = OBSERVATION
+    """What the network sees: observation, another of the game's sets of sparse features, or features+observation."""
     hidden: tuple[int, int] = (64, 32)
     """Outputs of the shared first layer, and of one more layer for policy and value each; multiples of 4."""
     evaluate_every: int = 8
@@ -90,8 +93,11 @@ class MaskedPpo(GatedLearner):
         super().__init__(config, RANGES)
         two = self.game.players == 2
         self.blank, self.seated = (
-            blank_network(self.game, config.hidden, 1.0 if two else config.scale) for _ in range(2)
+            blank_network(self.game, config.hidden, config.sees, 1.0 if two else config.scale) for _ in range(2)
         )
+        if features_of(self.game, config.sees).invariant:
+            wanted = "expected --sees features+observation: symmetric positions share these features"
+            raise ValueError(f"{wanted}, got {config.sees!r}")
         self.itself = two and config.opponent == "self"
         opponent = self.seated.evaluator("self") if self.itself else config.opponent
         seats: dict[str, Any] = {"opponent": opponent, "seat": "random"} if two else {}

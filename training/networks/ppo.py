@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.logger import KVWriter, Logger
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from stable_baselines3.common.vec_env import VecMonitor
@@ -17,13 +18,38 @@ from torch import Tensor, nn
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.models.seen import OBSERVATION
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.networks.sb3 import Sb3VecEnv, hyperparameters
+from leafwise.training.networks.sparse import begin, summed
 
 
-class CellsExtractor(BaseFeaturesExtractor):
-    """Turns an observation of whole numbers into one feature for each cell and value, and sums their embeddings."""
+class SeenVecEnv(Sb3VecEnv):
+    """A batch whose observations are what a sparse network sees: features [n, most] as `SparseNetwork.describe` gives them, and
+    a last column that is 1 where its value is for the other side."""
+
+    def __init__(self, batch: GameVectorEnv, network: SparseNetwork) -> None:
+        super().__init__(batch)
+        self.network, self.T = network, network.game.tables(network.evaluator("seen"))
+        most, last = len(network.weights.features), len(network.weights.embedding) - 1
+        self.observation_space = gym.spaces.Box(0, last, (most + 1,), np.int64)
+
+    def reset(self) -> NDArray[np.int64]:
+        super().reset()
+        return self.observations()
+
+    def step_wait(self) -> VecEnvStepReturn:
+        _, rewards, dones, infos = super().step_wait()
+        for info in infos:
+            info.pop("terminal_observation", None)  # it is asked for where an episode is truncated, which none here is
+        return self.observations(), rewards, dones, infos
+
+    def observations(self) -> NDArray[np.int64]:
+        features, _, signs = self.network.describe(self.batch.get_state()["rows"], self.T)
+        return np.column_stack([features, signs < 0])
+
+
+class FeaturesExtractor(BaseFeaturesExtractor):
+    """Sums the embeddings of what a network sees."""
 
     def __init__(self, observation_space: gym.Space[Any], network: SparseNetwork) -> None:
         W = network.weights
@@ -31,16 +57,35 @@ class CellsExtractor(BaseFeaturesExtractor):
         self.embedding = nn.EmbeddingBag(
             len(W.embedding), W.embedding.shape[1], mode="sum", padding_idx=len(W.embedding) - 1
         )
-        self.bias = nn.Parameter(torch.zeros(W.embedding.shape[1]))
-        self.register_buffer("first_of", torch.tensor(W.first_of), persistent=False)
+        self.bias = nn.Parameter(torch.full((W.embedding.shape[1],), 0.1))
         with torch.no_grad():
-            self.embedding.weight[:-1].normal_(0.0, len(W.first_of) ** -0.5)
-            self.bias.fill_(0.1)
+            begin(self.embedding, network)
 
     def forward(self, observations: Tensor) -> Tensor:
         """Returns the first layer after its ReLU, [n, first layer]."""
-        first: Any = self.first_of
-        return torch.relu(self.embedding(observations.flatten(1).long() + first) + self.bias)
+        return torch.relu(summed(self.embedding, observations[:, :-1].long()) + self.bias)
+
+
+class SidedPolicy(MaskableActorCriticPolicy):
+    """A policy and a value, which is for who acts, whichever side the features take."""
+
+    def forward(self, obs: Any, deterministic: bool = False, action_masks: Any = None) -> tuple[Tensor, Tensor, Tensor]:
+        actions, values, logits = super().forward(obs, deterministic, action_masks)
+        return actions, values * signs(obs), logits
+
+    def evaluate_actions(
+        self, obs: Any, actions: Tensor, action_masks: Any = None
+    ) -> tuple[Tensor, Tensor, Tensor | None]:
+        values, logits, entropy = super().evaluate_actions(obs, actions, action_masks)
+        return values * signs(obs), logits, entropy
+
+    def predict_values(self, obs: Any) -> Tensor:
+        return super().predict_values(obs) * signs(obs)
+
+
+def signs(observations: Tensor) -> Tensor:
+    """Returns what turns the outputs of a network for observations [n, most + 1] into values for who acts, [n, 1]."""
+    return 1.0 - 2.0 * observations[:, -1:].float()
 
 
 class ScaledRewards(VecEnvWrapper):
@@ -71,15 +116,15 @@ class Told(KVWriter, dict[str, Any]):
 def make_model(envs: GameVectorEnv, network: SparseNetwork, config: Any) -> tuple[Any, Told]:
     """Returns a MaskablePPO of the size of a network, one of `blank_network`, and where its figures appear."""
     two = network.game.players == 2
-    monitored = VecMonitor(Sb3VecEnv(envs))
+    monitored = VecMonitor(SeenVecEnv(envs, network))
     env = monitored if two else ScaledRewards(monitored, config.scale)
     model = MaskablePPO(
-        "MlpPolicy",
+        SidedPolicy,
         env,
         **hyperparameters(config),
         device="cpu",
         policy_kwargs={
-            "features_extractor_class": CellsExtractor,
+            "features_extractor_class": FeaturesExtractor,
             "features_extractor_kwargs": {"network": network},
             "net_arch": {"pi": [network.hidden[1] // 2], "vf": [network.hidden[1] // 2]},
             "activation_fn": nn.ReLU,
@@ -94,9 +139,9 @@ def make_model(envs: GameVectorEnv, network: SparseNetwork, config: Any) -> tupl
     return model, told
 
 
-def blank_network(game: Game, hidden: tuple[int, int], scale: float) -> SparseNetwork:
+def blank_network(game: Game, hidden: tuple[int, int], sees: str, scale: float) -> SparseNetwork:
     """Returns a network, all zero, that can say what such a model says: its value and its policy."""
-    return SparseNetwork.create(game, (hidden[0], 2 * hidden[1]), head="policy", sees=OBSERVATION, scale=scale)
+    return SparseNetwork.create(game, (hidden[0], 2 * hidden[1]), head="policy", sees=sees, scale=scale)
 
 
 def exported(model: Any, blank: SparseNetwork) -> SparseNetwork:

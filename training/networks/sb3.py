@@ -57,6 +57,10 @@ class Sb3VecEnv(VecEnv):
                 infos[e]["illegal"] = said["illegal"][e]
         return obs, reward.astype(np.float32), done, infos
 
+    def observations(self) -> VecEnvObs:
+        """Returns what the agents see now, [n, ...]."""
+        return self.batch.observations()
+
     def close(self) -> None:
         """Closes the batch."""
         self.batch.close()
@@ -150,7 +154,7 @@ class PpoRun:
         self.model.num_timesteps = self.done
         self.model._last_obs = self.model.env.reset()
         self.envs.set_state(named(tensors, "envs"))
-        self.model._last_obs = self.envs.observations()
+        self.model._last_obs = self.model.env.observations()  # wrappers pass it on
         self.model._last_episode_starts = tensors["starts"].astype(bool)
 
 

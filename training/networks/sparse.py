@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.models.seen import OBSERVATION, features_of
 from leafwise.models.sparse import SparseNetwork, SparseWeights
 
 
@@ -40,12 +41,7 @@ class SparseModule(nn.Module):
 
     def forward(self, features: Tensor) -> Tensor:
         """Returns the outputs [n, outputs] before tanh or scale, for int64 features [n, most] as `describe` gives them."""
-        there = features.ne(len(self.network.weights.embedding) - 1)
-        ends = torch.cumsum(there.sum(dim=1), dim=0)
-        starts = torch.cat([ends.new_zeros(1), ends[:-1]])
-        x = (
-            self.embedding(features[there], starts) + self.bias
-        )  # half the time of a sum over all, where many are padding
+        x = summed(self.embedding, features) + self.bias
         for layer in self.linear_layers[:-1]:
             x = layer(torch.relu(x))
         return self.head(torch.relu(x))
@@ -79,6 +75,23 @@ class SparseModule(nn.Module):
         weights.embedding[:-1] = self.embedding.weight.detach().numpy()[:-1]
         weights.bias[:] = self.bias.detach().numpy()
         weights.dense[:] = self.dense()
+
+
+def summed(embedding: nn.EmbeddingBag, features: Tensor) -> Tensor:
+    """Returns the sums [n, columns] of the embeddings of int64 features [n, most], where the last one is padding."""
+    there = features.ne(embedding.num_embeddings - 1)
+    ends = torch.cumsum(there.sum(dim=1), dim=0)
+    starts = torch.cat([ends.new_zeros(1), ends[:-1]])
+    found: Tensor = embedding(features[there], starts)  # half the time of a sum over all, where many are padding
+    return found
+
+
+def begin(embedding: nn.EmbeddingBag, network: SparseNetwork, generator: torch.Generator | None = None) -> None:
+    """Draws embeddings at random; those of a room's features are small, so that those never seen say nothing."""
+    W, game = network.weights, network.game
+    cells = 0 if network.sees == OBSERVATION else features_of(game, network.sees.partition("+")[0]).size(game.options)
+    embedding.weight[:cells].normal_(0.0, 0.02, generator=generator)
+    embedding.weight[cells:-1].normal_(0.0, max(W.seen.size, 1) ** -0.5, generator=generator)
 
 
 class DuelingModule(SparseModule):
@@ -115,16 +128,13 @@ def fresh_module(
     scale: float = 1.0,
     dueling: bool = False,
 ) -> SparseModule:
-    """Returns a module with random weights; features of a room begin small, so that those never seen say nothing."""
+    """Returns a module with random weights."""
     module = (DuelingModule if dueling else SparseModule)(
         SparseNetwork.create(game, hidden, head=head, sees=sees, scale=scale)
     )
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
-        W = module.network.weights
-        cells = int(W.first_of.min()) if len(W.first_of) else len(W.embedding) - 1  # those of the observation come last
-        module.embedding.weight[:cells].normal_(0.0, 0.02, generator=generator)
-        module.embedding.weight[cells:-1].normal_(0.0, max(W.seen.size, 1) ** -0.5, generator=generator)
+        begin(module.embedding, module.network, generator)
         module.bias.uniform_(0.0, 0.2, generator=generator)
         for layer in module.linear_layers:
             layer.weight.normal_(0.0, (2.0 / layer.in_features) ** 0.5, generator=generator)

@@ -132,7 +132,8 @@ def test_quick_moves_follow_one_another(opened: Callable[..., Any]) -> None:
     page.wait_for_function("() => document.querySelectorAll('.moves li').length === 2")
     page.get_by_role("button", name="Back").dblclick()
     page.wait_for_function("() => document.querySelectorAll('.moves li').length === 0")
-    assert page.get_by_role("button", name="Back").is_disabled() and page.is_hidden("#problem")
+    assert page.get_by_role("button", name="Back").is_disabled()
+    assert page.is_hidden("#problem")
 
 
 def test_chance_is_told_by_hand(opened: Callable[..., Any]) -> None:

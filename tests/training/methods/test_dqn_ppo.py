@@ -92,13 +92,15 @@ def test_the_model_is_a_leaf_in_all_three_forms(which: str, request) -> None:
     assert leafwise.Search(GAME, evaluator, 3)(GAME.start()).action in range(3)
 
 
-def test_what_is_exported_says_ppos_values_and_policy(tmp_path) -> None:
+@pytest.mark.parametrize("sees", ["observation", "features+observation"])
+def test_what_is_exported_says_ppos_values_and_policy(tmp_path, sees: str) -> None:
     import torch
 
-    learner = ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), **PPO))
+    learner = ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), sees=sees, **PPO))
     learner.step()
     network = learner.exported()
-    obs = learner.envs.observations()
+    obs = learner.model.env.observations()
+    assert obs[:, -1].any() == (sees != "observation")  # the room's features take the side of who moves first
     rows = learner.envs.get_state()["rows"]
     with torch.no_grad():
         expected = learner.model.policy.predict_values(torch.as_tensor(obs)).numpy()[:, 0]
@@ -123,6 +125,14 @@ def test_a_run_that_was_cut_ends_as_one_that_was_not(tmp_path, module: Any, kind
     one, other = (leafwise.models.files.load_tensors(p / "state.safetensors")[0] for p in (whole, tmp_path / "cut"))
     assert set(one) == set(other)
     assert all(np.array_equal(one[name], other[name]) for name in one)
+
+
+def test_ppo_refuses_features_that_its_game_has_not_or_that_cannot_tell_actions_apart(tmp_path) -> None:
+    for sees, wanted in (("words", "expected sees among"), ("features", "expected --sees features\\+observation")):
+        with pytest.raises(ValueError, match=wanted):
+            ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), sees=sees, **PPO))
+    with pytest.raises(ValueError, match="whose decisions are valued, got 'friday'"):
+        ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), game="friday", sees="features+observation"))
 
 
 def test_ppo_plays_against_itself_as_it_is_and_was(tmp_path) -> None:

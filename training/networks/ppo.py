@@ -129,6 +129,7 @@ def make_model(envs: GameVectorEnv, network: SparseNetwork, config: Any) -> tupl
             "net_arch": {"pi": [network.hidden[1] // 2], "vf": [network.hidden[1] // 2]},
             "activation_fn": nn.ReLU,
             "ortho_init": False,
+            "optimizer_kwargs": {"eps": 1e-5, "fused": True},
         },
     )
     if two:

@@ -17,7 +17,8 @@ from leafwise.models.sparse import SparseNetwork
 from leafwise.search import Search
 from leafwise.search.bench import bench_clock, best_time, positions
 from leafwise.training.actors.selfplay import Recorder
-from leafwise.training.kernels.td import MOVES, Trainer, kernels, new_trainer
+from leafwise.training.kernels.td import Trainer, kernels, new_trainer
+from leafwise.training.kernels.trajectories import MOVES
 from leafwise.training.methods import selfplay, td
 
 SETS = {

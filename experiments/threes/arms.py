@@ -1,10 +1,11 @@
 """What made the Threes network better: continuations of the one that shipped before, which differ in one thing, as A/B tests.
 
-`python -m leafwise.experiments.threes.arms --start runs/former.safetensors` trains each arm of `ARMS` from that file for equally
-many moves, the rate held for half of them and then annealed, and plays the last network, not a best one of few games, at depths
-1 and 2 with the same selection seeds (from 900,000 on: what is chosen here is judged elsewhere). The file stands in the history:
-`git show f67799f:models/weights/threes.safetensors > runs/former.safetensors`. `arms.json` and `arms.md` are written after each
-arm; what stands there for the same file is not worked out again, and a run that was stopped goes on.
+`python -m leafwise.experiments.threes.arms --start runs/former.safetensors` trains each arm of `ARMS` from that file (or from
+nothing) for equally many moves where it says nothing else, the rate held for half of them and then annealed. It plays the last
+network, not a best one of few games, at depths 1 and 2 with the same selection seeds (from 900,000 on: what is chosen here is
+judged elsewhere). The file stands in the history: `git show f67799f:models/weights/threes.safetensors > runs/former.safetensors`.
+`arms.json` and `arms.md` are written after each arm; what stands there for the same file is not worked out again, and a stopped
+run goes on.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from leafwise.training.runs.seeds import SELECTION_SEED
 WIDER = f"{MIXED} 012569 01569a 012367 01256a"
 WIDEST = f"{WIDER} 012356 012348 45679a 01259a"
 FAST = {"coherence": True, "learning_rate": 1.0, "final_learning_rate": 0.02}
+BRIEF = {"total_steps": 10_000_000, "learning_rate": 0.02, "final_learning_rate": 0.002}
 ARMS: dict[str, dict[str, Any]] = {
     "the same tuples": {},
     "four more 6-tuples, coherent rates": {"tuples": WIDER, "coherence": True},
@@ -48,6 +50,12 @@ ARMS: dict[str, dict[str, Any]] = {
     "eight more 6-tuples, coherent rates from 1": {"tuples": WIDEST, **FAST},
     "six 5-tuples more": {"tuples": f"{MIXED} 01234 45678 01245 45689 01458 12569"},
     "stages at 1536 and 3072": {"splits": "1536 3072"},
+    "a carousel at 384, 768, 1536 and 3072": {"carousel": "384 768 1536 3072"},
+    "no restarts": {"restart": 0},
+    "10 million moves": BRIEF,
+    "10 million moves, targets of depth 2": {"target_depth": 2, **BRIEF},
+    "from nothing, coherent rates from 1": {"init_from": "", **FAST},
+    "from nothing, coherent rates from 1, optimistic": {"init_from": "", "optimism": 6000.0, **FAST},
 }
 """Arms, and the options of `td` in which each differs from the first."""
 
@@ -98,8 +106,8 @@ def report(config: Config, results: Results) -> None:
     lines = [
         "# threes: continuations of the network that shipped before",
         "",
-        "Each arm differs from the first in what it is called after; the widest with coherent rates from 1, run for longer,",
-        "became the network that ships.",
+        "Each arm differs from the first in what it is called after; those from nothing and those of 10 million moves are to be",
+        "compared with each other. The widest with coherent rates from 1, run for longer, became the network that ships.",
         "The file to start from: `git show f67799f:models/weights/threes.safetensors > runs/former.safetensors`.",
         "",
         *table(f"arm | million moves: | s:{depths}", rows),

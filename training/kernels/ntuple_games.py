@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.training.evaluation.elo import bootstrap_interval
 from leafwise.training.execution.places import executor_for
-from leafwise.training.kernels.td import MOVES, kernels, new_trainer
+from leafwise.training.kernels.td import kernels, new_trainer
+from leafwise.training.kernels.trajectories import MOVES
 
 BATCH = 5
 """Games per task of a thread."""

@@ -21,15 +21,13 @@ from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.training.kernels.steps import HERE, make_settle, put_row
 from leafwise.training.kernels.td import (
     LONGEST,
-    MOVES,
-    SQUARED_ERRORS,
     chooser,
     coherent_step,
     make_act,
     make_move_weights,
-    make_trajectories,
     plain_step,
 )
+from leafwise.training.kernels.trajectories import MOVES, SQUARED_ERRORS, make_trajectories
 
 
 def q_games(network: NTupleNetwork, depth: int = 1, *, coherent: bool = False) -> Compiled:
@@ -45,7 +43,7 @@ def _compiled(game: Game, layout: Layout, stage: str, depth: int, coherent: bool
     own = f"{name}_{coherent}"
     move_weights = make_move_weights(game, layout, network, coherent_step if coherent else plain_step, own)
     play = make_play_exploring(game, network, best_action, valued, name)
-    return make_q_games(game, play, make_learn_best(game, network, move_weights, own), own)
+    return make_q_games(game, network.board.highest, play, make_learn_best(game, network, move_weights, own), own)
 
 
 def make_play_exploring(game: Game, network: Any, best_action: Compiled, valued: int, name: str) -> Compiled:
@@ -123,12 +121,12 @@ def make_learn_best(game: Game, network: Any, move_weights: Compiled, name: str)
     return learn_best
 
 
-def make_q_games(game: Game, play_exploring: Compiled, learn_best: Compiled, name: str) -> Compiled:
+def make_q_games(game: Game, highest: Compiled, play_exploring: Compiled, learn_best: Compiled, name: str) -> Compiled:
     """Returns `q_games`: it plays and learns until `moves` actions more have been played, up to the end of a trajectory.
 
     `exploration` is the share of random actions; `learning_rate` and `restart` are those of `td_games`.
     """
-    open_trajectory, close_trajectory = make_trajectories(game)
+    open_trajectory, close_trajectory = make_trajectories(game, highest, name)
 
     @bind(name, game.room)
     def q_games(trainer, explored, values, moves, learning_rate, trace_decay, exploration, restart, T):

@@ -7,6 +7,7 @@ One set of factories, whose functions are compiled per game, shape of the networ
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,11 +27,8 @@ from leafwise.search.frames import Buffers
 from leafwise.search.settings import Settings, make_buffers
 from leafwise.training.kernels.siblings import Siblings, make_best_sibling, most_siblings, new_siblings
 from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, name_of, put_row
+from leafwise.training.kernels.trajectories import CAROUSEL, MOVES, SQUARED_ERRORS, make_trajectories
 
-MOVES, GAMES, FRESH_GAMES, RESTARTED = 0, 1, 2, 3
-"""Counters: actions, trajectories, games played from a start, and whether this trajectory began in mid-game."""
-RETURNS, SQUARED_ERRORS = 0, 1
-"""Sums."""
 LONGEST = 30_000
 """Longest trajectory that is kept; a longer game is learned from in parts."""
 AHEAD = 2
@@ -64,6 +62,12 @@ class Trainer(NamedTuple):
     """Sum of the errors of every weight, for coherent rates; shared by all actors. [weights], else [1]."""
     sizes: NDArray[np.float32]
     """Sum of the sizes of those errors, of the same shape; FIXED where a weight is not learned."""
+    marks: NDArray[np.uint64]
+    """Highest values of a cell at which trajectories begin in turn, ascending, [marks]."""
+    firsts: NDArray[np.uint64]
+    """Rows in which a trajectory first came to them, [marks, CAROUSEL, width]."""
+    met: NDArray[np.int64]
+    """How many there were, [marks]."""
 
 
 class Kernels(NamedTuple):
@@ -81,8 +85,10 @@ def new_trainer(
     depth: int = 1,
     coherence: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None,
     cutoff: float = 0.0,
+    marks: Sequence[int] = (),
 ) -> Trainer:
-    """Returns an actor that is about to start its first game and plays `depth` decisions deep, with the search's `cutoff`."""
+    """Returns an actor that is about to start its first game and plays `depth` decisions deep, with the search's `cutoff`;
+    its trajectories begin in turn at a start and at each of `marks`, if there are some."""
     S, buffers = make_buffers(
         game, depth, 1, False, Settings(depth=depth, cutoff=cutoff).options(game, -np.inf, np.inf)
     )
@@ -99,6 +105,9 @@ def new_trainer(
         sums=np.zeros(2),
         errors=errors,
         sizes=sizes,
+        marks=np.array(marks, dtype=np.uint64),
+        firsts=np.stack([game.rows(CAROUSEL)] * len(marks)) if marks else game.rows(CAROUSEL)[None, :0],
+        met=np.zeros(len(marks), dtype=np.int64),
     )
 
 
@@ -124,7 +133,7 @@ def compiled(
     learn = make_learn(game, network, move_weights, searched, name)
     trajectory = make_play_trajectory(game, network, best_action, valued, kind_name)
     return Kernels(
-        make_td_games(game, trajectory, learn, name),
+        make_td_games(game, network.board.highest, trajectory, learn, name),
         make_greedy_games(game, best_action, network.board.highest, valued, kind_name),
     )
 
@@ -294,14 +303,14 @@ def make_play_trajectory(game: Game, network: Any, best_action: Compiled, valued
     return play_trajectory
 
 
-def make_td_games(game: Game, play_trajectory: Compiled, learn: Compiled, name: str) -> Compiled:
+def make_td_games(game: Game, highest: Compiled, play_trajectory: Compiled, learn: Compiled, name: str) -> Compiled:
     """Returns `td_games(trainer, moves, learning_rate, trace_decay, restart, T)`.
 
     It plays and learns until `moves` actions more have been played, up to the end of a trajectory. `learning_rate` is the
     step per active weight, `trace_decay` the lambda of TD(lambda). A trajectory longer than `restart` actions is followed
-    by one from its middle (0: never).
+    by one from its middle (0: never), unless the trainer has marks.
     """
-    open_trajectory, close_trajectory = make_trajectories(game)
+    open_trajectory, close_trajectory = make_trajectories(game, highest, name)
 
     @bind(name, game.room)
     def td_games(trainer, moves, learning_rate, trace_decay, restart, T):
@@ -313,33 +322,6 @@ def make_td_games(game: Game, play_trajectory: Compiled, learn: Compiled, name: 
             learn(trainer, rows, learning_rate, trace_decay, T)
 
     return td_games
-
-
-def make_trajectories(game: Game) -> tuple[Compiled, Compiled]:
-    """Returns `open_trajectory(trainer, T)`, which puts the start of the next one to row HERE, and `close_trajectory(trainer,
-    length, restart, T)`, which counts one of `length` actions and has one from its middle follow if that is more than `restart`."""
-    initial_state, returns, settle = game.rules.initial_state, game.rules.returns, make_settle(game)
-
-    @bind(name_of(game), game.room, inline=True)
-    def open_trajectory(trainer, T):
-        if trainer.counts[RESTARTED] == 0:
-            initial_state(trainer.S, HERE, T)
-        settle(trainer.S, trainer.R, T)
-
-    @bind(name_of(game), game.room, inline=True)
-    def close_trajectory(trainer, length, restart, T):
-        counts = trainer.counts
-        counts[MOVES] += length
-        counts[GAMES] += 1
-        if counts[RESTARTED] == 0:
-            counts[FRESH_GAMES] += 1
-            trainer.sums[RETURNS] += returns(trainer.S, HERE, T)
-        counts[RESTARTED] = 0
-        if restart > 0 and length > restart:
-            counts[RESTARTED] = 1
-            put_row(trainer.trajectory, length // 2, trainer.S, HERE)
-
-    return open_trajectory, close_trajectory
 
 
 def make_greedy_games(game: Game, best_action: Compiled, highest: Compiled, valued: int, name: str) -> Compiled:

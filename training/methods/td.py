@@ -5,9 +5,9 @@ difference learning for 2048-like games", TCIAIG 2016 (backward TD(lambda), spli
 delayed temporal coherence learning", TCIAIG 2018 (rates of each weight); Baxter, Tridgell and Weaver, "TDLeaf", 1999
 (targets from a search: here a trajectory's states learn the value of the search made there). Differences: the target is
 the potential to come, sum of (a cell's points)**power; a trajectory longer than `restart` moves is followed by one from
-its middle; the rate is held, then falls geometrically (`--hold 1`: a constant rate); the tables may be averaged over the
-run (Shamir and Zhang, "Stochastic gradient descent for non-smooth optimization", ICML 2013), which takes away noise of
-the rate sooner than a lower rate.
+its middle, if trajectories do not begin in turn at highest cells (`carousel`, Jaskowski 2018); the rate is held, then falls
+geometrically (`--hold 1`: a constant rate); the tables may be averaged over the run (Shamir and Zhang, "Stochastic gradient
+descent for non-smooth optimization", ICML 2013), which takes away noise of the rate sooner than a lower rate.
 
 With `--actors 2` two threads play and learn over shared tables without locks (Niu et al., "Hogwild!", 2011): faster, but
 not reproducible bit by bit.
@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -45,7 +46,9 @@ from leafwise.models.ntuple_functions import features
 from leafwise.models.packing import restored
 from leafwise.training.kernels.lookups import looked_up
 from leafwise.training.kernels.ntuple_games import play_games
-from leafwise.training.kernels.td import DEEPEST, FIXED, FRESH_GAMES, GAMES, HERE, MOVES, Trainer, kernels, new_trainer
+from leafwise.training.kernels.steps import HERE
+from leafwise.training.kernels.td import DEEPEST, FIXED, Trainer, kernels, new_trainer
+from leafwise.training.kernels.trajectories import FRESH_GAMES, GAMES, MOVES
 from leafwise.training.methods import selfplay
 from leafwise.training.runs.folder import RunFolder, hardware, need_train_extra, origin, run_main
 from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_learner, run_path
@@ -104,6 +107,9 @@ class Config(RunOptions):
     """Threads that play and learn over the same tables; more than 1 is not reproducible."""
     restart: int = 100
     """Trajectories longer than this are followed by one from their middle; 0: never."""
+    carousel: str = ""
+    """Highest cells, ascending, by what they show: instead, trajectories begin in turn at a start and where an earlier one first
+    came to each of them."""
     interval: int = 500_000
     """Moves between two log entries."""
     evaluate_every: int = 8
@@ -137,9 +143,6 @@ def shape_of(config: Config, game: Game) -> Shape:
     named = dict(zip(cells.stage_words or cells.stages, cells.stages, strict=True))
     if config.valued is not None and config.valued not in named:
         raise ValueError(f"expected --valued among {', '.join(named)}, got {config.valued!r}")
-    unknown = [cell for cell in config.splits.split() if cell not in cells.names]
-    if unknown:
-        raise ValueError(f"expected --splits among {', '.join(cells.names)}, got {unknown[0]!r}")
     shape = Shape(
         tuples=parse_tuples(config.tuples),
         power={"power": config.power, "score": 1.0, "survival": 0.0}[
@@ -147,7 +150,7 @@ def shape_of(config: Config, game: Game) -> Shape:
         ],
         stage=named[config.valued] if config.valued is not None else "",
         small=None if config.small is None else tuple(config.small.split()),
-        splits=tuple(cells.names.index(cell) for cell in config.splits.split()),
+        splits=values_of(config, "splits", cells.names),
         base=config.optimism,
     ).check(game)
     for name, table in shape.tables(game).items():
@@ -155,6 +158,17 @@ def shape_of(config: Config, game: Game) -> Shape:
             word = next(word for word, own in named.items() if own == table.stage)
             raise ValueError(f"expected --small without {name}, or --valued {word}: elsewhere it is not known")
     return shape
+
+
+def values_of(config: Config, option: str, names: Sequence[str]) -> tuple[int, ...]:
+    """Returns the values of the cells that an option names; raises ValueError for one that there is not, or out of order."""
+    words = getattr(config, option).split()
+    if unknown := [word for word in words if word not in names[1:]]:
+        raise ValueError(f"expected --{option} among {', '.join(names[1:])}, got {unknown[0]!r}")
+    values = tuple(names.index(word) for word in words)
+    if list(values) != sorted(set(values)):
+        raise ValueError(f"expected --{option} with cells ascending, got {getattr(config, option)!r}")
+    return values
 
 
 def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
@@ -201,7 +215,8 @@ class NTupleTd(Learner):
         depth, size = max(1, config.target_depth), len(self.network.weights.table) if config.coherence else 1
         self.coherence = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
         keys = [config.seed + (k << 32) for k in range(config.actors)]  # far from those of other runs and evaluations
-        self.actors: list[Trainer] = [new_trainer(self.game, key, depth, self.coherence) for key in keys]
+        marks = values_of(config, "carousel", features(self.game).names)
+        self.actors: list[Trainer] = [new_trainer(self.game, key, depth, self.coherence, marks=marks) for key in keys]
         self.kernels = kernels(self.network, depth, searched=config.target_depth > 0, coherent=config.coherence)
         self.T = self.game.tables(self.network.evaluator("td"))
         self.entries, self.best, self.score = 0, -np.inf, {}
@@ -225,6 +240,8 @@ class NTupleTd(Learner):
             end = f"_{k}" if k else ""
             tensors |= {f"S{end}": actor.S[HERE : HERE + 1], f"R{end}": actor.R}
             tensors |= {f"counts{end}": actor.counts, f"sums{end}": actor.sums}
+            if self.config.carousel:
+                tensors |= {f"firsts{end}": actor.firsts, f"met{end}": actor.met}
         return tensors
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:

@@ -11,7 +11,8 @@ from leafwise.envs.threes import GAME
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.models.ntuple_functions import compiled
 from leafwise.training.kernels.siblings import FAR, make_best_sibling
-from leafwise.training.kernels.td import HERE, new_trainer
+from leafwise.training.kernels.steps import HERE
+from leafwise.training.kernels.td import new_trainer
 
 shape = Shape(parse_tuples("01234 0123 569a 12345 4567 0145 56 9a 01245")).check(GAME)
 rng = np.random.default_rng(1)

@@ -14,7 +14,8 @@ from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.models.files import load_tensors
 from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.training.kernels.qlearning import q_games
-from leafwise.training.kernels.td import LONGEST, MOVES, kernels, new_trainer
+from leafwise.training.kernels.td import LONGEST, kernels, new_trainer
+from leafwise.training.kernels.trajectories import MOVES
 from leafwise.training.methods import dqn
 from leafwise.training.qlearning.ntuples import Config, NTupleQ
 

@@ -59,6 +59,12 @@ class Config(PlacedStudy):
         """Returns how long a way to learn has."""
         return self.newcomer_minutes if way.algorithm else self.minutes
 
+    @property
+    def bare(self) -> Config:
+        """The study without the options with which results are added."""
+        added: dict[str, Any] = {name: getattr(Config, name) for name in ADDED}
+        return replace(self, **added)
+
     def ways_of(self, name: str) -> dict[str, Way]:
         """Returns the ways to learn a game that were asked for."""
         return {word: way for word, way in PLANS[name].ways.items() if word in (self.ways or PLANS[name].ways)}
@@ -128,7 +134,7 @@ def of_game(config: Config, results: Results, name: str) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             told = text.replace("RUN", str(path)), opponent, games, file
             results.find(known(what), partial(measured, config, name, plan, *told))
-        page.write(config, results)
+        page.write(config.bare, results)
 
 
 def dry_run(config: Config) -> None:
@@ -165,8 +171,7 @@ def study(config: Config) -> None:
     if config.dry_run:
         dry_run(config)
         return
-    added: dict[str, Any] = {name: getattr(Config, name) for name in ADDED}
-    results = results_of(config, "methods.json", command=replace(config, **added).repeated_by)
+    results = results_of(config, "methods.json", command=config.bare.repeated_by)
     if results.differs:
         raise ValueError(
             f"expected --share as methods.json was written with, got {config.share!r}; --out names another folder"

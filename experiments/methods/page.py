@@ -111,7 +111,8 @@ def write(study: Study, results: Results) -> None:
         "beside them. DQN and PPO of Stable-Baselines3, unmodified and with their",
         "defaults on the registered environments, are what a newcomer would get. Final games have seeds from 2,000,000 on and 95 %",
         "intervals; games for two have random openings, each from both seats. Curves are drawn where a run logged one, over its",
-        "time as if that passed evenly.", "",
+        "time as if that passed evenly. The last command makes a row again with `--games`, `--ways` and `--minutes` as it says (0:",
+        "its recipe's).", "",
         *curves,
         *(line for name in PLANS for line in section(name, results)),
     ]  # fmt: skip

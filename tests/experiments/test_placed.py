@@ -5,18 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import leafwise
 from leafwise.envs.starship import SCOUT, survey
-from leafwise.experiments.friday import insight, methods
+from leafwise.experiments.friday import insight
+from leafwise.experiments.friday.baselines import Entry, play_block
 from leafwise.experiments.starship.generator import outcomes
 from leafwise.experiments.study import PlacedStudy
 from leafwise.experiments.study.leaves import Match, openings, play_match
-from leafwise.models.files import model_path
 from leafwise.training.evaluation.agreement import Keeping, critical_positions
 from leafwise.training.execution.places import executor_for
 from leafwise.training.starship.builders import records
@@ -60,8 +59,9 @@ def told(study: PlacedStudy) -> Any:
     return [(states[-1].row.tolist(), names) for part in found for states, names in part]
 
 
-def learned(study: PlacedStudy) -> Any:
-    return list(study.each(partial(methods.final_games, Path(model_path("friday"))), [range(3), range(3, 9)]))
+def played(study: PlacedStudy) -> Any:
+    outcomes = play_block(Entry("search:friday,nodes=20", 9, 1), range(9), study.processes, study.cluster)
+    return [(outcome.won, outcome.moves, outcome.values) for outcome in outcomes]
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def two() -> Iterator[PlacedStudy]:
 
 @pytest.mark.long
 @pytest.mark.filterwarnings("ignore")  # Ray's own
-@pytest.mark.parametrize("figures", [ships, placed, builders, matches, solved, told, learned])
+@pytest.mark.parametrize("figures", [ships, placed, builders, matches, solved, told, played])
 def test_a_study_comes_to_the_same_everywhere(
     figures: Figures, two: PlacedStudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -47,8 +47,8 @@ QUOTED = {
     "Threes-v0": ("search:learned,depth=4,cutoff=0.003", 623_742.0, 557_306.0, 697_801.0, 100, "threes/learned.md"),
     "Friday-v0": ("search:learned,seconds=0.01", 0.992, 0.978, 0.997, 400, "friday/strength.md"),
     "FridayLevel2-v0": ("search:learned,seconds=0.01", 0.960, 0.936, 0.975, 400, "friday/strength.md"),
-    "FridayLevel3-v0": ("search:learned,seconds=0.01", 0.980, 0.958, 0.991, 304, "friday/strength.md"),
-    "FridayLevel4-v0": ("search:learned,seconds=0.01", 0.952, 0.917, 0.972, 248, "friday/strength.md"),
+    "FridayLevel3-v0": ("search:learned,seconds=0.01", 0.982, 0.964, 0.991, 400, "friday/strength.md"),
+    "FridayLevel4-v0": ("search:learned,seconds=0.01", 0.962, 0.939, 0.977, 400, "friday/strength.md"),
 }
 """The best players that other studies have measured: player, mean, interval, games, page."""
 SHARES = {"friday": {"shipped": 0.25}}

@@ -41,10 +41,11 @@ def test_what_one_build_alone_shows(game: Any, said: str) -> None:
 
 
 class WrongTwin(Twin):
-    """A solitaire in which nothing may be discarded."""
+    """A solitaire in which a card that fits may not be discarded."""
 
     def legal(self, p: Any) -> list[str]:
-        return [name for name in super().legal(p) if name != "discard"]
+        names = super().legal(p)
+        return [name for name in names if name != "discard"] or names
 
 
 def test_a_twin_that_says_otherwise() -> None:

@@ -108,7 +108,10 @@ class Gate:
         return bool(better), pairs
 
     def compare_alone(self, newest: SparseNetwork) -> tuple[dict[str, float], bool]:
-        """Plays games of one player with seeds that are always the same; the best is known by its mean."""
+        """Plays games of one player with seeds that are always the same; the best is known by its mean.
+
+        Of equally good ones it is the newest, which has learned longer.
+        """
         found = {}
         wanted = [(game, self.pairs, self.depth) for game in self.variants.values()]
         played = list(play_alone(self.line, newest, wanted, SELECTION_SEED, self.nodes))
@@ -123,7 +126,7 @@ class Gate:
             found["eval/calibration_error"] = calibration(values, np.concatenate([g.outcomes() for g in played]))[0]
         low, high = bootstrap_interval(scores)
         mean = float(scores.mean())
-        better = not self.score or mean > self.score["mean"]
+        better = not self.score or mean >= self.score["mean"]
         if better:
             self.best = newest
             self.score = {"mean": mean, "ci_low": low, "ci_high": high, "games": len(scores), "player": "greedy"}

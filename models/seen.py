@@ -81,6 +81,7 @@ def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
             size=lambda options: own.size(options) + 2 * more,
             most=lambda options: own.most(options) + len(cells),
             invariant=False,
+            stage="decision",
             tables=None,
         )
     if sees == OBSERVATION:

@@ -118,7 +118,7 @@ PLANS: dict[str, Plan] = {
             "td": Way(4.4, {"eased": 10, "credited": 30}),
             "selfplay": Way(4.4, {"eased": 10, "credited": 30}),
             "dqn": Way(4.4e5),
-            "ppo": Way(2.2e5, policy=LIKELIEST),
+            "ppo": Way(1.2e5, policy=LIKELIEST),
             **SB3,
         },
         {1: 400, 2: 400},

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.models.seen import OBSERVATION, features_of
+from leafwise.models.seen import OBSERVATION, features_of, seen_by
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.runs.folder import need_train_extra, run_main
 from leafwise.training.runs.learner import GatedLearner, Options
@@ -91,13 +91,13 @@ class MaskedPpo(GatedLearner):
         from leafwise.training.networks.sb3 import PpoRun
 
         super().__init__(config, RANGES)
+        if config.sees in seen_by(self.game) and features_of(self.game, config.sees).invariant:
+            wanted = "expected --sees features+observation: symmetric positions share these features"
+            raise ValueError(f"{wanted}, got {config.sees!r}")
         two = self.game.players == 2
         self.blank, self.seated = (
             blank_network(self.game, config.hidden, config.sees, 1.0 if two else config.scale) for _ in range(2)
         )
-        if features_of(self.game, config.sees).invariant:
-            wanted = "expected --sees features+observation: symmetric positions share these features"
-            raise ValueError(f"{wanted}, got {config.sees!r}")
         self.itself = two and config.opponent == "self"
         opponent = self.seated.evaluator("self") if self.itself else config.opponent
         seats: dict[str, Any] = {"opponent": opponent, "seat": "random"} if two else {}

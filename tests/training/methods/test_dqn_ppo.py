@@ -11,6 +11,7 @@ import pytest
 import leafwise
 from leafwise.models import load_sparse
 from leafwise.models.policies import by_logits
+from leafwise.models.seen import features_of
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.evaluation.agreement import critical_positions
 from leafwise.training.kernels.selfplay import kernels, new_table
@@ -131,8 +132,17 @@ def test_ppo_refuses_features_that_its_game_has_not_or_that_cannot_tell_actions_
     for sees, wanted in (("words", "expected sees among"), ("features", "expected --sees features\\+observation")):
         with pytest.raises(ValueError, match=wanted):
             ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), sees=sees, **PPO))
-    with pytest.raises(ValueError, match="whose decisions are valued, got 'friday'"):
-        ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), game="friday", sees="features+observation"))
+    with pytest.raises(ValueError, match="expected --sees features\\+observation"):
+        ppo.MaskedPpo(ppo.Config(run=str(tmp_path / "x"), game="friday", sees="features"))
+
+
+def test_features_beside_an_observation_are_asked_at_decisions_where_they_alone_are_asked_at_chance() -> None:
+    game = leafwise.game("friday")
+    assert features_of(game).stage == "hazard"
+    network = SparseNetwork.create(game, (8, 8), head="policy", sees="features+observation")
+    assert network.evaluator("x").stage == "decision"
+    start = game.new(1)
+    assert leafwise.Search(game, network.evaluator("x"), 1)(start).action in start.legal_actions
 
 
 def test_ppo_plays_against_itself_as_it_is_and_was(tmp_path) -> None:

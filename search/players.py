@@ -124,6 +124,7 @@ class MctsPlayer:
         """What the search last answered."""
 
     def choose(self, state: State) -> int:
+        self.found = None  # nobody asks for its line now
         self.found = self.search(state)
         return self.found.chosen
 

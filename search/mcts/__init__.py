@@ -18,5 +18,5 @@ returns can be searched.
 
 from leafwise.search.mcts.engine import PRIORS as PRIORS
 from leafwise.search.mcts.engine import Mcts as Mcts
-from leafwise.search.mcts.engine import MctsResult as MctsResult
 from leafwise.search.mcts.engine import Policy as Policy
+from leafwise.search.mcts.result import MctsResult as MctsResult

@@ -1,11 +1,11 @@
-"""Monte Carlo tree search over any game: `Mcts` and its `MctsResult`."""
+"""Monte Carlo tree search over any game."""
 
 from __future__ import annotations
 
 import threading
 import time
+import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,9 @@ from leafwise.search.background import LISTENING_SECONDS, Alarm
 from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.gumbel import halve
+from leafwise.search.mcts.result import MctsResult, nowhere
 from leafwise.search.mcts.simulate import STUCK, compiled_mcts, make_add_node, make_descend
 from leafwise.search.mcts.tree import NONE, ROW, Options, back_up, find_node, forget_nodes, give_back, new_tree
-from leafwise.search.result import Result
 from leafwise.search.settings import Settings, make_buffers
 
 Policy = Callable[[Any, Any], Any]
@@ -43,28 +43,6 @@ ROUND = 1 << 12
 """Simulations between two looks at Ctrl-C."""
 AT_ONCE = 64
 """Most leaves that a batch holds."""
-
-
-@dataclass(frozen=True)
-class MctsResult(Result):
-    """What a Monte Carlo tree search found. The value of an action is the mean of its simulations, for the player to move."""
-
-    visits: dict[int, int] = field(default_factory=dict)
-    """Simulations by action id, those of earlier searches included where the tree goes on."""
-    simulations: int = 0
-    """Simulations of this search."""
-    way: tuple[str, ...] = ()
-
-    @property
-    def chosen(self) -> int:
-        """Id of the action; a tree search is asked for decisions alone."""
-        assert self.action is not None
-        return self.action
-
-    @property
-    def line(self) -> tuple[str, ...]:
-        """The principal line: actions taken most often, and what chance does most probably in between."""
-        return self.way
 
 
 class Mcts:
@@ -141,11 +119,13 @@ class Mcts:
         self._descend = make_descend(game.rules, self._stated.stage, game.name, game.room) if batched else None
         self._batch_rows = game.rows(at_once)
         self._values = values_of(evaluator, game.room) if batched else None
-        self._turn = threading.Lock()
+        self._turn = threading.RLock()
+        self._last: Callable[[], MctsResult | None] = _nothing
         self._reads_clock = clocks.READABLE and not batched and not evaluator.slow
 
     def draw_from(self, stream: NDArray[np.uint64]) -> None:
         """Takes random numbers from another stream [2] from now on, and forgets the tree."""
+        self._keep_line()
         forget_nodes(self.tree)
         self.tree = self.tree._replace(stream=stream)
 
@@ -165,10 +145,11 @@ class Mcts:
 
     def _search(self, state: State) -> MctsResult:
         """Searches a decision, alone with the tree."""
+        self._keep_line()
         start, begun = time.perf_counter(), time.thread_time()
         tree = self.tree
         self._T.stop[0] = 0
-        tree.counts[[M.SIMULATIONS, M.LEAVES, M.FAILED]] = 0
+        tree.counts[[M.SIMULATIONS, M.LEAVES, M.FAILED, M.DEEPEST]] = 0
         root = self._root(state)
         alarm = None
         if self.seconds is not None:
@@ -306,45 +287,62 @@ class Mcts:
             return float(sign * (mean if np.isnan(tree.known[e]) else tree.known[e]))
 
         best = max(edges, key=lambda e: (tree.n[e], value(e), -e)) if forced is None else forced
-        names, depth = self._way(state, best)
-        return MctsResult(
+        result = MctsResult(
             action=int(tree.action[best]),
             value=value(best),
             values={int(tree.action[e]): value(e) for e in edges},
             nodes=int(tree.counts[M.NODES]),
             leaves=int(tree.counts[M.LEAVES]),
-            depth=depth,
+            depth=int(tree.counts[M.DEEPEST]),
             seconds=time.perf_counter() - start,
             bounds=frozenset(int(tree.action[e]) for e in edges if not tree.n[e]),
             state=state,
-            _follow=_nowhere,
+            _follow=nowhere,
             visits={int(tree.action[e]): int(tree.n[e]) for e in edges},
             simulations=int(tree.counts[M.SIMULATIONS]),
-            way=names,
+            _way=self._line,
         )
+        self._last = weakref.ref(result)
+        return result
 
-    def _way(self, state: State, e: int) -> tuple[tuple[str, ...], int]:
-        """Returns the names along the actions taken most often, from edge e on, and how many actions there are."""
-        tree, names, depth = self.tree, [], 0
-        while True:
-            names.append(state.game.actions[int(tree.action[e])])
-            state, depth = state.play(int(tree.action[e])), depth + 1
-            while state.is_chance:
-                before, (_, state) = state, max(state.outcomes(), key=lambda outcome: outcome[0])
-                names.append(before.outcome_name(state))
-            if state.is_terminal or depth == M.LONGEST:
-                break
-            self._S[ROW] = state.row
-            node = int(find_node(tree, self._S, ROW))
-            if node == NONE or not tree.visits[node]:
-                break
-            e = max(range(int(tree.first[node]), int(tree.end[node])), key=lambda k: tree.n[k])
-        return tuple(names), depth
+    def _keep_line(self) -> None:
+        """Has the last result, where somebody holds it, look its line up before the tree changes."""
+        last = self._last()
+        if last is not None:
+            _ = last.line
+
+    def _line(self, result: MctsResult) -> tuple[str, ...]:
+        """Returns the names along the actions taken most often, from the chosen one on."""
+        with self._turn:
+            if "line" in result.__dict__:  # while this thread waited
+                return result.line
+            state, action, names = result.state, result.chosen, list[str]()
+            for _ in range(M.LONGEST):
+                names.append(state.game.actions[action])
+                state = state.play(action)
+                while state.is_chance:
+                    before, (_, state) = state, max(state.outcomes(), key=lambda outcome: outcome[0])
+                    names.append(before.outcome_name(state))
+                if state.is_terminal:
+                    break
+                action = self._oftenest(state)
+                if action == NONE:
+                    break
+            return tuple(names)
+
+    def _oftenest(self, state: State) -> int:
+        """Returns the action of a decision taken most often, the first of equals; NONE where no simulation went on from it."""
+        tree = self.tree
+        self._S[ROW] = state.row
+        node = int(find_node(tree, self._S, ROW))
+        if node == NONE or not tree.visits[node]:
+            return NONE
+        first, end = int(tree.first[node]), int(tree.end[node])
+        return int(tree.action[first + int(tree.n[first:end].argmax())])
 
 
-def _nowhere(state: State, depth: int) -> Result:
-    """Stands in for what follows a result; its line is known."""
-    raise ValueError("mcts: expected to be asked for the line alone")
+def _nothing() -> None:
+    """Stands in for the last result where there was none."""
 
 
 def _check(

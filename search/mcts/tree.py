@@ -11,10 +11,10 @@ from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import row_hash
 
-NODES, EDGES, SIMULATIONS, LEAVES, FULL, FAILED = 0, 1, 2, 3, 4, 5
-"""What `Tree.counts` counts: nodes and edges in use, simulations, leaves valued, rows that found no room; and whether the search
-was stopped."""
-COUNTS = 6
+NODES, EDGES, SIMULATIONS, LEAVES, FULL, FAILED, DEEPEST = 0, 1, 2, 3, 4, 5, 6
+"""What `Tree.counts` counts: nodes and edges in use, simulations, leaves valued, rows that found no room; whether the search was
+stopped; and the most edges on the way of one of its simulations."""
+COUNTS = 7
 NONE = -1
 LONGEST = 512
 """Most edges on the way of one simulation; a longer one is valued where it stands."""
@@ -196,6 +196,7 @@ def back_up(tree, b, value):
         tree.w[e] += value
         tree.waiting[e] -= 1
     tree.counts[SIMULATIONS] += 1
+    tree.counts[DEEPEST] = max(tree.counts[DEEPEST], tree.lengths[b])
 
 
 @jit

@@ -105,6 +105,30 @@ def test_leaves_one_by_one_and_batches_of_one_grow_the_same_tree(name):
         assert all(np.allclose(a, b) for a, b in zip(used(compiled.tree), used(batched.tree), strict=True))
 
 
+@pytest.mark.parametrize("name", GAMES)
+def test_a_line_that_is_asked_for_late_is_that_of_its_search(name):
+    game = BY_NAME[name]
+    early, late = (Mcts(game, game.score(), simulations=300, seed=5) for _ in range(2))
+    for state in positions(game, 2, 4):
+        wanted = early(state)
+        line = wanted.line
+        assert line[0] == wanted.name
+        found = late(state)
+        late(state)
+        late.draw_from(new_stream(1))
+        early.draw_from(new_stream(1))
+        assert found.line == line
+
+
+def test_the_depth_is_that_of_the_longest_simulation_of_the_search():
+    state = positions(TRILOBITE, 1, 2)[0]
+    search = Mcts(TRILOBITE, TRILOBITE.score(), simulations=1, prior="uniform")
+    depths = [search(state).depth for _ in range(200)]
+    assert depths[0] == 1
+    assert all(depth <= n for n, depth in enumerate(depths, 1))
+    assert max(depths) > 2
+
+
 @pytest.mark.parametrize("prior", ["uniform", "values"])
 def test_the_same_seed_gives_the_same_tree_and_another_does_not(prior):
     state = positions(DICE, 1, 2)[0]

@@ -1,0 +1,43 @@
+"""What a Monte Carlo tree search answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from leafwise.envs.core.contract.state import State
+from leafwise.search.result import Result
+
+
+@dataclass(frozen=True)
+class MctsResult(Result):
+    """What a Monte Carlo tree search found. The value of an action is the mean of its simulations, for the player to move.
+
+    `depth` is the most actions on the way of one simulation.
+    """
+
+    visits: dict[int, int] = field(default_factory=dict)
+    """Simulations by action id, those of earlier searches included where the tree goes on."""
+    simulations: int = 0
+    """Simulations of this search."""
+    _way: Callable[[MctsResult], tuple[str, ...]] = field(kw_only=True, repr=False, compare=False)
+
+    @property
+    def chosen(self) -> int:
+        """Id of the action; a tree search is asked for decisions alone."""
+        assert self.action is not None
+        return self.action
+
+    @cached_property
+    def line(self) -> tuple[str, ...]:
+        """The principal line: actions taken most often, and what chance does most probably in between.
+
+        Looked up when first asked for, or when the tree is about to change.
+        """
+        return self._way(self)
+
+
+def nowhere(state: State, depth: int) -> Result:
+    """Stands in for what follows a result; its line is known."""
+    raise ValueError("mcts: expected to be asked for the line alone")

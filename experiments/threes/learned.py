@@ -1,13 +1,12 @@
 """What learning bought in Threes: the learned leaf against every hand-made one, and what made it good.
 
 `python -m leafwise.experiments.threes.learned` works through its parts, or those named by `--parts`: `depth` and `time` (the
-same search with each leaf, at equal depth and at equal processor time per move), `methods` (short runs of `td`, `dqn` and
-`ppo`), `curves` and `ingredients` (short runs of `td`, each without one of its ingredients), `endings` (the last moves of
-games, played on by leaves that learned score or survival). Games have paired final seeds, from 1,000,000 on; those of the
-learned leaf at depths and times begin at 2,000,000, which no network before it was judged by. Every figure is written to
-`learned.json` as soon as it is known, a player's after each tenth of its games, and what stands there, or in `baselines.json`,
-is not worked out again, so a stopped study goes on where it was; games of another network than the learned leaf's are played
-anew. `learned.md` and the plots are made of it.
+same search with each leaf, at equal depth and at equal processor time per move), `curves` and `ingredients` (short runs of
+`td`, each without one of its ingredients), `endings` (the last moves of games, played on by leaves that learned score or
+survival). Games have paired final seeds, from 1,000,000 on; those of the learned leaf at depths and times begin at 2,000,000,
+which no network before it was judged by. Every figure is written to `learned.json` as soon as it is known, a player's after
+each tenth of its games, and what stands there, or in `baselines.json`, is not worked out again, so a stopped study goes on
+where it was; games of another network than the learned leaf's are played anew. `learned.md` and the plots are made of it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from leafwise.envs.registry import game
 from leafwise.experiments.study import PlacedStudy, Results, command, digest_of, missing_seeds, trained
 from leafwise.experiments.threes.baselines import figures
 from leafwise.experiments.threes.learned_report import report, split
-from leafwise.models.files import leaf, load_tensors, model_path
+from leafwise.models.files import leaf, model_path
 from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.packing import merged
 from leafwise.search.players import Player, player
@@ -71,19 +70,9 @@ INGREDIENTS: dict[str, dict[str, Any]] = {
 }
 """Runs of `td` that differ from the first in one ingredient."""
 MIXED = "0123 4567 0145 1256 569a 012456 45689a 012345 456789"
-METHODS: dict[str, dict[str, Any]] = {
-    "td": {
-        "total_steps": 130_000_000, "tuples": MIXED, "interval": 5_000_000, "final_learning_rate": 0.006, "hold": 0.35,
-    },
-    "dqn": {
-        "total_steps": 24_000_000, "gamma": 0.99, "scale": 200.0, "plies": 0, "final_exploration": 0.01, "match_pairs": 200,
-    },
-    "ppo": {"total_steps": 10_000_000, "envs": 256, "rollout": 64, "gamma": 0.99, "scale": 200.0, "match_pairs": 200},
-}  # fmt: skip
-"""Methods, and the options of their runs."""
 FINISHERS = ("openness", "rows")
 """Hand-made leaves that play endings on."""
-PARTS = ("depth", "time", "methods", "curves", "ingredients", "endings")
+PARTS = ("depth", "time", "curves", "ingredients", "endings")
 
 
 @dataclass(frozen=True)
@@ -112,8 +101,6 @@ class Config(PlacedStudy):
     """Runs of each ingredient."""
     curve_moves: int = 160_000_000
     """Moves of the longest run of the part curves; the others have a half, a quarter, ..."""
-    methods_share: float = 1.0
-    """Share of the length of each run of the part methods."""
     runs: str = "runs/threes-learned"
     """Folder of those runs."""
 
@@ -209,36 +196,23 @@ class Parts:
                     text = f"mcts:{source},seconds={ms / 1000},clock=cpu"
                 self.play("time", f"{name} {ms}", games, self.evaluated(text))
 
-    def trained(self, name: str, method: str = "td", **options: Any) -> Path:
-        """Returns the folder of a finished run."""
-        return trained(Path(self.config.runs) / name.replace(" ", "-"), method, {"game": "threes", **options})
-
     def learned(self, name: str, moves: int, **options: Any) -> Path:
         """Returns the folder of a finished run of `td`."""
         options = {"tuples": self.config.tuples, "interval": max(1, moves // 20), **options}
-        return self.trained(name, total_steps=moves, **options)
+        path = Path(self.config.runs) / name.replace(" ", "-")
+        return trained(path, "td", {"game": "threes", "total_steps": moves, **options})
 
     def judge(self, part: str, name: str, depth: int, games: int, train: Callable[[], Path]) -> None:
         """Finds what a run's model makes of a search of some depth, and what the run cost."""
 
         def work() -> dict[str, Any]:
             run = train()
-            model = run / "model.safetensors"
-            sparse = model.exists() and load_tensors(model)[1]["kind"] == "sparse"
-            play = self.evaluated(f'search:"{run}",depth={depth}') if sparse else self.played(str(run), depth)
-            found = figures(None, play(FINAL_SEED, games))
+            found = figures(None, self.played(str(run), depth)(FINAL_SEED, games))
             told = json.loads((run / "results.json").read_text(encoding="utf-8"))
             kept = {name: value for name, value in found.items() if name not in ("scores", "best_cells")}
             return kept | {"trained_moves": told["steps"], "trained_seconds": told["seconds"]}
 
         self.find(part, f"{name} {depth}", games, work)
-
-    def methods(self) -> None:
-        """Runs of three methods that cost about the same processor time, at depth 1."""
-        for method, options in METHODS.items():
-            steps = max(1, round(self.config.methods_share * options["total_steps"]))
-            run = partial(self.trained, f"methods-{method}", method, **{**options, "total_steps": steps})
-            self.judge("methods", method, 1, self.games(500), run)
 
     def curves(self) -> None:
         """The score at depth 1 along runs of growing length, each annealed to its end."""

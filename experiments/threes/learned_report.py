@@ -103,12 +103,6 @@ SECTIONS: dict[str, tuple[str, str, Callable[[dict[str, Any]], list[str]]]] = {
         "mcts: Monte Carlo tree search with the learned leaf.",
         lambda r: score_table(r, "ms"),
     ),
-    "methods": (
-        "Three ways to learn a leaf",
-        "Short runs (s: processor time), each method with the options of `METHODS`; each run's best model is the leaf "
-        "of the search at depth 1. What td makes of a still shorter run stands first under the ingredients.",
-        training_table,
-    ),
     "curves": ("Longer runs", "Each is annealed to its end; depth 1.", training_table),
     "ingredients": (
         "What each ingredient bought",

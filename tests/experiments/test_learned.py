@@ -1,13 +1,12 @@
 """The study of learned leaves: each part on a small scale, and nothing is worked out twice."""
 
-import importlib
 import json
 from pathlib import Path
 
 import pytest
 
 from leafwise.experiments.threes import learned
-from leafwise.experiments.threes.learned import INGREDIENTS, METHODS, Config, Parts
+from leafwise.experiments.threes.learned import INGREDIENTS, Config, Parts
 from leafwise.training.methods import td
 
 pytestmark = pytest.mark.long
@@ -96,13 +95,9 @@ def test_runs_are_judged_and_told(words: list[str], monkeypatch: pytest.MonkeyPa
     assert "| TD(0) | 1 | " in report
 
 
-def test_options_of_runs_are_those_of_their_methods() -> None:
+def test_options_of_runs_are_those_of_td() -> None:
     for options in INGREDIENTS.values():
         td.check(td.Config(game="threes", **options))
-    for method, options in METHODS.items():
-        module = importlib.import_module(f"leafwise.training.methods.{method}")
-        assert "total_steps" in options
-        module.Config(game="threes", **options)
 
 
 def test_wrong_parts_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:

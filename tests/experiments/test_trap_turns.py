@@ -34,6 +34,7 @@ def test_the_study_goes_on_where_it_was(tmp_path: Path) -> None:
         study(replace(config, parts=("width",)))
 
 
+@pytest.mark.long
 def test_games_of_another_network_are_played_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     board = leafwise.game("trap", size=5)
     assert network_of("reach", board) == {}

@@ -54,6 +54,7 @@ def test_a_room_brings_positions_and_searches_written_by_hand(written_by_hand):
     assert {f"{leaf}/{board}/depth=1 time ratio" for leaf in ("openness", "rows") for board in POSITIONS} < set(rates)
 
 
+@pytest.mark.long
 def test_other_people_s_programs_are_measured():
     rates = room_bench(THREES).bench_baselines(seconds=0.0)
     assert set(rates) == {f"{name} leaves/s" for name in ("threesus:openness", "threesus:openness_wegner", "nneonneo")}
@@ -112,6 +113,7 @@ def test_threads_are_measured_against_one():
     assert rates.popitem()[1] > 0
 
 
+@pytest.mark.long
 def test_the_depth_that_a_clock_allows_is_measured(monkeypatch):
     monkeypatch.setattr(bench, "CLOCK", 0.01)
     trap = game("trap", size=4)

@@ -108,6 +108,7 @@ def test_a_run_with_a_guide_reference_players_and_a_model_to_start_from(run, tmp
         selfplay.SelfPlay(replace(later, run=str(tmp_path / "other"), hidden=(8, 8)))
 
 
+@pytest.mark.long
 def test_a_wider_run_for_chances_goes_on_from_anothers_positions(run, tmp_path) -> None:
     options: dict[str, Any] = {
         **SMALL, "total_steps": 2, "positions": 500, "passes": 2.0, "evaluate_every": 2, "match_pairs": 100, "judged": 0,

@@ -47,6 +47,7 @@ def weights(path):
     return load_ntuples(path / "model.safetensors", GAME).weights.table, json.loads((path / "results.json").read_text())
 
 
+@pytest.mark.long
 def test_it_learns_to_beat_the_hand_made_leaf(run):
     learned = evaluate(GAME, f'greedy:"{run}"', 40, 10_000)
     hand_made = evaluate(GAME, "greedy:total_score", 40, 10_000)
@@ -120,6 +121,7 @@ def test_entries_that_games_do_not_look_up_stay_0(run, tmp_path):
         td.check(td.Config(game="threes", pruned=5, coherence=True))
 
 
+@pytest.mark.long
 def test_a_run_is_published(run, tmp_path, capsys):
     words = ["--run", str(run), "--out", str(tmp_path), "--name", "x", "--games", "6", "--loss-games", "6"]
     words += ["--first-seed", "1500000"]

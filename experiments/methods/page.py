@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from leafwise.experiments.methods.plans import PLANS, Plan
 from leafwise.experiments.methods.runs import RECIPE, length_said
 from leafwise.experiments.study import Results, Study, picture, signed, table, write_page
 
 NAME, PICTURE = "methods.md", "methods.png"
 COLUMNS = ("depth 1", "depth 2", "policy")
+ELO = "eval/best_elo"
 CURVES = {
     "eval/keeps_value": "critical positions kept",
-    "eval/best_elo": "Elo by own matches",
+    ELO: "Elo by own matches, share of the last",
     "eval/score_mean": "score",
     "rollout/ep_rew_mean": "reward",
 }
@@ -93,7 +96,10 @@ def plot(study: Study, results: Results) -> bool:
                 if run["curve"]["tag"] == tag:
                     steps = run["curve"]["steps"]
                     seconds = [step / steps[-1] * run["seconds"] for step in steps]
-                    axis.plot(seconds, run["curve"]["values"], label=way, linewidth=1.2)
+                    values = np.array(run["curve"]["values"])
+                    if tag == ELO and values[-1] > 0:
+                        values = values / values[-1]
+                    axis.plot(seconds, values, label=way, linewidth=1.2)
             axis.set_title(f"{name}: {CURVES[tag]}", fontsize=9)
             axis.set_xlabel("processor seconds, about")
             axis.grid(alpha=0.3)
@@ -111,8 +117,9 @@ def write(study: Study, results: Results) -> None:
         "beside them. DQN and PPO of Stable-Baselines3, unmodified and with their",
         "defaults on the registered environments, are what a newcomer would get. Final games have seeds from 2,000,000 on and 95 %",
         "intervals; games for two have random openings, each from both seats. Curves are drawn where a run logged one, over its",
-        "time as if that passed evenly. The last command makes a row again with `--games`, `--ways` and `--minutes` as it says (0:",
-        "its recipe's).", "",
+        "time as if that passed evenly; Elo by own matches adds up from network to network of one run, says nothing of",
+        "another's, and is drawn as its share of the last. The last command makes a row again with `--games`, `--ways` and",
+        "`--minutes` as it says (0: its recipe's).", "",
         *curves,
         *(line for name in PLANS for line in section(name, results)),
     ]  # fmt: skip

@@ -16,6 +16,7 @@ from leafwise.experiments.trap import answer, sizes
 from leafwise.experiments.trap.turns import Answering, Config, Pairs, network_of, study
 
 
+@pytest.mark.long
 def test_the_study_goes_on_where_it_was(tmp_path: Path) -> None:
     config = Config(
         tmp_path, tmp_path, parts=("rivals",), rival="is", model="reach", seconds=(0.0005,), games=2, first_seed=920_000

@@ -66,6 +66,7 @@ def test_a_difference_to_a_yardstick_is_an_error():
         bench_yardsticks(THREES, {"rows": lambda state, depth: ({}, 0)}, seconds=0.0, depths=(1,))
 
 
+@pytest.mark.long
 def test_options_are_measured_at_equal_value():
     rates = bench_options(dice.GAME, dice.GAME.new(900_001), depth=4, seconds=0.001)
     assert rates["plain node ratio"] == 1

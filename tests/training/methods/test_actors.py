@@ -47,7 +47,7 @@ def staleness(path: Path) -> list[float]:
     return [event.value for event in events.Scalars("rollout/staleness")]
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["selfplay", pytest.param("alphazero", marks=pytest.mark.long), "dqn"])
 def test_a_run_that_was_cut_ends_as_one_that_was_not(method: str, tmp_path: Path) -> None:
     module, learner_of, options = METHODS[method]
     config = module.Config(run=str(tmp_path / "whole"), **options)

@@ -13,6 +13,8 @@ from leafwise.experiments.study import Results, Study, picture, signed, table, w
 NAME, PICTURE = "methods.md", "methods.png"
 COLUMNS = ("depth 1", "depth 2", "policy")
 ELO = "eval/best_elo"
+WIDE = 3
+"""Learning curves beside each other."""
 CURVES = {
     "eval/keeps_value": "critical positions kept",
     ELO: "Elo by own matches, share of the last",
@@ -88,8 +90,13 @@ def plot(study: Study, results: Results) -> bool:
                 known.setdefault(name, {})[f"{way}, {length_said(minutes)}"] = found["run"]
     if not known:
         return False
-    with picture(study.target(PICTURE), rows=1, columns=len(known), size=(4 * len(known), 4)) as axes:
-        for axis, (name, runs) in zip(axes if len(known) > 1 else [axes], known.items(), strict=True):
+    columns = min(len(known), WIDE)
+    rows = -(-len(known) // columns)
+    with picture(study.target(PICTURE), rows, columns, size=(4.5 * columns, 4 * rows)) as drawn:
+        axes = np.ravel(drawn)
+        for axis in axes[len(known) :]:
+            axis.set_visible(False)
+        for axis, (name, runs) in zip(axes, known.items(), strict=False):
             tags = [run["curve"]["tag"] for run in runs.values()]
             tag = max(CURVES, key=tags.count)
             for way, run in runs.items():

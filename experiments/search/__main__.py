@@ -4,19 +4,30 @@
 it the study plays. In games for two the two searches meet, each seed from both seats; alone each plays the same seeds. The leaves
 are the shipped network and the game's first hand-made score; Monte Carlo tree search with the network meets the same with roll-outs
 too. Every game is kept as it ends: what was stopped goes on where it was. `search.json`, `search.md` and `search.png` are what came
-out. Seeds from 2,400,000 on, used for nothing else. Run again, with `--out`, as better networks ship.
+out; what another network than the one that ships now has played is played anew. Seeds from 2,400,000 on, used for nothing else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.registry import game as find_game
-from leafwise.experiments.study import PlacedStudy, Results, command, picture, signed, table, with_bars, write_page
+from leafwise.experiments.study import (
+    PlacedStudy,
+    Results,
+    command,
+    digest_of,
+    picture,
+    signed,
+    table,
+    with_bars,
+    write_page,
+)
+from leafwise.models.shipped import need_shipped
 from leafwise.training.evaluation.arena import Evaluation, evaluate
 
 FIRST_SEED = 2_400_000
@@ -64,7 +75,7 @@ class Config(PlacedStudy):
 
 
 class Cell(NamedTuple):
-    """Games to play: one player alone, or two who meet."""
+    """Games to play: one player alone, or two who meet. What is known of it holds for the network as it is."""
 
     label: str
     leaf: str
@@ -78,6 +89,11 @@ class Cell(NamedTuple):
     def name(self) -> str:
         """Its name among the results."""
         return f"{self.label}, {self.leaf}, {self.ms} ms, {self.kind}"
+
+    @property
+    def model(self) -> str | None:
+        """What tells its network from others; None by hand."""
+        return digest_of(need_shipped(variant(self.label))) if LEAVES[self.leaf] else None
 
 
 def variant(label: str) -> Game:
@@ -137,7 +153,10 @@ def told(config: Config) -> None:
 
 
 def report(config: Config, results: Results) -> None:
-    """Writes the page and the picture."""
+    """Writes the page and the picture of all that is known, whatever was asked for this time."""
+    written = Config(config.out, config.data)
+    times = {int(name.split(", ")[-2].removesuffix(" ms")) for name in results}
+    config = replace(written, milliseconds=tuple(sorted(times)))
     rows = []
     for cell in cells(config):
         found = results.get(cell.name)
@@ -148,7 +167,7 @@ def report(config: Config, results: Results) -> None:
             rows.append([cell.label, pair, str(found["games"]), f"{found['mean']:{digits}}", interval])
     head = "game | player | games: | score or share of the points: | 95 % interval:"
     lines = ["# Depth-limited search and Monte Carlo tree search at equal time", "", *table(head, rows), ""]
-    write_page(config, "search.md", signed(config, [*lines, "![by milliseconds a move](search.png)", ""]))
+    write_page(config, "search.md", signed(written, [*lines, "![by milliseconds a move](search.png)", ""]))
     draw(config, results)
 
 
@@ -184,14 +203,16 @@ def study(config: Config) -> None:
         return
     results = Results(config, "search.json", indent=1)
     for cell in cells(config):
-        if results.get(cell.name, {}).get("games", 0) < cell.games:
-            file = config.runs / f"{cell.name.replace(', ', '-').replace(' ', '-')}.json"
+        known = results.get(cell.name, {"games": 0, "model": cell.model})
+        if known["games"] < cell.games or known["model"] != cell.model:
+            words = [*cell.name.replace(",", "").split(), *([cell.model] if cell.model else [])]
+            file = config.runs / f"{'-'.join(words)}.json"
             file.parent.mkdir(parents=True, exist_ok=True)
             played = evaluate(
                 variant(cell.label), cell.player, cell.games, FIRST_SEED,
                 opponent=cell.opponent, processes=config.processes, cluster=config.cluster, file=file, resume=file.exists(),
             )  # fmt: skip
-            found = figures(played)
+            found = {**figures(played), "model": cell.model}
             results.keep(cell.name, found, f"{cell.name}: {found['mean']:.4g}")
             report(config, results)
 

@@ -1,0 +1,55 @@
+"""The study of depth-limited search and Monte Carlo tree search: what it plays, keeps and tells."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from leafwise.experiments.search.__main__ import main
+
+FEW = ["--leaves", "hand-made", "--share", "0.01"]
+
+
+def test_a_page_tells_all_that_is_known_whatever_is_asked_for(tmp_path: Path) -> None:
+    where = ["--out", str(tmp_path), "--data", str(tmp_path), "--runs", str(tmp_path / "runs")]
+    assert main(["--games", "Trap", "--milliseconds", "1", *FEW, *where]) == 0
+    assert main(["--games", "Sim on 8 points", "--milliseconds", "2", *FEW, *where]) == 0
+    results = json.loads((tmp_path / "search.json").read_text())
+    assert set(results) == {"Trap, hand-made, 1 ms, mcts", "Sim on 8 points, hand-made, 2 ms, mcts"}
+    assert all(found["games"] == 2 and 0 <= found["mean"] <= 1 for found in results.values())
+    page = (tmp_path / "search.md").read_text()
+    assert "| Trap | `mcts:seconds=0.001,clock=cpu` against `search:seconds=0.001,clock=cpu` | 2 |" in page
+    assert "| Sim on 8 points | `mcts:seconds=0.002,clock=cpu` against `search:seconds=0.002,clock=cpu` | 2 |" in page
+    assert "    python -m leafwise.experiments.search\n" in page
+    assert (tmp_path / "search.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_games_of_another_network_are_played_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["--games", "Sim on 8 points", "--milliseconds", "1", "--leaves", "learned", "--share", "0.01"]
+    words += ["--out", str(tmp_path), "--data", str(tmp_path), "--runs", str(tmp_path / "runs")]
+    assert main(words) == 0
+    before = json.loads((tmp_path / "search.json").read_text())
+    monkeypatch.setattr("leafwise.experiments.search.__main__.evaluate", None)
+    assert main(words) == 0  # everything is known
+    monkeypatch.undo()
+    monkeypatch.setattr("leafwise.experiments.search.__main__.digest_of", lambda name: "another")
+    assert main(words) == 0
+    after = json.loads((tmp_path / "search.json").read_text())
+    assert {name: found["model"] for name, found in after.items()} == dict.fromkeys(before, "another")
+    assert len(list((tmp_path / "runs").iterdir())) == 2 * len(before)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--games", "Chess"], ", Trap, Connect Four, Sim on 8 points, got 'Chess'"),
+        (["--leaves", "best"], "expected some of learned, hand-made, got 'best'"),
+        (["--share", "0"], "expected a share in (0, 1], got 0.0"),
+    ],
+)  # fmt: skip
+def test_what_there_is_not_is_one_line(
+    words: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, "--out", str(tmp_path)]) == 2
+    assert message in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())

@@ -216,7 +216,8 @@ def lines(found: dict[Point, dict[str, Any]], config: Config) -> list[str]:
         cells = [share(here[n][1], more=f"; {here[n][1]['games']:,}") if n in here else "-" for n in LEVELS]
         point = next(iter(here.values()))[0]
         spent = sum(f["seconds"] for _, f in here.values()) / max(sum(f["moves"] for _, f in here.values()), 1)
-        again = f"`friday {point.player(config.model)} --level N --games {point.games} --seed {FIRST_SEED}`"
+        games = max(f["games"] for _, f in here.values())
+        again = f"`friday {point.player(config.model)} --level N --games {games} --seed {FIRST_SEED}`"
         rows.append([f"{SEARCHES[search]}{ms} ms", *cells, f"{1000 * spent:.3g}", again])
     levels = " | ".join(f"level {level}" for level in LEVELS)
     return [

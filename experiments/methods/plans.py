@@ -130,8 +130,8 @@ PLANS: dict[str, Plan] = {
         "preset=scout",
         "hopeful",
         {
-            "values": Way(250, leaf="build:{run},depth={depth}"),
-            "ppo": Way(1e4, leaf="", policy="policy:{run}"),
+            "values": Way(900, leaf="build:{run},depth={depth}"),
+            "ppo": Way(2.2e4, leaf="", policy="policy:{run}"),
             **{name: replace(way, leaf="") for name, way in SB3.items()},
         },
         {1: 200, 2: 50},

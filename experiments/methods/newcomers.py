@@ -2,7 +2,8 @@
 
 `python -m leafwise.experiments.methods.newcomers --game threes --algorithm PPO --minutes 30 --run runs/ppo` learns for so much
 processor time, saving now and then, and goes on with --resume. They know nothing of which actions are legal: one that is not loses
-a game for two, and does nothing in a game for one.
+a game for two, and does nothing in a game for one. Where the observations of DQN's default replay buffer, a million steps, take
+more than 4 GB, as Starship's grids do, it holds as many steps as fit.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import gymnasium as gym
+from gymnasium.spaces import flatten_space
 
 from leafwise.envs.core.commandline import parse
 from leafwise.models.files import write_atomically
@@ -23,6 +25,8 @@ from leafwise.training.runs.loop import find_variant
 
 ENVS = 8
 """Environments side by side; Stable-Baselines3's examples have as many."""
+BUFFER_SIZE, BUFFER_BYTES = 1_000_000, 4e9
+"""Steps of DQN's replay buffer by default, and the most that its observations take."""
 SAVE_SECONDS = 60.0
 PROGRAM = "leafwise.experiments.methods.newcomers"
 
@@ -63,6 +67,13 @@ def environments(config: Config) -> Any:
     return make_vec_env(make, n_envs=ENVS, seed=config.seed, env_kwargs=keywords)
 
 
+def fitting(algorithm: str, space: gym.Space[Any]) -> dict[str, int]:
+    """Returns the options with which an algorithm fits into memory; {} where it does as it is."""
+    each = 2 * flatten_space(space).sample().nbytes
+    steps = int(BUFFER_BYTES / each)
+    return {"buffer_size": steps} if algorithm == "DQN" and steps < BUFFER_SIZE else {}
+
+
 def train(config: Config) -> Path:
     """Trains, or goes on, and returns the folder; `results.json` is there when the run is over."""
     import stable_baselines3
@@ -77,8 +88,11 @@ def train(config: Config) -> Path:
         raise ValueError(f"expected {'a run to resume in' if config.resume else 'a new run folder,'} {str(path)!r}")
     told = json.loads(told_file.read_text()) if config.resume else {"seconds": 0.0, "steps": 0}
     kind, envs = getattr(stable_baselines3, config.algorithm), environments(config)
-    policy = "MultiInputPolicy" if isinstance(envs.observation_space, gym.spaces.Dict) else "MlpPolicy"
-    model = kind.load(model_file, envs) if model_file.exists() else kind(policy, envs, seed=config.seed)
+    if model_file.exists():
+        model = kind.load(model_file, envs)
+    else:
+        policy = "MultiInputPolicy" if isinstance(envs.observation_space, gym.spaces.Dict) else "MlpPolicy"
+        model = kind(policy, envs, seed=config.seed, **fitting(config.algorithm, envs.observation_space))
     begun, before = time.process_time(), told["seconds"]
 
     def save() -> None:

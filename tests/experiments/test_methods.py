@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import pytest
 
 import leafwise.experiments.methods.__main__ as methods
@@ -141,6 +143,15 @@ def test_runs_are_processes_whose_memory_is_known(tmp_path: Path) -> None:
     told = trained([], tmp_path / "sb3")
     assert told["seconds"] >= 1.2
     assert (tmp_path / "sb3" / "model.zip").exists()
+
+
+def test_replay_buffers_of_newcomers_fit_into_memory() -> None:
+    spaces = {name: gym.make(f"leafwise/{name}-v0").observation_space for name in ("Trap", "StarshipPlace")}
+    assert newcomers.fitting("DQN", spaces["Trap"]) == {}
+    steps = newcomers.fitting("DQN", spaces["StarshipPlace"])["buffer_size"]
+    values = sum(math.prod(box.shape or ()) for box in spaces["StarshipPlace"].values())  # type: ignore[attr-defined]
+    assert 3.9e9 < 2 * 4 * values * steps <= newcomers.BUFFER_BYTES
+    assert newcomers.fitting("PPO", spaces["StarshipPlace"]) == {}
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ PLANS: dict[str, Plan] = {
         "openness",
         {
             "td": Way(35e6, {"tuples": MIXED, "interval": 2_000_000}),
-            "dqn": Way(23e6, {"interval": 2_000_000}),
+            "dqn": Way(35e6, {"interval": 2_000_000}),
             "ppo": Way(1.6e6, policy=LIKELIEST),
             **SB3,
         },
@@ -99,8 +99,8 @@ PLANS: dict[str, Plan] = {
         "",
         "reach_open",
         {
-            "td": Way(4, {"candidates": "near+traps", "rare": 0.25}),
-            "selfplay": Way(4, {"candidates": "near+traps", "rare": 0.25}),
+            "td": Way(35, {"candidates": "near+traps", "rare": 0.25}),
+            "selfplay": Way(35, {"candidates": "near+traps", "rare": 0.25}),
             "dqn": Way(8e5),
             "ppo": Way(1e6, policy=LIKELIEST),
             **SB3,

@@ -85,7 +85,7 @@ PLANS: dict[str, Plan] = {
         {
             "td": Way(270, {"positions": 20_000, "plies": 10}),
             "selfplay": Way(280, {"positions": 20_000, "plies": 10}),
-            "alphazero": Way(10, {"plies": 6}, policy=LIKELIEST),
+            "alphazero": Way(25, {"plies": 6, "hidden": [128, 32]}, policy=LIKELIEST),
             "dqn": Way(3e6),
             "ppo": Way(1.5e6, policy=LIKELIEST),
             **SB3,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import gymnasium as gym
+import numpy as np
 from gymnasium.spaces import flatten_space
 
 from leafwise.envs.core.commandline import parse
@@ -69,7 +70,7 @@ def environments(config: Config) -> Any:
 
 def fitting(algorithm: str, space: gym.Space[Any]) -> dict[str, int]:
     """Returns the options with which an algorithm fits into memory; {} where it does as it is."""
-    each = 2 * flatten_space(space).sample().nbytes
+    each = 2 * np.asarray(flatten_space(space).sample()).nbytes
     steps = int(BUFFER_BYTES / each)
     return {"buffer_size": steps} if algorithm == "DQN" and steps < BUFFER_SIZE else {}
 

@@ -78,13 +78,17 @@ def judged(plan: Plan, way: Way | None) -> Iterator[tuple[str, str, str, int]]:
         if way is None:
             yield f"depth {depth}", opponent, opponent, games
         elif way.leaf:
-            yield f"depth {depth}", way.leaf.format(run="RUN", depth=depth) + plan.limits, opponent, games
+            limits = plan.limits if way.limits is None else way.limits
+            yield f"depth {depth}", way.leaf.format(run="RUN", depth=depth) + limits, opponent, games
     if way is not None and way.policy:
         yield BARE, way.policy.format(run="RUN"), f"search:{plan.hand},depth=1{plan.limits}", plan.games[1]
 
 
 def measured(config: Config, name: str, plan: Plan, text: str, opponent: str, games: int, file: Path) -> dict[str, Any]:
-    """Plays final games; returns the mean, its 95 % interval and the seconds of a move."""
+    """Plays final games; returns the mean, its 95 % interval and the seconds of a move.
+
+    Raises ValueError where a player fails in one of them.
+    """
     game, games = find_variant(name, plan.variant), max(2, 2 * round(config.share * games / 2))
     where: dict[str, Any] = {"processes": config.processes, "cluster": config.cluster, "file": file, "resume": True}
     if name == "starship":
@@ -95,8 +99,11 @@ def measured(config: Config, name: str, plan: Plan, text: str, opponent: str, ga
         return {"mean": played.mean, "ci_low": low, "ci_high": high, "games": games, "seconds": played.seconds_per_move}
     makers = {"own": from_text(text), HAND_MADE: from_text(opponent)}
     tournament = arena(game, makers, games, plies=plan.plies, seed=SEED, **where)
+    figures = tournament.figures()
+    for fault in figures["faults"]:
+        raise ValueError(f"expected players without faults, got {fault['kind']} of {text}: {fault['what']}")
     tally = tournament.tally("own", HAND_MADE)
-    line = next(line for line in tournament.figures()["standings"] if line["player"] == "own")
+    line = next(line for line in figures["standings"] if line["player"] == "own")
     points = {key: (1 + tally[key]) / 2 for key in ("mean", "ci_low", "ci_high")}
     return {**points, "games": games, "seconds": line["seconds_per_move"]}
 

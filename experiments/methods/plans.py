@@ -20,6 +20,8 @@ class Way:
     """Player that asks what was learned for an action without a search; "" where it says nothing of actions."""
     algorithm: str = ""
     """Of Stable-Baselines3: DQN or PPO."""
+    limits: str | None = None
+    """Options of its searches, where they are not the plan's."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ PLANS: dict[str, Plan] = {
             "selfplay": Way(35, {"candidates": "near+traps", "rare": 0.25}),
             "dqn": Way(8e5),
             "ppo": Way(1e6, policy=LIKELIEST),
-            **SB3,
+            **{name: replace(way, limits=",candidates=near+traps") for name, way in SB3.items()},
         },
         {1: 400, 2: 200},
         POINTS,

@@ -128,6 +128,9 @@ def test_a_game_for_two_is_judged_by_points_against_the_hand_made_leaf(tmp_path:
     assert found["games"] == 8
     worse = methods.measured(config, "trilobite", plan, "random", "search:lines,depth=2", 40, tmp_path / "h.json")
     assert worse["mean"] < 0.4
+    faulty = "search:lines,depth=1,batched=1,table_mb=1"
+    with pytest.raises(ValueError, match="expected players without faults, got crash of search:lines"):
+        methods.measured(config, "trilobite", plan, faulty, "search:lines,depth=1", 2, tmp_path / "f.json")
 
 
 @pytest.mark.long

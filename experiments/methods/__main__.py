@@ -21,10 +21,8 @@ import numpy as np
 from leafwise.experiments.methods import page
 from leafwise.experiments.methods.plans import PLANS, Plan, Way
 from leafwise.experiments.methods.runs import key_of, stopped_by_sigterm, trained, words_of
-from leafwise.experiments.study import PlacedStudy, Results, command, results_of
-from leafwise.training.evaluation.arena import arena, evaluate
+from leafwise.experiments.study import PlacedStudy, Results, command, results_of, scored
 from leafwise.training.evaluation.elo import bootstrap_interval
-from leafwise.training.evaluation.match_workers import from_text
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import class_of, recipe
 
@@ -93,19 +91,8 @@ def measured(config: Config, name: str, plan: Plan, text: str, opponent: str, ga
     where: dict[str, Any] = {"processes": config.processes, "cluster": config.cluster, "file": file, "resume": True}
     if name == "starship":
         return built(config, plan, text, games)
-    if game.players == 1:
-        played = evaluate(game, text, games, SEED, **where)
-        low, high = played.interval()
-        return {"mean": played.mean, "ci_low": low, "ci_high": high, "games": games, "seconds": played.seconds_per_move}
-    makers = {"own": from_text(text), HAND_MADE: from_text(opponent)}
-    tournament = arena(game, makers, games, plies=plan.plies, seed=SEED, **where)
-    figures = tournament.figures()
-    for fault in figures["faults"]:
-        raise ValueError(f"expected players without faults, got {fault['kind']} of {text}: {fault['what']}")
-    tally = tournament.tally("own", HAND_MADE)
-    line = next(line for line in figures["standings"] if line["player"] == "own")
-    points = {key: (1 + tally[key]) / 2 for key in ("mean", "ci_low", "ci_high")}
-    return {**points, "games": games, "seconds": line["seconds_per_move"]}
+    against = None if game.players == 1 else opponent
+    return scored(game, text, games, SEED, against, plan.plies, **where)
 
 
 def built(config: Config, plan: Plan, text: str, ships: int) -> dict[str, Any]:

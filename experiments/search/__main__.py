@@ -1,7 +1,7 @@
 """Depth-limited search against Monte Carlo tree search, with the same leaf and the same processor time a move, in all six games.
 
 `python -m leafwise.experiments.search --dry-run` plays a few games to count their moves and tells how long the study takes; without
-it the study plays. In games for two the two searches meet, each seed from both seats; alone each plays the same seeds. The leaves
+it the study plays. In games for two the searches meet, random openings from both seats; alone each plays the same seeds. The leaves
 are the shipped network and the game's first hand-made score; Monte Carlo tree search with the network meets the same with roll-outs
 too. Every game is kept as it ends: what was stopped goes on where it was. `search.json`, `search.md` and `search.png` are what came
 out; what another network than the one that ships now has played is played anew. Seeds from 2,400,000 on, used for nothing else.
@@ -22,13 +22,14 @@ from leafwise.experiments.study import (
     command,
     digest_of,
     picture,
+    scored,
     signed,
     table,
     with_bars,
     write_page,
 )
 from leafwise.models.shipped import need_shipped
-from leafwise.training.evaluation.arena import Evaluation, evaluate
+from leafwise.training.evaluation.arena import evaluate
 
 FIRST_SEED = 2_400_000
 SEARCH, MCTS, ROLLOUTS = "search", "mcts", "rollouts"
@@ -37,20 +38,22 @@ COUNTED = 4
 
 
 class Contest(NamedTuple):
-    """A variant, and how many games of a cell are played by milliseconds a move."""
+    """A variant, how many games of a cell are played by milliseconds a move, and their openings."""
 
     name: str
     options: Mapping[str, Any]
     games: Mapping[int, int]
+    plies: int = 0
+    """Most random decisions of openings, in games for two."""
 
 
 CONTESTS = {
     "Threes": Contest("threes", {}, {1: 100, 10: 60, 100: 30}),
     "Friday, level 4": Contest("friday", {"level": 4}, {1: 400, 10: 200, 100: 60}),
     "Starship": Contest("starship", {}, {1: 200, 10: 100, 100: 30}),
-    "Trap": Contest("trap", {}, {1: 200, 10: 200, 100: 60}),
-    "Connect Four": Contest("trilobite", {"board": "7x6", "k": 4}, {1: 200, 10: 200, 100: 100}),
-    "Sim on 8 points": Contest("cassis", {"n": 8}, {1: 200, 10: 200, 100: 100}),
+    "Trap": Contest("trap", {}, {1: 200, 10: 200, 100: 60}, 4),
+    "Connect Four": Contest("trilobite", {"board": "7x6", "k": 4}, {1: 200, 10: 200, 100: 100}, 6),
+    "Sim on 8 points": Contest("cassis", {"n": 8}, {1: 200, 10: 200, 100: 100}, 4),
 }
 LEAVES = {"learned": "learned", "hand-made": ""}
 """Leaves, and their names in a player's text."""
@@ -126,15 +129,6 @@ def cells(config: Config) -> Iterator[Cell]:
                         yield Cell(label, leaf, ms, ROLLOUTS, rollouts, None, games)
 
 
-def figures(played: Evaluation) -> dict[str, Any]:
-    """Returns what is kept of games: a mean score, or for two the share of the points, with its 95 % interval."""
-    mean, (low, high) = played.mean, played.interval()
-    if played.opponent is not None:
-        mean, low, high = ((1 + x) / 2 for x in (mean, low, high))
-    ms = 1000 * played.seconds_per_move
-    return {"mean": mean, "ci_low": low, "ci_high": high, "games": len(played.scores), "ms_a_move": ms}
-
-
 def told(config: Config) -> None:
     """Tells the cells and the hours that they take, by the moves of a few quick games."""
     moves: dict[tuple[str, str], float] = {}
@@ -166,7 +160,12 @@ def report(config: Config, results: Results) -> None:
             interval = f"{found['ci_low']:{digits}} to {found['ci_high']:{digits}}"
             rows.append([cell.label, pair, str(found["games"]), f"{found['mean']:{digits}}", interval])
     head = "game | player | games: | score or share of the points: | 95 % interval:"
-    lines = ["# Depth-limited search and Monte Carlo tree search at equal time", "", *table(head, rows), ""]
+    openings = ", ".join(f"{label} up to {c.plies}" for label, c in CONTESTS.items() if c.plies)
+    lines = [
+        "# Depth-limited search and Monte Carlo tree search at equal time", "",
+        f"Games for two begin with random decisions ({openings}), each opening from both seats.", "",
+        *table(head, rows), "",
+    ]  # fmt: skip
     write_page(config, "search.md", signed(written, [*lines, "![by milliseconds a move](search.png)", ""]))
     draw(config, results)
 
@@ -203,17 +202,17 @@ def study(config: Config) -> None:
         return
     results = Results(config, "search.json", indent=1)
     for cell in cells(config):
-        known = results.get(cell.name, {"games": 0, "model": cell.model})
-        if known["games"] < cell.games or known["model"] != cell.model:
-            words = [*cell.name.replace(",", "").split(), *([cell.model] if cell.model else [])]
+        about: dict[str, Any] = {"model": cell.model, "plies": CONTESTS[cell.label].plies}
+        known = results.get(cell.name, {"games": 0})
+        if known["games"] < cell.games or not about.items() <= known.items():
+            words = [*cell.name.replace(",", "").split(), *map(str, about.values())]
             file = config.runs / f"{'-'.join(words)}.json"
             file.parent.mkdir(parents=True, exist_ok=True)
-            played = evaluate(
-                variant(cell.label), cell.player, cell.games, FIRST_SEED,
-                opponent=cell.opponent, processes=config.processes, cluster=config.cluster, file=file, resume=file.exists(),
+            found = scored(
+                variant(cell.label), cell.player, cell.games, FIRST_SEED, cell.opponent, about["plies"],
+                processes=config.processes, cluster=config.cluster, file=file, resume=file.exists(),
             )  # fmt: skip
-            found = {**figures(played), "model": cell.model}
-            results.keep(cell.name, found, f"{cell.name}: {found['mean']:.4g}")
+            results.keep(cell.name, found | about, f"{cell.name}: {found['mean']:.4g}")
             report(config, results)
 
 

@@ -7,6 +7,7 @@ picture.py  pictures of figures
 program.py  anyone's program as a player
 runs.py     runs of the trainers, and what they logged
 leaves.py   learned leaves against hand-made ones: choices judged by a solver, games from given openings
+scores.py   what players make, by their texts
 """
 
 from leafwise.experiments.study.config import PlacedStudy, Study, command
@@ -14,6 +15,7 @@ from leafwise.experiments.study.page import points, share, signed, table, write_
 from leafwise.experiments.study.picture import picture, with_bars
 from leafwise.experiments.study.results import Results, digest_of, missing_seeds, results_of, write_json
 from leafwise.experiments.study.runs import finished, logged, trained
+from leafwise.experiments.study.scores import scored
 
 __all__ = [
     "PlacedStudy",
@@ -27,6 +29,7 @@ __all__ = [
     "picture",
     "points",
     "results_of",
+    "scored",
     "share",
     "signed",
     "table",

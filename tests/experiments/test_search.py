@@ -29,7 +29,7 @@ def test_games_of_another_network_are_played_anew(tmp_path: Path, monkeypatch: p
     words += ["--out", str(tmp_path), "--data", str(tmp_path), "--runs", str(tmp_path / "runs")]
     assert main(words) == 0
     before = json.loads((tmp_path / "search.json").read_text())
-    monkeypatch.setattr("leafwise.experiments.search.__main__.evaluate", None)
+    monkeypatch.setattr("leafwise.experiments.search.__main__.scored", None)
     assert main(words) == 0  # everything is known
     monkeypatch.undo()
     monkeypatch.setattr("leafwise.experiments.search.__main__.digest_of", lambda name: "another")

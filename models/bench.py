@@ -1,20 +1,22 @@
-"""Measures leaves made of shipped networks: how many of them a search values in a second."""
+"""Measures leaves made of shipped networks: how many of them searches value in a second."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.files import load_evaluator, model_path, shipped_name
 from leafwise.search import Search
-from leafwise.search.bench import best_time, positions
+from leafwise.search.bench import bench_simulations, best_time, positions
 
 AT_LEAST, DEEPEST = 5_000, 12
 """A position is searched at the first depth that has so many leaves."""
 
 
 def bench_models(game: Game, seconds: float = 0.2) -> dict[str, float]:
-    """Returns leaves a second of searches with the shipped network, by position and depth; {} for a game without one."""
+    """Returns what searches with the shipped network make a second, leaves by position and depth, and simulations; {} for a game
+    without one."""
     rates: dict[str, float] = {}
     name = shipped_name(game)
     if game.given_options or not model_path(name).exists():
@@ -27,4 +29,4 @@ def bench_models(game: Game, seconds: float = 0.2) -> dict[str, float]:
             if leaves >= AT_LEAST:
                 break
         rates[f"load:{name}/{place}/depth={depth}"] = leaves / best_time(partial(search, state), seconds)
-    return rates
+    return rates | bench_simulations(game, replace(evaluator, name=f"load:{name}"), seconds)

@@ -14,6 +14,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.search.engine import Search
+from leafwise.search.mcts import Mcts
 
 Yardstick = Callable[[State, int], tuple[dict[int, float], int]]
 
@@ -73,6 +74,8 @@ def bench_yardsticks(
     return rates
 
 
+SIMULATIONS = 1000
+"""Simulations of a tree search that is measured."""
 BARE: dict[str, Any] = {"pruning": True, "table_mb": 0, "ordering": ()}
 OPTIONS: dict[str, dict[str, Any]] = {
     "plain": {"pruning": False, "table_mb": 0},
@@ -217,10 +220,24 @@ def bench_search(game: Game, seconds: float = 0.2) -> dict[str, float]:
     found = bench_options(game, state, depth, seconds)
     rates |= {f"depth={depth}/{name}": rate for name, rate in found.items()}
     rates |= bench_threads(game, seconds)
+    rates |= bench_simulations(game, game.score(), seconds)
     if game.search.candidates:
         rates |= bench_clock(game, {name: game.score(name) for name in game.scores})
     if hasattr(room, "bench_baselines"):
         rates |= room.bench_baselines(seconds)
+    return rates
+
+
+def bench_simulations(game: Game, leaf: Evaluator, seconds: float = 0.2) -> dict[str, float]:
+    """Returns what Monte Carlo tree search makes a second at each position with a new tree, simulations and the values of leaves
+    that its new nodes take."""
+    rates = {}
+    for place, state in positions(game).items():
+        search = Mcts(game, leaf, simulations=SIMULATIONS, reuse=False)
+        leaves = search(state).leaves
+        each = best_time(partial(search, state), seconds)
+        rates[f"{leaf.name}/{place}/simulations/s"] = SIMULATIONS / each
+        rates[f"{leaf.name}/{place}/leaves/s by simulations"] = leaves / each
     return rates
 
 

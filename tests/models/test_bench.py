@@ -11,7 +11,8 @@ def test_a_shipped_network_is_measured_at_every_position(monkeypatch: pytest.Mon
     monkeypatch.setattr(bench, "shipped_name", lambda game: "threes-small")
     monkeypatch.setattr(bench, "AT_LEAST", 1)
     rates = bench.bench_models(game("threes"), seconds=0.0)
-    assert set(rates) == {f"load:threes-small/{place}/depth=1" for place in ("s18", "s20", "s19")}
+    told = ("depth=1", "simulations/s", "leaves/s by simulations")
+    assert set(rates) == {f"load:threes-small/{place}/{what}" for place in ("s18", "s20", "s19") for what in told}
     assert min(rates.values()) > 0
 
 

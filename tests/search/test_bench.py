@@ -61,6 +61,13 @@ def test_other_people_s_programs_are_measured():
     assert min(rates.values()) > 0
 
 
+def test_simulations_are_measured_beside_the_leaves_that_they_take():
+    rates = bench.bench_simulations(dice.GAME, dice.GAME.score(), seconds=0.0)
+    assert list(rates) == ["lead/start/simulations/s", "lead/start/leaves/s by simulations"]
+    simulations, leaves = rates.values()
+    assert 0 < simulations < leaves <= dice.GAME.max_actions * simulations * (1 + 1 / bench.SIMULATIONS)
+
+
 def test_a_difference_to_a_yardstick_is_an_error():
     with pytest.raises(ArithmeticError, match=r"expected equal trees and values"):
         bench_yardsticks(THREES, {"rows": lambda state, depth: ({}, 0)}, seconds=0.0, depths=(1,))

@@ -304,7 +304,7 @@ class GridNetwork:
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as a leaf evaluator."""
         stage = features_of(self.game).stage
-        return Evaluator(name, compiled(self.game).value, self.weights, stage, scratch=SCRATCH, slow=True)
+        return Evaluator(name, compiled(self.game).value, self.weights, stage, scratch=SCRATCH, expensive=True)
 
 
 def load_grid(path: Path, game: Game) -> GridNetwork:

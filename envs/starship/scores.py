@@ -52,7 +52,7 @@ def hopeful(S, i, T):
 
 
 def _evaluator(name: str, value: Callable[..., Any]) -> Callable[[Any], Evaluator]:
-    return lambda options: Evaluator(name=name, value=value, stage="request", low=0.0, high=1.0)
+    return lambda options: Evaluator(name=name, value=value, stage="request", low=0.0, high=1.0, expensive=True)
 
 
 SCORES = {"hopeful": _evaluator("hopeful", hopeful), "potential": _evaluator("potential", returns)}

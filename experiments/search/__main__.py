@@ -4,18 +4,28 @@
 it the study plays. In games for two the searches meet, random openings from both seats; alone each plays the same seeds. The leaves
 are the shipped network and the game's first hand-made score; Monte Carlo tree search with the network meets the same with roll-outs
 too. Every game is kept as it ends: what was stopped goes on where it was. `search.json`, `search.md` and `search.png` are what came
-out; what another network than the one that ships now has played is played anew. Seeds from 2,400,000 on, used for nothing else.
+out. What another network than the one that ships now has played is played anew, and what tree searches with other defaults have.
+Seeds from 2,400,000 on, used for nothing else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.registry import game as find_game
+from leafwise.experiments.search.contests import (
+    CONTESTS,
+    LEAVES,
+    MCTS,
+    ROLLOUTS,
+    SEARCH,
+    check_names,
+    mcts_defaults,
+    text,
+    variant,
+)
 from leafwise.experiments.study import (
     PlacedStudy,
     Results,
@@ -32,31 +42,8 @@ from leafwise.models.shipped import need_shipped
 from leafwise.training.evaluation.arena import evaluate
 
 FIRST_SEED = 2_400_000
-SEARCH, MCTS, ROLLOUTS = "search", "mcts", "rollouts"
 COUNTED = 4
 """Games played to count the moves of one, for `--dry-run`."""
-
-
-class Contest(NamedTuple):
-    """A variant, how many games of a cell are played by milliseconds a move, and their openings."""
-
-    name: str
-    options: Mapping[str, Any]
-    games: Mapping[int, int]
-    plies: int = 0
-    """Most random decisions of openings, in games for two."""
-
-
-CONTESTS = {
-    "Threes": Contest("threes", {}, {1: 100, 10: 60, 100: 30}),
-    "Friday, level 4": Contest("friday", {"level": 4}, {1: 400, 10: 200, 100: 60}),
-    "Starship": Contest("starship", {}, {1: 200, 10: 100, 100: 30}),
-    "Trap": Contest("trap", {}, {1: 200, 10: 200, 100: 60}, 4),
-    "Connect Four": Contest("trilobite", {"board": "7x6", "k": 4}, {1: 200, 10: 200, 100: 100}, 6),
-    "Sim on 8 points": Contest("cassis", {"n": 8}, {1: 200, 10: 200, 100: 100}, 4),
-}
-LEAVES = {"learned": "learned", "hand-made": ""}
-"""Leaves, and their names in a player's text."""
 
 
 @dataclass(frozen=True)
@@ -94,20 +81,11 @@ class Cell(NamedTuple):
         return f"{self.label}, {self.leaf}, {self.ms} ms, {self.kind}"
 
     @property
-    def model(self) -> str | None:
-        """What tells its network from others; None by hand."""
-        return digest_of(need_shipped(variant(self.label))) if LEAVES[self.leaf] else None
-
-
-def variant(label: str) -> Game:
-    """Returns the game of a contest."""
-    return find_game(CONTESTS[label].name, **CONTESTS[label].options)
-
-
-def text(kind: str, leaf: str, ms: int) -> str:
-    """Returns a player's text."""
-    front = "rollout:n=1," if kind == ROLLOUTS else f"{LEAVES[leaf]}," if LEAVES[leaf] else ""
-    return f"{SEARCH if kind == SEARCH else MCTS}:{front}seconds={ms / 1000:g},clock=cpu"
+    def about(self) -> dict[str, Any]:
+        """What tells its players and openings from others: the network's digest, None by hand; how tree searches search."""
+        model = digest_of(need_shipped(variant(self.label))) if LEAVES[self.leaf] else None
+        about: dict[str, Any] = {"model": model, "plies": CONTESTS[self.label].plies}
+        return about if self.kind == SEARCH else about | {"mcts": mcts_defaults()}
 
 
 def cells(config: Config) -> Iterator[Cell]:
@@ -192,9 +170,7 @@ def draw(config: Config, results: Results) -> None:
 
 def study(config: Config) -> None:
     """Plays what is missing."""
-    for given, known in ((config.games, CONTESTS), (config.leaves, LEAVES)):
-        if wrong := [name for name in given if name not in known]:
-            raise ValueError(f"expected some of {', '.join(known)}, got {wrong[0]!r}")
+    check_names(config.games, config.leaves)
     if not 0 < config.share <= 1:
         raise ValueError(f"expected a share in (0, 1], got {config.share}")
     if config.dry_run:
@@ -202,7 +178,7 @@ def study(config: Config) -> None:
         return
     results = Results(config, "search.json", indent=1)
     for cell in cells(config):
-        about: dict[str, Any] = {"model": cell.model, "plies": CONTESTS[cell.label].plies}
+        about = cell.about
         known = results.get(cell.name, {"games": 0})
         if known["games"] < cell.games or not about.items() <= known.items():
             words = [*cell.name.replace(",", "").split(), *map(str, about.values())]

@@ -5,7 +5,7 @@ has each solved; Connect Four's are those of `leafwise.experiments.trilobite.cri
 choice: its regret is the best action's exact value less that of the choice, in the units of `State.returns` (1 win, -1 loss).
 Times are processor time. `positions/GAME.jsonl` holds the decisions with the exact value of every action, for players of your own;
 `regret.json` what came out, `regret.md` the tables. What stands there is not worked out again, but for rows
-of networks that ship no more. Seeds from 2,900,000 on.
+of networks that ship no more, and of tree searches with other defaults. Seeds from 2,900,000 on.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import add_module
 from leafwise.envs.registry import game as find_game
+from leafwise.experiments.search.contests import MCTS, mcts_defaults
 from leafwise.experiments.study import Results, Study, command, digest_of, signed, table, write_page
 from leafwise.experiments.study.config import CHECKOUT
 from leafwise.experiments.trilobite.critical import positions as critical
@@ -162,9 +163,10 @@ def players(config: Config, game: Game) -> Iterator[str]:
     yield from (f"mcts:rollout:n=1,seconds={ms / 1000:g},clock=cpu" for ms in config.milliseconds)
 
 
-def model_of(text: str, game: Game) -> str | None:
-    """Returns what tells a player's network from others; None by hand."""
-    return digest_of(need_shipped(game)) if "learned" in text else None
+def about(text: str, game: Game) -> dict[str, str | None]:
+    """Returns what tells a player from others of that name: the network's digest, None by hand; how tree searches search."""
+    model = digest_of(need_shipped(game)) if "learned" in text else None
+    return {"model": model, "mcts": mcts_defaults()} if text.startswith(MCTS) else {"model": model}
 
 
 def measured(text: str, game: Game, asked: list[tuple[State, dict[int, float]]]) -> dict[str, Any]:
@@ -217,10 +219,10 @@ def study(config: Config) -> None:
     for label in config.games:
         asked, game = positions(config, label), game_of(label)
         for text in players(config, game):
-            known, model = results.get(label, {}), model_of(text, game)
-            row = known.get(text, {"positions": 0, "model": model})
-            if row["positions"] < len(asked) or row["model"] != model:
-                found = {**measured(text, game, asked), "model": model}
+            known, told = results.get(label, {}), about(text, game)
+            row = known.get(text, {"positions": 0})
+            if row["positions"] < len(asked) or not told.items() <= row.items():
+                found = {**measured(text, game, asked), **told}
                 results.keep(label, {**known, text: found}, f"{label}, {text}: {found['regret']:.4f}")
                 report(config, results)
 

@@ -1,11 +1,13 @@
-"""The study of depth-limited search and Monte Carlo tree search: what it plays, keeps and tells."""
+"""The studies of depth-limited search and Monte Carlo tree search: what they play, ask, keep and tell."""
 
 import json
 from pathlib import Path
 
 import pytest
 
+from leafwise.experiments.search import effort
 from leafwise.experiments.search.__main__ import main
+from leafwise.experiments.search.contests import mcts_defaults
 
 FEW = ["--leaves", "hand-made", "--share", "0.01"]
 
@@ -37,6 +39,36 @@ def test_games_of_another_network_are_played_anew(tmp_path: Path, monkeypatch: p
     after = json.loads((tmp_path / "search.json").read_text())
     assert {name: found["model"] for name, found in after.items()} == dict.fromkeys(before, "another")
     assert len(list((tmp_path / "runs").iterdir())) == 2 * len(before)
+
+
+def test_games_of_tree_searches_with_other_defaults_are_played_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["--games", "Sim on 8 points", "--milliseconds", "1", *FEW]
+    words += ["--out", str(tmp_path), "--data", str(tmp_path), "--runs", str(tmp_path / "runs")]
+    assert main(words) == 0
+    before = json.loads((tmp_path / "search.json").read_text())
+    assert {found["mcts"] for found in before.values()} == {mcts_defaults()}
+    monkeypatch.setattr("leafwise.experiments.search.__main__.mcts_defaults", lambda: "other")
+    assert main(words) == 0
+    after = json.loads((tmp_path / "search.json").read_text())
+    assert {found["mcts"] for found in after.values()} == {"other"}
+
+
+def test_what_searches_do_with_their_time_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["--games", "Sim on 8 points", "--milliseconds", "2", "--leaves", "hand-made", "--decisions", "3"]
+    words += ["--out", str(tmp_path), "--data", str(tmp_path)]
+    assert effort.main(words) == 0
+    found = json.loads((tmp_path / "effort.json").read_text())["Sim on 8 points, hand-made, 2 ms"]
+    assert found["outcomes"] == 1
+    assert 2 <= found["actions"] <= 28
+    assert min(found["search_ms"], found["mcts_ms"], found["depth"], found["way"]) > 0
+    assert min(found["simulations"], found["leaves"]) > 1
+    assert 0 < found["tried"] <= 1
+    assert 0 <= found["same"] <= 1
+    assert "| Sim on 8 points | hand-made |" in (tmp_path / "effort.md").read_text()
+    monkeypatch.setattr(effort, "measured", None)
+    assert effort.main(words) == 0  # everything is known
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,61 @@
+"""The games in which the two searches are compared, the leaves and the players."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.registry import game as find_game
+from leafwise.search.mcts import Mcts
+
+SEARCH, MCTS, ROLLOUTS = "search", "mcts", "rollouts"
+
+
+class Contest(NamedTuple):
+    """A variant, how many games of a cell are played by milliseconds a move, and their openings."""
+
+    name: str
+    options: Mapping[str, Any]
+    games: Mapping[int, int]
+    plies: int = 0
+    """Most random decisions of openings, in games for two."""
+
+
+CONTESTS = {
+    "Threes": Contest("threes", {}, {1: 100, 10: 60, 100: 30}),
+    "Friday, level 4": Contest("friday", {"level": 4}, {1: 400, 10: 200, 100: 60}),
+    "Starship": Contest("starship", {}, {1: 200, 10: 100, 100: 30}),
+    "Trap": Contest("trap", {}, {1: 200, 10: 200, 100: 60}, 4),
+    "Connect Four": Contest("trilobite", {"board": "7x6", "k": 4}, {1: 200, 10: 200, 100: 100}, 6),
+    "Sim on 8 points": Contest("cassis", {"n": 8}, {1: 200, 10: 200, 100: 100}, 4),
+}
+LEAVES = {"learned": "learned", "hand-made": ""}
+"""Leaves, and their names in a player's text."""
+TOLD = ("exploration", "scale", "temperature")
+"""Options of tree searches that players' texts leave at their defaults."""
+
+
+def variant(label: str) -> Game:
+    """Returns the game of a contest."""
+    return find_game(CONTESTS[label].name, **CONTESTS[label].options)
+
+
+def text(kind: str, leaf: str, ms: int) -> str:
+    """Returns a player's text."""
+    front = "rollout:n=1," if kind == ROLLOUTS else f"{LEAVES[leaf]}," if LEAVES[leaf] else ""
+    return f"{SEARCH if kind == SEARCH else MCTS}:{front}seconds={ms / 1000:g},clock=cpu"
+
+
+def mcts_defaults() -> str:
+    """Returns how tree searches search where nothing else is said: by other defaults they come to other results."""
+    known = inspect.signature(Mcts).parameters
+    return ",".join(f"{name}={known[name].default}" for name in TOLD)
+
+
+def check_names(games: Collection[str], leaves: Collection[str]) -> None:
+    """Raises ValueError where one of the games or leaves is none that is compared."""
+    for given, known in ((games, CONTESTS), (leaves, LEAVES)):
+        if wrong := [name for name in given if name not in known]:
+            raise ValueError(f"expected some of {', '.join(known)}, got {wrong[0]!r}")

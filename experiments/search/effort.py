@@ -1,0 +1,164 @@
+"""What the two searches do with their time: how deep they look, how they share it out, how often they choose the same.
+
+`python -m leafwise.experiments.search.effort` asks both, with the same leaf and the same processor time, for the decisions of a few
+games played one decision deep, a tenth of whose actions are random; each is asked for on its own, without what was learned of the
+one before. It counts legal actions, and the outcomes of what chance does next after one; the processor time that an answer took in
+all; for depth-limited search the deepest complete depth and the leaves, for Monte Carlo tree search the simulations, the most
+actions on the way of one, and the share of the action that was tried most. `effort.json` is what came out, `effort.md` the table.
+Seeds from 2,450,000 on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.experiments.search.contests import (
+    CONTESTS,
+    LEAVES,
+    MCTS,
+    SEARCH,
+    check_names,
+    mcts_defaults,
+    text,
+    variant,
+)
+from leafwise.experiments.study import Results, Study, command, digest_of, signed, table, write_page
+from leafwise.models.players import player
+from leafwise.models.shipped import need_shipped
+from leafwise.search.engine import Search
+from leafwise.search.mcts import Mcts
+from leafwise.search.players import search_of
+
+FIRST_SEED = 2_450_000
+RANDOM = 10
+"""One action of so many is random in the games that decisions are taken from."""
+APART = 7
+"""One decision of so many is asked for."""
+
+
+@dataclass(frozen=True)
+class Config(Study):
+    """Measures what searches do with their time, and writes effort.json and effort.md."""
+
+    games: tuple[str, ...] = tuple(CONTESTS)
+    """Games to measure in."""
+    milliseconds: tuple[int, ...] = (1, 10, 100)
+    """Processor time a decision."""
+    leaves: tuple[str, ...] = tuple(LEAVES)
+    """Leaves of both searches: learned, hand-made."""
+    decisions: int = 40
+    """Decisions of each game."""
+
+
+def decisions(game: Game, leaf: str) -> Iterator[State]:
+    """Yields decisions with two legal actions or more, of games one decision deep."""
+    front = f"{LEAVES[leaf]}," if LEAVES[leaf] else ""
+    who, met, seed = player(f"{SEARCH}:{front}depth=1", game), 0, FIRST_SEED
+    while True:
+        stream = new_stream(seed)
+        state, seed = game.new(seed), seed + 1
+        while not state.is_terminal:
+            legal = state.legal_actions
+            met += len(legal) > 1
+            if len(legal) > 1 and met % APART == 0:
+                yield state
+            at_random = below(stream, RANDOM) == 0
+            action = legal[int(below(stream, len(legal)))] if at_random else who.choose(state)
+            state = state.play(action).settle(stream)
+
+
+def outcomes(state: State) -> float:
+    """Returns how many things chance may do next after an action, 1 where nothing, on average over the legal ones."""
+    after = (state.play(action) for action in state.legal_actions)
+    return float(np.mean([len(each.outcomes()) if each.is_chance else 1 for each in after]))
+
+
+def asked(search: Search | Mcts, states: list[State]) -> tuple[list[Any], float]:
+    """Returns the answers of a search, and the processor milliseconds of one."""
+    search(states[0])  # compiled and warm from here on
+    begun = time.process_time()
+    found = [search(state) for state in states]
+    return found, 1000 * (time.process_time() - begun) / len(states)
+
+
+def measured(game: Game, leaf: str, ms: int, states: list[State]) -> dict[str, float]:
+    """Returns the figures of both searches."""
+    deep, tree = (search_of(player(text(kind, leaf, ms), game)) for kind in (SEARCH, MCTS))
+    tree.reuse = False
+    (one, one_ms), (other, other_ms) = asked(deep, states), asked(tree, states)
+    tried = [max(found.visits.values()) / max(1, sum(found.visits.values())) for found in other]
+    return {
+        "search_ms": one_ms,
+        "depth": float(np.mean([found.depth for found in one])),
+        "leaves": float(np.mean([found.leaves for found in one])),
+        "mcts_ms": other_ms,
+        "simulations": float(np.mean([found.simulations for found in other])),
+        "way": float(np.mean([found.depth for found in other])),
+        "tried": float(np.mean(tried)),
+        "same": float(np.mean([a.action == b.action for a, b in zip(one, other, strict=True)])),
+    }
+
+
+def report(config: Config, results: Results) -> None:
+    """Writes the table."""
+    head = (
+        "game | leaf | actions: | outcomes: | ms: | search: ms: | depth: | leaves: | "
+        "MCTS: ms: | simulations: | longest way: | tried most: | same choice:"
+    )
+    rows = [
+        [
+            label, leaf, f"{r['actions']:.1f}", f"{r['outcomes']:.1f}", ms.removesuffix(" ms"),
+            f"{r['search_ms']:.2f}", f"{r['depth']:.1f}", f"{r['leaves']:,.0f}",
+            f"{r['mcts_ms']:.2f}", f"{r['simulations']:,.0f}", f"{r['way']:.1f}", f"{r['tried']:.0%}", f"{r['same']:.0%}",
+        ]
+        for label, leaf, ms, r in ((*name.rsplit(", ", 2), found) for name, found in results.items())
+    ]  # fmt: skip
+    lines = [
+        "# What the two searches do with their time", "",
+        f"Means over {config.decisions} decisions of each game and leaf. `ms` is the processor time that a search is given;",
+        "beside it stands what it took in all: both finish valuing the actions of the decision that is asked for, however",
+        "long that takes. `outcomes` is of what chance does next after an action, `longest way` the most actions on the way",
+        "of a simulation.", "",
+        *table(head, rows), "",
+    ]  # fmt: skip
+    write_page(config, "effort.md", signed(config, lines))
+
+
+def study(config: Config) -> None:
+    """Measures what is missing."""
+    check_names(config.games, config.leaves)
+    results = Results(config, "effort.json", indent=1)
+    for label in config.games:
+        game = variant(label)
+        for leaf in config.leaves:
+            model = digest_of(need_shipped(game)) if LEAVES[leaf] else None
+            about = {"model": model, "mcts": mcts_defaults(), "decisions": config.decisions}
+            names = {f"{label}, {leaf}, {ms} ms": ms for ms in config.milliseconds}
+            missing = {name: ms for name, ms in names.items() if not about.items() <= results.get(name, {}).items()}
+            if not missing:
+                continue
+            states = list(islice(decisions(game, leaf), config.decisions))
+            shape = {
+                "actions": float(np.mean([len(state.legal_actions) for state in states])),
+                "outcomes": float(np.mean([outcomes(state) for state in states])),
+            }
+            for name, ms in missing.items():
+                found = shape | measured(game, leaf, ms, states)
+                told = f"{name}: {found['leaves']:,.0f} leaves, {found['simulations']:,.0f} simulations"
+                results.keep(name, found | about, told)
+                report(config, results)
+
+
+main = command(Config, study)
+
+if __name__ == "__main__":
+    raise SystemExit(main())

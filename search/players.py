@@ -63,6 +63,7 @@ MCTS_OPTIONS: dict[str, Callable[[str], Any]] = {
     "simulations": int,
     "seconds": float,
     "exploration": float,
+    "scale": str,
     "prior": str,
     "temperature": float,
     "gumbel": int,

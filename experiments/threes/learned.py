@@ -26,7 +26,7 @@ from leafwise.envs.core.pictures.animation import recorded
 from leafwise.envs.registry import game
 from leafwise.experiments.study import PlacedStudy, Results, command, digest_of, missing_seeds, trained
 from leafwise.experiments.threes.baselines import figures
-from leafwise.experiments.threes.learned_report import report, split
+from leafwise.experiments.threes.learned_report import TREE_OPTIONS, report, split
 from leafwise.models.files import leaf, model_path
 from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.packing import merged
@@ -193,7 +193,7 @@ class Parts:
                 source = name if name in LEAVES else f'"{self.config.model}"'
                 text = f"search:{source},seconds={ms / 1000},clock=cpu,cutoff={CUTOFF_AT_TIME}"
                 if name == TREES:
-                    text = f"mcts:{source},seconds={ms / 1000},clock=cpu"
+                    text = f"mcts:{source},seconds={ms / 1000},clock=cpu,{TREE_OPTIONS}"
                 self.play("time", f"{name} {ms}", games, self.evaluated(text))
 
     def learned(self, name: str, moves: int, **options: Any) -> Path:

@@ -13,7 +13,8 @@ dice race and were no better, beyond error, at equal simulations.
 
 Values are player 0's. Where PUCT needs them between 0 and 1 they are scaled by the least and the greatest that the search has seen
 (Schrittwieser et al., "Mastering Atari, Go, chess and shogi by planning with a learned model", 2020), so that games with any
-returns can be searched.
+returns can be searched. That span is set by the best and the worst that may happen, not by what actions differ by: exploration is
+therefore in units of how far simulations lie from the mean of what they tried.
 """
 
 from leafwise.search.mcts.engine import PRIORS as PRIORS

@@ -36,9 +36,10 @@ SIMULATIONS = 1000
 MOST_SIMULATIONS = 1 << 40
 PRIORS = ("uniform", "values", "policy")
 CLOCKS = ("wall", "cpu")
+SCALES = ("spread", "span")
 MEMORY_MB = 64.0
 MOST_NODES = 1 << 20
-EDGE_BYTES, NODE_BYTES = 48, 64
+EDGE_BYTES, NODE_BYTES = 48, 72
 ROUND = 1 << 12
 """Simulations between two looks at Ctrl-C."""
 AT_ONCE = 64
@@ -59,9 +60,10 @@ class Mcts:
         *,
         simulations: int | None = None,
         seconds: float | None = None,
-        exploration: float = 1.25,
+        exploration: float = 2.5,
+        scale: str = "spread",
         prior: str | Policy | None = None,
-        temperature: float = 0.2,
+        temperature: float = 0.4,
         gumbel: int = 0,
         reuse: bool = True,
         memory_mb: float = MEMORY_MB,
@@ -75,7 +77,11 @@ class Mcts:
         Args:
             simulations: simulations a search (default: 1,000 without `seconds`, no limit with them).
             seconds: time a search.
-            exploration: the constant of PUCT, on values scaled to 0 to 1.
+            exploration: the constant of PUCT, in units of `scale`.
+            scale: "spread": how far the values of simulations lie from the mean of the action that they tried, as a root mean
+                square over the tree, so that one constant fits games whose actions differ much or hardly, with chance or without
+                (as KataGo's "dynamic variance-scaled cPUCT" does for each node); "span": the least to the greatest value seen
+                (Schrittwieser et al., "Mastering Atari, Go, chess and shogi by planning with a learned model", 2020).
             prior: "policy": the leaf's own, of a network with a value and a policy, which is asked once for both (the default for
                 such); "values": a new node's actions are valued one ply deep, chance averaged, and better ones are tried first,
                 which costs a leaf or more for each (the default for other leaves); "uniform": one leaf a simulation, no action is
@@ -99,12 +105,14 @@ class Mcts:
         batched = evaluator.value is None or callable(prior)
         if prior == "values" and (evaluator.value is None or evaluator.slow):
             prior = "uniform"
-        _check(simulations, seconds, exploration, prior, temperature, gumbel, memory_mb, at_once, clock)
+        _check(simulations, seconds, exploration, scale, prior, temperature, gumbel, memory_mb, at_once, clock)
         if prior == "policy" and evaluator.policy is None:
             raise ValueError(f"mcts: expected a leaf with a policy for the prior policy, got {evaluator.name!r}")
         self.game, self.evaluator, self.seconds, self.simulations = game, evaluator, seconds, simulations
         self.prior, self.gumbel, self.reuse, self.clock = prior, gumbel, reuse, clock
-        self._options = Options(float(exploration), float(temperature), prior == "values", prior == "policy")
+        self._options = Options(
+            float(exploration), scale == "spread", float(temperature), prior == "values", prior == "policy"
+        )
         self._T = game.tables(evaluator, candidates)
         self._bare = self._T._replace(leaf=())
         edges = min(game.max_actions, M.EDGES_A_NODE)
@@ -278,27 +286,28 @@ class Mcts:
     def _result(self, state: State, root: int, forced: int | None, start: float) -> MctsResult:
         tree = self.tree
         sign = -1.0 if state.current_player == 1 else 1.0
-        edges = range(int(tree.first[root]), int(tree.end[root]))
+        edges = slice(int(tree.first[root]), int(tree.end[root]))
+        actions, n, known = tree.action[edges].tolist(), tree.n[edges], tree.known[edges]
         mean = tree.total[root] / tree.visits[root] if tree.visits[root] else 0.0
-
-        def value(e: int) -> float:
-            if tree.n[e]:
-                return float(sign * tree.w[e] / tree.n[e])
-            return float(sign * (mean if np.isnan(tree.known[e]) else tree.known[e]))
-
-        best = max(edges, key=lambda e: (tree.n[e], value(e), -e)) if forced is None else forced
+        values = sign * np.where(n > 0, tree.w[edges] / np.maximum(n, 1), np.where(np.isnan(known), mean, known))
+        if forced is None:
+            oftenest = np.flatnonzero(n == n.max())
+            best = int(oftenest[values[oftenest].argmax()])
+        else:
+            best = forced - edges.start
+        visits = dict(zip(actions, n.tolist(), strict=True))
         result = MctsResult(
-            action=int(tree.action[best]),
-            value=value(best),
-            values={int(tree.action[e]): value(e) for e in edges},
+            action=actions[best],
+            value=float(values[best]),
+            values=dict(zip(actions, values.tolist(), strict=True)),
             nodes=int(tree.counts[M.NODES]),
             leaves=int(tree.counts[M.LEAVES]),
             depth=int(tree.counts[M.DEEPEST]),
             seconds=time.perf_counter() - start,
-            bounds=frozenset(int(tree.action[e]) for e in edges if not tree.n[e]),
+            bounds=frozenset(a for a, taken in visits.items() if not taken),
             state=state,
             _follow=nowhere,
-            visits={int(tree.action[e]): int(tree.n[e]) for e in edges},
+            visits=visits,
             simulations=int(tree.counts[M.SIMULATIONS]),
             _way=self._line,
         )
@@ -349,6 +358,7 @@ def _check(
     simulations: int | None,
     seconds: float | None,
     exploration: float,
+    scale: str,
     prior: str | Policy,
     temperature: float,
     gumbel: int,
@@ -363,6 +373,8 @@ def _check(
         raise ValueError(f"mcts: expected seconds above 0, got {seconds!r}")
     if not 0 <= exploration < float("inf"):
         raise ValueError(f"mcts: expected an exploration of at least 0, got {exploration!r}")
+    if scale not in SCALES:
+        raise ValueError(f"mcts: expected a scale among {', '.join(SCALES)}, got {scale!r}")
     if not callable(prior) and prior not in PRIORS:
         raise ValueError(f"mcts: expected a prior among {', '.join(PRIORS)} or a function of rows, got {prior!r}")
     if not 0 < temperature < float("inf"):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from leafwise.envs.core.compile.clock import is_late
+from leafwise.envs.core.compile.clock import read
 from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
@@ -21,7 +21,8 @@ from leafwise.search.mcts.tree import ABOVE, NONE, ROOT_ROW, ROW, back_up, selec
 
 ASK, KNOWN, STUCK = 0, 1, 2
 """How a way down ends: row ROW of S is to be valued by the leaf, or its value is known, or one ply is to be searched from it."""
-POLL = 15
+PAUSE, LONGEST_PAUSE = 20_000, 64
+"""Nanoseconds from one look at the clock to the next, or a little more, and the most simulations in between."""
 
 
 def no_policy(S, i, P, T):
@@ -43,7 +44,8 @@ def make_add_node(rules: Rules, game: str, room: Path) -> Compiled:
         if node >= tree.rows.shape[0] or first + n > tree.action.shape[0]:
             tree.counts[M.FULL] += 1
             return NONE
-        tree.slots[slot_of(tree, S, i)] = node + 1
+        tree.at[node] = slot_of(tree, S, i)
+        tree.slots[tree.at[node]] = node + 1
         for w in range(S.shape[1]):
             tree.rows[node, w] = S[i, w]
         tree.player[node], tree.first[node], tree.end[node] = player, first, first + n
@@ -87,7 +89,7 @@ def make_descend(rules: Rules, leaf_stage: int, game: str, room: Path) -> Compil
         """
         node, length = root, 0
         while True:
-            e = root_edge if root_edge != NONE and length == 0 else select(tree, node, options.exploration)
+            e = root_edge if root_edge != NONE and length == 0 else select(tree, node, options)
             tree.path_nodes[b, length], tree.path_edges[b, length] = node, e
             length += 1
             tree.lengths[b] = length
@@ -200,8 +202,19 @@ def _compiled(
     @bind(name, room)
     def simulate(S, B, tree, root, root_edge, most, options, T):
         """Makes at most so many simulations, until the search is stopped or late; returns how many were made."""
+        clock, end, before, look, pause = B.deadline[0], B.deadline[1], np.int64(0), 0, 1
         for k in range(most):
-            if k & POLL == 0 and (T.stop[0] or is_late(B.deadline)):
+            if end > 0 and k == look:
+                now = np.int64(read(clock))
+                if now - before > PAUSE:
+                    pause = max(pause // 2, 1)
+                else:
+                    pause = min(2 * pause, LONGEST_PAUSE)
+                before, look = now, k + pause
+                if now >= end:
+                    tree.counts[M.FAILED] = 1
+                    return k
+            if T.stop[0]:
                 tree.counts[M.FAILED] = 1
                 return k
             how, node = descend(S, B.A[0], tree, 0, root, root_edge, options, T)

@@ -20,6 +20,10 @@ LONGEST = 512
 """Most edges on the way of one simulation; a longer one is valued where it stands."""
 ROOT_ROW, ROW, ABOVE = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows of the scratch S: the node, what follows an action, and the first that a one-ply search may use."""
+SQUARES, DEVIATIONS = 0, 1
+"""What `Tree.spread` adds up: squares of how far simulations lay from what their edges had been worth, and how many there are."""
+FIRST_SPREAD, FIRST_WEIGHT = 0.25, 10.0
+"""The spread is thought to be this share of the span at first, and that counts as so many simulations."""
 EDGES_A_NODE = 8
 """Edges that there is memory for, per node, where a game has more actions than that."""
 
@@ -33,6 +37,8 @@ class Tree(NamedTuple):
     """[N, width]."""
     slots: NDArray[np.int64]
     """Hash table of node + 1, [a power of two, at least 2 N]; rows are compared whole."""
+    at: NDArray[np.int64]
+    """Slot of a node, [N]."""
     player: NDArray[np.int64]
     first: NDArray[np.int64]
     end: NDArray[np.int64]
@@ -59,6 +65,8 @@ class Tree(NamedTuple):
     lengths: NDArray[np.int64]
     span: NDArray[np.float64]
     """The least and the greatest value seen, [2]."""
+    spread: NDArray[np.float64]
+    """[2], as SQUARES and the name beside it say."""
     counts: NDArray[np.int64]
     stream: NDArray[np.uint64]
 
@@ -68,6 +76,8 @@ class Options(NamedTuple):
 
     exploration: float
     """PUCT's constant."""
+    by_spread: bool
+    """Whether it is in units of the tree's spread; else of the span of values seen."""
     temperature: float
     """Divides one-ply values, scaled to 0 to 1 by the node's own, where they become a prior."""
     one_ply: bool
@@ -82,6 +92,7 @@ def new_tree(game: Game, nodes: int, at_once: int, stream: NDArray[np.uint64]) -
     return Tree(
         rows=game.rows(nodes),
         slots=np.zeros(1 << (2 * nodes).bit_length(), dtype=np.int64),
+        at=np.zeros(nodes, dtype=np.int64),
         player=np.zeros(nodes, dtype=np.int64),
         first=np.zeros(nodes, dtype=np.int64),
         end=np.zeros(nodes, dtype=np.int64),
@@ -98,6 +109,7 @@ def new_tree(game: Game, nodes: int, at_once: int, stream: NDArray[np.uint64]) -
         path_edges=np.zeros((at_once, LONGEST), dtype=np.int64),
         lengths=np.zeros(at_once, dtype=np.int64),
         span=np.array([np.inf, -np.inf]),
+        spread=np.zeros(2),
         counts=np.zeros(COUNTS, dtype=np.int64),
         stream=stream,
     )
@@ -105,9 +117,11 @@ def new_tree(game: Game, nodes: int, at_once: int, stream: NDArray[np.uint64]) -
 
 @jit
 def forget_nodes(tree):
-    """Forgets all nodes."""
-    tree.slots[:] = 0
+    """Forgets all nodes, in time for those there are, not for those there is room for."""
+    for node in range(tree.counts[NODES]):
+        tree.slots[tree.at[node]] = 0
     tree.span[0], tree.span[1] = np.inf, -np.inf
+    tree.spread[:] = 0.0
     tree.counts[NODES], tree.counts[EDGES], tree.counts[FULL] = 0, 0, 0
 
 
@@ -154,11 +168,22 @@ def widen(tree, value):
         tree.span[1] = value
 
 
+@jit(inline=True)
+def unit(tree, by_spread):
+    """Returns what a unit of exploration is on values scaled to 0 to 1: the root mean square of the spread, or 1."""
+    if not by_spread:
+        return 1.0
+    span = tree.span[1] - tree.span[0]
+    squares = tree.spread[SQUARES] / (span * span) if span > 0.0 else 0.0
+    return np.sqrt((squares + FIRST_WEIGHT * FIRST_SPREAD**2) / (tree.spread[DEVIATIONS] + FIRST_WEIGHT))
+
+
 @jit
-def select(tree, node, exploration):
+def select(tree, node, options):
     """Returns the edge of a node with the greatest PUCT score, the first of equals.
 
-    An edge without a value of its own counts as its one-ply value, or as the node's mean; simulations under way count as lost.
+    An edge without a value of its own counts as its one-ply value, or as the node's mean. Simulations under way count as made, with
+    a value that is lower by the constant, at most as lost.
     """
     player = tree.player[node]
     here = 0.5
@@ -167,7 +192,8 @@ def select(tree, node, exploration):
     taken = 1
     for e in range(tree.first[node], tree.end[node]):
         taken += tree.n[e] + tree.waiting[e]
-    root = exploration * np.sqrt(np.float64(taken))
+    constant = options.exploration * unit(tree, options.by_spread)
+    root = constant * np.sqrt(np.float64(taken))
     best, choice = -np.inf, tree.first[node]
     for e in range(tree.first[node], tree.end[node]):
         n, waiting = tree.n[e], tree.waiting[e]
@@ -177,7 +203,7 @@ def select(tree, node, exploration):
         elif not np.isnan(tree.known[e]):
             q = scaled(tree, tree.known[e], player)
         if waiting > 0:
-            q *= n / (n + waiting)
+            q -= min(q, constant) * waiting / (n + waiting)
         score = q + root * tree.prior[e] / (1 + n + waiting)
         if score > best:
             best, choice = score, e
@@ -190,6 +216,10 @@ def back_up(tree, b, value):
     widen(tree, value)
     for k in range(tree.lengths[b]):
         node, e = tree.path_nodes[b, k], tree.path_edges[b, k]
+        before = tree.w[e] / tree.n[e] if tree.n[e] > 0 else tree.known[e]
+        if not np.isnan(before):
+            tree.spread[SQUARES] += (value - before) ** 2
+            tree.spread[DEVIATIONS] += 1.0
         tree.visits[node] += 1
         tree.total[node] += value
         tree.n[e] += 1

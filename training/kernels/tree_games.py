@@ -105,8 +105,8 @@ def new_records(game: Game, n: int) -> tuple[Record, NDArray[np.float32]]:
 
 
 def puct(exploration: float) -> Options:
-    """Returns the options of searches by the leaf's own policy."""
-    return Options(exploration, 1.0, one_ply=False, policy=True)
+    """Returns the options of searches by the leaf's own policy, whose exploration is a share of the span of values."""
+    return Options(exploration, by_spread=False, temperature=1.0, one_ply=False, policy=True)
 
 
 def kernels(game: Game, evaluator: Evaluator) -> Kernels:

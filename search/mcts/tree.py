@@ -24,6 +24,8 @@ SQUARES, DEVIATIONS = 0, 1
 """What `Tree.spread` adds up: squares of how far simulations lay from what their edges had been worth, and how many there are."""
 FIRST_SPREAD, FIRST_WEIGHT = 0.25, 10.0
 """The spread is thought to be this share of the span at first, and that counts as so many simulations."""
+LEAST_SPREAD = 0.01
+"""The spread counts as at least this share of the span: simulations that agree must not end exploration."""
 EDGES_A_NODE = 8
 """Edges that there is memory for, per node, where a game has more actions than that."""
 
@@ -175,7 +177,8 @@ def unit(tree, by_spread):
         return 1.0
     span = tree.span[1] - tree.span[0]
     squares = tree.spread[SQUARES] / (span * span) if span > 0.0 else 0.0
-    return np.sqrt((squares + FIRST_WEIGHT * FIRST_SPREAD**2) / (tree.spread[DEVIATIONS] + FIRST_WEIGHT))
+    found = np.sqrt((squares + FIRST_WEIGHT * FIRST_SPREAD**2) / (tree.spread[DEVIATIONS] + FIRST_WEIGHT))
+    return max(LEAST_SPREAD, found)
 
 
 @jit

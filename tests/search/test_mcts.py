@@ -174,6 +174,8 @@ def test_what_a_unit_of_exploration_is():
     tree.spread[:] = 30 * 0.8**2, 30
     assert M.unit(tree, False) == 1.0
     assert M.unit(tree, True) == pytest.approx(((30 * 0.2**2 + 10 * 0.25**2) / 40) ** 0.5)
+    tree.spread[:] = 0.0, 1e9
+    assert M.unit(tree, True) == M.LEAST_SPREAD
 
 
 @pytest.mark.parametrize("prior", ["uniform", "values"])
@@ -199,6 +201,14 @@ def test_it_finds_wins_and_avoids_losses_in_three_in_a_row():
     for state in positions(TRILOBITE, 20, 5, seed=2):
         found, true = search(state), exact(state)
         assert np.sign(true.values[found.chosen]) == np.sign(true.value), state
+
+
+def test_simulations_that_agree_do_not_end_exploration():
+    """Here they agree on the column in the middle, which only draws."""
+    for board, winning in (("..x/..o/oxx", 0), ("x../o../xxo", 2)):
+        state = TRILOBITE.parse(board)
+        assert leafwise.Search(TRILOBITE, TRILOBITE.score(), depth=9)(state).action == winning
+        assert Mcts(TRILOBITE, TRILOBITE.score(), simulations=60_000)(state).chosen == winning
 
 
 def test_a_search_goes_on_with_the_tree_of_the_one_before():

@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,9 @@ from leafwise.experiments.study import Results, Study, command, digest_of, signe
 from leafwise.models.players import player
 from leafwise.models.shipped import need_shipped
 from leafwise.search.engine import Search
-from leafwise.search.mcts import Mcts
+from leafwise.search.mcts import Mcts, MctsResult
 from leafwise.search.players import search_of
+from leafwise.search.result import Result
 
 FIRST_SEED = 2_450_000
 RANDOM = 10
@@ -82,11 +83,30 @@ def outcomes(state: State) -> float:
     return float(np.mean([len(each.outcomes()) if each.is_chance else 1 for each in after]))
 
 
-def asked(search: Search | Mcts, states: list[State]) -> tuple[list[Any], float]:
+class Answer(NamedTuple):
+    """What is looked at of a search's result. No result is kept: a tree search would look its line up before the next search."""
+
+    action: int
+    depth: int
+    leaves: int
+    simulations: int
+    tried: float
+    """Share of the simulations that went to the action that most went to."""
+
+
+def answer(result: Result | MctsResult) -> Answer:
+    """Returns what is looked at of a result."""
+    if isinstance(result, MctsResult):
+        tried = max(result.visits.values()) / max(1, sum(result.visits.values()))
+        return Answer(result.action, result.depth, result.leaves, result.simulations, tried)
+    return Answer(result.action, result.depth, result.leaves, 0, 0.0)
+
+
+def asked(search: Search | Mcts, states: list[State]) -> tuple[list[Answer], float]:
     """Returns the answers of a search, and the processor milliseconds of one."""
     search(states[0])  # compiled and warm from here on
     begun = time.process_time()
-    found = [search(state) for state in states]
+    found = [answer(search(state)) for state in states]
     return found, 1000 * (time.process_time() - begun) / len(states)
 
 
@@ -95,7 +115,6 @@ def measured(game: Game, leaf: str, ms: int, states: list[State]) -> dict[str, f
     deep, tree = (search_of(player(text(kind, leaf, ms), game)) for kind in (SEARCH, MCTS))
     tree.reuse = False
     (one, one_ms), (other, other_ms) = asked(deep, states), asked(tree, states)
-    tried = [max(found.visits.values()) / max(1, sum(found.visits.values())) for found in other]
     return {
         "search_ms": one_ms,
         "depth": float(np.mean([found.depth for found in one])),
@@ -103,7 +122,7 @@ def measured(game: Game, leaf: str, ms: int, states: list[State]) -> dict[str, f
         "mcts_ms": other_ms,
         "simulations": float(np.mean([found.simulations for found in other])),
         "way": float(np.mean([found.depth for found in other])),
-        "tried": float(np.mean(tried)),
+        "tried": float(np.mean([found.tried for found in other])),
         "same": float(np.mean([a.action == b.action for a, b in zip(one, other, strict=True)])),
     }
 

@@ -3,9 +3,9 @@
 `python -m leafwise.experiments.search --dry-run` plays a few games to count their moves and tells how long the study takes; without
 it the study plays. In games for two the searches meet, random openings from both seats; alone each plays the same seeds. The leaves
 are the shipped network and the game's first hand-made score; Monte Carlo tree search with the network meets the same with roll-outs
-too. Every game is kept as it ends: what was stopped goes on where it was. `search.json`, `search.md` and `search.png` are what came
-out. What another network than the one that ships now has played is played anew, and what tree searches with other defaults have.
-Seeds from 2,400,000 on, used for nothing else.
+too, at up to 10 ms a move. Every game is kept as it ends: what was stopped goes on where it was. `search.json`, `search.md` and
+`search.png` are what came out. What another network than the one that ships now has played is played anew, and what tree searches
+with other defaults have. Seeds from 2,400,000 on, used for nothing else.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from leafwise.experiments.search.contests import (
     LEAVES,
     MCTS,
     ROLLOUTS,
+    ROLLOUTS_MS,
     SEARCH,
     check_names,
     mcts_defaults,
@@ -95,15 +96,16 @@ def cells(config: Config) -> Iterator[Cell]:
             players = variant(label).players
             games = 2 * max(1, round(CONTESTS[label].games.get(ms, 30) * config.share / 2))
             for leaf in config.leaves:
+                with_rollouts = leaf == "learned" and ms <= ROLLOUTS_MS
                 search, mcts, rollouts = (text(kind, leaf, ms) for kind in (SEARCH, MCTS, ROLLOUTS))
                 if players == 2:
                     yield Cell(label, leaf, ms, MCTS, mcts, search, games)
-                    if leaf == "learned":
+                    if with_rollouts:
                         yield Cell(label, leaf, ms, ROLLOUTS, rollouts, mcts, games)
                 else:
                     yield Cell(label, leaf, ms, SEARCH, search, None, games)
                     yield Cell(label, leaf, ms, MCTS, mcts, None, games)
-                    if leaf == "learned":
+                    if with_rollouts:
                         yield Cell(label, leaf, ms, ROLLOUTS, rollouts, None, games)
 
 

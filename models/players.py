@@ -27,8 +27,9 @@ def player(text: str, game: Game, seed: int = 0) -> Player:
 def best_player(game: Game) -> str:
     """Returns what the player `best` stands for: its search with the best leaf there is, and the limits it has unless told."""
     own, found = game.search, best_leaf(game)
-    limits = {"depth": own.depth, "nodes": own.nodes} if own.best == "search" else {}
-    return ",".join([f"{own.best}:{found}", *(f"{name}={limit}" for name, limit in limits.items() if limit)])
+    limits = {"search": {"depth": own.depth, "nodes": own.nodes}, "mcts": {"simulations": own.simulations}}
+    told = limits.get(own.best, {}).items()
+    return ",".join([f"{own.best}:{found}", *(f"{name}={limit}" for name, limit in told if limit)])
 
 
 def policy(game: Game, name: str) -> Policy:

@@ -1,6 +1,7 @@
 """Players named by a short text: `random`, `greedy:openness`, `search:openness,depth=3,seconds=0.1`, `rollout:n=100`.
 
-`best` searches with the shipped network where there is one, else with the game's default score (`best:depth=2`);
+`best` searches with the shipped network where there is one, else with the game's default score, in the way that is strongest in the
+game; `best:depth=2` is depth-limited search with that leaf;
 `level:easy` and its kin are `leafwise.search.levels`.
 `mcts:LEAF,seconds=0.01` or `mcts:LEAF,simulations=1000` searches by simulations (`leafwise.search.mcts`); `prior=` is policy
 (the leaf's own), values, uniform, or a trained policy: `sb3:FILE.zip`, a run's folder.
@@ -149,7 +150,7 @@ def search_of(who: Any) -> Any:
 
 
 LEVEL, BEST = "level", "best"
-"""Players of a level; and the player that searches with the best leaf there is, as deep as the game does, and that leaf."""
+"""Players of a level; and the player that searches with the best leaf there is, by the game's defaults, and that leaf."""
 
 
 def hand_made(game: Game, name: str) -> Evaluator:
@@ -178,7 +179,8 @@ def player(
         except ValueError as problem:
             raise ValueError(f"player {text!r}: {problem}") from None
     if kind == BEST:
-        kind, words = game.search.best, [BEST, *words]
+        deep = game.search.best == "mcts" and any(word.startswith("depth=") for word in words)
+        kind, words = "search" if deep else game.search.best, [BEST, *words]
     if kind == "random" and not rest:
         return RandomPlayer(seed, text)
     own: Player | None = named_ai(game, text)

@@ -62,7 +62,7 @@ GAME = Game(
         about=ABOUT,
     ),
     draw=options.ShipPicture,
-    search=SearchDefaults(depth=1),
+    search=SearchDefaults(depth=1, best="build"),
     options=options.Options(),
     scores=scores.SCORES,
     rewards={"dense": None, "terminal": rules.final_quality},

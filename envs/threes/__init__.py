@@ -1,7 +1,7 @@
 """Threes!: slide tiles on a 4x4 board, merge equal ones, count the cards. Rules and rulings: `rules`."""
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, Sizes, Text
+from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
 from leafwise.envs.threes import chance, draw, features, options, rules, scores, tables, text
 from leafwise.envs.threes.about import ABOUT
@@ -47,6 +47,7 @@ GAME = Game(
         about=ABOUT,
     ),
     draw=draw.draw,
+    search=SearchDefaults(simulations=500, best="mcts"),
     symmetries=Symmetries(8, features.transform, features.transform_action),
     options=options.Options(),
     scores=scores.SCORES,

@@ -31,8 +31,6 @@ from leafwise.search.settings import Settings, make_buffers
 Policy = Callable[[Any, Any], Any]
 """(rows [n, width], T) -> float [n, game.max_actions]: how good each action is thought to be, at least 0."""
 
-SIMULATIONS = 1000
-"""Simulations if nothing is said."""
 MOST_SIMULATIONS = 1 << 40
 PRIORS = ("uniform", "values", "policy")
 CLOCKS = ("wall", "cpu")
@@ -75,7 +73,7 @@ class Mcts:
         """Compiles the search, or finds it in the cache.
 
         Args:
-            simulations: simulations a search (default: 1,000 without `seconds`, no limit with them).
+            simulations: simulations a search (default: `game.search.simulations` without `seconds`, no limit with them).
             seconds: time a search.
             exploration: the constant of PUCT, in units of `scale`.
             scale: "spread": how far the values of simulations lie from the mean of the action that they tried, as a root mean
@@ -100,7 +98,7 @@ class Mcts:
         Raises ValueError for options out of range, or an evaluator of another game.
         """
         if simulations is None and seconds is None:
-            simulations = SIMULATIONS
+            simulations = game.search.simulations
         prior = prior or ("values" if evaluator.policy is None else "policy")
         batched = evaluator.value is None or callable(prior)
         if prior == "values" and (evaluator.value is None or evaluator.slow):

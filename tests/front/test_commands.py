@@ -211,6 +211,7 @@ def test_games_describes_each_game(shell: Shell) -> None:
     best = {a["name"]: a["best"] for a in about}
     assert best["friday"] == "search:learned,depth=2,nodes=20000"
     assert best["trap"] == "turns:learned"
+    assert best["threes"] == "mcts:learned,simulations=500"
     told, meant = (leafwise.player(text, "cassis") for text in (best["cassis"], "best"))
     assert isinstance(told, SearchPlayer)
     assert isinstance(meant, SearchPlayer)

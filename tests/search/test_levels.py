@@ -9,7 +9,7 @@ from games import dice
 from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
 from leafwise.models.files import best_leaf, leaf
 from leafwise.search.levels import Weakened, level_lines, measured
-from leafwise.search.players import SearchPlayer, player
+from leafwise.search.players import MctsPlayer, SearchPlayer, player
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -41,6 +41,17 @@ def test_the_best_player_is_the_shipped_network_or_the_default_score() -> None:
         assert own.search.evaluator.name == name
         assert best_leaf(game) == ("learned" if game is seven else name)
     assert isinstance(player("best", dice.GAME), SearchPlayer)
+
+
+def test_the_best_player_of_some_games_is_a_tree_search_unless_told_a_depth() -> None:
+    threes = leafwise.game("threes")
+    own, deep = (player(text, threes, leaf=leaf) for text in ("best", "best:depth=2"))
+    assert isinstance(own, MctsPlayer)
+    assert (own.search.simulations, own.search.evaluator.name) == (threes.search.simulations, "threes")
+    assert isinstance(deep, SearchPlayer)
+    assert (deep.search.depth, deep.search.evaluator.name) == (2, "threes")
+    with pytest.raises(ValueError, match=r"^player 'best:depht=2': expected options among simulations, "):
+        player("best:depht=2", threes)
 
 
 def test_wrong_levels() -> None:

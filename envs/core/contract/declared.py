@@ -229,9 +229,11 @@ def _check_search(game: Game) -> None:
     search = game.search
     ais = game.ais if isinstance(game.ais, Mapping) else {}
     own = [name for name, make in ais.items() if isinstance(make, OwnSearch)]
-    _need(game, search.best in ("search", *own), f"search.best among {', '.join(['search', *own])}", search.best)
+    searches = "search", "mcts", *own
+    _need(game, search.best in searches, f"search.best among {', '.join(searches)}", search.best)
     _need(game, _whole(search.depth, 1) and search.depth <= MAX_DEPTH, f"search.depth in 1..{MAX_DEPTH}", search.depth)
     _need(game, _whole(search.nodes, 0), "search.nodes of at least 0", search.nodes)
+    _need(game, _whole(search.simulations, 1), "search.simulations of at least 1", search.simulations)
     decisions = search.decisions_per_depth
     _need(game, _whole(decisions, 1), "search.decisions_per_depth of at least 1", decisions)
     names = search.candidates

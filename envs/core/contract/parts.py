@@ -156,12 +156,14 @@ class SearchDefaults:
     """Decisions that a search without a clock looks ahead."""
     nodes: int = 0
     """Decisions that a search without a clock searches at most; 0: no limit."""
+    simulations: int = 1000
+    """Simulations of a tree search without a clock."""
     decisions_per_depth: int = 1
     """Most decisions that one unit of search depth can hold (more than 1 where some actions cost 0)."""
     candidates: tuple[str, ...] = ()
     """Names of what `rules.candidates` can be told to consider, by `T.candidates`; the first is all legal actions."""
     best: str = "search"
-    """What the player `best` searches with: `search`, or the name of an `OwnSearch` of the game."""
+    """What the player `best` searches with: `search`, `mcts`, or the name of an `OwnSearch` of the game."""
 
 
 SEARCH_DEFAULTS = SearchDefaults()

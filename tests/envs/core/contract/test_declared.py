@@ -117,7 +117,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         part("search", candidates=("all", "a b")),
         "expected search.candidates as names like 'near+far', got ('all', 'a b')",
     ),
-    (part("search", best="lead"), "expected search.best among search, got 'lead'"),
+    (part("search", best="lead"), "expected search.best among search, mcts, got 'lead'"),
+    (part("search", simulations=0), "expected search.simulations of at least 1, got 0"),
     (part("search", candidates=("all", "near")), "expected both of rules.candidates and search.candidates or none"),
 ]
 

@@ -86,7 +86,7 @@ def outcomes(state: State) -> float:
 class Answer(NamedTuple):
     """What is looked at of a search's result. No result is kept: a tree search would look its line up before the next search."""
 
-    action: int
+    action: int | None
     depth: int
     leaves: int
     simulations: int

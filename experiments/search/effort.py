@@ -3,9 +3,9 @@
 `python -m leafwise.experiments.search.effort` asks both, with the same leaf and the same processor time, for the decisions of a few
 games played one decision deep, a tenth of whose actions are random; each is asked for on its own, without what was learned of the
 one before. It counts legal actions, and the outcomes of what chance does next after one; the processor time that an answer took in
-all; for depth-limited search the deepest complete depth and the leaves, for Monte Carlo tree search the simulations, the most
-actions on the way of one, and the share of the action that was tried most. `effort.json` is what came out, `effort.md` the table.
-Seeds from 2,450,000 on.
+all; for depth-limited search how often it knew all before its time was up, the deepest complete depth and the leaves, for Monte
+Carlo tree search the simulations, the most actions on the way of one, and the share of the action that was tried most.
+`effort.json` is what came out, `effort.md` the table. Seeds from 2,450,000 on.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from statistics import fmean, median
 from typing import NamedTuple
-
-import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
@@ -37,7 +36,6 @@ from leafwise.models.shipped import need_shipped
 from leafwise.search.engine import Search
 from leafwise.search.mcts import Mcts, MctsResult
 from leafwise.search.players import search_of
-from leafwise.search.result import Result
 
 FIRST_SEED = 2_450_000
 RANDOM = 10
@@ -80,7 +78,7 @@ def decisions(game: Game, leaf: str) -> Iterator[State]:
 def outcomes(state: State) -> float:
     """Returns how many things chance may do next after an action, 1 where nothing, on average over the legal ones."""
     after = (state.play(action) for action in state.legal_actions)
-    return float(np.mean([len(each.outcomes()) if each.is_chance else 1 for each in after]))
+    return fmean(len(each.outcomes()) if each.is_chance else 1 for each in after)
 
 
 class Answer(NamedTuple):
@@ -92,51 +90,55 @@ class Answer(NamedTuple):
     simulations: int
     tried: float
     """Share of the simulations that went to the action that most went to."""
+    ms: float
+    """Processor milliseconds that it took."""
 
 
-def answer(result: Result | MctsResult) -> Answer:
-    """Returns what is looked at of a result."""
-    if isinstance(result, MctsResult):
-        tried = max(result.visits.values()) / max(1, sum(result.visits.values()))
-        return Answer(result.action, result.depth, result.leaves, result.simulations, tried)
-    return Answer(result.action, result.depth, result.leaves, 0, 0.0)
-
-
-def asked(search: Search | Mcts, states: list[State]) -> tuple[list[Answer], float]:
-    """Returns the answers of a search, and the processor milliseconds of one."""
+def asked(search: Search | Mcts, states: list[State]) -> list[Answer]:
+    """Returns the answers of a search."""
     search(states[0])  # compiled and warm from here on
+    return [answer(search, state) for state in states]
+
+
+def answer(search: Search | Mcts, state: State) -> Answer:
+    """Returns what is looked at of a search's result."""
     begun = time.process_time()
-    found = [answer(search(state)) for state in states]
-    return found, 1000 * (time.process_time() - begun) / len(states)
+    found = search(state)
+    ms = 1000 * (time.process_time() - begun)
+    visits = found.visits.values() if isinstance(found, MctsResult) else ()
+    simulations = found.simulations if isinstance(found, MctsResult) else 0
+    tried = max(visits, default=0) / max(1, sum(visits))
+    return Answer(found.action, found.depth, found.leaves, simulations, tried, ms)
 
 
 def measured(game: Game, leaf: str, ms: int, states: list[State]) -> dict[str, float]:
     """Returns the figures of both searches."""
     deep, tree = (search_of(player(text(kind, leaf, ms), game)) for kind in (SEARCH, MCTS))
     tree.reuse = False
-    (one, one_ms), (other, other_ms) = asked(deep, states), asked(tree, states)
+    one, other = asked(deep, states), asked(tree, states)
     return {
-        "search_ms": one_ms,
-        "depth": float(np.mean([found.depth for found in one])),
-        "leaves": float(np.mean([found.leaves for found in one])),
-        "mcts_ms": other_ms,
-        "simulations": float(np.mean([found.simulations for found in other])),
-        "way": float(np.mean([found.depth for found in other])),
-        "tried": float(np.mean([found.tried for found in other])),
-        "same": float(np.mean([a.action == b.action for a, b in zip(one, other, strict=True)])),
+        "search_ms": fmean(found.ms for found in one),
+        "ended": fmean(found.ms < ms for found in one),
+        "depth": median(found.depth for found in one),
+        "leaves": fmean(found.leaves for found in one),
+        "mcts_ms": fmean(found.ms for found in other),
+        "simulations": fmean(found.simulations for found in other),
+        "way": fmean(found.depth for found in other),
+        "tried": fmean(found.tried for found in other),
+        "same": fmean(a.action == b.action for a, b in zip(one, other, strict=True)),
     }
 
 
 def report(config: Config, results: Results) -> None:
     """Writes the table."""
     head = (
-        "game | leaf | actions: | outcomes: | ms: | search: ms: | depth: | leaves: | "
+        "game | leaf | actions: | outcomes: | ms: | search: ms: | ended: | depth: | leaves: | "
         "MCTS: ms: | simulations: | longest way: | tried most: | same choice:"
     )
     rows = [
         [
             label, leaf, f"{r['actions']:.1f}", f"{r['outcomes']:.1f}", ms.removesuffix(" ms"),
-            f"{r['search_ms']:.2f}", f"{r['depth']:.1f}", f"{r['leaves']:,.0f}",
+            f"{r['search_ms']:.2f}", f"{r['ended']:.0%}", f"{r['depth']:g}", f"{r['leaves']:,.0f}",
             f"{r['mcts_ms']:.2f}", f"{r['simulations']:,.0f}", f"{r['way']:.1f}", f"{r['tried']:.0%}", f"{r['same']:.0%}",
         ]
         for label, leaf, ms, r in ((*name.rsplit(", ", 2), found) for name, found in results.items())
@@ -145,8 +147,9 @@ def report(config: Config, results: Results) -> None:
         "# What the two searches do with their time", "",
         f"Means over {config.decisions} decisions of each game and leaf. `ms` is the processor time that a search is given;",
         "beside it stands what it took in all: both finish valuing the actions of the decision that is asked for, however",
-        "long that takes. `outcomes` is of what chance does next after an action, `longest way` the most actions on the way",
-        "of a simulation.", "",
+        "long that takes. `outcomes` is of what chance does next after an action, `ended` the share of decisions of which",
+        "depth-limited search knew all before its time was up, `depth` the median of the deepest complete one, `longest way` the",
+        "most actions on the way of a simulation.", "",
         *table(head, rows), "",
     ]  # fmt: skip
     write_page(config, "effort.md", signed(config, lines))
@@ -155,6 +158,8 @@ def report(config: Config, results: Results) -> None:
 def study(config: Config) -> None:
     """Measures what is missing."""
     check_names(config.games, config.leaves)
+    if config.decisions < 1:
+        raise ValueError(f"expected decisions of at least 1, got {config.decisions}")
     results = Results(config, "effort.json", indent=1)
     for label in config.games:
         game = variant(label)
@@ -167,8 +172,8 @@ def study(config: Config) -> None:
                 continue
             states = list(islice(decisions(game, leaf), config.decisions))
             shape = {
-                "actions": float(np.mean([len(state.legal_actions) for state in states])),
-                "outcomes": float(np.mean([outcomes(state) for state in states])),
+                "actions": fmean(len(state.legal_actions) for state in states),
+                "outcomes": fmean(outcomes(state) for state in states),
             }
             for name, ms in missing.items():
                 found = shape | measured(game, leaf, ms, states)

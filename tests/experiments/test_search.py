@@ -63,12 +63,18 @@ def test_what_searches_do_with_their_time_is_measured_once(tmp_path: Path, monke
     assert found["outcomes"] == 1
     assert 2 <= found["actions"] <= 28
     assert min(found["search_ms"], found["mcts_ms"], found["depth"], found["way"]) > 0
+    assert 0 <= found["ended"] <= 1
     assert min(found["simulations"], found["leaves"]) > 1
     assert 0 < found["tried"] <= 1
     assert 0 <= found["same"] <= 1
     assert "| Sim on 8 points | hand-made |" in (tmp_path / "effort.md").read_text()
     monkeypatch.setattr(effort, "measured", None)
     assert effort.main(words) == 0  # everything is known
+
+
+def test_decisions_are_at_least_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert effort.main(["--decisions", "0", "--out", str(tmp_path)]) == 2
+    assert "expected decisions of at least 1, got 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

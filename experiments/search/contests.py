@@ -25,7 +25,7 @@ class Contest(NamedTuple):
 
 CONTESTS = {
     "Threes": Contest("threes", {}, {1: 100, 10: 60, 100: 30}),
-    "Friday, level 4": Contest("friday", {"level": 4}, {1: 400, 10: 100, 100: 40}),
+    "Friday, level 4": Contest("friday", {"level": 4}, {1: 400, 10: 100, 100: 20}),
     "Starship": Contest("starship", {}, {1: 200, 10: 100, 100: 60}),
     "Trap": Contest("trap", {}, {1: 200, 10: 200, 100: 100}, 4),
     "Connect Four": Contest("trilobite", {"board": "7x6", "k": 4}, {1: 200, 10: 200, 100: 100}, 6),

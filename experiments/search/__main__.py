@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,6 +46,10 @@ from leafwise.training.evaluation.arena import evaluate
 FIRST_SEED = 2_400_000
 COUNTED = 4
 """Games played to count the moves of one, for `--dry-run`."""
+MARKERS = {SEARCH: "o", MCTS: "s", ROLLOUTS: "^"}
+COLOURS = {"learned": "C0", "hand-made": "C1"}
+NAMES = {SEARCH: "depth-limited search, {}", MCTS: "MCTS, {}", ROLLOUTS: "MCTS with roll-outs"}
+"""Marks of the searches and leaves in the picture, and what the searches are called there, the leaf in braces."""
 
 
 @dataclass(frozen=True)
@@ -147,28 +152,41 @@ def report(config: Config, results: Results) -> None:
         "of a decision once, however long that takes: of Starship's more than 1 ms where a part has hundreds of places.", "",
         *table(head, rows), "",
     ]  # fmt: skip
-    write_page(config, "search.md", signed(written, [*lines, "![by milliseconds a move](search.png)", ""]))
+    lines += [
+        "![scores and shares of the points by milliseconds a move](search.png)", "",
+        "*Scores, and in games for two the share of the points: of Monte Carlo tree search against depth-limited search, and of",
+        "roll-outs against the network. Lines join points whose intervals lie apart.*", "",
+    ]  # fmt: skip
+    write_page(config, "search.md", signed(written, lines))
     draw(config, results)
 
 
 def draw(config: Config, results: Results) -> None:
     """Draws every game: score, or share of the points against the other search, by milliseconds a move."""
     labels = [label for label in config.games if any(name.startswith(f"{label}, ") for name in results)]
-    with picture(config.target("search.png"), len(labels), 1, size=(8, 2.4 * len(labels))) as axes:
-        for axis, label in zip([axes] if len(labels) == 1 else axes, labels, strict=True):
-            for leaf in config.leaves:
-                for kind in (SEARCH, MCTS, ROLLOUTS):
-                    found = [
-                        (c.ms, results[c.name])
-                        for c in cells(config)
-                        if (c.label, c.leaf, c.kind) == (label, leaf, kind) and c.name in results
-                    ]
-                    if found:
-                        columns = ([f[name] for _, f in found] for name in ("mean", "ci_low", "ci_high"))
-                        with_bars(axis, [ms for ms, _ in found], *columns, label=f"{kind}, {leaf}")
+    rows = -(-len(labels) // 2)
+    with picture(config.target("search.png"), rows, 2, size=(10, 3 * rows + 0.6)) as axes:
+        axes = axes.ravel()
+        for axis, label in zip(axes, labels, strict=False):
+            for k, ((kind, marker), (leaf, colour)) in enumerate(product(MARKERS.items(), COLOURS.items())):
+                found = [
+                    (c.ms * 1.08 ** (k - 2), *(results[c.name][name] for name in ("mean", "ci_low", "ci_high")))
+                    for c in cells(config)
+                    if (c.label, c.leaf, c.kind) == (label, leaf, kind) and c.name in results
+                ]
+                if found:
+                    with_bars(axis, *zip(*found, strict=True), fmt=marker, color=colour, label=NAMES[kind].format(leaf))
             two = variant(label).players == 2
+            if two:
+                axis.axhline(0.5, color="grey", linewidth=0.8, linestyle=":")
             axis.set(xscale="log", title=label, ylabel="share of the points" if two else "score", xlabel="ms a move")
-            axis.legend(fontsize=8)
+            axis.set_xticks(config.milliseconds, [str(ms) for ms in config.milliseconds])
+            axis.minorticks_off()
+            axis.yaxis.set_major_formatter(lambda y, _: f"{y:,.0f}" if y > 1 else f"{y:g}")
+        for axis in axes[len(labels) :]:
+            axis.set_axis_off()
+        told = {name: line for axis in axes for line, name in zip(*axis.get_legend_handles_labels(), strict=True)}
+        axes[0].figure.legend(told.values(), told.keys(), loc="outside lower center", ncols=3, fontsize=8)
 
 
 def study(config: Config) -> None:

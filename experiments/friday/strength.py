@@ -41,8 +41,6 @@ ROUNDS = (0.25, 0.5, 1.0)
 """Shares of its games that every level has played before any plays more."""
 SEARCHES = {"search": "", "mcts": "MCTS, "}
 """What the rows of a search begin with."""
-OPTIONS = {"search": "", "mcts": ",exploration=1.25,scale=span,temperature=0.2"}
-"""How the searches whose games are kept searched; the study of both searches has Monte Carlo tree search by today's defaults."""
 BLOCK_SECONDS = 30.0
 """About how long the games take that are kept at a time."""
 
@@ -74,7 +72,7 @@ class Point(NamedTuple):
 
     def player(self, model: str) -> str:
         """Returns the player's text."""
-        return f"{self.search}:{model},seconds={self.milliseconds / 1000},clock=cpu{OPTIONS[self.search]}"
+        return f"{self.search}:{model},seconds={self.milliseconds / 1000},clock=cpu"
 
     def known(self, results: dict[str, Any]) -> list[dict[str, Any]]:
         """Returns its parts that are known."""
@@ -227,8 +225,7 @@ def lines(found: dict[Point, dict[str, Any]], config: Config) -> list[str]:
         "",
         f"Share of games won by the network `{config.model}` in our search, fair play, with its 95 % interval (Wilson) and the",
         f"games played; seeds {FIRST_SEED:,} and the following. Times are of the processor; the last column is what",
-        "`leafwise eval` is told to play a row again at level N. Monte Carlo tree search is stronger by its defaults than by the",
-        "options here, as [the study of both searches](../search/search.md) tells.",
+        "`leafwise eval` is told to play a row again at level N.",
         "",
         "![The table as curves](strength.png)",
         "",

@@ -12,7 +12,7 @@ import pytest
 from leafwise.envs.registry import game
 from leafwise.experiments.friday import strength
 from leafwise.experiments.friday.baselines import Entry, Outcome
-from leafwise.experiments.friday.strength import OPTIONS, PLAN, Config, Point, study, together
+from leafwise.experiments.friday.strength import PLAN, Config, Point, study, together
 from leafwise.search.players import SearchPlayer, player
 from leafwise.training.evaluation.elo import share_interval
 
@@ -49,7 +49,7 @@ def test_parts_are_kept_and_a_stopped_study_goes_on(
     study(replace(config, seconds=1000.0), SMALL)
     assert {text for text, _, _ in played[3:]} == {
         "search:friday,seconds=0.01,clock=cpu",
-        f"mcts:friday,seconds=0.01,clock=cpu{OPTIONS['mcts']}",
+        "mcts:friday,seconds=0.01,clock=cpu",
         "search:friday,seconds=1.0,clock=cpu",
     }
     assert [(level, seeds[0], len(seeds)) for _, level, seeds in played[-2:]] == [(4, 2_000_000, 1), (4, 2_000_001, 1)]

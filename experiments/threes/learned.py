@@ -26,7 +26,7 @@ from leafwise.envs.core.pictures.animation import recorded
 from leafwise.envs.registry import game
 from leafwise.experiments.study import PlacedStudy, Results, command, digest_of, missing_seeds, trained
 from leafwise.experiments.threes.baselines import figures
-from leafwise.experiments.threes.learned_report import TREE_OPTIONS, report, split
+from leafwise.experiments.threes.learned_report import report, split
 from leafwise.models.files import leaf, model_path
 from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.packing import merged
@@ -37,7 +37,7 @@ from leafwise.training.kernels.ntuple_games import play_games
 THREES = game("threes")
 LEARNED_SEED = 2_000_000
 """First seed of the learned leaf's games at depths and times."""
-GAMES_AT_TIME = {1: 100, 10: 100, 100: 30}
+GAMES_AT_TIME = {1: 300, 10: 100, 100: 30}
 """Games of each leaf by milliseconds a move."""
 GAMES_AT_DEPTH = {1: (1000, 1000), 2: (500, 400), 3: (300, 120), 4: (100, 60), 5: (10, 30)}
 """Games of the learned leaf and of each hand-made one by depth."""
@@ -193,7 +193,7 @@ class Parts:
                 source = name if name in LEAVES else f'"{self.config.model}"'
                 text = f"search:{source},seconds={ms / 1000},clock=cpu,cutoff={CUTOFF_AT_TIME}"
                 if name == TREES:
-                    text = f"mcts:{source},seconds={ms / 1000},clock=cpu,{TREE_OPTIONS}"
+                    text = f"mcts:{source},seconds={ms / 1000},clock=cpu"
                 self.play("time", f"{name} {ms}", games, self.evaluated(text))
 
     def learned(self, name: str, moves: int, **options: Any) -> Path:

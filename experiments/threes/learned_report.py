@@ -90,9 +90,6 @@ def ending_table(results: dict[str, Any]) -> list[str]:
     return table("leaf | games: | points to the end: | median: | moves to the end: | points a move:", rows)
 
 
-TREE_OPTIONS = "exploration=1.25,scale=span,temperature=0.2"
-"""How the tree searches whose games are kept searched; the study of both searches has them by today's defaults."""
-
 SECTIONS: dict[str, tuple[str, str, Callable[[dict[str, Any]], list[str]]]] = {
     "depth": (
         "Equal depth",
@@ -103,8 +100,7 @@ SECTIONS: dict[str, tuple[str, str, Callable[[dict[str, Any]], list[str]]]] = {
     "time": (
         "Equal time per move",
         "Processor time; the search deepens until it is up, and decisions less probable than 0.003 are leaves, for every leaf. "
-        f"mcts: Monte Carlo tree search with the learned leaf and `{TREE_OPTIONS}`; it is stronger by its defaults, as "
-        "[the study of both searches](../search/search.md) tells.",
+        "mcts: Monte Carlo tree search with the learned leaf.",
         lambda r: score_table(r, "ms"),
     ),
     "curves": ("Longer runs", "Each is annealed to its end; depth 1.", training_table),

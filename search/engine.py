@@ -65,7 +65,8 @@ class Search(Deepening):
             depth: decisions looked ahead, at least 1; with `seconds` the most (default: `game.search.depth`, with
                 `seconds` no limit).
             seconds: wall time per search; the deepest complete depth counts, the first is always completed (in games some of whose
-                actions cost no depth, with 64 decisions, and in the time that is left with four times as many, and so on).
+                actions cost no depth, with 64 decisions, and in the time that is left with four times as many, and so on). Of the
+                first search it begins after that, once the code is compiled.
             all_values: True: every root action gets its exact value. False, faster where the search prunes: only the
                 best does, the value of another may be an upper bound (`Result.bounds`); of a depth that time breaks off, the
                 actions searched by then count, and where one action is left, or the best has the most that there is to get,
@@ -151,6 +152,7 @@ class Search(Deepening):
         self._remembers = self._prunes or len(self._B.table) > 1
         alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
         self._turn, self._patience = threading.Lock(), Patience()
+        self._loaded = set()
         self._limit, self._grows = nodes, self.settings.grows(game)
         self._others = [Search(game, evaluator, **alone) for _ in range(threads - 1)]
 

@@ -74,7 +74,7 @@ class Mcts:
 
         Args:
             simulations: simulations a search (default: `game.search.simulations` without `seconds`, no limit with them).
-            seconds: time a search.
+            seconds: time a search; of the first it begins once the code is compiled.
             exploration: the constant of PUCT, in units of `scale`.
             scale: "spread": how far the values of simulations lie from the mean of the action that they tried, as a root mean
                 square over the tree, so that one constant fits games whose actions differ much or hardly, with chance or without
@@ -125,7 +125,7 @@ class Mcts:
         self._descend = make_descend(game.rules, self._stated.stage, game.name, game.room) if batched else None
         self._batch_rows = game.rows(at_once)
         self._values = values_of(evaluator, game.room) if batched else None
-        self._turn = threading.RLock()
+        self._turn, self._is_loaded = threading.RLock(), False
         self._last: Callable[[], MctsResult | None] = _nothing
         self._reads_clock = clocks.READABLE and not batched and not evaluator.slow
 
@@ -157,6 +157,9 @@ class Mcts:
         self._T.stop[0] = 0
         tree.counts[[M.SIMULATIONS, M.LEAVES, M.FAILED, M.DEEPEST]] = 0
         root = self._root(state)
+        if not self._is_loaded:
+            self._load(root)
+            start, begun = time.perf_counter(), time.thread_time()
         alarm = None
         if self.seconds is not None:
             spent = time.perf_counter() - start if self.clock == "wall" else time.thread_time() - begun
@@ -200,6 +203,12 @@ class Mcts:
         elif callable(self.prior):
             self._ask_policy(np.array([root]))
         return root
+
+    def _load(self, root: int) -> None:
+        """Loads the compiled code, which is no part of a search's time."""
+        if self._compiled is not None and self._descend is None:
+            self._compiled.simulate(self._S, self._B, self.tree, root, NONE, 0, self._options, self._T)
+        self._is_loaded = True
 
     def _run(self, root: int, root_edge: int, simulations: int) -> None:
         """Makes so many simulations, or fewer where the search is stopped or late; at least one of a search."""

@@ -79,3 +79,19 @@ def test_nothing_deeper_is_searched_when_it_could_change_nothing():
     assert (found.name, found.value, found.depth) == ("1,1", 1.0, 1)
     forced = TRAP.parse("1#../.#../..../...2 turn=0")
     assert Search(TRAP, TRAP.score(), **options)(forced).depth == 1
+
+
+def test_loading_the_code_is_no_part_of_the_time(monkeypatch):
+    search = Search(TRAP, TRAP.score(), candidates="near", table_mb=0, seconds=0.1, clock="wall")
+    compiled, calls = search._root_search, []
+
+    def slow_at_first(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 1:
+            time.sleep(0.3)
+        return compiled(*arguments)
+
+    monkeypatch.setattr(search, "_root_search", slow_at_first)
+    found = search(TRAP.parse(BOARD))
+    assert found.depth > 1
+    assert found.seconds < 0.3

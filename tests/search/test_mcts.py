@@ -287,6 +287,22 @@ def test_time_ends_a_search_and_so_does_stop():
     assert 0 < endless(THREES.new(1)).simulations < 10**12
 
 
+def test_loading_the_code_is_no_part_of_the_time(monkeypatch):
+    search = Mcts(THREES, THREES.score(), seconds=0.1)
+    compiled, asked = search._compiled, []
+    assert compiled is not None
+
+    def slow_at_first(*arguments):
+        asked.append(arguments[5])
+        if len(asked) == 1:
+            time.sleep(0.3)
+        return compiled.simulate(*arguments)
+
+    monkeypatch.setattr(search, "_compiled", compiled._replace(simulate=slow_at_first))
+    assert search(THREES.new(seed=1)).simulations > 1
+    assert asked[0] == 0
+
+
 def test_rollouts_are_leaves_too():
     leaf = rollout(TRILOBITE, n=1)
     state = TRILOBITE.new(1).play("1").play("3").play("1").play("3")

@@ -29,6 +29,11 @@ class MctsResult(Result):
         assert self.action is not None
         return self.action
 
+    @property
+    def action_visits(self) -> dict[str, int]:
+        """Simulations by action, by name."""
+        return {self.state.game.actions[a]: n for a, n in self.visits.items()}
+
     @cached_property
     def line(self) -> tuple[str, ...]:
         """The principal line: actions taken most often, and what chance does most probably in between.

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from leafwise.cli import load_code, make_search, patiently, say, units_of_leaf, value_lines
+from leafwise.cli import load_code, make_search, make_tree_search, patiently, say, units_of_leaf, value_lines
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.by_name import after_moves, move_names
 from leafwise.envs.core.play.gamefile import GameRecord, Step
 from leafwise.models.units import PLAIN, Units, written
-from leafwise.search import Result
+from leafwise.search import Result, Search
+from leafwise.search.mcts import Mcts, MctsResult
 
 SHOWN = 3
 """Moves of each player that gave most away and are named again at the end."""
@@ -20,16 +21,21 @@ SHOWN = 3
 class Analyst:
     """A search of one game, and what its values mean; loading its code is no part of a search's time."""
 
-    def __init__(self, game: Game, leaf: str, depth: int, seconds: float, options: str) -> None:
-        """Options are those of `leafwise.cli.make_search`; wrong ones are one line and status 2."""
-        self.search = make_search(game, leaf, depth, seconds, options)
+    def __init__(self, game: Game, leaf: str, depth: int, seconds: float, options: str, simulations: int = 0) -> None:
+        """Options are those of `leafwise.cli.make_search`, with simulations `make_tree_search`; wrong ones are one line and
+        status 2."""
+        self.search: Search | Mcts = (
+            make_tree_search(game, leaf, simulations, seconds, options)
+            if simulations
+            else make_search(game, leaf, depth, seconds, options)
+        )
         self.units = units_of_leaf(game, leaf)
         self.bare = (game, leaf, options)
         self.chance_loaded = False
 
     def __call__(self, state: State) -> Result:
         """Searches a position; Ctrl-C is heard meanwhile."""
-        if state.is_chance and not self.chance_loaded:
+        if state.is_chance and not self.chance_loaded and isinstance(self.search, Search):
             game, leaf, options = self.bare
             load_code(make_search(game, leaf, 1, 0.0, options), state)
             self.chance_loaded = True
@@ -74,6 +80,7 @@ def described(text: str, result: Result, analyst: Analyst) -> dict[str, Any]:
         "nodes": result.nodes,
         "leaves": result.leaves,
         "depth": result.depth,
+        **({"simulations": result.action_visits} if isinstance(result, MctsResult) else {}),
         "seconds": result.seconds,
         "leaf": analyst.search.evaluator.name,
     }
@@ -178,11 +185,12 @@ def seen(one: Judged, units: Units | None) -> bool:
 
 def show_game(record: GameRecord, analyst: Analyst) -> None:
     """Prints a game move by move: what was played, what it was worth, what was better, and what that gave away."""
-    units, game = analyst.units, record.game
+    units, game, search = analyst.units, record.game, analyst.search
+    assert isinstance(search, Search)  # simulations are for positions alone
     who = " - ".join(record.players) or "players unknown"
     result = "not finished" if record.result is None else f"result {record.result:,.10g}"
     say(f"{game!r}: {who}, {len(record.moves)} moves, {result}")
-    say(f"  leaf   {analyst.search.evaluator.name}, depth {analyst.search.depth}")
+    say(f"  leaf   {search.evaluator.name}, depth {search.depth}")
     say(f"  unit   {units.name if units else PLAIN}, for the player who moves")
     width = max([4, *(len(name) for step in record.moves for name in (step.name, *step.before.legal_names))])
     say(

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from leafwise.envs.core.play.gamefile import GameRecord
     from leafwise.models.units import Units
     from leafwise.search import Result, Search
+    from leafwise.search.mcts import Mcts
 
 __all__ = [
     "check_writable",
@@ -33,6 +34,7 @@ __all__ = [
     "flag_of",
     "game_file",
     "make_search",
+    "make_tree_search",
     "numbered_lines",
     "one_line_errors",
     "parse",
@@ -314,6 +316,21 @@ def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options:
     return search
 
 
+def make_tree_search(game: Game, leaf_name: str, simulations: int, seconds: float, options: str = "") -> Mcts:
+    """Returns a Monte Carlo tree search of at most so many simulations a position; the rest is as in `make_search`.
+
+    `options` are more of those that players `mcts:` have: `gumbel=8,prior=uniform`.
+    """
+    from leafwise.models.players import player
+    from leafwise.search.players import BEST, MctsPlayer
+
+    limits = f"simulations={simulations}" + (f",seconds={seconds}" if seconds else "")
+    with one_line_errors():
+        who = player(f"mcts:{leaf_name or BEST},{limits}{options and ','}{options}", game)
+    assert isinstance(who, MctsPlayer)
+    return who.search
+
+
 def load_code(search: Search, state: State) -> None:
     """Loads the machine code for positions of this kind (decisions, or chance), which is no part of a search's time."""
     from leafwise.search import Stopped
@@ -335,18 +352,21 @@ def units_of_leaf(game: Game, leaf_name: str) -> Units | None:
 
 
 def value_lines(result: Result, units: Units | None) -> list[str]:
-    """Returns what the numbers are, and one line per action with its value, best first."""
+    """Returns what the numbers are, and one line per action with its value, best first; of a tree search, the simulations too."""
     from leafwise.models.units import PLAIN, written
 
-    ranked = sorted(result.action_values.items(), key=lambda item: -item[1])
+    visits = getattr(result, "action_visits", {})
+    ranked = sorted(result.action_values.items(), key=lambda item: (-visits.get(item[0], 0), -item[1]))
     width = max(map(len, result.action_values), default=0)
     words = {name: result.state.action_words(name) for name, _ in ranked}
+    taken = {name: f"  {n:>11,}" for name, n in visits.items()}
     told = max((len(words[name]) + 2 for name, _ in ranked if words[name] != name), default=0)
     lines = [
         f"  {name:<{width}}  "
         + (f"{words[name]:<{told}}" if told else "")
-        + f"{written(value, units):>12}"
+        + f"{written(value, units):>12}{taken.get(name, '')}"
         + ("  best" if name == result.name else "")
         for name, value in ranked
     ]
-    return [f"  {units.name if units else PLAIN}", *lines]
+    head = f"  {units.name if units else PLAIN}" + (", simulations" if taken else "")
+    return [head, *lines]

@@ -14,6 +14,7 @@ from PIL import Image
 import leafwise
 from leafwise.__main__ import command_names, summary
 from leafwise.commands.train import with_variant
+from leafwise.search.mcts import Mcts
 from leafwise.search.players import SearchPlayer
 
 BOARD = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0"
@@ -76,6 +77,9 @@ WRONG = {
     "play trap --save /no/such/folder/game.txt": "expected a file in a folder that can be written to for --save",
     "eval threes random --save /no/such/folder/x": "expected a file in a folder that can be written to for --save",
     "eval friday fridai:states=9,info=clairvoyant --save x": "expected a player who does not deal itself, to keep its games",
+    "analyze threes --simulations 9 --depth 2": "expected --simulations without --depth and --game, got both",
+    "analyze threes --simulations -9": "expected --simulations of at least 0, got -9",
+    "analyze cassis --simulations 9 --options width=2": "expected options among simulations, seconds,",
     "analyze threes --next 1": "expected a position with --next, got none",
     "analyze threes --next 1 --deck 4,4,4": "expected a position with --next and --deck, got none",
     "analyze trap x --next 1": "expected an option among --moves, --leaf",
@@ -187,6 +191,27 @@ def test_analyze_shows_every_action_best_first(shell: Shell) -> None:
     ]
     assert named == ["right", "left", "up", "down"]
     assert "best" in next(line for line in lines if "right" in line)
+
+
+def test_analyze_by_simulations_agrees_with_the_python_door(shell: Shell) -> None:
+    words = ("--next", "1", "--deck", "0,2,1", "--leaf", "openness", "--simulations", "300", "--options", "gumbel=0")
+    answer = json.loads(shell("analyze", "threes", BOARD, *words, "--json").out)
+    threes = leafwise.game("threes")
+    result = Mcts(threes, threes.score(), simulations=300)(threes.parse(f"{BOARD} next=1 deck=0,2,1"))
+    assert answer["action_values"] == result.action_values
+    assert answer["simulations"] == result.action_visits
+    assert sum(result.action_visits.values()) == 300
+    assert answer["line"] == list(result.line)
+    shown = shell("analyze", "threes", BOARD, *words).out.splitlines()
+    assert "  score of the leaf, simulations" in shown
+    best = next(line for line in shown if line.endswith("best")).split()
+    assert best[0] == result.name
+    assert best[-2] == str(max(result.visits.values()))
+
+
+def test_simulations_do_not_begin_with_chance(shell: Shell, dice_game: None) -> None:
+    refused = shell("analyze", "dice", "0,0 0,0 turn=0 steps=0,0 roll=left", "--simulations", "9").refusal
+    assert "expected a decision for --simulations, got chance acting" in refused
 
 
 def test_analyze_reads_many_positions(shell: Shell, tmp_path: Path) -> None:

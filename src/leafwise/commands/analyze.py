@@ -28,6 +28,7 @@ from leafwise.cli import (
 if TYPE_CHECKING:
     from leafwise.analysis import Analyst
     from leafwise.envs.core.contract.game import Game
+    from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.gamefile import GameRecord
 
 
@@ -53,6 +54,8 @@ class Config:
     """Decisions looked ahead (0: the game's own, or with --seconds as many as there is time for)."""
     seconds: float = 0.0
     """Seconds per position, after warm-up (0: no limit)."""
+    simulations: int = 0
+    """Monte Carlo tree search with at most so many simulations (0: depth-limited search). Of a position, not of games."""
     options: str = ""
     """More of the search's options, as in players: threads=2, batched=1, pruning=0, table_mb=64, width=5, nodes=2000."""
     file: str = ""
@@ -74,6 +77,10 @@ def main(arguments: list[str]) -> int:
         fail("expected one of a position (or --moves), --file and --game, got several")
     if (config.review and not file) or (config.svg and not config.review):
         fail("expected --review with --game FILE, and --svg with --review, got one without the other")
+    if config.simulations < 0:
+        fail(f"expected --simulations of at least 0, got {config.simulations}")
+    if config.simulations and (config.depth or file):
+        fail("expected --simulations without --depth and --game, got both")
     if file and config.review:
         return review_games(records_of(file, game), config)
     if file:
@@ -89,16 +96,23 @@ def main(arguments: list[str]) -> int:
         fail(f"expected positions in {config.file!r}, got none")
     analyst = analyst_of(game, config)
     for text, state in positions_of(chain([first], many), partial(read_position, game)):
+        refuse_chance(state, config)
         found = patiently(lambda state=state, text=text: described(text, analyst(state), analyst), analyst.search.stop)  # type: ignore[misc]
         print_json(found)
     return 0
+
+
+def refuse_chance(state: State, config: Config) -> None:
+    """Ends the command where simulations are asked to begin with chance."""
+    if config.simulations and state.is_chance:
+        fail(f"expected a decision for --simulations, got chance acting ({state.stage}): {state}")
 
 
 def analyst_of(game: Game, config: Config) -> Analyst:
     """Returns the search that a command asks for."""
     from leafwise.analysis import Analyst
 
-    return Analyst(game, config.leaf, config.depth, config.seconds, config.options)
+    return Analyst(game, config.leaf, config.depth, config.seconds, config.options, config.simulations)
 
 
 def analyze_position(game: Game, config: Config) -> int:
@@ -107,6 +121,7 @@ def analyze_position(game: Game, config: Config) -> int:
 
     with one_line_errors():
         state = read_position(game, config.position, config.moves)
+    refuse_chance(state, config)
     if not config.position and not config.json and game.start().is_chance:
         say("no position given: the start of the game of seed 0\n")
     analyst = analyst_of(game, config)

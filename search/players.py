@@ -68,6 +68,7 @@ MCTS_OPTIONS: dict[str, Callable[[str], Any]] = {
     "prior": str,
     "temperature": float,
     "gumbel": int,
+    "proofs": switch,
     "reuse": switch,
     "memory_mb": float,
     "candidates": str,
@@ -117,13 +118,17 @@ class SearchPlayer:
 
 
 class MctsPlayer:
-    """Plays the action that most simulations took."""
+    """Plays the action that most simulations took, or that is proven the best."""
 
     def __init__(self, search: Mcts, name: str) -> None:
         self.name = name
         self.search = search
         self.found: MctsResult | None = None
         """What the search last answered."""
+
+    def begin(self) -> None:
+        """Forgets the game before."""
+        self.search.forget()
 
     def choose(self, state: State) -> int:
         self.found = None  # nobody asks for its line now

@@ -76,7 +76,7 @@ class Agent:
 
     def __init__(self, game: Game, evaluator: Evaluator) -> None:
         self.game = game
-        self.policy = MctsPlayer(Mcts(game, evaluator, simulations=1, prior="policy"), "policy")
+        self.policy = MctsPlayer(Mcts(game, evaluator, simulations=1, prior="policy", proofs=False), "policy")
 
     def game_from(self, state: State, seat: int, seed: int) -> tuple[list[State], bool]:
         """Plays a position to its end from one seat; returns the policy's decisions, and whether it won."""

@@ -44,7 +44,7 @@ class Plan:
     """Keywords of the environment of Stable-Baselines3."""
 
 
-LIKELIEST = "mcts:{run},prior={run},simulations=1"
+LIKELIEST = "mcts:{run},prior={run},simulations=1,proofs=0"
 SB3 = {
     f"SB3 {name}": Way(0, leaf="search:sb3:{run}/model.zip,depth={depth}", policy="sb3:{run}/model.zip", algorithm=name)
     for name in ("DQN", "PPO")

@@ -91,7 +91,7 @@ class Cell(NamedTuple):
         """What tells its players and openings from others: the network's digest, None by hand; how tree searches search."""
         model = digest_of(need_shipped(variant(self.label))) if LEAVES[self.leaf] else None
         about: dict[str, Any] = {"model": model, "plies": CONTESTS[self.label].plies}
-        return about if self.kind == SEARCH else about | {"mcts": mcts_defaults()}
+        return about if self.kind == SEARCH else about | {"mcts": mcts_defaults(variant(self.label))}
 
 
 def cells(config: Config) -> Iterator[Cell]:

@@ -37,6 +37,8 @@ LEAVES = {"learned": "learned", "hand-made": ""}
 """Leaves, and their names in a player's text."""
 TOLD = ("exploration", "scale", "temperature")
 """Options of tree searches that players' texts leave at their defaults."""
+PROOFS = "proofs"
+"""One more, in games without chance."""
 
 
 def variant(label: str) -> Game:
@@ -50,10 +52,10 @@ def text(kind: str, leaf: str, ms: int) -> str:
     return f"{SEARCH if kind == SEARCH else MCTS}:{front}seconds={ms / 1000:g},clock=cpu"
 
 
-def mcts_defaults() -> str:
-    """Returns how tree searches search where nothing else is said: by other defaults they come to other results."""
+def mcts_defaults(game: Game) -> str:
+    """Returns how tree searches search a game where nothing else is said: by other defaults they come to other results."""
     known = inspect.signature(Mcts).parameters
-    return ",".join(f"{name}={known[name].default}" for name in TOLD)
+    return ",".join(f"{name}={known[name].default}" for name in (TOLD if game.max_outcomes else (*TOLD, PROOFS)))
 
 
 def check_names(games: Collection[str], leaves: Collection[str]) -> None:

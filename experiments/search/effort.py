@@ -122,6 +122,7 @@ def measured(game: Game, leaf: str, ms: int, states: list[State]) -> dict[str, f
         "depth": median(found.depth for found in one),
         "leaves": fmean(found.leaves for found in one),
         "mcts_ms": fmean(found.ms for found in other),
+        "mcts_ended": fmean(found.ms < ms for found in other),
         "simulations": fmean(found.simulations for found in other),
         "way": fmean(found.depth for found in other),
         "tried": fmean(found.tried for found in other),
@@ -133,13 +134,14 @@ def report(config: Config, results: Results) -> None:
     """Writes the table."""
     head = (
         "game | leaf | actions: | outcomes: | ms: | search: ms: | ended: | depth: | leaves: | "
-        "MCTS: ms: | simulations: | longest way: | tried most: | same choice:"
+        "MCTS: ms: | ended: | simulations: | longest way: | tried most: | same choice:"
     )
     rows = [
         [
             label, leaf, f"{r['actions']:.1f}", f"{r['outcomes']:.1f}", ms.removesuffix(" ms"),
             f"{r['search_ms']:.2f}", f"{r['ended']:.0%}", f"{r['depth']:g}", f"{r['leaves']:,.0f}",
-            f"{r['mcts_ms']:.2f}", f"{r['simulations']:,.0f}", f"{r['way']:.1f}", f"{r['tried']:.0%}", f"{r['same']:.0%}",
+            f"{r['mcts_ms']:.2f}", f"{r['mcts_ended']:.0%}", f"{r['simulations']:,.0f}",
+            f"{r['way']:.1f}", f"{r['tried']:.0%}", f"{r['same']:.0%}",
         ]
         for label, leaf, ms, r in ((*name.rsplit(", ", 2), found) for name, found in results.items())
     ]  # fmt: skip
@@ -148,8 +150,8 @@ def report(config: Config, results: Results) -> None:
         f"Means over {config.decisions} decisions of each game and leaf. `ms` is the processor time that a search is given;",
         "beside it stands what it took in all: both finish valuing the actions of the decision that is asked for, however",
         "long that takes. `outcomes` is of what chance does next after an action, `ended` the share of decisions of which",
-        "depth-limited search knew all before its time was up, `depth` the median of the deepest complete one, `longest way` the",
-        "most actions on the way of a simulation.", "",
+        "a search knew all before its time was up, `depth` the median of the deepest complete one, `longest way` the most",
+        "actions on the way of a simulation.", "",
         *table(head, rows), "",
     ]  # fmt: skip
     write_page(config, "effort.md", signed(config, lines))
@@ -165,7 +167,7 @@ def study(config: Config) -> None:
         game = variant(label)
         for leaf in config.leaves:
             model = digest_of(need_shipped(game)) if LEAVES[leaf] else None
-            about = {"model": model, "mcts": mcts_defaults(), "decisions": config.decisions}
+            about = {"model": model, "mcts": mcts_defaults(game), "decisions": config.decisions}
             names = {f"{label}, {leaf}, {ms} ms": ms for ms in config.milliseconds}
             missing = {name: ms for name, ms in names.items() if not about.items() <= results.get(name, {}).items()}
             if not missing:

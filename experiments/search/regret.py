@@ -166,7 +166,7 @@ def players(config: Config, game: Game) -> Iterator[str]:
 def about(text: str, game: Game) -> dict[str, str | None]:
     """Returns what tells a player from others of that name: the network's digest, None by hand; how tree searches search."""
     model = digest_of(need_shipped(game)) if "learned" in text else None
-    return {"model": model, "mcts": mcts_defaults()} if text.startswith(MCTS) else {"model": model}
+    return {"model": model, "mcts": mcts_defaults(game)} if text.startswith(MCTS) else {"model": model}
 
 
 def measured(text: str, game: Game, asked: list[tuple[State, dict[int, float]]]) -> dict[str, Any]:

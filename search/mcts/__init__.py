@@ -11,6 +11,8 @@ Drawing is kept: edges' means weighted by the probabilities of the outcomes seen
 ways see Veness et al., "Variance reduction in Monte-Carlo tree search", 2011), were tried on exact decisions of Trap 3x3 and of a
 dice race and were no better, beyond error, at equal simulations.
 
+In games without chance finished games prove values, as `proofs` says.
+
 Values are player 0's. Where PUCT needs them between 0 and 1 they are scaled by the least and the greatest that the search has seen
 (Schrittwieser et al., "Mastering Atari, Go, chess and shogi by planning with a learned model", 2020), so that games with any
 returns can be searched. That span is set by the best and the worst that may happen, not by what actions differ by: exploration is

@@ -23,8 +23,9 @@ from leafwise.search.background import LISTENING_SECONDS, Alarm
 from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.gumbel import halve
+from leafwise.search.mcts.proofs import bounds_of_edges, knows_all
 from leafwise.search.mcts.result import MctsResult, nowhere
-from leafwise.search.mcts.simulate import STUCK, compiled_mcts, make_add_node, make_descend
+from leafwise.search.mcts.simulate import ENDED, PROVEN, STUCK, compiled_mcts, make_add_node, make_descend
 from leafwise.search.mcts.tree import NONE, ROW, Options, back_up, find_node, forget_nodes, give_back, new_tree
 from leafwise.search.settings import Settings, make_buffers
 
@@ -37,9 +38,9 @@ CLOCKS = ("wall", "cpu")
 SCALES = ("spread", "span")
 MEMORY_MB = 64.0
 MOST_NODES = 1 << 20
-EDGE_BYTES, NODE_BYTES = 48, 72
-ROUND = 1 << 12
-"""Simulations between two looks at Ctrl-C."""
+EDGE_BYTES, NODE_BYTES, BOUND_BYTES = 48, 72, 16
+ROUND, SOON = 1 << 12, 1e-3
+"""Simulations between two looks at Ctrl-C; of slow leaves fewer, some of these seconds."""
 AT_ONCE = 64
 """Most leaves that a batch holds."""
 
@@ -63,6 +64,7 @@ class Mcts:
         prior: str | Policy | None = None,
         temperature: float = 0.4,
         gumbel: int = 0,
+        proofs: bool = True,
         reuse: bool = True,
         memory_mb: float = MEMORY_MB,
         at_once: int = AT_ONCE,
@@ -88,6 +90,8 @@ class Mcts:
             temperature: divides those one-ply values, scaled to 0 to 1 at each node; small ones trust the leaf more.
             gumbel: chooses at the root among so many actions by sequential halving with Gumbel noise (Danihelka et al., "Policy
                 improvement by planning with Gumbel", 2022); needs `simulations`. 0: by PUCT like everywhere.
+            proofs: in games without chance, finished games prove values, and a search whose position is proven ends (score bounded
+                Monte Carlo tree search, Cazenave and Saffidine, 2010); games with chance have no proofs.
             reuse: the tree of the search before goes on where the position is in it.
             memory_mb: size of the tree.
             at_once: leaves valued in one batch, where they have no compiled value or the prior is a policy.
@@ -114,11 +118,13 @@ class Mcts:
         self._T = game.tables(evaluator, candidates)
         self._bare = self._T._replace(leaf=())
         edges = min(game.max_actions, M.EDGES_A_NODE)
-        per_node = game.rows(1).nbytes + NODE_BYTES + EDGE_BYTES * edges
+        limits = bounds(game, evaluator)
+        proofs = proofs and game.max_outcomes == 0
+        per_node = game.rows(1).nbytes + NODE_BYTES + EDGE_BYTES * edges + (BOUND_BYTES * (1 + edges) if proofs else 0)
         nodes = max(2, min(MOST_NODES, int(memory_mb * 1e6) // per_node))
-        self.tree = new_tree(game, nodes, at_once if batched else 1, new_stream(seed))
+        self.tree = new_tree(game, nodes, at_once if batched else 1, new_stream(seed), limits if proofs else None)
         self._stated = statement(evaluator, game.stages)
-        options = Settings(depth=1).options(game, *bounds(game, evaluator))
+        options = Settings(depth=1).options(game, *limits)
         self._S, self._B = make_buffers(game, 2, 1, False, options, evaluator.expensive)
         self._add_node = make_add_node(game.rules, game.name, game.room)
         self._compiled = None if evaluator.value is None else compiled_mcts(game, evaluator)
@@ -131,9 +137,14 @@ class Mcts:
 
     def draw_from(self, stream: NDArray[np.uint64]) -> None:
         """Takes random numbers from another stream [2] from now on, and forgets the tree."""
-        self._keep_line()
-        forget_nodes(self.tree)
+        self.forget()
         self.tree = self.tree._replace(stream=stream)
+
+    def forget(self) -> None:
+        """Forgets the tree: the next search begins anew."""
+        with self._turn:
+            self._keep_line()
+            forget_nodes(self.tree)
 
     def stop(self) -> None:
         """Ends the running search soon; it answers with what it knows. Callable from any thread."""
@@ -211,29 +222,39 @@ class Mcts:
         self._is_loaded = True
 
     def _run(self, root: int, root_edge: int, simulations: int) -> None:
-        """Makes so many simulations, or fewer where the search is stopped or late; at least one of a search."""
-        tree, done = self.tree, 0
+        """Makes so many simulations, or fewer where the search is stopped or late, or knows all."""
+        tree, done, slow = self.tree, 0, self.evaluator.slow
+        each = 1 if slow else ROUND
         while done < simulations and not tree.counts[M.FAILED]:
-            most = min(simulations - done, 1 if self.evaluator.slow else ROUND)
+            if root_edge == NONE and knows_all(tree, root):
+                break
+            most, begun = min(simulations - done, each), time.perf_counter()
             if self._compiled is not None and self._descend is None:
                 done += self._compiled.simulate(self._S, self._B, tree, root, root_edge, most, self._options, self._T)
             else:
                 done += self._batch(root, root_edge, min(most, len(self._batch_rows)))
             if self._T.stop[0]:
                 tree.counts[M.FAILED] = 1
+            if slow:
+                each = min(2 * each, ROUND) if time.perf_counter() - begun < SOON else max(each // 2, 1)
 
     def _batch(self, root: int, root_edge: int, most: int) -> int:
         """Makes simulations whose leaves are valued together; returns how many."""
         assert self._descend is not None
         tree, S, A, rules = self.tree, self._S, self._B.A[0], self.game.rules
         signs, offsets = np.zeros(most), np.zeros(most)
+        ends = [(0, NONE)] * most
         asked: list[int] = []
         added: list[int] = []
         done = 0
         try:
             for b in range(most):
                 how, node = self._descend(S, A, tree, b, root, root_edge, self._options, self._bare)
+                ends[b] = how, node
                 done += 1
+                if how == PROVEN:
+                    offsets[b] = tree.low[node]
+                    continue
                 if node != NONE:
                     added.append(node)
                 if how == STUCK:  # its leaf is not to be asked here: this simulation has no value
@@ -259,7 +280,8 @@ class Mcts:
         offsets[asked] += signs[asked] * values
         for b in range(done):
             if tree.lengths[b]:
-                back_up(tree, b, offsets[b])
+                how, node = ends[b]
+                back_up(tree, b, offsets[b], node, how == ENDED)
         return done
 
     def _finished(self, outcome: float) -> float:
@@ -292,15 +314,11 @@ class Mcts:
 
     def _result(self, state: State, root: int, forced: int | None, start: float) -> MctsResult:
         tree = self.tree
-        sign = -1.0 if state.current_player == 1 else 1.0
         edges = slice(int(tree.first[root]), int(tree.end[root]))
-        actions, n, known = tree.action[edges].tolist(), tree.n[edges], tree.known[edges]
-        mean = tree.total[root] / tree.visits[root] if tree.visits[root] else 0.0
-        values = sign * np.where(n > 0, tree.w[edges] / np.maximum(n, 1), np.where(np.isnan(known), mean, known))
-        if forced is None:
-            oftenest = np.flatnonzero(n == n.max())
-            best = int(oftenest[values[oftenest].argmax()])
-        else:
+        actions, n, values = tree.action[edges].tolist(), tree.n[edges], self._values_of_edges(root)
+        least, most = bounds_of_edges(tree, root)
+        best = self._choice(root)
+        if forced is not None and most[forced - edges.start] > least.max():
             best = forced - edges.start
         visits = dict(zip(actions, n.tolist(), strict=True))
         result = MctsResult(
@@ -311,15 +329,42 @@ class Mcts:
             leaves=int(tree.counts[M.LEAVES]),
             depth=int(tree.counts[M.DEEPEST]),
             seconds=time.perf_counter() - start,
-            bounds=frozenset(a for a, taken in visits.items() if not taken),
+            bounds=frozenset(np.array(actions)[(n == 0) & (least < most)].tolist()),
             state=state,
             _follow=nowhere,
             visits=visits,
             simulations=int(tree.counts[M.SIMULATIONS]),
+            proven=knows_all(tree, root),
             _way=self._line,
         )
         self._last = weakref.ref(result)
         return result
+
+    def _values_of_edges(self, node: int) -> NDArray[np.float64]:
+        """Returns what each edge of a node is worth to who acts: the mean of its simulations, within its bounds."""
+        tree = self.tree
+        edges = slice(int(tree.first[node]), int(tree.end[node]))
+        n, known = tree.n[edges], tree.known[edges]
+        mean = tree.total[node] / tree.visits[node] if tree.visits[node] else 0.0
+        sign = -1.0 if tree.player[node] == 1 else 1.0
+        values = sign * np.where(n > 0, tree.w[edges] / np.maximum(n, 1), np.where(np.isnan(known), mean, known))
+        return np.clip(values, *bounds_of_edges(tree, node)) + 0.0  # no -0.0
+
+    def _choice(self, node: int) -> int:
+        """Returns the place among a node's edges of the one to play: that with most simulations, the best of equals.
+
+        What can be no better than what is certain is left out, and what is certain goes before what seems worth less.
+        """
+        n, values = self.tree.n[int(self.tree.first[node]) : int(self.tree.end[node])], self._values_of_edges(node)
+        least, most = bounds_of_edges(self.tree, node)
+        certain, hoped = least.max(), most > least.max()
+        for among in (hoped, least == certain):
+            oftenest = np.flatnonzero(among & (n == n[among].max(initial=-1)))
+            if len(oftenest):
+                best = int(oftenest[values[oftenest].argmax()])
+                if values[best] > certain or least[best] == certain:
+                    break
+        return best
 
     def _keep_line(self) -> None:
         """Has the last result, where somebody holds it, look its line up before the tree changes."""
@@ -347,14 +392,13 @@ class Mcts:
             return tuple(names)
 
     def _oftenest(self, state: State) -> int:
-        """Returns the action of a decision taken most often, the first of equals; NONE where no simulation went on from it."""
+        """Returns the action to play at a decision; NONE where no simulation went on from it and nothing is certain."""
         tree = self.tree
         self._S[ROW] = state.row
         node = int(find_node(tree, self._S, ROW))
-        if node == NONE or not tree.visits[node]:
+        if node == NONE or not (tree.visits[node] or knows_all(tree, node)):
             return NONE
-        first, end = int(tree.first[node]), int(tree.end[node])
-        return int(tree.action[first + int(tree.n[first:end].argmax())])
+        return int(tree.action[int(tree.first[node]) + self._choice(node)])
 
 
 def _nothing() -> None:

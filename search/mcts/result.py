@@ -12,7 +12,8 @@ from leafwise.search.result import Result
 
 @dataclass(frozen=True)
 class MctsResult(Result):
-    """What a Monte Carlo tree search found. The value of an action is the mean of its simulations, for the player to move.
+    """What a Monte Carlo tree search found. The value of an action is the mean of its simulations, for the player to move,
+    within what is proven of it.
 
     `depth` is the most actions on the way of one simulation.
     """
@@ -21,6 +22,8 @@ class MctsResult(Result):
     """Simulations by action id, those of earlier searches included where the tree goes on."""
     simulations: int = 0
     """Simulations of this search."""
+    proven: bool = False
+    """Whether the value is exact, in a game without chance: no simulation could change it."""
     _way: Callable[[MctsResult], tuple[str, ...]] = field(kw_only=True, repr=False, compare=False)
 
     @property

@@ -13,14 +13,16 @@ from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
 from leafwise.envs.core.contract.statement import Statement, statement
 from leafwise.search.compiled import compiled_search
 from leafwise.search.mcts import tree as M
+from leafwise.search.mcts.proofs import is_proven, open_bounds, proves, tighten
 from leafwise.search.mcts.tree import ABOVE, NONE, ROOT_ROW, ROW, back_up, select, slot_of, widen
 
-ASK, KNOWN, STUCK = 0, 1, 2
-"""How a way down ends: row ROW of S is to be valued by the leaf, or its value is known, or one ply is to be searched from it."""
+ASK, PROVEN, STUCK, ENDED = 0, 1, 2, 3
+"""How a way down ends: row ROW of S is to be valued by the leaf; at a node of exact value; one ply is to be searched from row ROW;
+with a finished game, which the leaf values."""
 PAUSE, LONGEST_PAUSE = 20_000, 64
 """Nanoseconds from one look at the clock to the next, or a little more, and the most simulations in between."""
 
@@ -36,7 +38,7 @@ def make_add_node(rules: Rules, game: str, room: Path) -> Compiled:
     legal_actions = rules.candidates or rules.legal_actions
     name = f"{game}_{label(*rules.functions().values())}"
 
-    @bind(name, room)
+    @bind(name, room, inline=True)
     def add_node(S, i, player, A, tree, T):
         """Adds the decision of row i of S with equal priors; returns its node, NONE where there is no room. A is scratch."""
         n = legal_actions(S, i, A, T)
@@ -54,6 +56,8 @@ def make_add_node(rules: Rules, game: str, room: Path) -> Compiled:
             e = first + k
             tree.action[e], tree.prior[e], tree.known[e] = A[k], 1.0 / n, np.nan
             tree.n[e], tree.w[e], tree.waiting[e] = 0, 0.0, 0
+        if proves(tree):
+            open_bounds(tree, node)
         tree.counts[M.NODES] += 1
         tree.counts[M.EDGES] += n
         return node
@@ -80,15 +84,17 @@ def make_descend(rules: Rules, leaf_stage: int, game: str, room: Path) -> Compil
             player = current_player(S, ROW, T)
         return player
 
-    @bind(name, room)
+    @bind(name, room, inline=True)
     def descend(S, A, tree, b, root, root_edge, options, T):
         """Goes down from node `root`, by `root_edge` first unless it is NONE, and writes the way of simulation b.
 
-        Returns how the way ends (ASK: row ROW of S is to be valued; STUCK: so is it, by one ply, for there is no room for
-        its node) and the node that was added there, NONE where there is none. With one-ply values the node added is to be valued.
+        Returns how the way ends and the node that was added there, or whose value is exact; NONE where there is none. With
+        one-ply values the node added is to be valued.
         """
         node, length = root, 0
         while True:
+            if length > 0 and is_proven(tree, node):
+                return PROVEN, node
             e = root_edge if root_edge != NONE and length == 0 else select(tree, node, options)
             tree.path_nodes[b, length], tree.path_edges[b, length] = node, e
             length += 1
@@ -99,8 +105,8 @@ def make_descend(rules: Rules, leaf_stage: int, game: str, room: Path) -> Compil
                 S[ROOT_ROW, w] = tree.rows[node, w]
             apply_action(S, ROOT_ROW, tree.action[e], ROW, T)
             player = settle(S, tree, fresh and not options.one_ply, T)
-            if player < 0:  # chance acts or the game is over
-                return ASK, NONE
+            if player < 0:
+                return (ENDED if player == TERMINAL else ASK), NONE
             node = tree.slots[slot_of(tree, S, ROW)] - 1
             if node == NONE:
                 node = add_node(S, ROW, player, A, tree, T)
@@ -143,7 +149,7 @@ def _compiled(
     game: str,
     room: Path,
 ) -> MctsFunctions:
-    apply_action, returns = rules.apply_action, rules.returns
+    apply_action, current_player, returns = rules.apply_action, rules.current_player, rules.returns
     descend = make_descend(rules, stated.stage, game, room)
     has_policy, to_go = told is not None, stated.to_go
     name = f"{game}_{label(*rules.functions().values(), depth_first, leaf_value, told, *stated)}"
@@ -153,12 +159,16 @@ def _compiled(
     def one_ply(S, B, node, tree, temperature, T):
         """Values the actions of a node by what follows each, chance averaged; returns the best, player 0's value."""
         player, least, most = tree.player[node], np.inf, -np.inf
+        proven, ended = proves(tree), False
         for e in range(tree.first[node], tree.end[node]):
             for w in range(S.shape[1]):
                 S[ROOT_ROW, w] = tree.rows[node, w]
             apply_action(S, ROOT_ROW, tree.action[e], ROW, T)
+            over = proven and current_player(S, ROW, T) == TERMINAL
             value = depth_first(S, B, ROW, ABOVE, 0, T)
             tree.known[e] = value
+            if over:
+                tree.edge_low[e], tree.edge_high[e], ended = value, value, True
             widen(tree, value)
             least, most = min(least, value), max(most, value)
         total, span = 0.0, most - least if most > least else 1.0
@@ -169,6 +179,8 @@ def _compiled(
         for e in range(tree.first[node], tree.end[node]):
             tree.prior[e] /= total
         tree.counts[M.LEAVES] += tree.end[node] - tree.first[node]
+        if ended:
+            tighten(tree, node)
         return least if player == 1 else most
 
     @bind(name, room)
@@ -190,6 +202,8 @@ def _compiled(
     @bind(name, room, inline=True)
     def value_of(S, B, how, node, tree, options, T):
         """Returns player 0's value of where a way ended."""
+        if how == PROVEN:
+            return tree.low[node]
         if node != NONE and options.one_ply:
             return one_ply(S, B, node, tree, options.temperature, T)
         if how == STUCK or options.one_ply:
@@ -201,7 +215,7 @@ def _compiled(
 
     @bind(name, room)
     def simulate(S, B, tree, root, root_edge, most, options, T):
-        """Makes at most so many simulations, until the search is stopped or late; returns how many were made."""
+        """Makes at most so many simulations, until the search is stopped or late, or knows all; returns how many were made."""
         clock, end, before, look, pause = B.deadline[0], B.deadline[1], np.int64(0), 0, 1
         for k in range(most):
             if end > 0 and k == look:
@@ -217,8 +231,10 @@ def _compiled(
             if T.stop[0]:
                 tree.counts[M.FAILED] = 1
                 return k
+            if root_edge == NONE and is_proven(tree, root):
+                return k
             how, node = descend(S, B.A[0], tree, 0, root, root_edge, options, T)
-            back_up(tree, 0, value_of(S, B, how, node, tree, options, T))
+            back_up(tree, 0, value_of(S, B, how, node, tree, options, T), node, how == ENDED)
         return most
 
     return MctsFunctions(one_ply, by_policy, simulate)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import row_hash
+from leafwise.search.mcts.proofs import back_up_bounds, proves
 
 NODES, EDGES, SIMULATIONS, LEAVES, FULL, FAILED, DEEPEST = 0, 1, 2, 3, 4, 5, 6
 """What `Tree.counts` counts: nodes and edges in use, simulations, leaves valued, rows that found no room; whether the search was
@@ -50,7 +51,7 @@ class Tree(NamedTuple):
     """Sum of their values, [N]."""
     action: NDArray[np.int64]
     prior: NDArray[np.float64]
-    """Probability with which an edge is thought the best, [E]; they add up to 1 at a node."""
+    """Probability with which an edge is thought the best, [E]; they add up to 1 at a node, before proofs close edges."""
     known: NDArray[np.float64]
     """What an edge was worth by one ply, [E]; nan: not asked."""
     n: NDArray[np.int64]
@@ -64,7 +65,17 @@ class Tree(NamedTuple):
     path_nodes: NDArray[np.int64]
     """[simulations at once, LONGEST]."""
     path_edges: NDArray[np.int64]
+    path_values: NDArray[np.float64]
+    """What a simulation's value counts as for the edges on its way, as `path_edges`; [., 0] without proofs."""
     lengths: NDArray[np.int64]
+    low: NDArray[np.float64]
+    """The least that a node is worth, [N]; [0] without proofs, like the next three."""
+    high: NDArray[np.float64]
+    edge_low: NDArray[np.float64]
+    """The least that an edge is worth, [E]."""
+    edge_high: NDArray[np.float64]
+    limits: NDArray[np.float64]
+    """The least and the most that any game is worth, [2]."""
     span: NDArray[np.float64]
     """The least and the greatest value seen, [2]."""
     spread: NDArray[np.float64]
@@ -88,9 +99,12 @@ class Options(NamedTuple):
     """Whether the leaf's own policy is a new node's prior."""
 
 
-def new_tree(game: Game, nodes: int, at_once: int, stream: NDArray[np.uint64]) -> Tree:
-    """Returns an empty tree with room for so many nodes."""
+def new_tree(
+    game: Game, nodes: int, at_once: int, stream: NDArray[np.uint64], limits: tuple[float, float] | None = None
+) -> Tree:
+    """Returns an empty tree with room for so many nodes; with `limits` of the values of games it proves values."""
     edges = nodes * min(game.max_actions, EDGES_A_NODE) + game.max_actions
+    bounded = (0, 0, 0) if limits is None else (nodes, edges, LONGEST)
     return Tree(
         rows=game.rows(nodes),
         slots=np.zeros(1 << (2 * nodes).bit_length(), dtype=np.int64),
@@ -109,7 +123,13 @@ def new_tree(game: Game, nodes: int, at_once: int, stream: NDArray[np.uint64]) -
         weights=np.zeros(game.max_actions),
         path_nodes=np.zeros((at_once, LONGEST), dtype=np.int64),
         path_edges=np.zeros((at_once, LONGEST), dtype=np.int64),
+        path_values=np.zeros((at_once, bounded[2])),
         lengths=np.zeros(at_once, dtype=np.int64),
+        low=np.zeros(bounded[0]),
+        high=np.zeros(bounded[0]),
+        edge_low=np.zeros(bounded[1]),
+        edge_high=np.zeros(bounded[1]),
+        limits=np.array(limits or (-np.inf, np.inf)),
         span=np.array([np.inf, -np.inf]),
         spread=np.zeros(2),
         counts=np.zeros(COUNTS, dtype=np.int64),
@@ -181,12 +201,12 @@ def unit(tree, by_spread):
     return max(LEAST_SPREAD, found)
 
 
-@jit
+@jit(inline=True)
 def select(tree, node, options):
     """Returns the edge of a node with the greatest PUCT score, the first of equals.
 
     An edge without a value of its own counts as its one-ply value, or as the node's mean. Simulations under way count as made, with
-    a value that is lower by the constant, at most as lost.
+    a value that is lower by the constant, at most as lost. Closed edges are not taken.
     """
     player = tree.player[node]
     here = 0.5
@@ -213,12 +233,17 @@ def select(tree, node, options):
     return choice
 
 
-@jit
-def back_up(tree, b, value):
-    """Adds player 0's value to the edges and nodes on the way of simulation b."""
+@jit(inline=True)
+def back_up(tree, b, value, below, ended):
+    """Adds player 0's value to the edges and nodes on the way of simulation b, which `ended` with a game or at node `below`."""
     widen(tree, value)
+    proven = proves(tree)
+    if proven:
+        back_up_bounds(tree, b, value, below, ended)
     for k in range(tree.lengths[b]):
         node, e = tree.path_nodes[b, k], tree.path_edges[b, k]
+        if proven:
+            value = tree.path_values[b, k]
         before = tree.w[e] / tree.n[e] if tree.n[e] > 0 else tree.known[e]
         if not np.isnan(before):
             tree.spread[SQUARES] += (value - before) ** 2

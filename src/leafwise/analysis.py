@@ -80,7 +80,7 @@ def described(text: str, result: Result, analyst: Analyst) -> dict[str, Any]:
         "nodes": result.nodes,
         "leaves": result.leaves,
         "depth": result.depth,
-        **({"simulations": result.action_visits} if isinstance(result, MctsResult) else {}),
+        **({"simulations": result.action_visits, "proven": result.proven} if isinstance(result, MctsResult) else {}),
         "seconds": result.seconds,
         "leaf": analyst.search.evaluator.name,
     }
@@ -105,6 +105,8 @@ def show(state: State, result: Result, analyst: Analyst) -> None:
     if result.line:
         say(f"  line   {' '.join(result.line)}")
     say(f"  leaf   {analyst.search.evaluator.name}, depth {result.depth}")
+    if isinstance(result, MctsResult) and result.proven:
+        say("  proven the value is exact: finished games leave no other")
     if units:
         say(
             f"  unit   {units.name}, off by at most {units.error:.3f} in a tenth of {units.fitted.get('games', 0):,} games"

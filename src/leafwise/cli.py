@@ -356,7 +356,9 @@ def value_lines(result: Result, units: Units | None) -> list[str]:
     from leafwise.models.units import PLAIN, written
 
     visits = getattr(result, "action_visits", {})
-    ranked = sorted(result.action_values.items(), key=lambda item: (-visits.get(item[0], 0), -item[1]))
+    ranked = sorted(
+        result.action_values.items(), key=lambda item: (item[0] != result.name, -visits.get(item[0], 0), -item[1])
+    )
     width = max(map(len, result.action_values), default=0)
     words = {name: result.state.action_words(name) for name, _ in ranked}
     taken = {name: f"  {n:>11,}" for name, n in visits.items()}

@@ -94,7 +94,7 @@ def test_the_page_tells_what_is_known_and_the_study_goes_on(tmp_path: Path, monk
     assert asked[len(before) :] == [
         "trilobite-ppo-30min",
         *(f"search:{run},depth={depth}" for depth in (1, 2)),
-        f"mcts:{run},prior={run},simulations=1",
+        f"mcts:{run},prior={run},simulations=1,proofs=0",
     ]
     page = (tmp_path / "methods.md").read_text()
     assert page.count("| ppo |") == page.count("| dqn |") == 2

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import leafwise
 from leafwise.experiments.search import effort
 from leafwise.experiments.search.__main__ import main
 from leafwise.experiments.search.contests import mcts_defaults
@@ -48,8 +49,8 @@ def test_games_of_tree_searches_with_other_defaults_are_played_anew(
     words += ["--out", str(tmp_path), "--data", str(tmp_path), "--runs", str(tmp_path / "runs")]
     assert main(words) == 0
     before = json.loads((tmp_path / "search.json").read_text())
-    assert {found["mcts"] for found in before.values()} == {mcts_defaults()}
-    monkeypatch.setattr("leafwise.experiments.search.__main__.mcts_defaults", lambda: "other")
+    assert {found["mcts"] for found in before.values()} == {mcts_defaults(leafwise.game("cassis", n=8))}
+    monkeypatch.setattr("leafwise.experiments.search.__main__.mcts_defaults", lambda game: "other")
     assert main(words) == 0
     after = json.loads((tmp_path / "search.json").read_text())
     assert {found["mcts"] for found in after.values()} == {"other"}
@@ -63,7 +64,7 @@ def test_what_searches_do_with_their_time_is_measured_once(tmp_path: Path, monke
     assert found["outcomes"] == 1
     assert 2 <= found["actions"] <= 28
     assert min(found["search_ms"], found["mcts_ms"], found["depth"], found["way"]) > 0
-    assert 0 <= found["ended"] <= 1
+    assert 0 <= min(found["ended"], found["mcts_ended"]) <= max(found["ended"], found["mcts_ended"]) <= 1
     assert min(found["simulations"], found["leaves"]) > 1
     assert 0 < found["tried"] <= 1
     assert 0 <= found["same"] <= 1

@@ -26,6 +26,8 @@ TRILOBITE = leafwise.game("trilobite")
 THREES = leafwise.game("threes")
 BOARD = leafwise.game("trilobite", board="5x5", k=4)
 DICE = dice.GAME.variant(length=3, turns=3)
+AGREED = (("..x/..o/oxx", 0), ("x../o../xxo", 2))
+"""Boards of three in a row whose only good column is hard to find by means of simulations, and that column."""
 GAMES = ["dice", pytest.param("trilobite", marks=pytest.mark.long), pytest.param("threes", marks=pytest.mark.long)]
 BY_NAME = {"trilobite": TRILOBITE, "threes": THREES, "dice": DICE}
 
@@ -71,13 +73,13 @@ def test_values_are_the_means_of_the_simulations_that_came_by(name, monkeypatch)
     game = BY_NAME[name]
     log, back_up = [], mcts_engine.back_up
 
-    def logged(tree, b, value):
+    def logged(tree, b, value, *end):
         n = tree.lengths[b]
         log.append((tree.path_nodes[b, :n].copy(), tree.path_edges[b, :n].copy(), value))
-        back_up(tree, b, value)
+        back_up(tree, b, value, *end)
 
     monkeypatch.setattr(mcts_engine, "back_up", logged)
-    search = Mcts(game, in_batches(game.score()), simulations=300, at_once=7, seed=3)
+    search = Mcts(game, in_batches(game.score()), simulations=300, at_once=7, seed=3, proofs=False)
     for state in positions(game, 2, 3):
         search(state)
     tree = search.tree
@@ -205,21 +207,21 @@ def test_it_finds_wins_and_avoids_losses_in_three_in_a_row():
 
 def test_simulations_that_agree_do_not_end_exploration():
     """Here they agree on the column in the middle, which only draws."""
-    for board, winning in (("..x/..o/oxx", 0), ("x../o../xxo", 2)):
+    for board, winning in AGREED:
         state = TRILOBITE.parse(board)
         assert leafwise.Search(TRILOBITE, TRILOBITE.score(), depth=9)(state).action == winning
-        assert Mcts(TRILOBITE, TRILOBITE.score(), simulations=60_000)(state).chosen == winning
+        assert Mcts(TRILOBITE, TRILOBITE.score(), simulations=60_000, proofs=False)(state).chosen == winning
 
 
 def test_a_search_goes_on_with_the_tree_of_the_one_before():
-    search = Mcts(TRILOBITE, TRILOBITE.score(), simulations=400)
-    first = search(TRILOBITE.new(1))
-    reply = search(TRILOBITE.new(1).play(first.chosen))
+    search = Mcts(BOARD, BOARD.score(), simulations=400)
+    first = search(BOARD.new(1))
+    reply = search(BOARD.new(1).play(first.chosen))
     assert sum(list(reply.visits.values())) == first.visits[first.chosen] - 1 + 400
     assert reply.simulations == 400
-    alone = Mcts(TRILOBITE, TRILOBITE.score(), simulations=400, reuse=False)
-    alone(TRILOBITE.new(1))
-    assert sum(list(alone(TRILOBITE.new(1).play(first.chosen)).visits.values())) == 400
+    alone = Mcts(BOARD, BOARD.score(), simulations=400, reuse=False)
+    alone(BOARD.new(1))
+    assert sum(list(alone(BOARD.new(1).play(first.chosen)).visits.values())) == 400
 
 
 @pytest.mark.long

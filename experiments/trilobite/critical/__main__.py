@@ -25,6 +25,7 @@ import numpy as np
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.trilobite.solver import Solver
+from leafwise.experiments.search.contests import MCTS, mcts_defaults
 from leafwise.experiments.study import Results, Study, command, share, signed, table, write_page
 from leafwise.experiments.study.program import Program
 from leafwise.experiments.trilobite.critical.positions import (
@@ -247,12 +248,18 @@ def digest(path: Path) -> str:
 
 
 def known(config: Config) -> tuple[Results, str]:
-    """Returns the results that hold for the positions and, where a player has the learned leaf, for the model; and that model."""
+    """Returns the results that hold for the positions and for what `about` says of their player; and the model."""
     model = digest(model_path("trilobite7x6"))
     results = Results(config, "scores.json", {"positions": digest(Path(__file__).with_name(FILE))}, indent=1)
-    for name in [name for name, found in results.items() if LEARNED in name and found.get("model") != model]:
+    for name in [name for name, found in results.items() if not about(name, model).items() <= found.items()]:
         del results[name]
     return results, model
+
+
+def about(name: str, model: str) -> dict[str, str]:
+    """Returns what a player's results hold for: the model, where it has the learned leaf, and how tree searches search."""
+    told = {"model": model} if LEARNED in name else {}
+    return told | {"mcts": mcts_defaults(CONNECT_FOUR)} if name.startswith(MCTS) else told
 
 
 def report(config: Config, positions: list[Position], results: Results) -> None:
@@ -289,7 +296,7 @@ def study(config: Config) -> None:
             continue
         with ExitStack() as stack:
             one = outside(stack.enter_context(Program(name))) if name in config.programs else named(name)
-            while missing(found := results.get(name, {"model": model} if LEARNED in name else {}), *numbers):
+            while missing(found := results.get(name, about(name, model)), *numbers):
                 if len(found.get("kept", "")) < len(positions):
                     found = more_answers(one, positions, found)
                 else:

@@ -117,9 +117,12 @@ class Watch:
 def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int, keep: bool = False) -> Figures:
     """Plays one game, its chance drawn from `seed`; the figures are those of the player at `seat`. Who forfeits loses.
 
-    A player with a `dealer` that returns something deals itself: a baseline that is to see what is hidden. `keep`: with the game
-    as text.
+    A player with a `dealer` that returns something deals itself: a baseline that is to see what is hidden. One with `begin` is told
+    that a game begins. `keep`: with the game as text.
     """
+    for who in seats:
+        if begin := getattr(who, "begin", None):
+            begin()
     stream = new_stream(seed)
     settle = dealt(seats[seat], seed) or (lambda state: state.settle(stream))
     recorder = Recorder(game.start(), [who.name for who in seats], seed) if keep else None

@@ -9,7 +9,8 @@ import pytest
 
 import leafwise
 from games import dice
-from leafwise.training.evaluation.arena import evaluate
+from leafwise.models.players import player
+from leafwise.training.evaluation.arena import evaluate, play_game
 
 
 def test_the_result_does_not_depend_on_the_number_of_processes() -> None:
@@ -36,6 +37,13 @@ def test_both_seats_are_played_with_each_seed() -> None:
     weak = evaluate(dice.GAME, "random", 60, 900_000, opponent="greedy")
     assert strong.mean > 0 > weak.mean
     assert strong.elo()[0] > 0
+
+
+def test_no_player_remembers_the_game_before() -> None:
+    game = leafwise.game("trilobite", board="5x5", k=4)
+    seats = [player("mcts:simulations=40", game, seed=seed) for seed in (1, 2)]
+    games = [play_game(game, seats, 1, 0, keep=True)[4] for _ in range(3)]
+    assert games[0] == games[1] == games[2]
 
 
 def test_progress_counts_games() -> None:

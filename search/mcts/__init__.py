@@ -19,7 +19,7 @@ returns can be searched. That span is set by the best and the worst that may hap
 therefore in units of how far simulations lie from the mean of what they tried.
 """
 
-from leafwise.search.mcts.engine import PRIORS as PRIORS
 from leafwise.search.mcts.engine import Mcts as Mcts
-from leafwise.search.mcts.engine import Policy as Policy
+from leafwise.search.mcts.options import PRIORS as PRIORS
+from leafwise.search.mcts.options import Policy as Policy
 from leafwise.search.mcts.result import MctsResult as MctsResult

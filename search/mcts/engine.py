@@ -6,7 +6,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,20 +21,15 @@ from leafwise.search.alpha_beta import bounds
 from leafwise.search.background import LISTENING_SECONDS, Alarm
 from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
+from leafwise.search.mcts.choice import choice, values_of_edges
 from leafwise.search.mcts.gumbel import halve
+from leafwise.search.mcts.options import MOST_SIMULATIONS, Policy, check
 from leafwise.search.mcts.proofs import bounds_of_edges, knows_all
 from leafwise.search.mcts.result import MctsResult, nowhere
 from leafwise.search.mcts.simulate import ENDED, PROVEN, STUCK, compiled_mcts, make_add_node, make_descend
 from leafwise.search.mcts.tree import NONE, ROW, Options, back_up, find_node, forget_nodes, give_back, new_tree
 from leafwise.search.settings import Settings, make_buffers
 
-Policy = Callable[[Any, Any], Any]
-"""(rows [n, width], T) -> float [n, game.max_actions]: how good each action is thought to be, at least 0."""
-
-MOST_SIMULATIONS = 1 << 40
-PRIORS = ("uniform", "values", "policy")
-CLOCKS = ("wall", "cpu")
-SCALES = ("spread", "span")
 MEMORY_MB = 64.0
 MOST_NODES = 1 << 20
 EDGE_BYTES, NODE_BYTES, BOUND_BYTES = 48, 72, 16
@@ -107,7 +101,7 @@ class Mcts:
         batched = evaluator.value is None or callable(prior)
         if prior == "values" and (evaluator.value is None or evaluator.slow):
             prior = "uniform"
-        _check(simulations, seconds, exploration, scale, prior, temperature, gumbel, memory_mb, at_once, clock)
+        check(simulations, seconds, exploration, scale, prior, temperature, gumbel, memory_mb, at_once, clock)
         if prior == "policy" and evaluator.policy is None:
             raise ValueError(f"mcts: expected a leaf with a policy for the prior policy, got {evaluator.name!r}")
         self.game, self.evaluator, self.seconds, self.simulations = game, evaluator, seconds, simulations
@@ -315,9 +309,9 @@ class Mcts:
     def _result(self, state: State, root: int, forced: int | None, start: float) -> MctsResult:
         tree = self.tree
         edges = slice(int(tree.first[root]), int(tree.end[root]))
-        actions, n, values = tree.action[edges].tolist(), tree.n[edges], self._values_of_edges(root)
+        actions, n, values = tree.action[edges].tolist(), tree.n[edges], values_of_edges(tree, root)
         least, most = bounds_of_edges(tree, root)
-        best = self._choice(root)
+        best = choice(tree, root)
         if forced is not None and most[forced - edges.start] > least.max():
             best = forced - edges.start
         visits = dict(zip(actions, n.tolist(), strict=True))
@@ -339,32 +333,6 @@ class Mcts:
         )
         self._last = weakref.ref(result)
         return result
-
-    def _values_of_edges(self, node: int) -> NDArray[np.float64]:
-        """Returns what each edge of a node is worth to who acts: the mean of its simulations, within its bounds."""
-        tree = self.tree
-        edges = slice(int(tree.first[node]), int(tree.end[node]))
-        n, known = tree.n[edges], tree.known[edges]
-        mean = tree.total[node] / tree.visits[node] if tree.visits[node] else 0.0
-        sign = -1.0 if tree.player[node] == 1 else 1.0
-        values = sign * np.where(n > 0, tree.w[edges] / np.maximum(n, 1), np.where(np.isnan(known), mean, known))
-        return np.clip(values, *bounds_of_edges(tree, node)) + 0.0  # no -0.0
-
-    def _choice(self, node: int) -> int:
-        """Returns the place among a node's edges of the one to play: that with most simulations, the best of equals.
-
-        What can be no better than what is certain is left out, and what is certain goes before what seems worth less.
-        """
-        n, values = self.tree.n[int(self.tree.first[node]) : int(self.tree.end[node])], self._values_of_edges(node)
-        least, most = bounds_of_edges(self.tree, node)
-        certain, hoped = least.max(), most > least.max()
-        for among in (hoped, least == certain):
-            oftenest = np.flatnonzero(among & (n == n[among].max(initial=-1)))
-            if len(oftenest):
-                best = int(oftenest[values[oftenest].argmax()])
-                if values[best] > certain or least[best] == certain:
-                    break
-        return best
 
     def _keep_line(self) -> None:
         """Has the last result, where somebody holds it, look its line up before the tree changes."""
@@ -398,43 +366,8 @@ class Mcts:
         node = int(find_node(tree, self._S, ROW))
         if node == NONE or not (tree.visits[node] or knows_all(tree, node)):
             return NONE
-        return int(tree.action[int(tree.first[node]) + self._choice(node)])
+        return int(tree.action[int(tree.first[node]) + choice(tree, node)])
 
 
 def _nothing() -> None:
     """Stands in for the last result where there was none."""
-
-
-def _check(
-    simulations: int | None,
-    seconds: float | None,
-    exploration: float,
-    scale: str,
-    prior: str | Policy,
-    temperature: float,
-    gumbel: int,
-    memory_mb: float,
-    at_once: int,
-    clock: str,
-) -> None:
-    """Raises ValueError for options out of range."""
-    if simulations is not None and (isinstance(simulations, bool) or not 1 <= simulations <= MOST_SIMULATIONS):
-        raise ValueError(f"mcts: expected simulations of 1 to {MOST_SIMULATIONS}, got {simulations!r}")
-    if seconds is not None and not 0 < seconds < float("inf"):
-        raise ValueError(f"mcts: expected seconds above 0, got {seconds!r}")
-    if not 0 <= exploration < float("inf"):
-        raise ValueError(f"mcts: expected an exploration of at least 0, got {exploration!r}")
-    if scale not in SCALES:
-        raise ValueError(f"mcts: expected a scale among {', '.join(SCALES)}, got {scale!r}")
-    if not callable(prior) and prior not in PRIORS:
-        raise ValueError(f"mcts: expected a prior among {', '.join(PRIORS)} or a function of rows, got {prior!r}")
-    if not 0 < temperature < float("inf"):
-        raise ValueError(f"mcts: expected a temperature above 0, got {temperature!r}")
-    if isinstance(gumbel, bool) or not isinstance(gumbel, int) or gumbel < 0 or (gumbel and simulations is None):
-        raise ValueError(f"mcts: expected gumbel of at least 0, with simulations, got {gumbel!r}")
-    if not 1 <= memory_mb <= 65536:
-        raise ValueError(f"mcts: expected memory_mb of 1 to 65536, got {memory_mb!r}")
-    if isinstance(at_once, bool) or not 1 <= at_once <= 1 << 16:
-        raise ValueError(f"mcts: expected at_once of 1 to 65536, got {at_once!r}")
-    if clock not in CLOCKS:
-        raise ValueError(f"mcts: expected a clock among {', '.join(CLOCKS)}, got {clock!r}")

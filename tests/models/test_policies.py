@@ -48,7 +48,7 @@ def test_a_prior_is_greatest_where_the_values_are():
 
 
 def test_a_player_s_text_names_a_q_network_as_prior(q_network):
-    text = f'mcts:simulations=60,prior="{q_network}"'
+    text = f'mcts:simulations=60,proofs=0,prior="{q_network}"'
     player = leafwise.player(text, GAME, seed=1)
     assert isinstance(player, MctsPlayer)
     prior = policy(GAME, str(q_network))(STATE.row[None], None)[0]
@@ -98,7 +98,9 @@ def test_a_leaf_s_own_policy_is_asked_with_its_value(policy_network):
         legal = list(state.legal_actions)
         assert weights[legal] == pytest.approx(told[i][legal], abs=1e-5)
         assert np.isinf(np.delete(told[i], legal)).all()
-    own, apart = (leafwise.player(f'mcts:"{policy_network}",simulations=60{p}', GAME) for p in ("", ",prior=uniform"))
+    own, apart = (
+        leafwise.player(f'mcts:"{policy_network}",simulations=60,proofs=0{p}', GAME) for p in ("", ",prior=uniform")
+    )
     assert isinstance(own, MctsPlayer)
     assert isinstance(apart, MctsPlayer)
     together = own.search(STATE)
@@ -106,8 +108,10 @@ def test_a_leaf_s_own_policy_is_asked_with_its_value(policy_network):
     apart.search(STATE)
     root = slice(int(own.search.tree.first[0]), int(own.search.tree.end[0]))
     assert np.unique(apart.search.tree.prior[root]).size == 1 < np.unique(own.search.tree.prior[root]).size
-    asked = Mcts(GAME, network.evaluator("policy"), simulations=60, prior=policy(GAME, str(policy_network)), at_once=1)
-    assert asked(STATE).visits == together.visits
+    told_apart = policy(GAME, str(policy_network))
+    for proofs in (True, False):
+        asked = Mcts(GAME, leaf, simulations=60, prior=told_apart, at_once=1, proofs=proofs)
+        assert asked(STATE).visits == Mcts(GAME, leaf, simulations=60, proofs=proofs)(STATE).visits
     assert np.allclose(asked.tree.prior[:20], own.search.tree.prior[:20], atol=1e-6)
 
 

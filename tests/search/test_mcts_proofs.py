@@ -14,6 +14,7 @@ from leafwise.envs.core.play.solver import exact_solver
 from leafwise.search.mcts import Mcts
 from leafwise.search.mcts import engine as mcts_engine
 from leafwise.search.mcts import tree as M
+from leafwise.search.players import MctsPlayer
 from leafwise.search.rollout import rollout
 from leafwise.training.evaluation.agreement import random_positions
 
@@ -113,6 +114,7 @@ def test_proofs_can_be_left_out():
     assert not len(search.tree.low)
     assert (found.proven, found.simulations) == (False, 500)
     named = leafwise.player("mcts:simulations=5,proofs=0", TRILOBITE)
+    assert isinstance(named, MctsPlayer)
     assert not len(named.search.tree.low)
 
 

@@ -81,7 +81,7 @@ LEAF_OPTIONS: dict[str, tuple[str, ...]] = {"rollout": ROLLOUT_OPTIONS, "sb3": (
 
 
 class Player(Protocol):
-    """Chooses actions."""
+    """Chooses actions. One that has a method `begin()` is told by it that another game begins."""
 
     name: str
 

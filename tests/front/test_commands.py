@@ -209,6 +209,14 @@ def test_analyze_by_simulations_agrees_with_the_python_door(shell: Shell) -> Non
     assert best[-2] == str(max(result.visits.values()))
 
 
+def test_analyze_says_what_simulations_prove(shell: Shell) -> None:
+    words = ("analyze", "trilobite", "..x/..o/oxx", "--leaf", "lines", "--simulations")
+    proven = json.loads(shell(*words, "100", "--json").out)
+    assert (proven["proven"], proven["value"], proven["best_actions"]) == (True, 1.0, ["1"])
+    assert "  proven the value is exact" in shell(*words, "100").out
+    assert json.loads(shell(*words, "1", "--json").out)["proven"] is False
+
+
 def test_simulations_do_not_begin_with_chance(shell: Shell, dice_game: None) -> None:
     refused = shell("analyze", "dice", "0,0 0,0 turn=0 steps=0,0 roll=left", "--simulations", "9").refusal
     assert "expected a decision for --simulations, got chance acting" in refused

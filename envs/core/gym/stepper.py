@@ -127,7 +127,7 @@ class Stepper:
         plies: int = 0,
     ) -> None:
         self.game, self.n = game, n
-        self.max_episode_steps = max_episode_steps
+        self.max_episode_steps, self.plies = max_episode_steps, plies
         self.reward = one_of(
             "reward", game.reward_names[0] if reward is None else reward, list(game.reward_names), game
         )
@@ -272,14 +272,8 @@ class Stepper:
 
     def __reduce__(self) -> Any:
         check_picklable(self.game, self.opponent)
-        words: dict[str, Any] = {
-            "reward": self.reward,
-            "illegal": self.illegal,
-            "opponent": self.opponent,
-            "seat": self.seat,
-        }
-        words |= {"autoreset": self.autoreset, "max_episode_steps": self.max_episode_steps}
-        return _rebuild, (self.game, self.n, words, self.get_state())
+        keywords = {name: getattr(self, name) for name in keywords_of(Stepper)}  # each is an attribute of its name
+        return _rebuild, (self.game, self.n, keywords, self.get_state())
 
 
 def _rebuild(game: Game, n: int, keywords: dict[str, Any], state: dict[str, NDArray[Any]]) -> Stepper:

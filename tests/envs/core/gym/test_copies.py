@@ -1,0 +1,152 @@
+"""Copies of environments keep every keyword: single ones, batches, PettingZoo's view, SB3's adapter, with wrappers or without."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+import pytest
+
+import leafwise
+from games import dice
+from leafwise.envs.core.gym.aec import GameAECEnv
+from leafwise.envs.core.gym.env import GameEnv
+from leafwise.envs.core.gym.vector import GameVectorEnv
+from leafwise.training.networks.sb3 import Sb3VecEnv
+
+DICE = dice.GAME
+THREES = leafwise.game("threes")
+
+ANOTHER: dict[str, tuple[leafwise.Game, Any]] = {
+    "render_mode": (DICE, "ansi"),
+    "reward": (THREES, "merges"),
+    "illegal": (DICE, "noop"),
+    "opponent": (DICE, "random"),
+    "seat": (DICE, "random"),
+    "autoreset_mode": (DICE, "SameStep"),
+    "max_episode_steps": (DICE, 3),
+    "plies": (DICE, 6),
+}
+"""A value of each keyword that is not its default, and a game in which it matters."""
+
+COPIES = {"deepcopy": copy.deepcopy, "pickle": lambda env: pickle.loads(pickle.dumps(env))}
+
+
+def keywords_taken(environment: type[Any]) -> list[str]:
+    """Returns the names of an environment's keywords beside the game's options."""
+    parameters = inspect.signature(environment.__init__).parameters.values()
+    return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+
+
+def cases(environment: type[Any]) -> list[Any]:
+    return [
+        pytest.param(name, copied, id=f"{name}-{how}")
+        for name in keywords_taken(environment)
+        for how, copied in COPIES.items()
+    ]
+
+
+def plain(told: Any) -> Any:
+    """Returns what an environment has told as texts and lists, which can be compared."""
+    if isinstance(told, dict):
+        return {key: plain(value) for key, value in told.items()}
+    if isinstance(told, (tuple, list)):
+        return [plain(value) for value in told]
+    return plain(told.tolist()) if isinstance(told, np.ndarray) else told
+
+
+def story(env: Any, n: int = 1) -> list[Any]:
+    """Returns all that an environment tells from eight seeds: any action is tried, legal or not; n environments of a batch."""
+    random, told = np.random.default_rng(0), []
+    for seed in range(8):
+        told.append(env.reset(seed=seed))
+        for _ in range(6):
+            actions = random.integers(env.action_space.nvec if n > 1 else env.action_space.n)
+            told.append(env.step(actions))
+            told.append(env.render())
+            if n == 1 and (told[-2][2] or told[-2][3]):
+                break
+    return list(plain(told))
+
+
+def turns(env: Any) -> list[Any]:
+    """Returns all that PettingZoo's view tells from eight seeds."""
+    random, told = np.random.default_rng(0), []
+    for seed in range(8):
+        env.reset(seed=seed)
+        for _ in range(6):
+            if env.terminations[env.agent_selection]:
+                break
+            env.step(int(random.integers(env.action_space(env.agent_selection).n)))
+            told.append([env.agent_selection, env.rewards, env.terminations, env.infos, env.render(), env.last()])
+    return list(plain(told))
+
+
+def check_copies(make: Callable[..., Any], tell: Callable[[Any], Any], name: str, copied: Callable[[Any], Any]) -> None:
+    """Checks that a copy tells what the original does, and that the keyword makes a difference to it."""
+    game, value = ANOTHER[name]  # a new keyword needs an entry
+    env = make(game, **{name: value})
+    fresh = copied(env)
+    told = tell(env)
+    assert tell(fresh) == told
+    assert tell(copied(env)) == told  # of one that has been in use
+    assert tell(copied(copied(env))) == told
+    assert tell(make(game)) != told
+
+
+@pytest.mark.parametrize(("name", "copied"), cases(GameEnv))
+def test_copies_of_an_environment_keep_every_keyword(name: str, copied: Any) -> None:
+    check_copies(GameEnv, story, name, copied)
+
+
+@pytest.mark.parametrize(("name", "copied"), cases(GameVectorEnv))
+def test_copies_of_a_batch_keep_every_keyword(name: str, copied: Any) -> None:
+    check_copies(lambda game, **keywords: GameVectorEnv(2, game, **keywords), lambda env: story(env, 2), name, copied)
+
+
+@pytest.mark.parametrize(("name", "copied"), cases(GameAECEnv))
+def test_copies_of_pettingzoos_view_keep_every_keyword(name: str, copied: Any) -> None:
+    check_copies(leafwise.aec, turns, name, copied)
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_keep_the_games_options(copied: Any) -> None:
+    for env in (GameEnv("trap", size=3), GameVectorEnv(2, "trap", size=3), leafwise.aec("trap", size=3)):
+        assert copied(env).game == leafwise.game("trap", size=3)
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_of_sb3s_adapter_keep_every_keyword(copied: Any) -> None:
+    batch = GameVectorEnv(3, DICE, opponent="random", seat="random", illegal="noop", plies=6, autoreset_mode="SameStep")
+    env = Sb3VecEnv(batch)
+
+    def tell(env: Sb3VecEnv) -> Any:
+        random, told = np.random.default_rng(0), []
+        for seed in range(8):
+            env.seed(seed)
+            told.append(env.reset())
+            told += [env.step(random.integers(4, size=3)) for _ in range(6)]
+        return plain(told)
+
+    twin = copied(env)
+    assert tell(twin) == tell(env)
+    assert twin.batch is not batch
+
+
+@pytest.mark.parametrize("copied", COPIES.values(), ids=COPIES)
+def test_copies_of_registered_environments_keep_every_keyword(copied: Any) -> None:
+    def opened(env: Any) -> list[int]:
+        return [int((env.reset(seed=seed)[0] != 0).sum()) for seed in range(8)]
+
+    keywords = {"opponent": "random", "plies": 6}
+    env = gym.make("leafwise/Cassis-v0", **keywords)
+    assert opened(copied(env)) == opened(env) == [6, 4, 4, 0, 4, 2, 6, 2]
+    assert opened(gym.make(env.spec)) == opened(env)
+    batch: Any = gym.make_vec("leafwise/Cassis-v0", num_envs=8, **keywords)
+    for one in (batch, copied(batch)):
+        assert (one.reset(seed=0)[0] != 0).sum(axis=1).tolist() == [6, 4, 4, 0, 4, 2, 6, 2]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.parts import Programs
+from leafwise.envs.core.play.named import split
 from leafwise.models.files import leaf
 from leafwise.models.shipped import best_leaf
 from leafwise.search.mcts import Policy
@@ -22,6 +26,18 @@ def player(text: str, game: Game, seed: int = 0) -> Player:
         model, normalize = files_of(text)
         return PolicyPlayer(game, load(model), text, normalize)
     return named(text, game, seed, leaf, policy)
+
+
+def runs_code(text: str, game: Game) -> bool:
+    """Whether making the player, leaf or prior that a text names runs code that is no part of the package or of the game.
+
+    Those are models of Stable-Baselines3 (`sb3:`, wherever it stands in the text) and programs that a path names. Only the command
+    line and Python may name them: ask this of every text that comes from a file, a request or a model's metadata.
+    """
+    plain = re.sub("[\"']", "", text)
+    kind, _, rest = plain.partition(":")
+    programs = game.ais.get(kind)
+    return "sb3:" in plain or (isinstance(programs, Programs) and programs.runs_code(split(rest)))
 
 
 def best_player(game: Game) -> str:

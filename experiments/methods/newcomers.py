@@ -1,9 +1,9 @@
 """What a newcomer would get: Stable-Baselines3's own DQN and PPO, unmodified, with their defaults, on a registered environment.
 
 `python -m leafwise.experiments.methods.newcomers --game threes --algorithm PPO --minutes 30 --run runs/ppo` learns for so much
-processor time, saving now and then, and goes on with --resume. They know nothing of which actions are legal: one that is not loses
-a game for two, and does nothing in a game for one. Where the observations of DQN's default replay buffer, a million steps, take
-more than 4 GB, as Starship's grids do, it holds as many steps as fit.
+processor time, saving now and then, and goes on with --resume, from the weights and the optimizer's state. They know nothing of
+which actions are legal: one that is not loses a game for two, and does nothing in a game for one. Where the observations of DQN's
+default replay buffer, a million steps, take more than 4 GB, as Starship's grids do, it holds as many steps as fit.
 """
 
 from __future__ import annotations
@@ -89,11 +89,11 @@ def train(config: Config) -> Path:
         raise ValueError(f"expected {'a run to resume in' if config.resume else 'a new run folder,'} {str(path)!r}")
     told = json.loads(told_file.read_text()) if config.resume else {"seconds": 0.0, "steps": 0}
     kind, envs = getattr(stable_baselines3, config.algorithm), environments(config)
-    if model_file.exists():
-        model = kind.load(model_file, envs)
-    else:
-        policy = "MultiInputPolicy" if isinstance(envs.observation_space, gym.spaces.Dict) else "MlpPolicy"
-        model = kind(policy, envs, seed=config.seed, **fitting(config.algorithm, envs.observation_space))
+    policy = "MultiInputPolicy" if isinstance(envs.observation_space, gym.spaces.Dict) else "MlpPolicy"
+    model = kind(policy, envs, seed=config.seed, **fitting(config.algorithm, envs.observation_space))
+    if config.resume:  # to load more than tensors would run code that the file holds
+        model.set_parameters(model_file)
+        model.num_timesteps = told["steps"]
     begun, before = time.process_time(), told["seconds"]
 
     def save() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import pickle
+import zipfile
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import gymnasium as gym
 import pytest
@@ -145,6 +149,40 @@ def test_runs_are_processes_whose_memory_is_known(tmp_path: Path) -> None:
     told = trained([], tmp_path / "sb3")
     assert told["seconds"] >= 1.2
     assert (tmp_path / "sb3" / "model.zip").exists()
+
+
+def touch(path: str) -> None:
+    Path(path).touch()
+
+
+class Evil:
+    """Touches a file when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return touch, (str(self.path),)
+
+
+@pytest.mark.parametrize("algorithm", ["PPO", "DQN"])
+def test_a_newcomer_goes_on_and_runs_no_code_of_its_folder(algorithm: Literal["PPO", "DQN"], tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    given: dict[str, Any] = {"env": '{"opponent": "random"}', "run": str(path)}
+    config = newcomers.Config("trilobite", algorithm=algorithm, minutes=1e-3, **given)
+    newcomers.train(config)
+    told, old, new = json.loads((path / "config.json").read_text()), path / "model.zip", path / "new.zip"
+    evil = {":type:": "x", ":serialized:": base64.b64encode(pickle.dumps(Evil(tmp_path / "ran"))).decode()}
+    with zipfile.ZipFile(old) as before, zipfile.ZipFile(new, "w") as after:
+        for name in before.namelist():
+            data = before.read(name)
+            after.writestr(name, json.dumps({**json.loads(data), "policy_class": evil}) if name == "data" else data)
+    new.replace(old)
+    newcomers.train(replace(config, minutes=2e-3, resume=True))
+    again = json.loads((path / "config.json").read_text())
+    assert not (tmp_path / "ran").exists()
+    assert again["steps"] > told["steps"] > 0
+    assert again["seconds"] > told["seconds"]
 
 
 def test_replay_buffers_of_newcomers_fit_into_memory() -> None:

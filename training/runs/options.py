@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import inspect
 import json
+import shlex
 import sys
 import tomllib
 import warnings
@@ -167,11 +168,34 @@ def file_of(words: Sequence[str]) -> Path | None:
     return config_file(Path(folder)) if folder and "--resume" in words else None
 
 
+def code_in(value: Any, game: str) -> list[str]:
+    """Returns an option's words if it names a player or leaf that runs code (`leafwise.models.players.runs_code`), else none."""
+    from leafwise.envs.registry import game as find_game
+    from leafwise.models.players import runs_code
+
+    words = [word for word in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(word, str)]
+    return words if any(runs_code(word, find_game(game)) for word in words) else []
+
+
+def refuse_code(config: Any, path: Path, words: Sequence[str]) -> None:
+    """Raises ValueError for an option that names what runs code and is from a file, which may be anybody's.
+
+    `words` is the command line, whose options are the user's own.
+    """
+    given = {word.partition("=")[0].replace("_", "-") for word in words}
+    for name, value in described(config).items():
+        if flag_of(name) not in given and (code := code_in(value, config.game)):
+            raise ValueError(
+                f"expected {flag_of(name)} on the command line, since it names what runs code, got it from {str(path)!r} "
+                f"alone; if you trust it, add {shlex.join([flag_of(name), *code])}"
+            )
+
+
 def parse_options(class_of: Callable[[str], type], words: Sequence[str], prog: str) -> tuple[Any, Path | None]:
     """Returns a method's options, and the file that some are from.
 
     `class_of` says which class a game's options are of. What the command line gives wins over the file. Raises ValueError
-    for a file that does not fit, and ends as `parse` does for wrong words.
+    for a file that does not fit, or that names what runs code, and ends as `parse` does for wrong words.
     """
     import tyro
 
@@ -182,4 +206,8 @@ def parse_options(class_of: Callable[[str], type], words: Sequence[str], prog: s
     if path is not None:
         default = config_class(**{"game": tyro.MISSING, **read_options(path, config_class, told=True)})
     text = f"{inspect.getdoc(config_class)}\n\n--config FILE takes options from a file like a run's {CONFIG}; those given here win."
-    return parse(config_class, todays_words(config_class, words), prog, text, default), path
+    words = todays_words(config_class, words)
+    config = parse(config_class, words, prog, text, default)
+    if path is not None:
+        refuse_code(config, path, words)
+    return config, path

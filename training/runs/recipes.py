@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leafwise.envs.registry import game as find_game
-from leafwise.training.runs.options import file_of, flag_of, old_names, read_table, take_option, todays_words
+from leafwise.training.runs.options import code_in, file_of, flag_of, old_names, read_table, take_option, todays_words
 
 METHODS = {name: f"leafwise.training.methods.{name}" for name in ("td", "selfplay", "alphazero", "dqn", "ppo")}
 """Methods for all games, and their modules."""
@@ -70,7 +70,10 @@ def recipe(name: str, method: str, variant: str | None) -> Mapping[str, Any]:
 
 
 def with_recipe(name: str, method: str, words: Sequence[str]) -> list[str]:
-    """Returns a command line, in today's names, with the options that a game's recipe adds: those that were not given."""
+    """Returns a command line, in today's names, with the options that a game's recipe adds: those that were not given.
+
+    Raises ValueError for a recipe that names what runs code.
+    """
     config_class = class_of(name, method)
     added = todays_words(config_class, words)
     given = {word.partition("=")[0] for word in added}
@@ -78,6 +81,8 @@ def with_recipe(name: str, method: str, words: Sequence[str]) -> list[str]:
         given |= {flag_of(old_names(config_class).get(option, option)) for option in read_table(file)}
     for option, value in recipe(name, method, take_option(added, "--variant")[0]).items():
         if flag_of(option) not in given and value != []:
+            if code_in(value, name):
+                raise ValueError(f"{name}: expected a recipe that names nothing that runs code, got {option} {value!r}")
             if isinstance(value, bool):
                 added.append(flag_of(option) if value else flag_of(option).replace("--", "--no-", 1))
             else:

@@ -190,10 +190,14 @@ class Programs:
     make: Callable[..., Any]
     """(game, name, words after the colon) -> object with `name`, `choose(state)`."""
     words: tuple[str, ...]
-    """Those that need nothing said besides: what lists show."""
+    """Those that need nothing said besides, and run no code but the game's own: what lists show."""
     levels: Mapping[str, str] = field(default_factory=dict)
     """Level of play -> the word of the player that is of that level in this game; other levels are as everywhere."""
 
     def __call__(self, game: Any, name: str, words: list[str]) -> Any:
         """Returns the player that the words name; raises ValueError for words that it does not know."""
         return self.make(game, name, words)
+
+    def runs_code(self, words: list[str]) -> bool:
+        """Whether the words name a program, as a path does, rather than one of those that the game brings along."""
+        return not set(words[:1]) <= set(self.words)

@@ -6,7 +6,7 @@ import json
 import tomllib
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
@@ -181,3 +181,45 @@ def test_a_game_in_a_single_file_has_its_recipe_beside_it(tmp_path: Path, monkey
 
     monkeypatch.setattr(module, "find_game", lambda name: Found)
     assert recipe("mine", "td", None) == {"restart": 5}
+
+
+def methods() -> list[tuple[str, str]]:
+    """Every method of the package with a game that it learns, those of a game's own too."""
+    return [("trap", method) for method in modules("trap")] + [
+        ("starship", method) for method in modules("starship").keys() - modules("trap").keys()
+    ]
+
+
+@pytest.mark.parametrize(("game", "method"), methods())
+def test_no_option_from_a_file_names_what_runs_code(game: str, method: str, tmp_path: Path, capsys) -> None:
+    """Whichever option it is; the same words on the command line are the user's own."""
+    types = get_type_hints(class_of(game, method))
+    named = {name: kind for name, kind in types.items() if kind in (str, str | None, tuple[str, ...])}
+    evil, own = 'search:s"b3":run/policy.zip,depth=1', ["--run", str(tmp_path), "--resume"]
+    for name in named.keys() - {"game", "run", "variant", "cluster"}:
+        value = ["random", evil] if named[name] == tuple[str, ...] else evil
+        (tmp_path / "config.toml").write_text(to_toml({"game": game, name: value}))
+        for words in (own, ["--config", str(tmp_path / "config.toml")]):
+            assert leafwise_train([game, "--method", method, *words]) == 2
+            said = capsys.readouterr().err
+            flag = "--" + name.replace("_", "-")
+            assert (
+                f"expected {flag} on the command line, since it names what runs code, got it from '{tmp_path}" in said
+            )
+            assert f"add {flag} {'random ' if isinstance(value, list) else ''}" in said
+            assert said.count("\n") == 1
+
+
+def test_what_runs_code_is_named_again_to_resume(tmp_path: Path, capsys, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("PlayerAI.py").write_text("import pathlib\npathlib.Path('ran').touch()\nclass PlayerAI: pass\n")
+    for opponent in ("course:PlayerAI.py", "course:.", "mcts:reach,prior=sb3:policy.zip", "greedy:sb3:policy.zip"):
+        Path("config.toml").write_text(to_toml({"game": "trap", "opponent": opponent}))
+        assert ppo.main(["--run", ".", "--resume"]) == 2
+        assert f"if you trust it, add --opponent {opponent}\n" in capsys.readouterr().err
+        assert not Path("ran").exists()
+        assert ppo.main(["--run", ".", "--resume", f"--opponent={opponent}", "--envs=0"]) == 2
+        assert "expected --envs of 1" in capsys.readouterr().err  # it came further
+    Path("config.toml").write_text(to_toml({"game": "trap", "opponent": "course:is,depth=2", "envs": 0}))
+    assert ppo.main(["--run", ".", "--resume"]) == 2
+    assert "expected --envs of 1" in capsys.readouterr().err  # a program of the game's own runs no other code

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import time
 
 import pytest
@@ -91,5 +92,25 @@ def test_a_full_lane_refuses():
                     await answer(lane)
             with pytest.raises(Refused, match="expected a game among"):
                 await answer(Lane(1, 20.0, PLAIN_PYTHON), ask=StateAsk(game="none"))
+
+    asyncio.run(scenario())
+
+
+def test_jobs_that_are_dropped_at_once_leave_no_trace():
+    async def scenario():
+        problems = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: problems.append(context))
+        async with lane_of(2) as lane:
+            for pause in (0.0, 0.01, 0.3):  # before a process is there, while it starts, while it works
+                jobs = [asyncio.create_task(answer(lane, "analyse", LONG)) for _ in range(30)]
+                await asyncio.sleep(pause)
+                for job in jobs:
+                    job.cancel()
+                await asyncio.wait(jobs)
+                await asyncio.gather(*lane.leaving, return_exceptions=True)
+            assert (await answer(lane))["player"] == 1
+            assert len(lane.free) == 2
+        gc.collect()
+        assert problems == []
 
     asyncio.run(scenario())

@@ -113,9 +113,11 @@ class Worker:
 
     async def give_up(self) -> None:
         """Ends the job under way: asks for it, and kills the process where that does not help. Loading is waited for."""
+        if self.process is None:  # the caller went away before the process was there
+            return
         self.send({"stop": True})
         try:
-            while True:
+            while self.process is not None:
                 async with asyncio.timeout(LOADING_SECONDS if self.is_loading else STOPPING_SECONDS):
                     message = await self.line()
                 if {"end", "wrong", "fault"} & set(message):

@@ -225,7 +225,7 @@ def test_no_file_outside_the_page_is_served(client, path):
 
 def test_what_is_too_large_is_refused(client):
     status, _, body = client.send("POST", "/api/read", b'{"file": "' + b"x" * (1 << 20) + b'"}')
-    assert (status, json.loads(body)["error"]) == (400, "expected at most 1,048,576 bytes, got more")
+    assert (status, json.loads(body)["error"]) == (413, "expected at most 1,048,576 bytes, got more")
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,10 @@ ENDPOINTS = {
 """Address -> what answers it, by GET with a query or by POST with a JSON body."""
 
 
+class TooLong(ValueError):
+    """A body that is longer than any request, and is not read; the message is one line."""
+
+
 def make_app(pool: Pool, hosts: frozenset[str], token: str = "") -> App:
     """Returns the application, behind its guard."""
 
@@ -120,23 +124,52 @@ def answering(endpoint: Endpoint, pool: Pool) -> Callable[[Request], Any]:
         try:
             ask = await asked(request, endpoint.ask)
         except ValueError as problem:
-            return problem_response(400, problem)
+            return problem_response(413 if isinstance(problem, TooLong) else 400, problem)
         lane = pool.thinking if endpoint.thinks(ask) else pool.rules
         messages = lane.run(endpoint.job, ask, endpoint.seconds(ask))
         if endpoint.streamed:
             return StreamingResponse(events(messages, lane.is_full), media_type="text/event-stream")
         try:
-            found = [message["answer"] async for message in messages if "answer" in message]
+            return JSONResponse(await first_answer(messages, request))
         except (Refused, Failed, Busy) as problem:
             return problem_response(status_of(problem), problem)
-        return JSONResponse(found[0])
 
     return answer
 
 
+async def first_answer(messages: AsyncIterator[dict[str, Any]], request: Request) -> Any:
+    """Returns the answer of a job; None, and the job ends, where the client goes away before."""
+    job = asyncio.ensure_future(collected(messages))
+    gone = asyncio.ensure_future(disconnected(request))
+    try:
+        await asyncio.wait({job, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return job.result()[0] if job.done() else None
+    finally:
+        job.cancel()
+        gone.cancel()
+        await asyncio.gather(job, gone, return_exceptions=True)
+
+
+async def collected(messages: AsyncIterator[dict[str, Any]]) -> list[Any]:
+    """Returns all answers of a job."""
+    async with contextlib.aclosing(messages) as stream:  # type: ignore[type-var]
+        return [message["answer"] async for message in stream if "answer" in message]
+
+
+async def disconnected(request: Request) -> None:
+    """Returns when the client of a request has gone away."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
 async def asked(request: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
-    """Returns what a request asks; raises ValueError in one line for one that is wrong, too long or too slow."""
+    """Returns what a request asks; raises ValueError in one line for one that is wrong or too slow, TooLong for one too long."""
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > asks.MOST_BYTES:
+        raise TooLong(f"expected at most {asks.MOST_BYTES:,} bytes, got more")
     if request.method != "POST":
+        if "transfer-encoding" in request.headers:
+            raise TooLong(f"expected no body of a request by {request.method}, got one")
         query = {name: value for name, value in request.query_params.items() if name != "token"}
         return asks.read_query(kind, query)
     body = bytearray()
@@ -145,7 +178,7 @@ async def asked(request: Request, kind: type[msgspec.Struct]) -> msgspec.Struct:
             async for piece in request.stream():
                 body += piece
                 if len(body) > asks.MOST_BYTES:
-                    raise ValueError(f"expected at most {asks.MOST_BYTES:,} bytes, got more")
+                    raise TooLong(f"expected at most {asks.MOST_BYTES:,} bytes, got more")
     except TimeoutError:
         raise ValueError(f"expected a request within {BODY_SECONDS:.0f} s, got part of one") from None
     except ClientDisconnect:

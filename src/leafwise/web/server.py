@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import secrets
 import socket
+import sys
 import threading
 import webbrowser
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from collections.abc import Callable
 import uvicorn
 
 from leafwise.web.app import make_app
+from leafwise.web.connections import BACKLOG, Connection
 from leafwise.web.pool import Pool
 from leafwise.web.worker import RUNS_VARIABLE
 
@@ -20,7 +22,6 @@ EVERYWHERE = "0.0.0.0"
 FIRST_PORT, PORTS = 8340, 20
 """Ports that are tried where none is named; after them any that is free."""
 TOKEN_BYTES = 16
-MOST_CONNECTIONS = 200
 
 
 def is_loopback(host: str) -> bool:
@@ -39,11 +40,16 @@ def listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     problem: OSError | None = None
     for one in tried:
-        sock = socket.socket(family)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock = socket.socket(
+            family, socket.SOCK_STREAM, socket.IPPROTO_TCP
+        )  # asyncio sets TCP_NODELAY where it sees TCP
+        if sys.platform == "win32":  # where SO_REUSEADDR would let a second server take the same port
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             sock.bind((host, one))
-            sock.listen(128)
+            sock.listen(BACKLOG)
         except (OSError, OverflowError) as error:
             sock.close()
             problem = error if isinstance(error, OSError) else OSError(str(error))
@@ -83,9 +89,13 @@ def qr_code(address: str) -> str:
 
 
 class Server(uvicorn.Server):
-    """A server that ends its processes before it waits for the answers under way, which end by that."""
+    """A server that ends its processes before it waits for the answers under way, which end by that.
+
+    It sets how connections are kept (`leafwise.web.connections`), whatever the configuration says of them.
+    """
 
     def __init__(self, config: uvicorn.Config, pool: Pool) -> None:
+        config.http, config.backlog = Connection, BACKLOG
         super().__init__(config)
         self.pool = pool
 
@@ -130,7 +140,6 @@ def serve(
         log_level="warning",
         access_log=False,
         server_header=False,
-        limit_concurrency=MOST_CONNECTIONS,
         timeout_graceful_shutdown=2,
         ws="none",
     )

@@ -52,11 +52,11 @@ class Result:
         state, step, depth = self.state, self, self.depth
         while depth > 0 and step.action is not None:
             names.append(state.game.actions[step.action])
-            cost = int(state.game.rules.action_cost(state._rows(), ROOT, step.action, state.game._shared_tables))
+            cost = int(state.game.rules.action_cost(state._rows(), ROOT, step.action, state.game._thread_tables))
             state, depth = state.play(step.action), depth - cost
             while state.is_chance:
                 before, (_, state) = state, max(state.outcomes(), key=lambda outcome: outcome[0])
-                names.append(state.game.text.outcome_name(before.row, state.row, state.game._shared_tables))
+                names.append(state.game.text.outcome_name(before.row, state.row, state.game._thread_tables))
             if state.is_terminal or depth <= 0:
                 break
             step = self._follow(state, depth)

@@ -20,6 +20,7 @@ GAME = Game(
         apply_action=rules.apply_action,
         returns=rules.returns,
         observe=features.observe,
+        is_valid=rules.is_valid,
     ),
     sizes=Sizes(width=2, max_actions=tables.MAX_EDGES),
     observation=Observation(features.observation_space, labels=features.labels),

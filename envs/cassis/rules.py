@@ -88,6 +88,33 @@ def spoiled(own, T):
 
 
 @jit(inline=True)
+def has_triangle(own, T):
+    """Whether some edges hold a triangle."""
+    return spoiled(own, T) & own != ZERO
+
+
+@jit
+def is_valid(S, i, T):
+    """Whether a row is a position: each edge one player's, coloured in turn, and at most the last one closes triangles."""
+    first, second = S[i, 0] & ~LOST, S[i, 1] & ~LOST
+    if (first | second) & ~T.all or S[i, 0] & S[i, 1]:
+        return False
+    ahead = np.int64(count_bits(first)) - np.int64(count_bits(second))
+    if ahead < 0 or ahead > 1:
+        return False
+    last, own, other = (0, first, second) if ahead == 1 else (1, second, first)
+    if has_triangle(other, T) or S[i, 1 - last] & LOST:
+        return False
+    if not has_triangle(own, T):
+        return S[i, last] & LOST == ZERO
+    for e in range(T.edges):
+        edge = ONE << u64(e)
+        if own & edge and not has_triangle(own & ~edge, T):
+            return S[i, last] & LOST != ZERO
+    return False
+
+
+@jit(inline=True)
 def initial_state(S, i, T):
     S[i, 0] = ZERO
     S[i, 1] = ZERO

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.cassis.rules import LOST, Tables, spoiled
+from leafwise.envs.cassis.rules import LOST, Tables, has_triangle
 from leafwise.envs.core.contract.words import SIDES, last_player, marked
 
 
@@ -59,12 +59,7 @@ def row_of(colour: list[int], T: Tables, text: str) -> NDArray[np.uint64]:
     """Returns the row with these colours; raises ValueError if no game leads there."""
     sides = [sum(1 << e for e, c in enumerate(colour) if c == player + 1) for player in range(2)]
     row = np.array(sides, dtype=np.uint64)
-    last = last_player(row, -1, lambda side: has_triangle(side, T), "triangle", "edge that closed", text)
+    last = last_player(row, -1, lambda side: bool(has_triangle(side, T)), "triangle", "edge that closed", text)
     if has_triangle(row[last], T):
         row[last] |= LOST
     return row
-
-
-def has_triangle(own: Any, T: Tables) -> bool:
-    """Whether some edges hold a triangle."""
-    return bool(spoiled(own, T) & own)

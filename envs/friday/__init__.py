@@ -1,6 +1,7 @@
 """Friday, Robinson's fight against hazards, age and pirates (one player). Rules and rulings: `rules`; cards: `cards`."""
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.outside import reads_back
 from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules
 from leafwise.envs.friday import (
@@ -45,6 +46,7 @@ GAME = Game(
         action_cost=rules.action_cost,
         candidates=candidates.candidates,
         progress=scores.how_far,
+        is_valid=reads_back(text.to_text, parse.parse_row),
     ),
     sizes=Sizes(width=layout.WIDTH, max_actions=len(layout.ACTIONS)),
     observation=Observation(features.observation_space, labels=features.labels),

@@ -14,6 +14,7 @@ Building is a game too, `leafwise.game("starship")` and `leafwise/StarshipPlace-
 import numpy as np
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.outside import reads_back
 from leafwise.envs.core.contract.parts import Observation, OwnSearch, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules
 from leafwise.envs.starship import chance, features, hand, options, rules, scores, text, told
@@ -48,6 +49,7 @@ GAME = Game(
             stages=rules.CHANCE_STAGES,
             stage=rules.stage,
         ),
+        is_valid=reads_back(text.to_text, text.parse_row),
     ),
     sizes=Sizes(width=options.width, max_actions=4 * 64 * 64, dtype=np.uint16),
     observation=Observation(features.observation_space, features.Observation, labels=features.labels, info=told.INFO),

@@ -95,7 +95,7 @@ def hand_made_ships(game: Game, seed: int, builds: int) -> tuple[NDArray[np.floa
         ties = np.uint64(mix(np.uint64(seed) ^ np.uint64(mix(np.uint64(k))))) if k else np.uint64(seed)
         found[k] = finish_by_hand(rows, FIRST, stream.copy(), ties, T)
         if k == 0 or found[k] > found[:k].max():
-            best = State(game, rows[0])
+            best = State.unchecked(game, rows[0])
     return found, best
 
 

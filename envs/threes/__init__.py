@@ -3,7 +3,7 @@
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules, Symmetries
-from leafwise.envs.threes import chance, draw, features, options, rules, scores, tables, text
+from leafwise.envs.threes import chance, draw, features, options, rules, scores, tables, text, valid
 from leafwise.envs.threes.about import ABOUT
 from leafwise.envs.threes.baselines import nneonneo, threesus
 from leafwise.envs.threes.companion import COMPANION
@@ -30,6 +30,7 @@ GAME = Game(
             afterstates=rules.afterstates,
             joined=rules.joined,
         ),
+        is_valid=valid.is_valid,
     ),
     sizes=Sizes(width=2, max_actions=4),
     observation=Observation(features.observation_space, labels=features.labels),

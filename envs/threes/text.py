@@ -93,6 +93,7 @@ def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
     board = parse_board(" ".join(words[:at]))
     highest = max(board >> 4 * cell & 15 for cell in range(16))
     need(highest < 15 or T.top != r.NO_MERGE_6144, "no 12288 with top='no_merge_6144'", text)
+    need(board or setup, "a tile on the board", text)
     word = (parse_deck(given["deck"]) if "deck" in given else int(r.FULL_DECK)) << int(r.DECK)
     word |= parse_start(given, board, T) | parse_slot(given, highest, T)
     row = np.array([board, word], dtype=np.uint64)

@@ -30,6 +30,7 @@ GAME = Game(
         ),
         key=rules.key,
         candidates=rules.candidates,
+        is_valid=rules.is_valid,
     ),
     sizes=Sizes(width=2, max_actions=8 + options.MAX_SIZE**2),
     observation=Observation(features.observation_space, labels=features.labels),

@@ -276,6 +276,45 @@ def key(S, i, T):
     return mix(mix(S[i, 0] ^ KEY_SALT) ^ word)
 
 
+@jit
+def is_valid(S, i, T):
+    """Whether a row is a position: players and traps on the board, apart, and the end, if any, one that the board has."""
+    word = S[i, 1]
+    first, second, phase, turn = cell_of(word, 0), cell_of(word, 1), phase_of(word), turn_of(word)
+    if first >= u64(T.cells) or second >= u64(T.cells) or first == second or phase > LANDING:
+        return False
+    low, high, end = S[i, 0], word & SECOND_TRAPS, word >> END
+    off_board = (low & ~T.board[0]) | (high & ~T.board[1])
+    beneath = (low & (T.bit[first, 0] | T.bit[second, 0])) | (high & (T.bit[first, 1] | T.bit[second, 1]))
+    if off_board | beneath or turn > T.max_turns or (turn == T.max_turns and (phase != MOVE or end == ZERO)):
+        return False
+    target = (word >> TARGET) & LOW7
+    if phase == LANDING:
+        if target >= u64(T.cells) or is_player(word, target):
+            return False
+    elif target != ZERO:
+        return False
+    return is_end(S, i, end, T)
+
+
+@jit
+def is_end(S, i, end, T):
+    """Whether the position at row i has ended so (0: not), were it to be played on; or may have, by a throw before it."""
+    turn, phase = turn_of(S[i, 1]), phase_of(S[i, 1])
+    player = turn & ONE
+    if phase != MOVE:
+        won = player + ONE if is_stuck(S, i, ONE - player, T) else ZERO
+        return end == won and (end == ZERO or phase == THROW)
+    self_trapped = T.immediate and is_stuck(S, i, ONE - player, T)
+    if self_trapped and end == player + ONE:
+        return True
+    if is_stuck(S, i, player, T):
+        return end == TWO - player
+    if turn == T.max_turns:
+        return end == DRAW and not self_trapped
+    return end == ZERO
+
+
 CANDIDATES = ("all", "near", "near+traps")
 """Throws that a search may be told to consider; legal are always all."""
 

@@ -20,6 +20,7 @@ GAME = Game(
         apply_action=rules.apply_action,
         returns=rules.returns,
         observe=features.observe,
+        is_valid=rules.is_valid,
         candidates=candidates.candidates,
     ),
     sizes=Sizes(width=2, max_actions=8),

@@ -111,6 +111,27 @@ def landing_cells(filled, T):
     return (filled + T.bottom) & T.board
 
 
+@jit
+def is_valid(S, i, T):
+    """Whether a row is a position: chips on chips or the floor, dropped in turn, and at most the last one makes lines."""
+    filled = S[i, 0] | S[i, 1]
+    floating = filled & ~T.bottom & ~(filled << ONE)
+    if filled & ~T.board or S[i, 0] & S[i, 1] or floating:
+        return False
+    ahead = np.int64(count_bits(S[i, 0])) - np.int64(count_bits(S[i, 1]))
+    if ahead < 0 or ahead > 1 or has_line(S[i, ahead], T):
+        return False
+    own = S[i, 1 - ahead]
+    if not has_line(own, T):
+        return True
+    for c in range(T.width):
+        column = ((ONE << (T.stride - ONE)) - ONE) << (T.stride * u64(c))
+        top = filled & column & ~(filled >> ONE)
+        if own & top and not has_line(own & ~top, T):
+            return True
+    return False
+
+
 @jit(inline=True)
 def initial_state(S, i, T):
     S[i, 0] = ZERO

@@ -195,7 +195,7 @@ def serve(pipe: connection.Connection, clock: Any, game: Game, makers: Mapping[s
             names, row, *others = pipe.recv()
         except EOFError:
             return
-        pipe.send(table.play(Job(names, State(game, row), *others)))
+        pipe.send(table.play(Job(names, State.unchecked(game, row), *others)))
 
 
 def _end_with_parent() -> None:

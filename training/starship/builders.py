@@ -121,7 +121,7 @@ class Planned:
                 break
             plans.start(new_stream(seed))
             plans.by_hand(chances)
-        return State(self.game, plans.row)
+        return State.unchecked(self.game, plans.row)
 
 
 class Tries:

@@ -43,10 +43,12 @@ class Subject:
 def subject_of(game: Game) -> Subject:
     """Returns what is checked of a game."""
     symmetries = game.symmetries
-    turning = {"transform": symmetries.transform, "transform_action": symmetries.transform_action}
+    others = {"transform": symmetries.transform, "transform_action": symmetries.transform_action}
+    if game.rules.is_valid is not None:
+        others["is_valid"] = game.rules.is_valid
     return Subject(
         game=game,
-        rules={name: rule for name, rule in {**game.rules.functions(), **turning}.items() if name in PARAMETERS},
+        rules={name: rule for name, rule in {**game.rules.functions(), **others}.items() if name in PARAMETERS},
         space=game.observation_space(),
         layout=game.observation.layout,
         scratch=frozenset(game.scratch),

@@ -27,7 +27,7 @@ PARAMETERS = {
     "chance_outcomes": "S, j, P, o, T", "sample_outcome": "S, j, R, T", "stage": "S, i, T",
     "afterstates": "S, i, j, T", "joined": "S, k, o, j, T",
     "action_cost": "S, i, a, T", "candidates": "S, i, A, T", "progress": "S, i, T", "key": "S, i, T",
-    "transform": "S, i, k, j, T", "transform_action": "a, k, T",
+    "transform": "S, i, k, j, T", "transform_action": "a, k, T", "is_valid": "S, i, T",
 }  # fmt: skip
 """What each compiled function of a game takes."""
 REWARD = "S, i, j, k, T"
@@ -132,6 +132,9 @@ def _check_functions(game: Game) -> None:
     for name, function in {**game.rules.functions(), **symmetries}.items():
         if function not in DEFAULTS and function is not one_stage:
             _check_function(game, f"{name}", function, PARAMETERS[name])
+    if game.rules.is_valid is not None:
+        _need(game, callable(game.rules.is_valid), "is_valid(S, i, T) as a function", game.rules.is_valid)
+        _need(game, _takes(game.rules.is_valid, 3), "is_valid(S, i, T)", _signature(game.rules.is_valid))
     for name, reward in game.rewards.items():
         if reward is not None:
             _check_function(game, f"the reward {name}", reward, REWARD)

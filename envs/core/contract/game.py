@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
@@ -36,6 +37,7 @@ from leafwise.envs.core.contract.parts import (
 from leafwise.envs.core.contract.rules import NO_SYMMETRIES, Rules, Symmetries, completed_symmetries
 
 if TYPE_CHECKING:
+    from leafwise.envs.core.check.rows import RowReader
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.companion import Companion
 
@@ -189,6 +191,26 @@ class Game:
         check_tables(self, T)
         return T
 
+    @property
+    def _thread_tables(self) -> Any:
+        """`T` for single calls of rules and texts: what they write to, if anything, is this thread's own."""
+        if not self.scratch:
+            return self._shared_tables
+        own = self._of_threads
+        if not hasattr(own, "tables"):
+            own.tables = self.tables()
+        return own.tables
+
+    @cached_property
+    def _of_threads(self) -> Any:
+        return threading.local()
+
+    @cached_property
+    def _row_reader(self) -> RowReader:
+        from leafwise.envs.core.check.rows import RowReader
+
+        return RowReader(self)
+
     def tables(self, evaluator: Evaluator | None = None, candidates: str | None = None) -> Any:
         """Returns `T` with a stop byte and scratch of its own and the evaluator's weights; big tables are shared.
 
@@ -240,7 +262,7 @@ class Game:
 
         rows = self.rows(1)
         self.rules.initial_state(rows, np.uint64(0), self.tables())
-        return State(self, rows[0])
+        return State.unchecked(self, rows[0])
 
     def new(self, seed: int) -> State:
         """Returns a first decision, its chance drawn from `seed`."""
@@ -255,7 +277,7 @@ class Game:
         if not isinstance(text, str):
             raise ValueError(f"{self.name}: expected text, got {type(text).__name__}")
         try:
-            return State(self, self.text.parse(text, self._shared_tables))
+            return State(self, self.text.parse(text, self._thread_tables))
         except (ValueError, OverflowError) as problem:
             message = str(problem).removeprefix(f"{self.name}: ")
             raise ValueError(_shortened(f"{self.name}: {message}")) from None

@@ -175,6 +175,15 @@ class Rules:
     key: Compiled = row_hash
     """`(S, i, T)` -> uint64 hash of everything the future depends on."""
 
+    is_valid: Compiled | None = None
+    """`(S, i, T)` -> whether row i, which may come from anywhere and hold anything, is one that the rules can go on from.
+
+    Where it says so, no rule may read or write outside the arrays, run for ever or break a promise, there or later on; so it
+    looks at no array by an index of the row that it has not checked. It holds for every row that play leads to. Python alone asks
+    it: it may be compiled or plain Python. None: a row from outside is read once by the rules as plain Python, on arrays that check
+    every index, which takes a thousand times as long and sees only that row.
+    """
+
     @property
     def chance_outcomes(self) -> Compiled:
         """`chance.outcomes`, by the name that compiled code gives it."""
@@ -201,7 +210,7 @@ class Rules:
         return self.chance.joined
 
     def functions(self) -> dict[str, Compiled]:
-        """Returns all functions by name."""
+        """Returns all functions by name that compiled code calls; `is_valid` is none of them."""
         names = (
             "initial_state", "current_player", "legal_actions", "apply_action", "returns", "observe", "chance_outcomes",
             "sample_outcome", "stage", "afterstates", "joined", "action_cost", "candidates", "progress", "key",

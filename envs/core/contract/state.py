@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.outside import checked_row
 from leafwise.envs.core.contract.parts import Picture
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.pictures.canvas import text_picture
@@ -23,12 +24,30 @@ class State:
     `str(state)` is text that `game.parse` reads back; `repr(state)` evaluates to the state.
     """
 
+    game: Game
+    row: NDArray[Any]
+    """Its words [width], of `game.dtype`; read-only."""
+
     def __init__(self, game: Game, row: NDArray[Any]) -> None:
-        self.game = game
-        self.row: NDArray[Any] = np.array(row, dtype=game.dtype)
-        if self.row.shape != (game.width,):
-            raise ValueError(f"{game.name}: expected a row of {game.width} words, got shape {np.shape(row)}")
-        self.row.flags.writeable = False
+        """Takes a row from anywhere, a pickled one too; raises ValueError for one that the rules cannot go on from.
+
+        What a valid row is says `game.rules.is_valid`, or else the rules do, which read it once as plain Python.
+        """
+        self._take(game, checked_row(game, row))
+
+    @classmethod
+    def unchecked(cls, game: Game, row: NDArray[Any]) -> State:
+        """Returns the position of a row that the rules themselves have written; it is copied, and not checked again.
+
+        Compiled code reads and writes anywhere in memory for a row that is not valid: all others go to `State(game, row)`.
+        """
+        state = cls.__new__(cls)
+        state._take(game, row.copy())
+        return state
+
+    def _take(self, game: Game, row: NDArray[Any]) -> None:
+        row.flags.writeable = False
+        self.game, self.row = game, row
 
     def _rows(self, extra: int = 0) -> NDArray[Any]:
         rows = self.game.rows(1 + extra)
@@ -38,7 +57,7 @@ class State:
     @cached_property
     def current_player(self) -> int:
         """0, 1, CHANCE (-1) or TERMINAL (-4)."""
-        return int(self.game.rules.current_player(self._rows(), FIRST, self.game._shared_tables))
+        return int(self.game.rules.current_player(self._rows(), FIRST, self.game._thread_tables))
 
     @property
     def is_chance(self) -> bool:
@@ -53,12 +72,12 @@ class State:
     @property
     def stage(self) -> str:
         """The name of the stage, one of `game.stages`."""
-        return self.game.stages[int(self.game.rules.stage(self._rows(), FIRST, self.game._shared_tables))]
+        return self.game.stages[int(self.game.rules.stage(self._rows(), FIRST, self.game._thread_tables))]
 
     @property
     def returns(self) -> float:
         """Player 0's undiscounted return so far."""
-        return float(self.game.rules.returns(self._rows(), FIRST, self.game._shared_tables))
+        return float(self.game.rules.returns(self._rows(), FIRST, self.game._thread_tables))
 
     @cached_property
     def legal_actions(self) -> tuple[int, ...]:
@@ -66,7 +85,7 @@ class State:
         if self.is_chance or self.is_terminal:
             return ()
         buffer = np.zeros(self.game.max_actions, dtype=np.int64)
-        n = self.game.rules.legal_actions(self._rows(), FIRST, buffer, self.game._shared_tables)
+        n = self.game.rules.legal_actions(self._rows(), FIRST, buffer, self.game._thread_tables)
         return tuple(int(a) for a in buffer[:n])
 
     @property
@@ -90,8 +109,8 @@ class State:
             expected = ", ".join(legal[:20]) + (f" and {len(legal) - 20} more" if len(legal) > 20 else "")
             raise ValueError(f"{self.game.name}: expected a legal action ({expected}), got {name!r}")
         rows = self._rows(1)
-        self.game.rules.apply_action(rows, FIRST, a, SECOND, self.game._shared_tables)
-        return State(self.game, rows[1])
+        self.game.rules.apply_action(rows, FIRST, a, SECOND, self.game._thread_tables)
+        return State.unchecked(self.game, rows[1])
 
     def outcomes(self) -> list[tuple[float, State]]:
         """Returns the successors of a chance stage with their probabilities; raises ValueError elsewhere."""
@@ -99,22 +118,22 @@ class State:
             raise ValueError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
         rows = self._rows(self.game.max_outcomes)
         P = np.zeros(1 + self.game.max_outcomes)
-        n = int(self.game.rules.chance_outcomes(rows, FIRST, P, SECOND, self.game._shared_tables))
-        return [(float(P[o]), State(self.game, rows[o])) for o in range(1, n + 1)]
+        n = int(self.game.rules.chance_outcomes(rows, FIRST, P, SECOND, self.game._thread_tables))
+        return [(float(P[o]), State.unchecked(self.game, rows[o])) for o in range(1, n + 1)]
 
     def outcome_name(self, after: State) -> str:
         """Returns what chance did at this stage to lead to one of its successors, in the game's words."""
-        return self.game.text.outcome_name(self.row, after.row, self.game._shared_tables)
+        return self.game.text.outcome_name(self.row, after.row, self.game._thread_tables)
 
     def outcome_words(self, after: State) -> str:
         """Returns the same in words for people."""
         words = self.game.text.outcome_words or self.game.text.outcome_name
-        return words(self.row, after.row, self.game._shared_tables)
+        return words(self.row, after.row, self.game._thread_tables)
 
     def action_words(self, action: str | int) -> str:
         """Returns what a legal action, given by name or id, is here, in words for people."""
         a, words = self.game.action(action), self.game.text.action_words
-        return self.game.actions[a] if words is None else words(self.row, a, self.game._shared_tables)
+        return self.game.actions[a] if words is None else words(self.row, a, self.game._thread_tables)
 
     def outcomes_by_name(self) -> dict[str, State]:
         """Returns the successors of a chance stage by what chance did; raises ValueError elsewhere."""
@@ -125,8 +144,8 @@ class State:
         if not self.is_chance:
             raise ValueError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
         rows = self._rows()
-        self.game.rules.sample_outcome(rows, FIRST, stream, self.game._shared_tables)
-        return State(self.game, rows[0])
+        self.game.rules.sample_outcome(rows, FIRST, stream, self.game._thread_tables)
+        return State.unchecked(self.game, rows[0])
 
     def settle(self, stream: NDArray[np.uint64]) -> State:
         """Returns the next decision (or end), every chance stage before it drawn from `stream`."""
@@ -142,8 +161,8 @@ class State:
                 f"{self.game.name}: expected a symmetry in 0..{self.game.symmetry_count - 1}, got {symmetry!r}"
             )
         rows = self._rows(1)
-        self.game.symmetries.transform(rows, FIRST, symmetry, SECOND, self.game._shared_tables)
-        return State(self.game, rows[1])
+        self.game.symmetries.transform(rows, FIRST, symmetry, SECOND, self.game._thread_tables)
+        return State.unchecked(self.game, rows[1])
 
     def value(self, evaluator: Any) -> float:
         """Returns what an evaluator says of this very row (for the player who acts; at chance, player 0)."""
@@ -154,7 +173,7 @@ class State:
 
     def _picture(self) -> Picture:
         draw = self.game.draw
-        return text_picture(self.board()) if draw is None else draw(self.row, self.game._shared_tables)
+        return text_picture(self.board()) if draw is None else draw(self.row, self.game._thread_tables)
 
     def svg(self) -> str:
         """Returns a picture as SVG text."""
@@ -167,23 +186,23 @@ class State:
     def board(self) -> str:
         """Returns several lines of text for a terminal."""
         write = self.game.text.board or self.game.text.write
-        return write(self.row, self.game._shared_tables)
+        return write(self.row, self.game._thread_tables)
 
     def _repr_svg_(self) -> str:
         return self.svg()
 
     def legend(self) -> str:
         """Returns lines that say what the codes of the text and the board stand for, "" if there are none."""
-        return "" if self.game.text.legend is None else self.game.text.legend(self.row, self.game._shared_tables)
+        return "" if self.game.text.legend is None else self.game.text.legend(self.row, self.game._thread_tables)
 
     @property
     def points(self) -> float:
         """What the game's booklet would score if it ended here, the return so far where it says nothing."""
         count = self.game.text.points
-        return self.returns if count is None else count(self.row, self.game._shared_tables)
+        return self.returns if count is None else count(self.row, self.game._thread_tables)
 
     def __str__(self) -> str:
-        return self.game.text.write(self.row, self.game._shared_tables)
+        return self.game.text.write(self.row, self.game._thread_tables)
 
     def __repr__(self) -> str:
         return f"{self.game!r}.parse({str(self)!r})"
@@ -193,6 +212,12 @@ class State:
 
     def __hash__(self) -> int:
         return hash((self.game.name, self.row.tobytes()))
+
+    def __copy__(self) -> State:
+        return self
+
+    def __deepcopy__(self, known: Any) -> State:
+        return self
 
     def __reduce__(self) -> Any:
         return State, (self.game, np.array(self.row))

@@ -174,7 +174,8 @@ class GameEnv(gym.Env[Observation, int]):
         return self._stepper.get_state()
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Goes on from what `get_state` returned; raises ValueError if it is not of this game."""
+        """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it is not of this game
+        and variant or holds a row that the rules cannot go on from."""
         self._stepper.set_state(state)
         self._keyed = True
 

@@ -117,7 +117,7 @@ def _asking(game: Game, player: Any, name: str) -> Callable[..., int]:
     def opponent(S: Any, i: Any, o: Any, A: Any, P: Any, R: Any, T: Any) -> int:
         if draws:
             player.stream = R
-        state = State(game, S[i])
+        state = State.unchecked(game, S[i])
         choice = player.choose(state)
         try:
             action = game.action(choice)

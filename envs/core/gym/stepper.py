@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from inspect import signature
@@ -12,10 +14,12 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.held import hold
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym import batch
 from leafwise.envs.core.gym.observation import new_observations
 from leafwise.envs.core.gym.opponents import Opponent, check_picklable, seated
+from leafwise.envs.core.lines import short
 from leafwise.envs.core.play.greedy import rows_needed
 
 ILLEGAL = {"lose": batch.LOSE, "noop": batch.NOOP, "raise": batch.RAISE}
@@ -105,6 +109,12 @@ def said_of_illegal(game: Game, action: int, illegal: str, *, truncated: bool) -
     nothing = "nothing happens, and the episode is truncated" if truncated else "nothing happens"
     what = nothing if illegal == "noop" else "the game is lost"
     return f"{game.name}: {game.actions[action]!r} is not legal here, {what}"
+
+
+def variant_number(game: Game) -> int:
+    """Returns a number of 64 bits that tells a game with its options from others."""
+    told = f"{game.name} {json.dumps(game.given_options, sort_keys=True)}"
+    return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8])
 
 
 class Stepper:
@@ -222,7 +232,7 @@ class Stepper:
 
     def state(self, e: int) -> State:
         """Returns the position of environment e."""
-        return State(self.game, self.buffers.S[e])
+        return State.unchecked(self.game, self.buffers.S[e])
 
     def frame(self, e: int, render_mode: str | None) -> Any:
         """Returns the picture of environment e: text for "ansi", uint8 [height, width, 3] for "rgb_array"."""
@@ -234,7 +244,7 @@ class Stepper:
         """Returns copies of all that the future depends on: rows [n, width], streams [n, 2], and of each environment [n]:
 
         its seat; whether its episode goes on (0), is over (1), was truncated (2) or has not begun (3); its steps; its illegal
-        actions since a legal one.
+        actions since a legal one; the number of the game's variant.
         """
         flags, counts = self.buffers.flags, self.buffers.counts
         return {
@@ -244,23 +254,16 @@ class Stepper:
             "over": flags[batch.OVER].copy(),
             "steps": counts[batch.STEPS].copy(),
             "illegal_in_a_row": counts[batch.IN_A_ROW].copy(),
+            "variant": np.full(self.n, variant_number(self.game), dtype=np.uint64),
         }
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Goes on from what `get_state` returned; raises ValueError if it does not fit.
+        """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it does not fit.
 
-        In a state that was taken before there were counts, they are 0.
+        Every row is checked. In a state that was taken before there were counts, they are 0; one taken before the variant was told
+        is taken for one of this game.
         """
-        now = self.get_state()
-        if isinstance(state, Mapping):
-            state = {name: np.zeros(self.n, dtype=np.int64) for name in ("steps", "illegal_in_a_row")} | dict(state)
-        if not isinstance(state, Mapping) or set(state) != set(now):
-            raise ValueError(f"{self.game.name}: expected a state from get_state, got {type(state).__name__}")
-        for name, array in now.items():
-            given = np.asarray(state[name])
-            if given.shape != array.shape or given.dtype != array.dtype:
-                expected, got = f"{array.dtype} {array.shape}", f"{given.dtype} {given.shape}"
-                raise ValueError(f"{self.game.name}: expected {name} of a state as {expected}, got {got}")
+        state = self._checked(state)
         self.buffers.S[: self.n] = state["rows"]
         self.buffers.R[:] = state["streams"]
         self.buffers.flags[batch.SEAT] = state["seats"]
@@ -269,6 +272,52 @@ class Stepper:
         self.buffers.counts[batch.IN_A_ROW] = state["illegal_in_a_row"]
         self.buffers.fresh[:] = 0
         self.call_refresh()
+
+    def _checked(self, state: Any) -> dict[str, NDArray[Any]]:
+        """Returns a state with all its arrays; raises ValueError for one that `get_state` cannot have returned."""
+        now, name = self.get_state(), self.game.name
+        if not isinstance(state, Mapping):
+            raise ValueError(f"{name}: expected a state from get_state, got {type(state).__name__}")
+        none = np.zeros(self.n, dtype=np.int64)
+        state = {"steps": none, "illegal_in_a_row": none, "variant": now["variant"]} | dict(state)
+        if set(state) != set(now):
+            raise ValueError(f"{name}: expected a state from get_state with {', '.join(now)}, got {', '.join(map(str, state))}")
+        for key, array in now.items():
+            given = state[key] = np.array(state[key])
+            if given.shape != array.shape or given.dtype != array.dtype:
+                expected, got = f"{array.dtype} {array.shape}", f"{given.dtype} {given.shape}"
+                raise ValueError(f"{name}: expected {key} of a state as {expected}, got {got}")
+        if (state["variant"] != now["variant"]).any():
+            raise ValueError(f"{name}: expected a state of {self.game!r}, got one of another game or variant")
+        seats = [0, 1] if self.seat == "random" else [SEATS[self.seat]]
+        self._need("seats", state["seats"], seats[0], seats[-1])
+        self._need("over", state["over"], batch.GOING, batch.UNBEGUN)
+        for key in ("steps", "illegal_in_a_row"):
+            self._need(key, state[key], 0, batch.NO_LIMIT)
+        known: dict[bytes, State] = {}
+        for e, row in enumerate(state["rows"]):
+            if state["over"][e] != batch.UNBEGUN:
+                found = known.get(row.tobytes()) or State(self.game, row)
+                known[row.tobytes()] = found
+                self._check_position(found, int(state["seats"][e]), int(state["over"][e]))
+            elif row.any():
+                raise ValueError(
+                    f"{name}: expected a row of zeros where no episode has begun, got {short(row.tolist())}"
+                )
+        return state
+
+    def _need(self, key: str, given: NDArray[Any], low: int, high: int) -> None:
+        wrong = given[(given < low) | (given > high)]
+        if len(wrong):
+            expected = str(low) if low == high else f"{low}..{high}"
+            raise ValueError(f"{self.game.name}: expected {key} of a state in {expected}, got {int(wrong[0])}")
+
+    def _check_position(self, position: State, seat: int, over: int) -> None:
+        """Raises ValueError unless an episode that goes on, or was truncated, is at a decision of its agent."""
+        acts = position.current_player
+        if acts == CHANCE or (over != batch.ENDED and acts != seat):
+            expected = "no chance stage" if over == batch.ENDED else f"a decision of player {seat}"
+            raise ValueError(f"{self.game.name}: expected {expected} in the row of a state, got {short(position)}")
 
     def __reduce__(self) -> Any:
         check_picklable(self.game, self.opponent)

@@ -208,7 +208,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         return self._stepper.get_state()
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Goes on from what `get_state` returned; raises ValueError if it does not fit."""
+        """Goes on from what `get_state` returned; raises ValueError, and changes nothing, if it does not fit."""
         self._stepper.set_state(state)
         self._keyed[:] = True
 

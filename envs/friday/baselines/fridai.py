@@ -56,11 +56,11 @@ class Cards:
 
     def settle(self, state: State, before: State) -> State:
         """Returns the next decision (or end) after `state`, dealt; `before` is the decision that led there."""
-        T, row = state.game._shared_tables, self.row(state)
+        T, row = state.game._thread_tables, self.row(state)
         with np.errstate(over="ignore"):
             search.deal(row, np.uint64(0), layout.phase(self.row(before), np.uint64(0)), self.stream, T)
         self.keys = row[0, layout.WIDTH :].copy()
-        return State(state.game, row[0, : layout.WIDTH])
+        return State.unchecked(state.game, row[0, : layout.WIDTH])
 
     def row(self, state: State) -> NDArray[np.uint64]:
         """Returns a position with the keys of its piles, shape [1, ROW_WORDS]."""

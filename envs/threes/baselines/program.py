@@ -218,7 +218,7 @@ class Program(ABC):
         self._counts[:] = 0
         found = {}
         for a in state.legal_actions:
-            rows = [after.row for _, after in State(self.game, state.row).play(a).outcomes()]
+            rows = [after.row for _, after in State.unchecked(self.game, state.row).play(a).outcomes()]
             found[a] = float(sum(self._entered(state, rows), f32(0)) / f32(len(rows)))
         self.leaves = int(self._counts[LEAVES])
         return found

@@ -21,6 +21,7 @@ GAME = Game(
         returns=rules.returns,
         observe=features.observe,
         is_valid=rules.is_valid,
+        observe_as=features.observe_as,
     ),
     sizes=Sizes(width=2, max_actions=tables.MAX_EDGES),
     observation=Observation(features.observation_space, labels=features.labels),

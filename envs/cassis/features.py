@@ -36,16 +36,20 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns what `observe` writes."""
     n = options.n
     edges = tuple(f"edge {a}-{b}" for a in range(n) for b in range(a + 1, n))
-    return {"": (Labels(edges, "1 an edge of the player to move, -1 the other's, 0 uncoloured"),)}
+    return {"": (Labels(edges, "1 an own edge, -1 the other's, 0 uncoloured"),)}
 
 
 @jit(inline=True)
-def observe(S, i, O, e, T):
-    player = mover(S, i)
+def observe_as(S, i, player, O, e, T):
     own, other = S[i, player], S[i, 1 - player]
     for edge in range(T.edges):
         bit = u64(edge)
         O[e, edge] = np.float32(np.int64((own >> bit) & ONE) - np.int64((other >> bit) & ONE))
+
+
+@jit(inline=True)
+def observe(S, i, O, e, T):
+    observe_as(S, i, mover(S, i), O, e, T)
 
 
 @jit(inline=True)

@@ -21,6 +21,7 @@ GAME = Game(
         apply_action=rules.apply_action,
         returns=rules.returns,
         observe=features.observe,
+        observe_as=features.observe_as,
         chance=Chance(
             outcomes=rules.chance_outcomes,
             sample=rules.sample_outcome,

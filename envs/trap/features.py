@@ -16,7 +16,7 @@ POSITIONS = ~((LOW7 << PLAYER) | (LOW7 << (PLAYER + CELL)) | (LOW7 << TARGET) | 
 
 
 def observation_space(options: Options) -> gym.spaces.Box:
-    """Returns a Box float32 [4, size, size] of 0 and 1: who acts, the other, traps, and all ones where a throw is due."""
+    """Returns a Box float32 [4, size, size] of 0 and 1: own cell, the other's, traps, and all ones where a throw is due."""
     return gym.spaces.Box(0.0, 1.0, (4, options.size, options.size), dtype=np.float32)
 
 
@@ -24,7 +24,7 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns what `observe` writes."""
     return {
         "": (
-            Labels(("who acts", "opponent"), "1 at the cell of the player who acts, and of the other"),
+            Labels(("own cell", "opponent"), "1 at the own cell, and at the other's"),
             Labels(("traps",), "1 at every trap"),
             Labels(("throw due",), "1 everywhere if a throw is due, 0 everywhere if a move is"),
         )
@@ -32,10 +32,9 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
 
 
 @jit(inline=True)
-def observe(S, i, O, e, T):
+def observe_as(S, i, player, O, e, T):
     word = S[i, 1]
-    player = turn_of(word) & ONE
-    me, opponent = np.int64(cell_of(word, player)), np.int64(cell_of(word, ONE - player))
+    me, opponent = np.int64(cell_of(word, player)), np.int64(cell_of(word, 1 - player))
     throwing = np.float32(phase_of(word) != MOVE)
     for cell in range(T.cells):
         y, x = cell // T.size, cell % T.size
@@ -44,6 +43,11 @@ def observe(S, i, O, e, T):
         O[e, 1, y, x] = np.float32(cell == opponent)
         O[e, 2, y, x] = np.float32(trap != u64(0))
         O[e, 3, y, x] = throwing
+
+
+@jit(inline=True)
+def observe(S, i, O, e, T):
+    observe_as(S, i, np.int64(turn_of(S[i, 1]) & ONE), O, e, T)
 
 
 @jit(inline=True)

@@ -21,6 +21,7 @@ GAME = Game(
         returns=rules.returns,
         observe=features.observe,
         is_valid=rules.is_valid,
+        observe_as=features.observe_as,
         candidates=candidates.candidates,
     ),
     sizes=Sizes(width=2, max_actions=8),

@@ -25,17 +25,21 @@ def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns what `observe` writes."""
     width, height = options.size
     cells = tuple(f"row {y + 1}, column {x + 1}" for y in range(height) for x in range(width))
-    return {"": (Labels(cells, "rows from the top: 1 a chip of the player to move, -1 the other's, 0 empty"),)}
+    return {"": (Labels(cells, "rows from the top: 1 an own chip, -1 the other's, 0 empty"),)}
 
 
 @jit(inline=True)
-def observe(S, i, O, e, T):
-    player = mover(S, i)
+def observe_as(S, i, player, O, e, T):
     own, other = S[i, player], S[i, 1 - player]
     for y in range(T.height):
         for x in range(T.width):
             bit = u64(x) * T.stride + u64(T.height - 1 - y)
             O[e, y * T.width + x] = np.float32(np.int64((own >> bit) & ONE) - np.int64((other >> bit) & ONE))
+
+
+@jit(inline=True)
+def observe(S, i, O, e, T):
+    observe_as(S, i, mover(S, i), O, e, T)
 
 
 @jit(inline=True)

@@ -34,7 +34,7 @@ FIELDS = {
     "values": "float64 [n]: the search's value for the player who acts, in the leaf's unit; nan for a player that tells none",
     "results": "float64 [n]: the return of the whole game for the player who acts",
     "terminations": "bool [n]: whether this is the player's last decision of the game",
-    FINAL: "[terminations]: what the environment shows at the end, one entry for each True of terminations, in their order",
+    FINAL: "[terminations]: what the player sees at the end, one entry for each True of terminations, in their order",
     "players": "int8 [n]: who acts, 0 or 1",
     "games": "int64 [n]: the game, an index into seeds",
     "seeds": "int64 [games]: the seed of each game; `env.reset(seed=...)` starts the same",
@@ -199,20 +199,21 @@ def decide(own: Player, state: State) -> tuple[int, float]:
 
 def arrays_of(observer: Observer, decisions: Sequence[Decision], end: State, number: int) -> dict[str, NDArray[Any]]:
     """Returns the arrays of one game."""
-    seen = observer(np.array([*(decision.state.row for decision in decisions), end.row]))
-    players, n, result = seen.player[:-1], len(decisions), end.returns
-    sign = np.where(players == 1, -1.0, 1.0)
-    rewards, last = np.zeros(n), np.zeros(n, dtype=np.bool_)
+    n, result = len(decisions), end.returns
+    players = np.array([decision.state.current_player for decision in decisions], dtype=np.int8)
+    last = np.zeros(n, dtype=np.bool_)
+    last[[np.flatnonzero(players == seat)[-1] for seat in set(players.tolist())]] = True
+    rows = [*(decision.state.row for decision in decisions), *[end.row] * last.sum()]
+    seen = observer(np.array(rows), viewers=np.concatenate([players, players[last]]))
+    sign, rewards = np.where(players == 1, -1.0, 1.0), np.zeros(n)
     for seat in (0, 1):
         own = np.flatnonzero(players == seat)
-        if len(own):
-            rewards[own] = sign[own] * np.diff(np.append(seen.returns[own], result))
-            last[own[-1]] = True
+        rewards[own] = sign[own] * np.diff(np.append(seen.returns[own], result))
     named = {f".{name}": array for name, array in seen.obs.items()} if isinstance(seen.obs, dict) else {"": seen.obs}
     return {
-        **{f"{OBSERVATIONS}{name}": array[:-1] for name, array in named.items()},
-        **{f"{FINAL}{name}": np.repeat(array[-1:], last.sum(), axis=0) for name, array in named.items()},
-        "masks": seen.mask[:-1],
+        **{f"{OBSERVATIONS}{name}": array[:n] for name, array in named.items()},
+        **{f"{FINAL}{name}": array[n:] for name, array in named.items()},
+        "masks": seen.mask[:n],
         "actions": np.array([decision.action for decision in decisions], dtype=np.int64),
         "choices": np.array([decision.choice for decision in decisions], dtype=np.int64),
         "rewards": rewards,

@@ -131,8 +131,9 @@ def draw(door: Door, row: Row, key: int, T: Any) -> Row:
     return drawn
 
 
-def observation(door: Door, row: Row) -> dict[str, NDArray[Any]]:
-    """Returns the observation by name; of a single array the name is ""."""
+def observation(door: Door, row: Row, player: int | None = None) -> dict[str, NDArray[Any]]:
+    """Returns the observation by name, as a player sees it (None: who acts); of a single array the name is ""."""
+    rule, viewer = ("observe", ()) if player is None else ("observe_as", (np.int64(player),))
     seen: list[dict[str, NDArray[Any]]] = []
     for kind, T in enumerate((door.used, door.fresh)):
         S, blocks = door.rows(2), observation_blocks(door)
@@ -146,25 +147,25 @@ def observation(door: Door, row: Row) -> dict[str, NDArray[Any]]:
         arrays = {name: block.array for name, block in blocks.items()}
         O = arrays[""] if layout is None else layout(**arrays)
         try:
-            door.call("observe", S.array, np.uint64(AT), O, 1, T)
+            door.call(rule, S.array, np.uint64(AT), *viewer, O, 1, T)
         except Fault as fault:
             raise _with_size(fault, "the observation space", "O") from None
-        door.check_kept("observe", S, {AT: row}, kind)
+        door.check_kept(rule, S, {AT: row}, kind)
         for block in blocks.values():
-            block.check_margins("observe", kind)
+            block.check_margins(rule, kind)
             others = (block.plain[[0, 2]] == block.whole[0]).all()
-            expect(others, "observe", "only observation e to be written", f"a change of another in {block.label}")
+            expect(others, rule, "only observation e to be written", f"a change of another in {block.label}")
         seen.append({name: block.plain[1].copy() for name, block in blocks.items()})
     for name, array in seen[0].items():
-        _check_seen(name, array, seen[1][name])
+        _check_seen(rule, name, array, seen[1][name])
     return seen[0]
 
 
-def _check_seen(name: str, first: NDArray[Any], second: NDArray[Any]) -> None:
+def _check_seen(rule: str, name: str, first: NDArray[Any], second: NDArray[Any]) -> None:
     unlike = (first != second) & ~((first != first) & (second != second))
     if unlike.any():
         place = [int(k) for k in np.argwhere(unlike)[0]]
-        raise Fault("observe", f"expected every number to be written, got none in {f'O.{name}'.rstrip('.')}{place}")
+        raise Fault(rule, f"expected every number to be written, got none in {f'O.{name}'.rstrip('.')}{place}")
 
 
 def image(door: Door, row: Row, k: int) -> Row:

@@ -36,7 +36,9 @@ def answer(door: Door, row: Row) -> Answer:
         "key": int(door.ask("key", row)),
     }
     if acts != CHANCE:
-        found["observe"] = [float(x) for array in acting.observation(door, row).values() for x in array.ravel()]
+        for rule, viewers in (("observe", (None,)), ("observe_as", range(door.subject.game.players))):
+            seen = [array for viewer in viewers for array in acting.observation(door, row, viewer).values()]
+            found[rule] = [float(x) for array in seen for x in array.ravel()]
     if acts == CHANCE:
         found["chance_outcomes"] = [[p, words(successor)] for p, successor in acting.outcomes(door, row)]
         found["sample_outcome"] = [words(acting.draw(door, row, key, door.used)) for key in range(1, 4)]

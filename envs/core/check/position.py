@@ -8,6 +8,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafwise.envs.core.check import acting, mirrors, together
 from leafwise.envs.core.check.acting import draw, observation, outcomes, player
@@ -116,7 +117,7 @@ class Checker:
             progress = door.ask("progress", row)
             expect(0.0 <= progress <= 1.0, "progress", "a number in 0..1", progress)
         if acts != CHANCE:
-            self._check_observation(row)
+            self._check_observations(row, acts)
 
     def _check_key(self, row: Row, acts: int, steps: list[Step]) -> None:
         """Checks that rows of one key go on alike: what the future does not depend on, the key may leave out."""
@@ -137,8 +138,18 @@ class Checker:
         alike = all(known[what] == told[what] for what in known.keys() & told.keys())
         expect(alike, "key", "another key for another row", key)
 
-    def _check_observation(self, row: Row) -> None:
-        seen = observation(self.door, row)
+    def _check_observations(self, row: Row, acts: int) -> None:
+        """Checks what who acts sees, and what each player sees."""
+        own = observation(self.door, row)
+        self._check_space("observe", own)
+        for viewer in range(self.door.subject.game.players):
+            seen = observation(self.door, row, viewer)
+            self._check_space("observe_as", seen)
+            alike = all((seen[name] == own[name]).all() for name in own)
+            expect(viewer != acts or alike, "observe_as", f"what observe writes where player {viewer} acts", "another")
+
+    def _check_space(self, rule: str, seen: dict[str, NDArray[Any]]) -> None:
+        """Checks that an observation is in its space."""
         for name, box in boxes(self.door.subject).items():
             array = seen[name]
             outside = ~((array >= box.low) & (array <= box.high))
@@ -146,9 +157,7 @@ class Checker:
                 place = tuple(int(k) for k in np.argwhere(outside)[0])
                 low, high = box.low[place], box.high[place]
                 label = f"{f'O.{name}'.rstrip('.')}[e, {', '.join(map(str, place))}]"
-                raise Fault(
-                    "observe", f"expected {label} in {low:g}..{high:g} (observation space), got {array[place]:g}"
-                )
+                raise Fault(rule, f"expected {label} in {low:g}..{high:g} (observation space), got {array[place]:g}")
 
     def _decision(self, row: Row) -> list[Step]:
         door, game = self.door, self.door.subject.game

@@ -16,7 +16,7 @@ import numpy as np
 from leafwise.envs.core.compile.jit import DISABLED
 from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.parts import Observation, OwnSearch, SearchDefaults, Sizes, Text, of_options
-from leafwise.envs.core.contract.rules import DEFAULTS, NO_CHANCE, Chance, Rules, Symmetries, one_stage
+from leafwise.envs.core.contract.rules import DEFAULTS, NO_CHANCE, Chance, Rules, Symmetries, one_stage, same_for_both
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PARAMETERS = {
     "initial_state": "S, i, T", "current_player": "S, i, T", "legal_actions": "S, i, A, T",
     "apply_action": "S, i, a, j, T", "returns": "S, i, T", "observe": "S, i, O, e, T",
+    "observe_as": "S, i, player, O, e, T",
     "chance_outcomes": "S, j, P, o, T", "sample_outcome": "S, j, R, T", "stage": "S, i, T",
     "afterstates": "S, i, j, T", "joined": "S, k, o, j, T",
     "action_cost": "S, i, a, T", "candidates": "S, i, A, T", "progress": "S, i, T", "key": "S, i, T",
@@ -130,7 +131,7 @@ def _check_sizes(game: Game) -> None:
 def _check_functions(game: Game) -> None:
     symmetries = {name: getattr(game.symmetries, name) for name in ("transform", "transform_action")}
     for name, function in {**game.rules.functions(), **symmetries}.items():
-        if function not in DEFAULTS and function is not one_stage:
+        if function not in (*DEFAULTS, one_stage, same_for_both):
             _check_function(game, f"{name}", function, PARAMETERS[name])
     if game.rules.is_valid is not None:
         _need(game, callable(game.rules.is_valid), "is_valid(S, i, T) as a function", game.rules.is_valid)

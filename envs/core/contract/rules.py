@@ -50,6 +50,11 @@ def one_stage(S, i, T):
     raise NotImplementedError
 
 
+def same_for_both(S, i, player, O, e, T):
+    """Stands in where all see the same: a `Game` compiles `make_same_for_both` of it."""
+    raise NotImplementedError
+
+
 def no_progress(S, i, T):
     """Tells no lost game from another."""
     return 0.0
@@ -81,6 +86,15 @@ def make_one_stage(current_player: Compiled) -> Compiled:
         return 1 if current_player(S, i, T) == CHANCE else 0
 
     return stage
+
+
+def make_same_for_both(observe: Compiled) -> Compiled:
+    """Returns the `observe_as` of a game whose observations do not depend on who looks."""
+
+    def observe_as(S, i, player, O, e, T):
+        observe(S, i, O, e, T)
+
+    return observe_as
 
 
 @jit(inline=True)
@@ -165,6 +179,12 @@ class Rules:
     """`(S, i, T)` -> float: player 0's undiscounted return so far, defined at every row."""
     observe: Compiled
     """`(S, i, O, e, T)`: writes the observation of row i, seen by the player who acts, to O[e]."""
+    observe_as: Compiled = same_for_both
+    """`(S, i, player, O, e, T)`: writes the observation of row i, seen by player 0 or 1, to O[e]: where that player acts, what
+    `observe` writes, and also where the other acts or the game is over.
+
+    May be left out where all see the same: it is then `observe`.
+    """
     chance: Chance = NO_CHANCE
     action_cost: Compiled = unit_cost
     """`(S, i, a, T)` -> 0 or 1: what the action counts in search depth."""
@@ -212,8 +232,8 @@ class Rules:
     def functions(self) -> dict[str, Compiled]:
         """Returns all functions by name that compiled code calls; `is_valid` is none of them."""
         names = (
-            "initial_state", "current_player", "legal_actions", "apply_action", "returns", "observe", "chance_outcomes",
-            "sample_outcome", "stage", "afterstates", "joined", "action_cost", "candidates", "progress", "key",
+            "initial_state", "current_player", "legal_actions", "apply_action", "returns", "observe", "observe_as",
+            "chance_outcomes", "sample_outcome", "stage", "afterstates", "joined", "action_cost", "candidates", "progress", "key",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
@@ -222,8 +242,9 @@ class Rules:
         chance = self.chance
         if chance.stage is one_stage:
             chance = replace(chance, stage=own(make_one_stage(self.current_player)))
+        seen = {"observe_as": own(make_same_for_both(self.observe))} if self.observe_as is same_for_both else {}
         chance = replace(chance, **_own_defaults(chance, ("outcomes", "sample", "stage"), own))
-        return replace(self, chance=chance, **_own_defaults(self, ("action_cost", "progress", "key"), own))
+        return replace(self, chance=chance, **seen, **_own_defaults(self, ("action_cost", "progress", "key"), own))
 
 
 def completed_symmetries(symmetries: Symmetries, own: Callable[[Compiled], Compiled]) -> Symmetries:

@@ -20,7 +20,7 @@ from leafwise.envs.core.gym.window import Window
 class GameAECEnv(AECEnv):
     """Every player is an agent, `player_0` and (in a game for two) `player_1`; the next agent is who acts in the game.
 
-    An observation is a dict: `observation`, the game's for the player who acts, and `action_mask`, int8 [A]: 1 for each
+    An observation is a dict: `observation`, the game as the agent sees it whoever acts, and `action_mask`, int8 [A]: 1 for each
     legal action, and all ones for an agent that does not act. Rewards are differences of returns. An illegal action
     loses ("lose"), does nothing ("noop") or raises ValueError ("raise"); `infos[agent]["illegal"]` says so. Under "noop" the
     game is truncated for all after as many illegal actions in a row as in `GameEnv`. Render modes are those of `GameEnv`.
@@ -82,9 +82,10 @@ class GameAECEnv(AECEnv):
             self.agent_selection = self.possible_agents[self.position.current_player]
 
     def observe(self, agent: str) -> dict[str, NDArray[Any]]:
-        """Returns what an agent sees and may do."""
+        """Returns what an agent sees and may do; raises ValueError for what is no agent."""
+        player = self.possible_agents.index(one_of("agent", agent, self.possible_agents, self.game))
         seen = new_observations(self.game, 1)
-        self.game.rules.observe(self.position.row[None].copy(), u64(0), seen, 0, self._tables)
+        self.game.rules.observe_as(self.position.row[None].copy(), u64(0), player, seen, 0, self._tables)
         mask = np.ones(len(self.game.actions), dtype=np.int8)
         if self.agent_selection == agent and not self.terminations.get(agent, True):
             mask[:] = 0

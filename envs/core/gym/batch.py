@@ -124,7 +124,7 @@ class Episodes(NamedTuple):
 def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path, plain: bool) -> Episodes:
     """Compiles what happens between two decisions of the agent."""
     initial_state, current_player, legal_actions = rules.initial_state, rules.current_player, rules.legal_actions
-    sample_outcome, apply_action, observe = rules.sample_outcome, rules.apply_action, rules.observe
+    sample_outcome, apply_action, observe_as = rules.sample_outcome, rules.apply_action, rules.observe_as
     returns = rules.returns
     inlined = bind(name, room, inline=True, plain=plain)  # handing all the arrays on costs more than the work
 
@@ -178,7 +178,7 @@ def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path
     def show(e, obs, mask, B, T):
         """Writes what the agent sees and may do to row e of `obs` and `mask`; all may be done where the game is over."""
         over = B.flags[OVER, e] == ENDED or B.flags[OVER, e] == UNBEGUN
-        observe(B.S, u64(e), obs, e, T)
+        observe_as(B.S, u64(e), np.int64(B.flags[SEAT, e]), obs, e, T)
         for a in range(mask.shape[1]):
             mask[e, a] = over
         if not over:

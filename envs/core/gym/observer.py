@@ -21,7 +21,8 @@ class Seen(NamedTuple):
     """What environments show of n positions."""
 
     obs: Observation
-    """[n, ...]: observations as `step` returns them, or a dict of such arrays; zeros where chance acts next."""
+    """[n, ...]: observations as `step` returns them, or a dict of such arrays; zeros where chance acts next and nobody is said
+    to look."""
     mask: NDArray[np.int8]
     """[n, A]: 1 for each legal action; all ones where nobody decides."""
     player: NDArray[np.int8]
@@ -34,18 +35,23 @@ class Seen(NamedTuple):
 def make_look(rules: Rules, game: str, room: Path) -> Compiled:
     """Compiles a game's `look`."""
     current_player, legal_actions = rules.current_player, rules.legal_actions
-    returns, observe = rules.returns, rules.observe
+    returns, observe_as = rules.returns, rules.observe_as
 
-    @bind(f"{game}_{label(current_player, legal_actions, returns, observe)}", room)
-    def look(S, obs, mask, player, gains, A, T):
-        """Writes what is to be seen of the rows S [n, width] to buffers as `Seen` has them; A [actions] is scratch."""
+    @bind(f"{game}_{label(current_player, legal_actions, returns, observe_as)}", room)
+    def look(S, viewers, obs, mask, player, gains, A, T):
+        """Writes what is to be seen of the rows S [n, width] to buffers as `Seen` has them; A [actions] is scratch.
+
+        `viewers` [n] are the players who look, -1 where it is who acts, or player 0 where the game is over.
+        """
         for e in range(S.shape[0]):
             i = u64(e)
             acts = current_player(S, i, T)
             player[e] = acts
             gains[e] = returns(S, i, T)
-            if acts != CHANCE:
-                observe(S, i, obs, e, T)
+            if viewers[e] >= 0:
+                observe_as(S, i, np.int64(viewers[e]), obs, e, T)
+            elif acts != CHANCE:
+                observe_as(S, i, np.int64(max(acts, 0)), obs, e, T)
             for a in range(mask.shape[1]):
                 mask[e, a] = acts < 0
             if acts >= 0:
@@ -64,10 +70,11 @@ class Observer:
         self._tables = game.tables()
         self._blank = new_observations(game, 0)
 
-    def __call__(self, rows: NDArray[Any], T: Any = None) -> Seen:
+    def __call__(self, rows: NDArray[Any], T: Any = None, viewers: NDArray[np.int8] | None = None) -> Seen:
         """Returns what there is to be seen of rows [n, width].
 
-        `T` is the game's tables with scratch of the caller's own; without it the observer's are used, by one thread at a time.
+        `viewers`, int8 [n], are the players who look; without them it is who acts, and player 0 where the game is over. `T` is the
+        game's tables with scratch of the caller's own; without it the observer's are used, by one thread at a time.
         """
         n, game = len(rows), self.game
         buffer = self._buffer(n)
@@ -79,7 +86,9 @@ class Observer:
         )
         A = np.zeros(game.max_actions, dtype=np.int64)
         bare = self._tables if T is None else T._replace(leaf=())
-        self._look(np.ascontiguousarray(rows), buffer, *seen[1:], A, bare)
+        if viewers is None:
+            viewers = np.full(n, -1, dtype=np.int8)
+        self._look(np.ascontiguousarray(rows), viewers, buffer, *seen[1:], A, bare)
         return seen
 
     def _buffer(self, n: int) -> Any:

@@ -21,6 +21,7 @@ HISTORY = (
     '- Under `illegal="noop"` many illegal actions in a row truncate an episode (it went on for ever).',
     "- `reset(seed=s)` starts the game `game.new(s)` (a key was drawn from the seed).",
     "- Batches start anew in the next step (in the same one).",
+    "- In a game for two the last observation is the agent's (it was seen by whoever would move next).",
     "- Unknown keywords are TypeErrors (ValueErrors).",
 )  # fmt: skip
 

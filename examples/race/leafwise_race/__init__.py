@@ -195,15 +195,19 @@ def action_cost(S, i, a, T):
 
 
 @jit(inline=True)
-def observe(S, i, O, e, T):
-    word = S[i, 0]
-    player = turn(word) & ONE
+def observe_as(S, i, player, O, e, T):
+    word, player = S[i, 0], u64(player)
     for lane in range(2):
         O[e, lane] = np.float32(way(word, player, u64(lane)))
         O[e, 2 + lane] = np.float32(way(word, ONE - player, u64(lane)))
         O[e, 4 + lane] = np.float32(steps(word, u64(lane)))
     O[e, 6] = np.float32(T.turns - turn(word))
     O[e, 7] = np.float32((word >> WILD_DIE) & ONE)
+
+
+@jit(inline=True)
+def observe(S, i, O, e, T):
+    observe_as(S, i, turn(S[i, 0]) & ONE, O, e, T)
 
 
 @jit(inline=True)
@@ -316,6 +320,7 @@ GAME = Game(
         apply_action=apply_action,
         returns=returns,
         observe=observe,
+        observe_as=observe_as,
         chance=Chance(
             outcomes=chance_outcomes,
             sample=sample_outcome,

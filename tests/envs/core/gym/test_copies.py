@@ -126,7 +126,8 @@ def test_copies_of_sb3s_adapter_keep_every_keyword(copied: Any) -> None:
     env = Sb3VecEnv(batch)
 
     def tell(env: Sb3VecEnv) -> Any:
-        random, told = np.random.default_rng(0), []
+        random = np.random.default_rng(0)
+        told: list[Any] = []
         for seed in range(8):
             env.seed(seed)
             told.append(env.reset())
@@ -143,8 +144,8 @@ def test_copies_of_registered_environments_keep_every_keyword(copied: Any) -> No
     def opened(env: Any) -> list[int]:
         return [int((env.reset(seed=seed)[0] != 0).sum()) for seed in range(8)]
 
-    keywords = {"opponent": "random", "plies": 6}
-    env = gym.make("leafwise/Cassis-v0", **keywords)
+    keywords: dict[str, Any] = {"opponent": "random", "plies": 6}
+    env: Any = gym.make("leafwise/Cassis-v0", **keywords)
     assert opened(copied(env)) == opened(env) == [6, 4, 4, 0, 4, 2, 6, 2]
     assert opened(gym.make(env.spec)) == opened(env)
     batch: Any = gym.make_vec("leafwise/Cassis-v0", num_envs=8, **keywords)

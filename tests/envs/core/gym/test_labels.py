@@ -84,7 +84,7 @@ def test_cassis() -> None:
 
 def test_trap() -> None:
     start = leafwise.game("trap").new(0)
-    assert moved(start, seen(start.play("S"))) == {"who acts", "throw due"}
+    assert moved(start, seen(start.play("S"))) == {"own cell", "throw due"}
     thrown = start.play("S").play("3,3")
     landings = [outcome for _, outcome in thrown.outcomes()]
     assert moved(landings[0], seen(landings[1])) == {"traps"}

@@ -44,12 +44,12 @@ def test_rows_are_seen_as_step_shows_them(name: str) -> None:
         assert list(seen.player) == [envs.state(e).current_player for e in range(4)]
         assert list(seen.returns) == [envs.state(e).returns for e in range(4)]
         actions = np.array([random.choice(np.flatnonzero(mask)) for mask in info["action_mask"]])
-        befores = [envs.state(e) for e in range(4)]
+        befores, seats = [envs.state(e) for e in range(4)], envs.get_state()["seats"]
         obs, _, over, _, info = envs.step(actions)
         for e in np.flatnonzero(over):
             after = befores[e].play(int(actions[e]))
             if after.is_terminal:  # neither chance nor the opponent moved
-                last = observer(after.row[None])
+                last = observer(after.row[None], viewers=seats[e : e + 1].astype(np.int8))
                 one = {key: a[0] for key, a in last.obs.items()} if isinstance(last.obs, dict) else last.obs[0]
                 assert equal(one, info["final_obs"][e])
                 assert last.player[0] == TERMINAL

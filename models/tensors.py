@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
-import os
 import struct
 import warnings
 from collections.abc import Mapping
@@ -22,27 +21,12 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from leafwise.envs.core.writing import write_atomically as write_atomically
+
 KEY, CHECKSUM = "leafwise", "sha256"
 """Entries of a file's header: our metadata as JSON, and the checksum of it and of the tensors."""
 WEIGHTS = Path(str(files("leafwise.models.weights")))
 """Where the models are that ship."""
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Writes a file so that it is either the old or the new one, whenever the process dies; an OSError names the file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with open(temporary, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException as problem:
-        temporary.unlink(missing_ok=True)
-        if isinstance(problem, OSError):
-            raise OSError(problem.errno, problem.strerror, str(path)) from None
-        raise
 
 
 def save_tensors(path: Path, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> None:

@@ -10,11 +10,11 @@ import hashlib
 import json
 import os
 import reprlib
-import tempfile
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from leafwise.envs.core.writing import write_named
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.presets import CLASSIC, STAGES, Parameters
 from leafwise.envs.starship.settings import built, plain
@@ -67,19 +67,11 @@ def write(ship: Ship, path: str | os.PathLike[str]) -> None:
 
 
 def write_bytes(data: bytes, path: str | os.PathLike[str]) -> None:
-    """Writes a file under a temporary name in the same folder and renames it."""
+    """Writes a file that a person named; it appears whole or not at all, unless it is a device or a pipe."""
     path = Path(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(errno.ENOENT, "no such folder", str(path.parent))
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    write_named(path, data)
 
 
 def read(path: str | os.PathLike[str]) -> Ship:

@@ -8,6 +8,7 @@ default replay buffer, a million steps, take more than 4 GB, as Starship's grids
 
 from __future__ import annotations
 
+import io
 import json
 import time
 from dataclasses import asdict, dataclass
@@ -97,8 +98,8 @@ def train(config: Config) -> Path:
     begun, before = time.process_time(), told["seconds"]
 
     def save() -> None:
-        model.save(path / "model.part.zip")
-        (path / "model.part.zip").replace(model_file)
+        model.save(buffer := io.BytesIO())
+        write_atomically(model_file, buffer.getvalue())
         told["seconds"], told["steps"] = before + time.process_time() - begun, int(model.num_timesteps)
         write_atomically(told_file, json.dumps({**options, **told}).encode())
 

@@ -16,6 +16,7 @@ import psutil
 
 from leafwise.experiments.methods.plans import Plan, Way
 from leafwise.experiments.study import finished, logged
+from leafwise.models.files import write_atomically
 from leafwise.training.runs.options import config_file, flag_of
 from leafwise.training.runs.recipes import modules, with_recipe
 
@@ -80,7 +81,7 @@ def trained(words: Sequence[str], path: Path) -> dict[str, Any]:
         if process.returncode:
             raise ValueError(f"expected a run that learns, got status {process.returncode} of {' '.join(words)}")
         finished(path)
-        (path / "memory.json").write_text(json.dumps(most))
+        write_atomically(path / "memory.json", json.dumps(most).encode())
     told = json.loads((path / "results.json").read_text(encoding="utf-8"))
     memory = path / "memory.json"
     return {

@@ -9,7 +9,7 @@ from leafwise.cli import one_line_errors, patiently, say
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.companion import Advice, Following, Question
-from leafwise.models.tensors import write_atomically
+from leafwise.envs.core.writing import write_named
 from leafwise.models.units import PLAIN, Units, written
 from leafwise.search import Search
 
@@ -63,7 +63,7 @@ def assist(following: Following, search_of: Callable[[Game], Search], units: Uni
             shown = None
             if file:
                 with one_line_errors():
-                    write_atomically(Path(file), following.text.encode())
+                    write_named(Path(file), following.text.encode())
     say("\n" + state.board())
     say(following.question.asks)
     return 0

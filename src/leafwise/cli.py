@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.options import options_from_text
 from leafwise.envs.core.lines import print_error
+from leafwise.envs.core.writing import is_stream
 from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words
 from leafwise.envs.registry import game as find_game
 
@@ -254,8 +255,12 @@ def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State])
 
 def check_writable(file: str, flag: str) -> None:
     """Raises ValueError for a file, the value of `flag`, that cannot be written."""
-    path = Path(file)
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+    path = Path(os.path.realpath(file))
+    if is_stream(Path(file)):
+        unfit = path.is_dir() or not os.access(file, os.W_OK)
+    else:
+        unfit = not path.parent.is_dir() or not os.access(path.parent, os.W_OK)
+    if unfit:
         raise ValueError(f"expected a file in a folder that can be written to for {flag}, got {file!r}")
 
 

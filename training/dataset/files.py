@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.models.tensors import write_atomically
+from leafwise.envs.core.writing import write_named
 from leafwise.training.dataset.games import FINAL, Dataset
 from leafwise.training.dataset.minari_store import PREFIX, check_dataset, need, write_episodes
 
@@ -52,7 +52,7 @@ def write_dataset(path: str | os.PathLike[str], dataset: Dataset) -> Path:
     if name.startswith(PREFIX):
         return write_episodes(name, dataset)
     file = Path(name)
-    write_atomically(file, _npz(dataset) if file.suffix == ".npz" else _parquet(dataset))
+    write_named(file, _npz(dataset) if file.suffix == ".npz" else _parquet(dataset))
     return file
 
 

@@ -79,8 +79,10 @@ def write_episodes(name: str, dataset: Dataset) -> Path:
     temporary = (
         get_dataset_path() / f".{dataset_id.replace('/', '.')}.{os.getpid()}"
     )  # Minari passes over hidden folders
+    temporary.parent.mkdir(parents=True, exist_ok=True)
+    temporary.mkdir()  # itself: a link in its place is refused
     try:
-        (temporary / "data").mkdir(parents=True)
+        (temporary / "data").mkdir()
         storage = MinariStorage.new(
             temporary / "data",
             game.observation_space(),

@@ -20,6 +20,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.gamefile import Recorder
+from leafwise.envs.core.writing import is_stream
 from leafwise.models.players import player
 from leafwise.search.players import Player
 from leafwise.search.settings import MOST_SECONDS
@@ -358,7 +359,7 @@ def ready(
     check_places(processes, cluster)
     if not 0 < seconds <= MOST_SECONDS:
         raise ValueError(f"arena: expected seconds above 0 and at most {MOST_SECONDS:,.0f}, got {seconds!r}")
-    if file is not None and file.exists():
+    if file is not None and file.exists() and not is_stream(file):
         if not resume:
             raise ValueError(f"arena: expected a new file, or to resume, got {str(file)!r}, which is there")
         tournament.resume(file)
@@ -391,7 +392,7 @@ def run(
                 if keep is not None:
                     keep(outcome.record or str(unseen(jobs[number], outcome)))
                 progress(tournament, tournament.add(jobs[number], outcome))
-                if file is not None and time.monotonic() - saved > SAVE_SECONDS:
+                if file is not None and not is_stream(file) and time.monotonic() - saved > SAVE_SECONDS:
                     tournament.save(file, figures=False)
                     saved = time.monotonic()
     finally:

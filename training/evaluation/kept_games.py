@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from leafwise.models.tensors import write_atomically
+from leafwise.envs.core.writing import is_stream, write_named
 
 SAVE_SECONDS = 2.0
 """Between two times that games are written."""
@@ -73,7 +73,7 @@ class KeptGames:
         self.file, self.about = file, dict(about)
         self.batches: dict[int, list[Figures]] = {}
         self._saved = time.monotonic()
-        if file is None or not file.exists():
+        if file is None or not file.exists() or is_stream(file):
             return
         if not resume:
             raise ValueError(f"evaluate: expected a new file, or to resume, got {str(file)!r}, which is there")
@@ -93,14 +93,14 @@ class KeptGames:
         return len(self.batches.get(seeds[0], ())) >= games * len(seeds)
 
     def add(self, seed: int, batch: Sequence[Figures]) -> None:
-        """Keeps a batch; the file has it a moment later."""
+        """Keeps a batch; the file has it a moment later, a device or a pipe at the end."""
         self.batches[seed] = list(batch)
-        if time.monotonic() - self._saved > SAVE_SECONDS:
+        if time.monotonic() - self._saved > SAVE_SECONDS and not (self.file and is_stream(self.file)):
             self.save()
 
     def save(self) -> None:
         """Writes the file, if there is one."""
         if self.file is not None:
             batches = {str(seed): self.batches[seed] for seed in sorted(self.batches)}
-            write_atomically(self.file, (json.dumps({**self.about, "batches": batches}) + "\n").encode())
+            write_named(self.file, (json.dumps({**self.about, "batches": batches}) + "\n").encode())
         self._saved = time.monotonic()

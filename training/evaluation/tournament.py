@@ -15,7 +15,7 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, u64
-from leafwise.models.files import write_atomically
+from leafwise.envs.core.writing import write_named
 from leafwise.training.evaluation.elo import Ratings, Unit, bootstrap_interval, rate
 from leafwise.training.evaluation.match_workers import Job, Maker, Outcome
 
@@ -263,7 +263,7 @@ class Tournament:
             **(self.figures() if figures else {}),
             "played": [asdict(p) for p in self.played.values()],
         }
-        write_atomically(path, (json.dumps(about) + "\n").encode())
+        write_named(path, (json.dumps(about) + "\n").encode())
 
     def resume(self, path: Path) -> None:
         """Takes over the games of a file; raises ValueError, saying what was expected, if they are not of this round robin."""

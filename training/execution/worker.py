@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import time
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from leafwise.envs.core.writing import open_itself
 from leafwise.training.runs.lock import HELD, lock_file
 
 KEPT = 8
@@ -46,8 +49,10 @@ def warm(work: Any) -> None:
     try:
         root = cache_root()
         root.mkdir(parents=True, exist_ok=True)
-        handle = os.open(root / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError:  # nothing can be kept there: the cache says so
+        handle = open_itself(root / LOCK)
+    except OSError as problem:  # where nothing can be kept there, the cache says so
+        if problem.errno == errno.ELOOP:
+            warnings.warn(f"workers compile at the same time: {problem}", stacklevel=2)
         load()
         return
     try:

@@ -30,7 +30,7 @@ class Events:
         self._event = Event
         name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{time.time_ns()}"
         self.path = folder / name
-        self._file = open(self.path, "wb")  # noqa: SIM115
+        self._file = open(self.path, "xb")  # noqa: SIM115
         self._records = RecordWriter(self._file)
         self._add(file_version=VERSION)
         if first_step is not None:

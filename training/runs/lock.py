@@ -9,6 +9,8 @@ import sys
 import weakref
 from pathlib import Path
 
+from leafwise.envs.core.writing import open_itself
+
 LOCK = "run.lock"
 """The file in a run folder that is locked; it stays, and says which process held it last."""
 FAR = 1 << 20
@@ -21,10 +23,13 @@ class FolderLock:
     """The lock of a run folder, held until `release`, or until the process ends."""
 
     def __init__(self, folder: Path) -> None:
-        """Takes the lock of a folder, which is made if need be; raises ValueError that names the process that holds it."""
+        """Takes the lock of a folder, which is made if need be; raises ValueError that names the process that holds it.
+
+        OSError for one that cannot be had, as where the lock's file is a link.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / LOCK
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        handle = open_itself(path)
         self.release = weakref.finalize(self, os.close, handle)
         """Lets another have the folder."""
         try:

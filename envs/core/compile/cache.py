@@ -16,6 +16,8 @@ from pathlib import Path
 
 import numba
 
+from leafwise.envs.core.writing import own_folder
+
 PACKAGE = Path(__file__).resolve().parents[3]
 """The folder that holds envs, search, models, ... (a checkout, or the installed leafwise package)."""
 
@@ -85,7 +87,7 @@ def _folder(room: Path, flags: str, paths: tuple[Path, ...], changed: tuple[int,
     folder = cache_root() / f"{room.stem}-{digest.hexdigest()[:16]}"
     try:
         fresh = not folder.exists()
-        folder.mkdir(parents=True, exist_ok=True)
+        own_folder(folder)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as problem:

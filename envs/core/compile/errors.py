@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numba
 
 from leafwise.envs.core.compile.cache import cache_root
+from leafwise.envs.core.writing import own_folder
 
 OWN = str(Path(numba.__file__).parent)
 """Numba's own sources, which a person has no part in."""
@@ -123,7 +124,7 @@ def _write_log(name: str, said: str) -> str:
     for folder in (cache_root() / "errors", Path(tempfile.gettempdir())):
         path = folder / file
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            own_folder(folder)
             with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, delete=False) as temporary:
                 temporary.write(said + "\n")
             os.replace(temporary.name, path)

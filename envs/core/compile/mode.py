@@ -19,6 +19,7 @@ import llvmlite
 import numba
 
 from leafwise.envs.core.compile.cache import cache_root
+from leafwise.envs.core.writing import open_itself
 
 config: Any = numba.config
 DISABLED = bool(config.DISABLE_JIT)
@@ -53,7 +54,7 @@ def _is_as_expected() -> bool:
         return False
     try:
         known.parent.mkdir(parents=True, exist_ok=True)
-        known.touch()
+        os.close(open_itself(known))
     except OSError:  # checked again next time
         pass
     return True

@@ -152,7 +152,7 @@ def analyze_games(records: list[GameRecord], config: Config) -> int:
 
 def review_games(records: list[GameRecord], config: Config) -> int:
     """Looks back on games: prints a review of each, and draws that of the only one if asked for."""
-    from leafwise.models.tensors import write_atomically
+    from leafwise.envs.core.writing import write_named
     from leafwise.review import as_json, lines, picture, review
 
     with one_line_errors():
@@ -171,5 +171,5 @@ def review_games(records: list[GameRecord], config: Config) -> int:
             else:
                 say("\n".join(lines(found)))
             if config.svg:
-                write_atomically(Path(config.svg), picture(found).svg().encode())
+                write_named(Path(config.svg), picture(found).svg().encode())
     return 0

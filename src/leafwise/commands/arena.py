@@ -12,6 +12,7 @@ import tyro
 
 from leafwise.cli import INTERRUPTED, check_writable, cluster_errors, one_line_errors, parse_with_game, print_json, say
 from leafwise.commands.eval import progress_bar
+from leafwise.envs.core.writing import is_stream, write_named
 from leafwise.training.runs.seeds import FINAL_SEED
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def kept(config: Config) -> str:
     with one_line_errors():
         if config.save:
             check_writable(config.save, "--save")
-            if config.resume and Path(config.save).exists():
+            if config.resume and Path(config.save).exists() and not is_stream(Path(config.save)):
                 return Path(config.save).read_text(encoding="utf-8")
     return ""
 
@@ -164,10 +165,8 @@ def main(arguments: list[str]) -> int:
         except KeyboardInterrupt:
             interrupted = True
     if config.save:
-        from leafwise.models.tensors import write_atomically
-
         with one_line_errors():
-            write_atomically(Path(config.save), "\n".join(records).encode())
+            write_named(Path(config.save), "\n".join(records).encode())
     figures = tournament.figures()
     if config.json == "-":
         print_json(result(tournament, figures))

@@ -207,10 +207,10 @@ def main(arguments: list[str]) -> int:
         with cluster_errors(), prints.shown(config.verbose):
             evaluation = patiently(work) if config.processes == 1 and not config.cluster else work()
     if config.save:
-        from leafwise.models.tensors import write_atomically
+        from leafwise.envs.core.writing import write_named
 
         with one_line_errors():
-            write_atomically(Path(config.save), "\n".join(evaluation.records).encode())
+            write_named(Path(config.save), "\n".join(evaluation.records).encode())
     result = figures(game, evaluation)
     if config.json:
         print_json(result)

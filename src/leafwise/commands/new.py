@@ -80,6 +80,7 @@ def write(name: str, parent: Path) -> Path:
     if folder.exists():
         raise ValueError(f"expected a folder that is not there yet, got {str(folder)!r}")
     draft = parent / f".{name}.{os.getpid()}"
+    draft.mkdir()  # itself: a link in its place is refused
     try:
         for place, text in pages(name).items():
             (draft / place).parent.mkdir(parents=True, exist_ok=True)

@@ -325,11 +325,11 @@ def introduce(config: Config, session: Session, hints: Hints) -> None:
 def save(config: Config, session: Session) -> None:
     """Writes the game to the file of --save, if there is one."""
     if config.save:
-        from leafwise.models.tensors import write_atomically
+        from leafwise.envs.core.writing import write_named
 
         record = session.recorder.record(*(session.forfeit or ()))
         with one_line_errors():
-            write_atomically(Path(config.save), str(record).encode())
+            write_named(Path(config.save), str(record).encode())
         say(f"saved to {config.save}")
 
 

@@ -124,7 +124,7 @@ def main(arguments: list[str]) -> int:
     file, arguments = game_file(arguments)
     config, game = parse_with_game(Config, arguments, "leafwise record")
     from leafwise.envs.core.pictures.animation import gif, pictured
-    from leafwise.models.tensors import write_atomically
+    from leafwise.envs.core.writing import write_named
 
     with one_line_errors():
         check(config)
@@ -141,8 +141,8 @@ def main(arguments: list[str]) -> int:
     lines = patiently(lambda: captions(record.game, states)) if config.values else []
     data = patiently(lambda: gif(states, config.width, config.milliseconds, lines))
     with one_line_errors():
-        write_atomically(Path(config.out), data)
+        write_named(Path(config.out), data)
         if config.save:
-            write_atomically(Path(config.save), str(record).encode())
+            write_named(Path(config.save), str(record).encode())
     say(f"{config.out}: {len(states)} frames, {len(data) / 1000:,.0f} kB; ends at {states[-1]}")
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -208,6 +209,32 @@ def test_a_broken_config_names_the_file(name: str, text: str, problem: str, tmp_
     assert problem in said
     assert repr(str(tmp_path / name)) in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="makes links")
+def test_a_run_writes_through_no_link_in_its_folder(run: Path, tmp_path: Path, capsys) -> None:
+    """Whichever of its files is one; the lock alone, which stays, has to be removed by hand."""
+    path, outside = tmp_path / "run", tmp_path / "outside"
+    shutil.copytree(run, path)
+    shutil.copytree(run, outside)
+    before = {file.name: file.read_bytes() for file in outside.iterdir()}
+    for name in before:
+        if name != LOCK:
+            (path / name).unlink()
+            (path / name).symlink_to(outside / name)
+    words = ["--run", str(path), "--resume", "--total-steps", "8000"]
+    (path / LOCK).unlink()
+    for target in (outside / LOCK, outside / "none"):
+        (path / LOCK).symlink_to(target)
+        assert td.main(words) == 2
+        said = capsys.readouterr().err
+        assert f"cannot use {str(path / LOCK)!r}: expected a file of its own, got a link" in said
+        assert said.count("\n") == 1
+        (path / LOCK).unlink()
+    assert td.main(words) == 0
+    assert {file.name: file.read_bytes() for file in outside.iterdir()} == before
+    links = {file.name for file in path.iterdir() if file.is_symlink()}
+    assert all(name.startswith("events.") or name == "state.previous.safetensors" for name in links)
 
 
 FULL = """

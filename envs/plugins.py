@@ -20,6 +20,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from leafwise.envs.core.textfile import read_text
+
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
 
@@ -125,7 +127,7 @@ def read_listing(path: Path, module: str, plugin: str = "") -> dict[str, Listed]
     Raises ValueError for a file that is missing, or does not say what it should.
     """
     try:
-        table = json.loads(path.read_text(encoding="utf-8"))
+        table = json.loads(read_text(path))
     except OSError as problem:
         raise ValueError(f"expected a data file, got {str(path)!r}: {problem.strerror}") from None
     except ValueError as problem:

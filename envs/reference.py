@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import NAMESPACE
 
 FILE = Path(__file__).with_name("reference.json")
@@ -38,7 +39,7 @@ class Reference:
 
 @cache
 def _measured() -> dict[str, Any]:
-    told: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    told: dict[str, Any] = json.loads(read_text(FILE)) if FILE.exists() else {}
     return told
 
 

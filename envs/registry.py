@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leafwise.envs.core.contract.options import types_of
+from leafwise.envs.core.lines import perhaps
 from leafwise.envs.plugins import Listed, PluginWarning, announced, entry_points, imported, module_name, read_listing
 
 if TYPE_CHECKING:
@@ -80,7 +81,8 @@ def games() -> tuple[str, ...]:
 def check_name(name: str) -> None:
     """Raises ValueError for a game that there is not; imports none of those that are listed."""
     if name not in games():
-        raise ValueError(f"expected a game among {', '.join(games())}, got {name!r}")
+        near = perhaps(name, games()) if isinstance(name, str) else ""
+        raise ValueError(f"expected a game among {', '.join(games())}, got {name!r}{near}")
 
 
 def option_defaults(name: str) -> Mapping[str, Any]:

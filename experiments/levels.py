@@ -20,6 +20,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.named import own_level
 from leafwise.envs.core.play.solver import LEVELS
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.experiments.study import Study, command, share, signed, table, write_page
@@ -84,7 +85,7 @@ def written(told: dict[str, dict[str, dict[str, float]]]) -> bytes:
 def study(config: Config) -> None:
     """Plays what has not been played, and writes the figures and the page."""
     target: Path = config.out / levels.FILE.name if config.out else levels.FILE
-    told: dict[str, Any] = tomllib.loads(target.read_text(encoding="utf-8")) if target.exists() else {}
+    told: dict[str, Any] = tomllib.loads(read_text(target)) if target.exists() else {}
     for short, game in variants():
         own = told.setdefault(short, {})
         count = config.few if game.max_stages else config.games

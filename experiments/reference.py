@@ -22,6 +22,7 @@ import numpy as np
 
 import leafwise
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.reference import Reference
 from leafwise.envs.registry import NAMESPACE, ids_of
 from leafwise.envs.registry import games as names_of_games
@@ -175,7 +176,7 @@ def measure(config: Config) -> None:
 def stored(config: Config) -> dict[str, Any]:
     """Returns what the file holds."""
     path = config.target("reference.json")
-    told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    told: dict[str, Any] = json.loads(read_text(path)) if path.exists() else {}
     return told
 
 

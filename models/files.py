@@ -107,7 +107,7 @@ def model_path(source: str | os.PathLike[str]) -> Path:
     """
     if on_hub(source):
         return fetched(str(source))
-    path = Path(source)
+    path = Path(os.path.expanduser(source))  # shells leave the ~ of `search:~/run` as it is
     if path.is_dir():
         return path / "model.safetensors"
     shipped = WEIGHTS / f"{source}.safetensors"

@@ -48,7 +48,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Raises ValueError in one line for a file that is no such model.
     """
-    file = Path(path)
+    file = Path(os.path.expanduser(path))
     if importlib.util.find_spec("stable_baselines3") is None:
         raise ValueError("expected the train extra, pip install 'leafwise[train]'; stable_baselines3 not found")
     if not file.is_file():
@@ -214,7 +214,7 @@ def _unpickled(path: str | os.PathLike[str]) -> Any:
 
     warnings.warn(f"{str(path)!r}: loading a VecNormalize runs code kept in it (pickle)", stacklevel=6)
     try:
-        return pickle.loads(Path(path).read_bytes())
+        return pickle.loads(Path(os.path.expanduser(path)).read_bytes())
     except Exception as problem:  # a broken pickle may raise anything
         reason = f"{type(problem).__name__}: {problem}".splitlines()[0]
         raise ValueError(f"expected a file of VecNormalize.save at {str(path)!r}, got {reason}") from None

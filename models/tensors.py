@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.core.writing import write_atomically as write_atomically
 
 KEY, CHECKSUM = "leafwise", "sha256"
@@ -81,7 +82,7 @@ def checksum(metadata: str, tensors: Mapping[str, NDArray[Any]]) -> str:
 @functools.cache
 def shipped_checksums() -> dict[str, str]:
     """Returns the SHA-256 of each model file that shipped before files held their own: file name -> hexadecimal digits."""
-    told: dict[str, str] = json.loads((WEIGHTS / "checksums.json").read_text(encoding="utf-8"))
+    told: dict[str, str] = json.loads(read_text(WEIGHTS / "checksums.json"))
     return told
 
 

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.textfile import read_text
 from leafwise.models.files import model_path
 from leafwise.models.shipped import LEARNED, best_leaf, shipped_name
 from leafwise.models.tensors import WEIGHTS, load_metadata, write_atomically
@@ -124,7 +125,7 @@ def _in_file(path: Path, written: int) -> Units | None:
 @functools.cache
 def shipped_units() -> dict[str, Any]:
     """Returns the units of models that shipped without: file name -> what a file would hold."""
-    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    found: dict[str, Any] = json.loads(read_text(FILE)) if FILE.exists() else {}
     return found
 
 

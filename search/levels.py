@@ -19,6 +19,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
 from leafwise.envs.core.play.named import named_ai, own_level
 from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
+from leafwise.envs.core.textfile import read_text
 
 FILE = Path(__file__).with_name("levels.toml")
 
@@ -84,7 +85,7 @@ def variant_id(game: Game) -> str | None:
 
 @cache
 def _measured() -> Mapping[str, Any]:
-    return tomllib.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else {}
+    return tomllib.loads(read_text(FILE)) if FILE.exists() else {}
 
 
 def measured(game: Game) -> dict[str, dict[str, float]]:

@@ -4,13 +4,54 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
-from collections.abc import Sequence
-from typing import TypeVar
+import select
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TextIO, TypeVar
 
 from leafwise.envs.core.lines import print_error
 
 C = TypeVar("C")
+UNREAD = 128 + 13
+"""Exit status where nobody reads the output any more: what a shell sees of other tools, which end by SIGPIPE."""
+
+
+@contextlib.contextmanager
+def quiet_when_unread() -> Iterator[None]:
+    """Ends the program without a word once the reader of its output (head, less) has gone; put it around all that prints."""
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        unread = [stream for stream in (sys.stdout, sys.stderr) if _is_unread(stream)]
+        if not unread:  # another pipe, to a process that works for this one
+            raise
+        for stream in unread:  # what is left in it goes nowhere when the interpreter ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        raise SystemExit(UNREAD) from None
+
+
+def _is_unread(stream: TextIO) -> bool:
+    """Whether the other end of a stream was closed; taken for granted where the system does not tell."""
+    if not hasattr(select, "poll"):
+        return True
+    poll = select.poll()
+    poll.register(stream.fileno(), select.POLLOUT)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+def with_home(words: Sequence[str]) -> list[str]:
+    """Returns a command line with the user's home folder for the ~ in `--option=~/file`, which shells leave as it is."""
+    found = []
+    for word in words:
+        flag, equals, value = word.partition("=")
+        is_path = equals and flag.startswith("--") and value.startswith("~")
+        found.append(f"{flag}={os.path.expanduser(value)}" if is_path else word)
+    return found
 
 
 def parse(
@@ -26,17 +67,17 @@ def parse(
     markers = (tyro.conf.FlagCreatePairsOff, tyro.conf.PositionalMetavarFromFieldName)
     said = io.StringIO()
     try:
-        with contextlib.redirect_stderr(said):
+        with quiet_when_unread(), contextlib.redirect_stderr(said):
             return tyro.cli(
                 config_class,
-                args=list(arguments),
+                args=with_home(arguments),
                 prog=prog,
                 description=description,
                 default=tyro.MISSING_NONPROP if default is None else default,
                 config=markers,
             )
     except SystemExit as exit:
-        if exit.code:
+        if exit.code not in (0, None, UNREAD):
             print_error(f"{one_line(said.getvalue())} (see {prog} --help)")
         raise
 

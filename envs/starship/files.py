@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from leafwise.envs.core.textfile import text_of
 from leafwise.envs.core.writing import write_named
 from leafwise.envs.starship.catalogue import PARTS
 from leafwise.envs.starship.presets import CLASSIC, STAGES, Parameters
@@ -85,8 +86,7 @@ def load(data: str | bytes) -> Ship:
     if len(data) > LARGEST_FILE:
         raise ValueError(f"a ship file should have at most {LARGEST_FILE} bytes, got more")
     try:
-        text = data.decode("utf-8") if isinstance(data, bytes) else data
-        fields = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
+        fields = json.loads(text_of(data), object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
     except RecursionError:
         raise ValueError("a ship file should be JSON of at most four levels, got far deeper nesting") from None
     except UnicodeDecodeError as problem:

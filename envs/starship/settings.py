@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from leafwise.envs.core.textfile import text_of
 from leafwise.envs.starship.parameters import LATER
 from leafwise.envs.starship.presets import CLASSIC, PRESETS, STAGES, Parameters
 
@@ -50,7 +51,7 @@ def read_text(path: Path) -> str:
     if len(data) > LARGEST_CONFIG:
         raise ValueError(f"{path}: expected at most {LARGEST_CONFIG} bytes, got more")
     try:
-        return data.decode("utf-8")
+        return text_of(data)
     except UnicodeDecodeError as problem:
         raise ValueError(
             f"{path}: expected UTF-8 text, got a byte {data[problem.start]:#04x} at {problem.start}"

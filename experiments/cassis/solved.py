@@ -25,6 +25,7 @@ from leafwise.envs.cassis.solver import Solver
 from leafwise.envs.cassis.tables import make_tables
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, picture, write_json
 
@@ -163,7 +164,7 @@ def plot(results: list[dict[str, Any]], path: Path) -> None:
 def study(config: Config) -> None:
     """Solves, and writes the figures and the picture."""
     path = config.source("solved.json")
-    known = {found["n"]: found for found in json.loads(path.read_text())} if path else {}
+    known = {found["n"]: found for found in json.loads(read_text(path))} if path else {}
     for n in range(config.least, config.most + 1):
         if n not in known:
             solved(3)  # loads the compiled code

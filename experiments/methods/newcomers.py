@@ -20,6 +20,7 @@ import numpy as np
 from gymnasium.spaces import flatten_space
 
 from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.textfile import read_text
 from leafwise.models.files import write_atomically
 from leafwise.training.runs.folder import Interruption, commit, hardware, need_train_extra, training_command
 from leafwise.training.runs.lock import FolderLock
@@ -88,7 +89,7 @@ def train(config: Config) -> Path:
     model_file, told_file = path / "model.zip", path / "config.json"
     if config.resume != told_file.exists():
         raise ValueError(f"expected {'a run to resume in' if config.resume else 'a new run folder,'} {str(path)!r}")
-    told = json.loads(told_file.read_text()) if config.resume else {"seconds": 0.0, "steps": 0}
+    told = json.loads(read_text(told_file)) if config.resume else {"seconds": 0.0, "steps": 0}
     kind, envs = getattr(stable_baselines3, config.algorithm), environments(config)
     policy = "MultiInputPolicy" if isinstance(envs.observation_space, gym.spaces.Dict) else "MlpPolicy"
     model = kind(policy, envs, seed=config.seed, **fitting(config.algorithm, envs.observation_space))

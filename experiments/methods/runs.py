@@ -14,6 +14,7 @@ from typing import Any
 
 import psutil
 
+from leafwise.envs.core.textfile import read_text
 from leafwise.experiments.methods.plans import Plan, Way
 from leafwise.experiments.study import finished, logged
 from leafwise.models.files import write_atomically
@@ -82,14 +83,14 @@ def trained(words: Sequence[str], path: Path) -> dict[str, Any]:
             raise ValueError(f"expected a run that learns, got status {process.returncode} of {' '.join(words)}")
         finished(path)
         write_atomically(path / "memory.json", json.dumps(most).encode())
-    told = json.loads((path / "results.json").read_text(encoding="utf-8"))
+    told = json.loads(read_text(path / "results.json"))
     memory = path / "memory.json"
     return {
         "command": told["command"],
         "commit": told["commit"],
         "seconds": told["seconds"],
         "steps": told["steps"],
-        "memory_mb": json.loads(memory.read_text()) if memory.exists() else None,
+        "memory_mb": json.loads(read_text(memory)) if memory.exists() else None,
         "curve": curve(path),
     }
 

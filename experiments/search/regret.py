@@ -22,6 +22,7 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import exact_solver
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import add_module
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.search.contests import MCTS, mcts_defaults
@@ -132,7 +133,7 @@ def positions(config: Config, label: str) -> list[tuple[State, dict[int, float]]
     """Returns the decisions of a game from its file, which is made where it does not hold as many; all, where there are fewer."""
     game, name = game_of(label), f"positions/{label.replace(' ', '-').replace(',', '').lower()}.jsonl"
     path = config.source(name)
-    lines = path.read_text(encoding="utf-8").splitlines() if path else []
+    lines = read_text(path).splitlines() if path else []
     if len(lines) < config.positions:
         decisions = from_games() if label == CONNECT_FOUR else solved(label, FIRST_SEED)
         drawn = dict(islice(decisions, config.positions))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.commandline import parse, quiet_when_unread
 from leafwise.envs.core.lines import print_error
 from leafwise.training.execution.places import executor_for
 from leafwise.training.runs.folder import training_command
@@ -114,7 +114,8 @@ def command(config_class: type[C], study: Callable[[C], object]) -> Callable[...
     def main(arguments: list[str] | None = None) -> int:
         config = parse(config_class, sys.argv[1:] if arguments is None else arguments, config_class.program())
         try:
-            study(config)
+            with quiet_when_unread():
+                study(config)
         except (ValueError, OSError) as problem:
             print_error(problem)
             return 2

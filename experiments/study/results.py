@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from leafwise.envs.core.textfile import read_text
 from leafwise.experiments.study.config import Study
 from leafwise.models.files import model_path, write_atomically
 from leafwise.training.evaluation.arena import FINAL_SEED
@@ -32,7 +33,7 @@ class Results(dict[str, Any]):
         self.study, self.name, self.under, self.indent = study, name, under, indent
         self.about: Mapping[str, Any] = about or {}
         path = study.source(name)
-        old = json.loads(path.read_text(encoding="utf-8")) if path else {}
+        old = json.loads(read_text(path)) if path else {}
         self.differs = bool(old) and bool(about) and not self.about.items() <= old.items()
         if not self.differs:
             self.update(old.get(under, {}) if about else old)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game
 from leafwise.experiments.study import (
     Results,
@@ -137,7 +138,7 @@ def run(config: Config) -> None:
 
             def work(name: str = name, seed: int = seed) -> dict[str, Any]:
                 folder = trained_arm(config, name, seed)
-                told = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+                told = json.loads(read_text(folder / "results.json"))
                 return {"moves": told["steps"], "seconds": told["seconds"], "depths": depths(str(folder))}
 
             results.find(f"{name}, seed {seed}", work)

@@ -23,6 +23,7 @@ import numpy as np
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.pictures.animation import recorded
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game
 from leafwise.experiments.study import PlacedStudy, Results, command, digest_of, missing_seeds, trained
 from leafwise.experiments.threes.baselines import figures
@@ -171,7 +172,7 @@ class Parts:
     def depth(self) -> None:
         """Every leaf at equal depth."""
         path = self.config.source("baselines.json")
-        baselines = json.loads(path.read_text(encoding="utf-8")) if path else {}
+        baselines = json.loads(read_text(path)) if path else {}
         for depth in range(self.config.least_depth, self.config.most_depth + 1):
             own, each = (self.games(n) for n in GAMES_AT_DEPTH[depth])
             cutoff = CUTOFFS.get(depth, 0.0)
@@ -208,7 +209,7 @@ class Parts:
         def work() -> dict[str, Any]:
             run = train()
             found = figures(None, self.played(str(run), depth)(FINAL_SEED, games))
-            told = json.loads((run / "results.json").read_text(encoding="utf-8"))
+            told = json.loads(read_text(run / "results.json"))
             kept = {name: value for name, value in found.items() if name not in ("scores", "best_cells")}
             return kept | {"trained_moves": told["steps"], "trained_seconds": told["seconds"]}
 

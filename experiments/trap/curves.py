@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from leafwise.envs.core.textfile import read_text
 from leafwise.experiments.study import Study, command, logged, picture, write_json
 
 TAGS = ("eval/elo", "eval/best_elo", "eval/score_mean", "train/loss", "rollout/ep_len_mean")
@@ -48,7 +49,7 @@ def study(config: Config) -> None:
     name = f"{config.name}.json"
     if config.run:
         write_json(config, name, curves(config.run), indent=None)
-    found = json.loads(config.needed(name, "--run RUN").read_text())
+    found = json.loads(read_text(config.needed(name, "--run RUN")))
     plot(found, config.target(f"{config.name}.png"))
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.progress import track
 
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.study import Study, command, write_page
@@ -49,7 +50,7 @@ def is_fair(solver: Solver, state: State) -> bool:
 
 def read(file: Path) -> tuple[int, list[State]]:
     """Returns how many positions were looked at for a file, and the openings in it."""
-    head, *lines = file.read_text(encoding="utf-8").splitlines()
+    head, *lines = read_text(file).splitlines()
     return int(head.split()[0]), [LARGE.parse(line) for line in lines]
 
 

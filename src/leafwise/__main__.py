@@ -11,6 +11,9 @@ from pathlib import Path
 
 from leafwise import __version__, commands
 from leafwise.cli import INTERRUPTED, WRONG_INPUT, fail, one_line_errors
+from leafwise.envs.core.commandline import quiet_when_unread, with_home
+from leafwise.envs.core.lines import perhaps
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import take_modules
 
 
@@ -24,7 +27,7 @@ def summary(name: str) -> str:
     """Returns the first line of a command's docstring, read without importing it."""
     import ast
 
-    source = Path(commands.__path__[0], f"{name}.py").read_text(encoding="utf-8")
+    source = read_text(Path(commands.__path__[0], f"{name}.py"))
     return (ast.get_docstring(ast.parse(source)) or "").partition("\n")[0]
 
 
@@ -50,7 +53,7 @@ def overview() -> str:
 def run(arguments: Sequence[str]) -> int:
     """Runs one command line; returns the exit status, or exits with it after one line for wrong input."""
     with one_line_errors():
-        arguments = take_modules(arguments)
+        arguments = take_modules(with_home(arguments))
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(overview())
         return 0 if arguments else WRONG_INPUT
@@ -59,7 +62,8 @@ def run(arguments: Sequence[str]) -> int:
         print(f"leafwise {__version__}")
         return 0
     if name not in command_names():
-        fail(f"expected a command among {', '.join(command_names())}, got {name!r}")
+        names = command_names()
+        fail(f"expected a command among {', '.join(names)}, got {name!r}{perhaps(name, names)}")
     status: int = importlib.import_module(f"leafwise.commands.{name}").main(rest)
     return status
 
@@ -67,15 +71,12 @@ def run(arguments: Sequence[str]) -> int:
 def main() -> None:
     """Runs the command line of this process and exits."""
     warnings.formatwarning = lambda message, *place: f"warning: {message}\n"
-    try:
-        status = run(sys.argv[1:])
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        print("\ninterrupted" if sys.stderr.isatty() else "interrupted", file=sys.stderr)
-        status = INTERRUPTED
-    except BrokenPipeError:  # the reader (head, less) has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
+    with quiet_when_unread():
+        try:
+            status = run(sys.argv[1:])
+        except KeyboardInterrupt:
+            print("\ninterrupted" if sys.stderr.isatty() else "interrupted", file=sys.stderr)
+            status = INTERRUPTED
     sys.exit(status)
 
 

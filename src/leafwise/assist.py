@@ -9,6 +9,7 @@ from leafwise.cli import one_line_errors, patiently, say
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.companion import Advice, Following, Question
+from leafwise.envs.core.textfile import read_text, text_of
 from leafwise.envs.core.writing import write_named
 from leafwise.models.units import PLAIN, Units, written
 from leafwise.search import Search
@@ -21,7 +22,7 @@ SHOWN = 8
 def ask(prompt: str) -> str | None:
     """Returns a line that the person types, without blanks around; None at the end of input or for q."""
     try:
-        line = input(prompt).strip()
+        line = text_of(input(prompt)).strip()
     except EOFError:
         say()
         return None
@@ -37,7 +38,7 @@ def begun(game: Game, position: str, known: bool, file: str) -> Following:
         if file and Path(file).exists() and Path(file).stat().st_size:
             if position:
                 raise ValueError(f"expected a position or a game that goes on in {file!r}, got both")
-            following = Following.load(game, Path(file).read_text(encoding="utf-8"), file)
+            following = Following.load(game, read_text(file), file)
             if following.state is not None and following.state.is_terminal:
                 raise ValueError(f"expected a game that goes on in {file!r}, got a finished one")
             return following

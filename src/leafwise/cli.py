@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.options import options_from_text
-from leafwise.envs.core.lines import print_error
+from leafwise.envs.core.lines import perhaps, print_error
+from leafwise.envs.core.textfile import read_text, text_of
 from leafwise.envs.core.writing import is_stream
 from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words
 from leafwise.envs.registry import game as find_game
@@ -77,6 +78,8 @@ def one_line_errors() -> Iterator[None]:
         yield
     except UnicodeDecodeError as problem:
         fail(f"expected UTF-8 text, got a byte {problem.object[problem.start]:#04x} at {problem.start}")
+    except BrokenPipeError:  # nobody reads the output any more, see `quiet_when_unread`
+        raise
     except OSError as problem:
         where = "" if problem.filename is None else f" {str(problem.filename)!r}"
         fail(f"cannot use{where}: {problem.strerror or problem}")
@@ -142,7 +145,7 @@ def records_of(file: str, game: Game) -> list[GameRecord]:
     from leafwise.envs.core.play.gamefile import read_games
 
     with one_line_errors():
-        records = list(read_games(Path(file).read_text(encoding="utf-8"), file))
+        records = list(read_games(read_text(file), file))
         for record in records:
             if record.game.name != game.name:
                 raise ValueError(f"expected games of {game.name} in {file!r}, got one of {record.game.name}")
@@ -196,7 +199,8 @@ def check_options(game: str, options: Iterable[str], config_class: type) -> None
         if name not in known:
             here = ", ".join(flag_of(f.name) for f in options_of(config_class))
             others = ", ".join(map(flag_of, known)) or "none"
-            raise ValueError(f"expected an option among {here} or {game}'s ({others}), got {flag_of(name)}")
+            near = perhaps(flag_of(name), map(flag_of, [*(f.name for f in options_of(config_class)), *known]))
+            raise ValueError(f"expected an option among {here} or {game}'s ({others}), got {flag_of(name)}{near}")
 
 
 def options_of(config_class: type) -> list[dataclasses.Field[Any]]:
@@ -228,10 +232,11 @@ def numbered_lines(file: str) -> Iterator[tuple[int, str]]:
     lines: Iterable[str] = sys.stdin
     if file not in ("", "-"):
         with one_line_errors():
-            lines = Path(file).read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+            lines = read_text(file, errors="surrogateescape").splitlines()
     elif isinstance(sys.stdin, io.TextIOWrapper):
         sys.stdin.reconfigure(errors="surrogateescape")
-    return ((k, line.strip()) for k, line in enumerate(lines, start=1) if line.strip())
+    texts = ((k, text_of(line).strip()) for k, line in enumerate(lines, start=1))
+    return ((k, text) for k, text in texts if text)
 
 
 def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State]) -> Iterator[tuple[str, State]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.core.writing import is_stream, write_named
 
 SAVE_SECONDS = 2.0
@@ -78,7 +79,7 @@ class KeptGames:
         if not resume:
             raise ValueError(f"evaluate: expected a new file, or to resume, got {str(file)!r}, which is there")
         try:
-            old = json.loads(file.read_text(encoding="utf-8"))
+            old = json.loads(read_text(file))
             self.batches = {
                 int(seed): [Figures.of_json(one) for one in batch] for seed, batch in old["batches"].items()
             }

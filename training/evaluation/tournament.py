@@ -15,6 +15,7 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, u64
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.core.writing import write_named
 from leafwise.training.evaluation.elo import Ratings, Unit, bootstrap_interval, rate
 from leafwise.training.evaluation.match_workers import Job, Maker, Outcome
@@ -272,7 +273,7 @@ class Tournament:
             return ValueError(f"arena file {str(path)!r}: expected {what} {expected!r}, got {got!r}")
 
         try:
-            old = json.loads(path.read_text(encoding="utf-8"))
+            old = json.loads(read_text(path))
             games = [Played(**{**p, "moves": tuple(p["moves"]), "seconds": tuple(p["seconds"])}) for p in old["played"]]
         except (ValueError, KeyError, TypeError) as problem:
             raise ValueError(f"expected an arena's file, got {str(path)!r}: {problem}") from None

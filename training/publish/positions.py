@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from leafwise.envs.core.textfile import read_text
 from leafwise.models.files import load_tensors
 from leafwise.models.sparse import SparseNetwork
 from leafwise.models.sparse_files import load_sparse
@@ -43,7 +44,7 @@ def rematch(source: Path, best: SparseNetwork, games: int) -> tuple[SparseNetwor
     Raises ValueError where the trainer's state is missing.
     """
     tensors, state = load_tensors(source.with_name("state.safetensors"))
-    told = tomllib.loads(source.with_name("config.toml").read_text(encoding="utf-8"))
+    told = tomllib.loads(read_text(source.with_name("config.toml")))
     newest, first = best.with_tensors(named(tensors, "newest")), REMATCH_SEED - SELECTION_SEED
     how = (
         told["match_depth"],

@@ -26,6 +26,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from leafwise.envs.core.commandline import quiet_when_unread, with_home
 from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import source_of, take_modules
 from leafwise.models.files import load_tensors, model_path, write_atomically
@@ -195,7 +196,13 @@ def run_main(
 
     `class_of` says which class the options of a game, by name, are of.
     """
-    words, file = sys.argv[1:] if arguments is None else arguments, None
+    with quiet_when_unread():
+        return _run_main(method, class_of, train, with_home(sys.argv[1:] if arguments is None else arguments))
+
+
+def _run_main(method: str, class_of: Callable[[str], type], train: Callable[[Any], Path], words: list[str]) -> int:
+    """Does what `run_main` says."""
+    file = None
     try:
         config, file = parse_options(class_of, take_modules(words), f"leafwise train --method {method}")
         path = train(config)
@@ -203,6 +210,8 @@ def run_main(
         where = f" (with the options in {str(file)!r})" if file is not None else ""
         print_error(f"{problem}{where}")
         return 2
+    except BrokenPipeError:
+        raise
     except OSError as problem:
         what = repr(str(problem.filename)) if problem.filename is not None else "the run folder"
         why = problem.strerror or problem

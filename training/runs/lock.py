@@ -9,6 +9,7 @@ import sys
 import weakref
 from pathlib import Path
 
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.core.writing import open_itself
 
 LOCK = "run.lock"
@@ -38,7 +39,7 @@ class FolderLock:
             self.release()
             if problem.errno not in HELD:
                 raise OSError(problem.errno, problem.strerror, str(path)) from None
-            holder = path.read_text(encoding="utf-8", errors="replace").strip() or "another process"
+            holder = read_text(path, errors="replace").strip() or "another process"
             raise ValueError(f"expected a run that is not going on, {str(folder)!r} is written by {holder}") from None
         os.ftruncate(handle, 0)
         os.write(handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode())

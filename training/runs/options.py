@@ -19,6 +19,7 @@ import msgspec
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.lines import short
+from leafwise.envs.core.textfile import read_text
 
 C = TypeVar("C")
 CONFIG, OLD_CONFIG = "config.toml", "config.json"
@@ -119,7 +120,7 @@ def to_toml(options: Mapping[str, Any]) -> str:
 def read_table(path: Path) -> dict[str, Any]:
     """Returns what a TOML file says, or a JSON file of an old run; raises ValueError that names a file that is broken."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
         table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as problem:
         raise ValueError(f"expected a file of options, got {str(path)!r}: {problem.strerror}") from None

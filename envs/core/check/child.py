@@ -12,6 +12,8 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from leafwise.envs.core.textfile import read_text
+
 JOB, RESULTS, NOTE = "job.json", "results.json", "note"
 
 
@@ -79,7 +81,7 @@ def check_one(job: dict[str, Any], note: Any) -> dict[str, Any]:
 
 def main(folder: Path) -> None:
     """Carries out the jobs of a folder; after each, its result is written."""
-    job = json.loads((folder / JOB).read_text())
+    job = json.loads(read_text(folder / JOB))
     sys.path[:] = job["path"]
     os.environ[job["inside"]] = "1"
     limit_memory(job["gigabytes"])

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from leafwise.envs.core.check.child import JOB, NOTE, RESULTS
 from leafwise.envs.core.check.fault import Fault
 from leafwise.envs.core.check.note import Note
+from leafwise.envs.core.textfile import read_text
 
 INSIDE = "LEAFWISE_CHECKING"
 """Set in a process that checks: a module that calls `check_game` while it is imported starts no other."""
@@ -77,7 +78,7 @@ def _run(jobs: Sequence[dict[str, Any]], build: str, folder: Path, limits: Limit
             process.kill()
             process.wait()
     done = _results(folder)
-    last, words = note.read(), (folder / "said.txt").read_text(errors="replace")
+    last, words = note.read(), read_text(folder / "said.txt", errors="replace")
     note.close()
     outside = iter(OUTSIDE.findall(words))  # one for each fault of an index, in their order
     for told in (result["fault"] for result in done if "fault" in result):
@@ -114,7 +115,7 @@ def _wait(process: subprocess.Popen[bytes], note: Note, limits: Limits) -> bool:
 
 def _results(folder: Path) -> list[dict[str, Any]]:
     path = folder / RESULTS
-    return json.loads(path.read_text()) if path.exists() else []
+    return json.loads(read_text(path)) if path.exists() else []
 
 
 def _ending(status: int) -> str:

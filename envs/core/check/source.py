@@ -18,6 +18,7 @@ from leafwise.envs.core.check import slicing
 from leafwise.envs.core.check.fault import ContractError
 from leafwise.envs.core.check.subject import python_function
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.textfile import read_text
 
 SHIPPED = "leafwise_checked_main"
 """The module that a script's or notebook's game becomes in the process that checks it."""
@@ -40,7 +41,7 @@ def origin(game: Game, folder: Path) -> dict[str, Any]:
         if file is None or not Path(file).exists():
             raise ContractError(f"{game.name}: expected a game with source, got module {game.module!r} without a file")
         return {"module": game.module, "file": str(Path(file).resolve()), **named}
-    cells = [Path(file).read_text(encoding="utf-8")] if file and Path(file).exists() else list(_cells(module))
+    cells = [read_text(file)] if file and Path(file).exists() else list(_cells(module))
     if not any(slicing.binds([cell], attribute) for cell in cells if _parses(cell)):
         raise ContractError(f"{game.name}: expected a game whose source can be read (a file, a notebook), got none")
     path = folder / f"{SHIPPED}.py"

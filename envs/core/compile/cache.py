@@ -24,31 +24,43 @@ PACKAGE = Path(__file__).resolve().parents[3]
 SHARED = ("envs/core", "search", "models")
 """Folders whose sources every compiled room depends on."""
 
+TOLD = "LEAFWISE_NOT_KEPT"
+"""The environment variable that holds why compiled code is not kept, once that was said."""
+
 KEEP_FOLDERS = 4
 """Cache folders kept per room; older ones are removed when a new one is made."""
 
 
-@functools.cache
-def _tell(text: str) -> None:
-    warnings.warn(text, stacklevel=3)
-
-
 def tell_not_kept(problem: OSError) -> None:
-    """Warns, once for each reason, that compiled code cannot be kept."""
-    _tell(f"compiled code is not kept, every start compiles it again: {problem.strerror or problem}")
+    """Warns, once for each reason, that compiled code cannot be kept; processes started from here do not say it again."""
+    reason = problem.strerror or str(problem)
+    if os.environ.get(TOLD) != reason:
+        os.environ[TOLD] = reason
+        warnings.warn(f"compiled code is not kept, every start compiles it again: {reason}", stacklevel=3)
 
 
 def cache_root() -> Path:
-    """Returns the folder under which compiled code is kept: `LEAFWISE_CACHE_DIR`, or the user's cache folder."""
+    """Returns the folder under which compiled code is kept: `LEAFWISE_CACHE_DIR`, or the user's cache folder.
+
+    Raises OSError where neither is known: without `HOME`, a user whom the system does not know has no folder.
+    """
     if named := os.environ.get("LEAFWISE_CACHE_DIR"):
-        return Path(named)
+        return _home(named)
     if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
+        base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
+        base = "~/Library/Caches"
     else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "leafwise"
+        base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return _home(base) / "leafwise"
+
+
+def _home(path: str) -> Path:
+    """Returns a path whose ~ is the user's home folder; raises OSError where the system knows of none."""
+    expanded = os.path.expanduser(path)
+    if expanded[0] == "~":
+        raise OSError(f"expected a home folder for {path!r}, found none; set HOME or LEAFWISE_CACHE_DIR")
+    return Path(expanded)
 
 
 def cache_folder(source: Path, flags: str) -> Path | None:
@@ -84,8 +96,8 @@ def _folder(room: Path, flags: str, paths: tuple[Path, ...], changed: tuple[int,
     digest = hashlib.sha256(f"{numba.__version__} {sys.version_info[:2]} {flags}".encode())
     for path in paths:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    folder = cache_root() / f"{room.stem}-{digest.hexdigest()[:16]}"
     try:
+        folder = cache_root() / f"{room.stem}-{digest.hexdigest()[:16]}"
         fresh = not folder.exists()
         own_folder(folder)
         with tempfile.TemporaryFile(dir=folder):

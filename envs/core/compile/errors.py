@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import linecache
 import os
@@ -118,10 +119,17 @@ def _tuples(things: Iterable[Any]) -> Iterator[Any]:
             yield from _tuples(thing)
 
 
+def _log_folders() -> Iterator[Path]:
+    """Yields the folders that a log may be written to, the best first."""
+    with contextlib.suppress(OSError):
+        yield cache_root() / "errors"
+    yield Path(tempfile.gettempdir())
+
+
 def _write_log(name: str, said: str) -> str:
     """Writes all that numba said to a file beside the compiled code, or among temporary files, and returns its path."""
     file = f"{''.join(c if c.isalnum() else '_' for c in name)}-{hashlib.sha256(said.encode()).hexdigest()[:8]}.log"
-    for folder in (cache_root() / "errors", Path(tempfile.gettempdir())):
+    for folder in _log_folders():
         path = folder / file
         try:
             own_folder(folder)

@@ -37,9 +37,12 @@ def _is_as_expected() -> bool:
     digest = hashlib.sha256(f"{numba.__version__} {llvmlite.__version__} {sys.version}".encode())
     for path in sorted(Path(__file__).parent.glob("*.py")):
         digest.update(path.read_bytes())
-    known = cache_root() / f"numba-{numba.__version__}-{digest.hexdigest()[:16]}"
-    if known.exists():
-        return True
+    try:
+        known = cache_root() / f"numba-{numba.__version__}-{digest.hexdigest()[:16]}"
+        if known.exists():
+            return True
+    except OSError:  # no cache, or none that may be read: checked at every start
+        known = None
     try:
         from leafwise.envs.core.compile import selfcheck
 
@@ -53,8 +56,9 @@ def _is_as_expected() -> bool:
         )
         return False
     try:
-        known.parent.mkdir(parents=True, exist_ok=True)
-        os.close(open_itself(known))
+        if known is not None:
+            known.parent.mkdir(parents=True, exist_ok=True)
+            os.close(open_itself(known))
     except OSError:  # checked again next time
         pass
     return True

@@ -281,7 +281,9 @@ class Stepper:
         none = np.zeros(self.n, dtype=np.int64)
         state = {"steps": none, "illegal_in_a_row": none, "variant": now["variant"]} | dict(state)
         if set(state) != set(now):
-            raise ValueError(f"{name}: expected a state from get_state with {', '.join(now)}, got {', '.join(map(str, state))}")
+            raise ValueError(
+                f"{name}: expected a state from get_state with {', '.join(now)}, got {', '.join(map(str, state))}"
+            )
         for key, array in now.items():
             given = state[key] = np.array(state[key])
             if given.shape != array.shape or given.dtype != array.dtype:

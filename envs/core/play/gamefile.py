@@ -41,6 +41,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.by_name import outcome
+from leafwise.envs.core.textfile import read_text, text_of
 
 TAGS: dict[str, type | tuple[type, ...]] = {
     "Game": str,
@@ -212,7 +213,7 @@ def load_game(path: str | Path, number: int = 1) -> GameRecord:
 
     Raises ValueError that names the line of whatever cannot be, or if there is no such game; OSError as `open` does.
     """
-    text = Path(path).read_text(encoding="utf-8")
+    text = read_text(path)
     count = 0
     for count, record in enumerate(read_games(text, str(path)), start=1):
         if count == number:
@@ -223,7 +224,7 @@ def load_game(path: str | Path, number: int = 1) -> GameRecord:
 def read_games(text: str, source: str = "game") -> Iterator[GameRecord]:
     """Yields the games of a text; raises ValueError that names `source` and the line of whatever cannot be."""
     reader: Reader | None = None
-    for number, line in enumerate(map(str.strip, text.split("\n")), start=1):
+    for number, line in enumerate(map(str.strip, text_of(text).split("\n")), start=1):
         try:
             if line.startswith("[Game ") or (line and reader is None):
                 if reader is not None:

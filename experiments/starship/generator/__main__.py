@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.starship import PRESETS, Generator
 from leafwise.envs.starship.bench import bench
 from leafwise.envs.starship.draw import gallery, png_bytes, story
@@ -57,7 +58,7 @@ def study(config: Config) -> None:
     settings = {name: getattr(config, name) for name in SIZES}
     if config.redraw:
         settings, results = (
-            json.loads(config.needed(name, config.program()).read_text()) for name in ("config.json", "results.json")
+            json.loads(read_text(config.needed(name, config.program()))) for name in ("config.json", "results.json")
         )
         results["rates"] = _rates()
     else:

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game
 from leafwise.envs.starship.draw import gallery, png_bytes
 from leafwise.envs.starship.options import ship_at
@@ -77,7 +78,7 @@ def measure(config: Config) -> dict[str, Records]:
     wanted = range(config.first_seed, config.first_seed + config.seeds)
     for name in config.builders:
         path = config.records / f"{config.preset}-{''.join(c if c.isalnum() else '_' for c in name)}.json"
-        done = {r["seed"]: r for r in json.loads(path.read_text())} if path.exists() else {}
+        done = {r["seed"]: r for r in json.loads(read_text(path))} if path.exists() else {}
         missing = [seed for seed in wanted if seed not in done]
         pieces = [missing[k : k + SAVED_EVERY] for k in range(0, len(missing), SAVED_EVERY)]
         for part in config.each(partial(records, place, name), pieces):
@@ -127,7 +128,7 @@ def report(config: Config) -> None:
 def write_sections(config: Config, own: dict[str, Any]) -> None:
     """Writes the page with this preset's part, and those of the others as they were."""
     path = config.target("results.json")
-    old = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    old = json.loads(read_text(path)) if path.exists() else {}
     sections = {preset: own if preset == config.preset else old.get(preset) for preset in PRESETS}
     known = {preset: section for preset, section in sections.items() if section}
     write_page(config, "README.md", page(known))

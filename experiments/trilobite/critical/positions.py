@@ -27,6 +27,7 @@ from typing import NamedTuple
 from rich.progress import track
 
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game
 from leafwise.envs.trilobite.solver import Solver
 from leafwise.experiments.study import Study, command
@@ -79,8 +80,8 @@ def after(moves: str) -> State:
 
 def read(path: Path | None = None) -> list[Position]:
     """Returns the rows of the file (default: the one in the package)."""
-    with (path or Path(__file__).with_name(FILE)).open(encoding="utf-8", newline="") as file:
-        return [Position(**row) for row in csv.DictReader(file)]
+    lines = read_text(path or Path(__file__).with_name(FILE)).splitlines()
+    return [Position(**row) for row in csv.DictReader(lines)]
 
 
 @dataclass(frozen=True)

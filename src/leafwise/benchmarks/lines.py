@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.compile.cache import PACKAGE
+from leafwise.envs.core.textfile import read_text
 from leafwise.training.runs.folder import commit
 
 
 def processor() -> str:
     """Returns the processor's name, as far as the system tells it."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        lines = read_text("/proc/cpuinfo").splitlines()
     except OSError:
         return platform.processor() or platform.machine()
     names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
@@ -43,7 +44,7 @@ def read_lines(file: Path) -> list[dict[str, Any]]:
     if not file.exists():
         return []
     found = []
-    for number, text in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    for number, text in enumerate(read_text(file).splitlines(), 1):
         try:
             line = json.loads(text)
             if not all(isinstance(line[word], str) for word in ("commit", "machine")) or not isinstance(

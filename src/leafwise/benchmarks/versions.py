@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leafwise.envs.core.compile.cache import PACKAGE
+from leafwise.envs.core.textfile import read_text
 
 INTERPRETERS = ("", "bin/python", ".venv/bin/python", "Scripts/python.exe", ".venv/Scripts/python.exe")
 """Where below a path that is named the interpreter may be."""
@@ -81,7 +82,7 @@ def lay_out(files: bytes, folder: Path) -> str:
     """Writes the files of a checkout as they are installed; returns the folder that then has the package."""
     with tarfile.open(fileobj=io.BytesIO(files)) as archive:
         archive.extractall(folder / "checkout", filter="data")
-    configuration = tomllib.loads((folder / "checkout" / "pyproject.toml").read_text(encoding="utf-8"))
+    configuration = tomllib.loads(read_text(folder / "checkout" / "pyproject.toml"))
     places: dict[str, str] = configuration["tool"]["setuptools"]["package-dir"]
     for package in sorted(places, key=lambda name: name.count(".")):
         to = folder / "packages" / package.replace(".", "/")

@@ -12,6 +12,7 @@ import tyro
 
 from leafwise.cli import INTERRUPTED, check_writable, cluster_errors, one_line_errors, parse_with_game, print_json, say
 from leafwise.commands.eval import progress_bar
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.core.writing import is_stream, write_named
 from leafwise.training.runs.seeds import FINAL_SEED
 
@@ -121,7 +122,7 @@ def kept(config: Config) -> str:
         if config.save:
             check_writable(config.save, "--save")
             if config.resume and Path(config.save).exists() and not is_stream(Path(config.save)):
-                return Path(config.save).read_text(encoding="utf-8")
+                return read_text(config.save)
     return ""
 
 

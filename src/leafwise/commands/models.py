@@ -13,6 +13,7 @@ from typing import Any
 import tyro
 
 from leafwise.cli import fail, parse, print_json, say
+from leafwise.envs.core.textfile import read_text
 
 HEADER = (
     "model",
@@ -67,7 +68,7 @@ def metadata(path: Path) -> dict[str, Any]:
 def described(path: Path) -> dict[str, Any]:
     """Returns what is known of a model, by name; a measurement's `mean`, `ci_low` and `ci_high` are in its `unit`."""
     told = metadata(path)
-    kept = json.loads((path.parent / "units.json").read_text(encoding="utf-8"))
+    kept = json.loads(read_text(path.parent / "units.json"))
     units = told.get("units") or kept.get(path.name)
     score = told.get("score") or []
     return {

@@ -22,6 +22,7 @@ from leafwise.cli import (
     units_of_leaf,
 )
 from leafwise.envs.core.play import prints
+from leafwise.envs.core.textfile import text_of
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games, option_defaults
 
@@ -173,7 +174,7 @@ def legal_text(state: State, most: int = 24) -> str:
 def ask(prompt: str) -> str | None:
     """Returns a line that the person types, without blanks around, arrow keys by name; None at the end of input."""
     try:
-        line = input(prompt).strip()
+        line = text_of(input(prompt)).strip()
         return ARROWS.get(line, line)
     except EOFError:
         say()

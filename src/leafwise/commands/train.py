@@ -6,6 +6,7 @@ import importlib
 
 from leafwise.cli import fail, flag_of, one_line_errors, say
 from leafwise.envs.core.contract.options import options_from_text
+from leafwise.envs.core.lines import perhaps
 from leafwise.envs.registry import check_name, game, games, option_types
 from leafwise.training.runs.options import take_option
 from leafwise.training.runs.recipes import METHODS, default_method, modules, with_recipe
@@ -51,7 +52,7 @@ def main(arguments: list[str]) -> int:
         named, rest = rest[0], rest[1:]
         found, method = modules(named), method or default_method(named)
         if method not in found:
-            fail(f"expected --method among {', '.join(found)}, got {method!r}")
+            fail(f"expected --method among {', '.join(found)}, got {method!r}{perhaps(method, found)}")
         if {"-h", "--help"} & set(rest):
             added = " ".join(with_recipe(named, method, [])) or "none"
             say(f"options of {named}'s recipe for {method}, where they are not given: {added}\n")

@@ -138,6 +138,10 @@ def main(arguments: list[str]) -> int:
 
     if DISABLED:
         fail("expected compilation to be on, got NUMBA_DISABLE_JIT=1: nothing is compiled")
+    try:
+        cache = str(cache_root())
+    except OSError:
+        cache = ""
     spent: dict[str, float] = {}
     for name in [config.game] if config.game else games():
         game = find_game(name)
@@ -149,7 +153,7 @@ def main(arguments: list[str]) -> int:
                 say(f"{spent[item]:8.2f} s  {item}")
     total = sum(spent.values())
     if config.json:
-        print_json({"items": spent, "seconds": total, "cache": str(cache_root())})
+        print_json({"items": spent, "seconds": total, "cache": cache or None})
     else:
-        say(f"{total:8.2f} s  in all; machine code is kept in {cache_root()}")
+        say(f"{total:8.2f} s  in all; machine code is {f'kept in {cache}' if cache else 'not kept'}")
     return 0

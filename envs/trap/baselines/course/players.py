@@ -5,6 +5,7 @@ A folder stands for the PlayerAI.py in it.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,7 +126,7 @@ def named(game: Game, name: str, words: list[str]) -> Any:
     """Returns the player `course:WORDS`; raises ValueError for words that it does not know."""
     if not words:
         raise ValueError(f"expected course:NAME with a name among {', '.join(RECIPES)}, or a path, got none")
-    first, *rest = words
+    first, rest = os.path.expanduser(words[0]), words[1:]
     options: dict[str, Any] = dict(word.partition("=")[::2] for word in rest)
     if first not in RECIPES and Path(first).is_dir():
         first = str(Path(first) / "PlayerAI.py")

@@ -115,7 +115,7 @@ def position_words(name: str) -> Mapping[str, str]:
     return _added[name].text.words if name in _added else listed()[name].told["position_words"]
 
 
-def game(name: str, **options: Any) -> Game:
+def game(name: str, /, **options: Any) -> Game:
     """Returns a game in a variant: `game("threes", hint="exact")`.
 
     Raises ValueError for a game or an option that there is not, and for a plug-in's game that cannot be imported.

@@ -38,7 +38,7 @@ class Options:
     def __post_init__(self) -> None:
         need_one_of("starship", self, {"preset": tuple(PRESETS)})
         try:
-            if self.parameters:
+            if not isinstance(self.parameters, str) or self.parameters:
                 preset, parameters = variants.read_parameters(self.parameters, self.preset)
                 object.__setattr__(self, "preset", preset)
                 object.__setattr__(self, "parameters", parameters)

@@ -80,7 +80,7 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def score(game_name: str, score_name: str | None = None, **options: object) -> Evaluator:
+def score(game_name: str, score_name: str | None = None, /, **options: object) -> Evaluator:
     """Returns a hand-made evaluator (default: the game's own); raises ValueError if there is no such score."""
     return game(game_name, **options).score(score_name)
 

@@ -196,6 +196,9 @@ def test_several_pages_are_answered_at_once(client):
         ("move", {"game": "trilobite", "text": "xo./xo./xo.", "player": "random"}, "expected"),
         ("record", {"game": "trilobite", "players": ["a"]}, "expected the names of 2 players, got 1"),
         ("read", {"file": "[Game"}, "line 1: expected"),
+        ("read", {"file": '[Game "trap"]\n[Options {"self": 1}]\n1. N'}, "line 2: trap: expected options among (size"),
+        ("state", {"game": "trap", "options": {"name": 1}}, "trap: expected options among (size"),
+        ("state", {"game": "trap", "options": {"self": 1}}, "trap: expected options among (size"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(client, path, ask, told):

@@ -203,6 +203,18 @@ def test_a_file_without_a_game_keeps_its_metadata_to_itself(tmp_path, network):
         leafwise.load(path)
 
 
+@pytest.mark.parametrize("options", [{"name": 1}, {"self": "threes"}, {"hint": ["exact"]}, {"hint": {}}])
+def test_a_file_names_no_keywords(tmp_path, network, options):
+    path = tmp_path / "model.safetensors"
+    save_network(path, network, SAID)
+    tensors, metadata = load_tensors(path)
+    save_tensors(path, tensors, {**metadata, "options": options})
+    for game in ("", "threes"):
+        with pytest.raises(ValueError, match=r"^(threes: expected |model .*: expected a model of variant)") as refused:
+            leafwise.load(path, game)
+        assert "\n" not in str(refused.value)
+
+
 @pytest.mark.parametrize(
     ("name", "options", "ships", "best"),
     [

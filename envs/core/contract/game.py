@@ -106,13 +106,19 @@ class Game:
         for function in (*self.rules.functions().values(), *transforms):
             leafless(function)
 
-    def variant(self, **options: Any) -> Game:
-        """Returns this game with other options; raises ValueError for one that it does not have."""
+    def variant(self, /, **options: Any) -> Game:
+        """Returns this game with other options, whoever named them; raises ValueError for any that it does not take."""
         for name in options:
             if name not in self.defaults:
                 known = ", ".join(self.defaults) or "none"
-                raise ValueError(f"{self.name}: expected options among ({known}), got {name!r}")
-        changed = replace(self.options, **options)
+                raise ValueError(f"{self.name}: expected options among ({known}), got {name!r:.80}")
+        try:
+            changed = replace(self.options, **options)
+            hash(changed)
+        except TypeError as problem:  # of a dataclass that checks no types itself
+            raise ValueError(
+                f"{self.name}: expected options of their types, got {options!r:.80}: {problem}"
+            ) from problem
         return self if changed == self.options else replace(self, options=changed)
 
     @cached_property

@@ -27,10 +27,7 @@ def need_game(ask: GameAsk, control: Control) -> Game:
     if key in _ready:
         return find_game(ask.game, **ask.options)
     with control.loading():
-        try:
-            game = find_game(ask.game, **ask.options)
-        except TypeError as problem:  # an option of another type
-            raise ValueError(f"{ask.game}: expected options of their types, got {ask.options!r}: {problem}") from None
+        game = find_game(ask.game, **ask.options)
         touch(game)
     _ready.add(key)
     return game

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, dataclass, replace
 from typing import Any
 
 import pytest
@@ -12,6 +12,8 @@ import leafwise
 from leafwise.envs.core.contract.options import options_from_text, types_of
 from leafwise.training.runs.loop import find_variant
 
+MEANT = [("starship", "parameters", {}), ("starship", "targets", {})]
+"""Options that may be no short values."""
 TYPES = {"n": "int", "p": "float", "name": "str", "on": "bool", "turns": "int | None", "label": "None | str"}
 
 
@@ -57,6 +59,38 @@ def test_options_are_one_frozen_object() -> None:
     assert len({trap, leafwise.game("trap", size=5), leafwise.game("trap")}) == 2
     with pytest.raises(FrozenInstanceError):
         trap.options.size = 6
+
+
+@dataclass(frozen=True)
+class Loose(type(leafwise.game("trilobite").options)):  # type: ignore[misc]
+    """Options that check no types, as those of a plug-in may."""
+
+    n: int = 1
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.n < 1:
+            raise ValueError("own: expected n of 1 or more")
+
+
+def test_options_from_outside_are_refused_in_one_line() -> None:
+    """Whatever they are called, also as the arguments of the functions on their way, and whatever their values are."""
+    own = replace(leafwise.game("trilobite"), name="own", ids={}, options=Loose())
+    for name in ("name", "self", "game", "cls", "options", "", "x y", "x" * 10_000):
+        with pytest.raises(ValueError, match=r"^trilobite: expected options among \(board, k\), got ") as refused:
+            leafwise.game("trilobite", **{name: 1})
+        assert len(str(refused.value)) < 200
+    for game in leafwise.games():
+        for name in leafwise.game(game).defaults:
+            for value in ([1], {}, {"x": [1]}, [[]], 1e400, float("nan"), 10**40, b"x", object()):
+                if (game, name, value) not in MEANT:
+                    with pytest.raises(ValueError, match=rf"\A{game}: [^\n]+\Z"):
+                        leafwise.game(game, **{name: value})
+    assert own.variant(name="x").options == Loose(name="x")  # a game may call an option so
+    for options in ({"n": "many"}, {"n": [2]}, {"name": ["x"]}, {"name": {}}, {"n": None}):
+        with pytest.raises(ValueError, match=r"^own: expected options of their types, got "):
+            own.variant(**options)  # type: ignore[arg-type]
 
 
 def test_an_option_is_completed() -> None:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.options import options_from_text, types_of
+from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.gym.stepper import first_decision
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.checkpoints import check_form
 from leafwise.training.runs.events import Events
@@ -24,7 +26,10 @@ from leafwise.training.runs.seeds import SELECTION_SEED
 
 
 def find_variant(name: str, variant: str) -> Game:
-    """Returns a game in the variant written as `board=7x6,k=4`; raises ValueError for what there is not."""
+    """Returns a game in the variant written as `board=7x6,k=4`.
+
+    Raises ValueError for what there is not, and for a game in which nobody ever decides.
+    """
     game = find_game(name)
     texts: dict[str, str] = {}
     for word in filter(None, variant.split(",")):
@@ -33,7 +38,9 @@ def find_variant(name: str, variant: str) -> Game:
             known = ", ".join(f"{name}={value}" for name, value in game.defaults.items()) or "none"
             raise ValueError(f"expected --variant with options of {game.name} like {known}, got {word!r}")
         texts[option] = text
-    return game.variant(**options_from_text(types_of(game.options), texts, lambda name: f"{name} in --variant"))
+    found = game.variant(**options_from_text(types_of(game.options), texts, lambda name: f"{name} in --variant"))
+    first_decision(found, new_stream(0))  # learners wait for games with decisions
+    return found
 
 
 RANGES: dict[str, tuple[float, float]] = {

@@ -13,7 +13,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream, u64
 from leafwise.envs.core.gym.env import FPS, RENDER_MODES, check_render_mode
 from leafwise.envs.core.gym.observation import at, new_observations, reader
-from leafwise.envs.core.gym.stepper import ILLEGAL, key_of, new_key, one_of, patience, said_of_illegal
+from leafwise.envs.core.gym.stepper import ILLEGAL, first_decision, key_of, new_key, one_of, patience, said_of_illegal
 from leafwise.envs.core.gym.window import Window
 
 
@@ -60,10 +60,13 @@ class GameAECEnv(AECEnv):
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Starts a game; the same seed starts the same game as in `GameEnv`, without a seed its stream goes on."""
+        """Starts a game; the same seed starts the same game as in `GameEnv`, without a seed its stream goes on.
+
+        Raises ValueError for a game in which nobody ever decides.
+        """
         if seed is not None:
             self._stream = new_stream(int(key_of(seed, self.game)))
-        self.position = self.game.start().settle(self._stream)
+        self.position = first_decision(self.game, self._stream)
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)

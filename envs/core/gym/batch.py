@@ -42,9 +42,17 @@ RANDOM_SEAT = 2
 AUTORESET, ON_ILLEGAL, SEATING, PLIES = 0, 1, 2, 3
 """Indices of `Buffers.options`."""
 
-SOME_TERMINATED, SOME_TRUNCATED, SOME_ILLEGAL = 1, 2, 4
+SOME_TERMINATED, SOME_TRUNCATED, SOME_ILLEGAL, SOME_UNBEGUN = 1, 2, 4, 8
 SOME_ENDED = SOME_TERMINATED | SOME_TRUNCATED
 """Bits of what `step_batch` returns."""
+
+OVER_IN_A_ROW, MORE_WITH_PLIES = 500, 20
+"""So many games are begun in search of one in which the agent decides, and for each random action of the openings so many more:
+one opening of all lengths has none."""
+MOST_BETWEEN = 1_000_000
+"""Acts of chance and of the opponent that may lie between two decisions."""
+UNDECIDED = 2
+"""What `play_on` returns, beside False and True, where there are more."""
 
 
 class Buffers(NamedTuple):
@@ -114,9 +122,10 @@ class Episodes(NamedTuple):
     """Compiled functions on environments of a batch B; e is one of them."""
 
     play_on: Compiled
-    """`(S, i, o, seat, R, B, T)` -> whether the game at row i ends before the agent decides; rows from o on are scratch."""
+    """`(S, i, o, seat, R, B, T)` -> whether the game at row i ends before the agent decides, or UNDECIDED; rows from o on are
+    scratch."""
     begin: Compiled
-    """`(e, B, T)`: starts an episode."""
+    """`(e, B, T)` -> whether an episode was started: not where the agent never decides."""
     show: Compiled
     """`(e, obs, mask, B, T)`: writes what the agent sees and may do."""
 
@@ -130,23 +139,26 @@ def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path
 
     @inlined
     def play_on(S, i, o, seat, R, B, T):
-        """Plays chance and the opponent at row i until the agent decides (False) or the game is over (True)."""
-        while True:
+        """Plays chance and the opponent at row i until the agent decides (0) or the game is over (1); UNDECIDED: neither comes."""
+        for _ in range(MOST_BETWEEN):
             player = current_player(S, i, T)
             if player == CHANCE:
                 sample_outcome(S, i, R, T)
             elif player == TERMINAL:
-                return True
+                return 1
             elif player == seat:
-                return False
+                return 0
             else:
                 apply_action(S, i, opponent_action(S, i, o, B.legal, B.P, R, T), i, T)
+        return UNDECIDED
 
     @inlined
     def open_randomly(S, i, plies, R, B, T):
         """Plays up to so many random actions at row i, whoever is to act."""
         left = np.int64(below(R, plies + 1)) if plies else np.int64(0)
-        while left > 0:
+        for _ in range(MOST_BETWEEN):
+            if left == 0:
+                return
             player = current_player(S, i, T)
             if player == TERMINAL:
                 return
@@ -158,21 +170,27 @@ def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path
 
     @inlined
     def begin(e, B, T):
-        """Starts an episode: the first game in which the agent gets to decide."""
+        """Starts an episode, the first game in which the agent gets to decide; returns whether there is one."""
         i, o, R = u64(e), u64(B.reward.shape[0]), B.R[e]
         seat = B.options[SEATING]
         if seat == RANDOM_SEAT:
             seat = np.int64(below(R, 2))
         B.flags[SEAT, e] = seat
-        over = True
-        while over:
+        over = 1
+        for k in range(OVER_IN_A_ROW + MORE_WITH_PLIES * B.options[PLIES]):
             initial_state(B.S, i, T)
             open_randomly(B.S, i, B.options[PLIES], R, B, T)
             over = play_on(B.S, i, o, seat, R, B, T)
+            if over != 1:
+                break
+        if over != 0:
+            B.flags[OVER, e] = UNBEGUN
+            return False
         B.so_far[e] = returns(B.S, i, T)
         B.flags[OVER, e] = GOING
         B.counts[STEPS, e] = 0
         B.counts[IN_A_ROW, e] = 0
+        return True
 
     @inlined
     def show(e, obs, mask, B, T):
@@ -193,7 +211,7 @@ def make_act(
 ) -> Compiled:
     """Compiles `act(e, B, T)`: acts at row e and plays on to the agent's next decision.
 
-    It writes the reward, the difference of returns or `other_reward`, and returns whether the game is over.
+    It writes the reward, the difference of returns or `other_reward`, and returns whether the game is over, or UNDECIDED.
     """
     apply_action, returns, play_on = rules.apply_action, rules.returns, episodes.play_on
     inlined = bind(name, room, inline=True, plain=plain)
@@ -250,7 +268,7 @@ class Batch(NamedTuple):
 
     step: Callable[..., int]
     """`step_batch(held)`."""
-    refresh: Callable[..., None]
+    refresh: Callable[..., int]
     """`refresh(held)`."""
 
 
@@ -312,18 +330,20 @@ def _batch(
 
     @bind(name, room, plain=plain)
     def refresh(held):
-        """Starts an episode where `fresh` says so, and shows again what stands elsewhere."""
+        """Starts an episode where `fresh` says so, and shows again what stands elsewhere; returns 0 or SOME_UNBEGUN."""
         B, T = unpacked(held)
         for e in range(B.reward.shape[0]):
             if B.fresh[e]:
-                begin(e, B, T)
+                if not begin(e, B, T):
+                    return SOME_UNBEGUN
             elif B.flags[OVER, e] == GOING:
                 B.so_far[e] = returns(B.S, u64(e), T)
             show(e, B.obs, B.mask, B, T)
+        return 0
 
     @bind(name, room, inline=True, plain=plain)
     def try_action(e, B, T):
-        """Takes the action of environment e, be it legal or not; returns whether the game is over."""
+        """Takes the action of environment e, be it legal or not; returns whether the game is over, or UNDECIDED."""
         B.counts[STEPS, e] += 1
         if B.mask[e, B.action[e]]:
             B.counts[IN_A_ROW, e] = 0
@@ -331,13 +351,13 @@ def _batch(
         B.flags[ILLEGAL, e] = 1
         B.counts[IN_A_ROW, e] += 1
         if B.options[ON_ILLEGAL] == NOOP:
-            return False
+            return 0
         forfeit(e, B, T)
-        return True
+        return 1
 
     @bind(name, room, plain=plain)
     def step_batch(held):
-        """Steps every environment; returns bits SOME_..., or -1 - e if environment e refuses.
+        """Steps every environment; returns bits SOME_..., or -1 - e if environment e refuses. SOME_UNBEGUN alone: it broke off.
 
         Nothing changes if one refuses: its action is no id, or illegal under RAISE, or its episode is over.
         """
@@ -354,6 +374,9 @@ def _batch(
             start = B.flags[OVER, e] != GOING
             if not start:
                 over = try_action(e, B, T)
+                if over == UNDECIDED:
+                    B.flags[OVER, e] = UNBEGUN
+                    return SOME_UNBEGUN
                 cut = B.counts[STEPS, e] >= B.limits[STEPS] or B.counts[IN_A_ROW, e] >= B.limits[IN_A_ROW]
                 if B.flags[ILLEGAL, e]:
                     summary |= SOME_ILLEGAL
@@ -372,8 +395,8 @@ def _batch(
                     start = True
                 elif B.flags[ILLEGAL, e] and not over:
                     continue  # all is as it was
-            if start:
-                begin(e, B, T)
+            if start and not begin(e, B, T):
+                return SOME_UNBEGUN
             show(e, B.obs, B.mask, B, T)
         return summary
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.gym.batch import SOME_ILLEGAL, SOME_TERMINATED, SOME_TRUNCATED, WAIT
+from leafwise.envs.core.gym.batch import SOME_ILLEGAL, SOME_TERMINATED, SOME_TRUNCATED, SOME_UNBEGUN, WAIT
 from leafwise.envs.core.gym.observation import Observation, at, reader
 from leafwise.envs.core.gym.opponents import Opponent
 from leafwise.envs.core.gym.stepper import Stepper, as_game, key_of, keywords_of, new_key
@@ -116,7 +116,7 @@ class GameEnv(gym.Env[Observation, int]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Starts an episode and returns the first observation and info."""
+        """Starts an episode and returns the first observation and info; raises ValueError where the agent never gets to decide."""
         super().reset(seed=seed)
         if seed is not None:
             self._stepper.start({0: key_of(seed, self.game)})
@@ -150,6 +150,8 @@ class GameEnv(gym.Env[Observation, int]):
             return self._see(), self._reward[0], False, False, info
         if summary < 0:
             self._stepper.refuse(0)
+        if summary == SOME_UNBEGUN:
+            self._stepper.fail_to_begin()
         if summary & SOME_ILLEGAL:
             info["illegal"] = self._stepper.sentence(0)
         if self._window is not None:

@@ -117,6 +117,22 @@ def variant_number(game: Game) -> int:
     return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8])
 
 
+def nothing_to_decide(game: Game, seat: int | None = None) -> ValueError:
+    """Returns the error of a game in which a player, of a `seat` or alone, never gets to decide."""
+    who, other = (
+        ("a player", "options") if seat is None else (f"the {('first', 'second')[seat]} player", "a seat or options")
+    )
+    return ValueError(f"expected {other} with which {who} gets to decide, got {game!r}, where that never comes")
+
+
+def first_decision(game: Game, stream: NDArray[np.uint64]) -> State:
+    """Returns the first decision of a game that has one, chance drawn from `stream`; raises ValueError where none ever comes."""
+    for _ in range(batch.OVER_IN_A_ROW):
+        if not (state := game.start().settle(stream)).is_terminal:
+            return state
+    raise nothing_to_decide(game)
+
+
 class Stepper:
     """Steps n environments of one game; everything it shows is overwritten by the next call.
 
@@ -181,7 +197,7 @@ class Stepper:
         return hold(self.compiled.step, self.buffers, self.tables)
 
     @cached_property
-    def call_refresh(self) -> Callable[[], None]:
+    def call_refresh(self) -> Callable[[], int]:
         """The compiled refresh."""
         return hold(self.compiled.refresh, self.buffers, self.tables)
 
@@ -190,14 +206,29 @@ class Stepper:
         for e, key in keys.items():
             self.buffers.R[e] = key, 0
         self.buffers.fresh[:] = 1 if where is None else where
-        self.call_refresh()
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Starts and shows what `fresh` says; raises ValueError where the agent never gets to decide."""
+        if self.call_refresh():
+            self.fail_to_begin()
 
     def step(self) -> int:
-        """Takes `buffers.action`; returns the bits of `batch.step_batch`, raises ValueError if one is refused."""
+        """Takes `buffers.action`; returns the bits of `batch.step_batch`.
+
+        Raises ValueError if one is refused, or where the agent does not get to decide any more.
+        """
         summary = self.call_step()
         if summary < 0:
             self.refuse(-1 - summary)
+        if summary == batch.SOME_UNBEGUN:
+            self.fail_to_begin()
         return summary
+
+    def fail_to_begin(self) -> None:
+        """Raises ValueError, saying that the agent has nothing to decide."""
+        e = int(np.flatnonzero(self.buffers.flags[batch.OVER] == batch.UNBEGUN)[0])
+        raise nothing_to_decide(self.game, int(self.buffers.flags[batch.SEAT, e]) if self.game.players > 1 else None)
 
     def refuse(self, e: int) -> None:
         """Raises ValueError, saying why environment e cannot take its action."""
@@ -271,7 +302,7 @@ class Stepper:
         self.buffers.counts[batch.STEPS] = state["steps"]
         self.buffers.counts[batch.IN_A_ROW] = state["illegal_in_a_row"]
         self.buffers.fresh[:] = 0
-        self.call_refresh()
+        self.refresh()
 
     def _checked(self, state: Any) -> dict[str, NDArray[Any]]:
         """Returns a state with all its arrays; raises ValueError for one that `get_state` cannot have returned."""
@@ -298,14 +329,12 @@ class Stepper:
             self._need(key, state[key], 0, batch.NO_LIMIT)
         known: dict[bytes, State] = {}
         for e, row in enumerate(state["rows"]):
+            if state["over"][e] == batch.UNBEGUN and not row.any():
+                continue
+            found = known.get(row.tobytes()) or State(self.game, row)
+            known[row.tobytes()] = found
             if state["over"][e] != batch.UNBEGUN:
-                found = known.get(row.tobytes()) or State(self.game, row)
-                known[row.tobytes()] = found
                 self._check_position(found, int(state["seats"][e]), int(state["over"][e]))
-            elif row.any():
-                raise ValueError(
-                    f"{name}: expected a row of zeros where no episode has begun, got {short(row.tolist())}"
-                )
         return state
 
     def _need(self, key: str, given: NDArray[Any], low: int, high: int) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from leafwise.training.runs.loop import train_to_the_end
+from games import undecided
+from leafwise.training.runs import loop
+from leafwise.training.runs.loop import find_variant, train_to_the_end
 
 
 class Learner:
@@ -31,3 +33,13 @@ def test_a_file_gets_a_line_for_each_evaluation(capsys: pytest.CaptureFixture[st
     said = capsys.readouterr().out.splitlines()
     assert said[:2] == ["2,000 of 3,000 decisions: score_mean 22,200", "3,000 of 3,000 decisions: score_mean 33,300"]
     assert learner.saved == 1
+
+
+def test_a_game_without_decisions_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "find_game", lambda name: undecided.GAME)
+    undecided.GAME._shared_tables.stones[0] = 0
+    try:
+        with pytest.raises(ValueError, match=r"^expected options with which a player gets to decide, got"):
+            find_variant("undecided", "")
+    finally:
+        undecided.GAME._shared_tables.stones[0] = 7

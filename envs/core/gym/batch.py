@@ -177,7 +177,7 @@ def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path
             seat = np.int64(below(R, 2))
         B.flags[SEAT, e] = seat
         over = 1
-        for k in range(OVER_IN_A_ROW + MORE_WITH_PLIES * B.options[PLIES]):
+        for _ in range(OVER_IN_A_ROW + MORE_WITH_PLIES * B.options[PLIES]):
             initial_state(B.S, i, T)
             open_randomly(B.S, i, B.options[PLIES], R, B, T)
             over = play_on(B.S, i, o, seat, R, B, T)

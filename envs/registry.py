@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leafwise.envs.core.contract.options import types_of
+from leafwise.envs.core.contract.options import types_of, with_files_read
 from leafwise.envs.core.lines import perhaps
 from leafwise.envs.plugins import Listed, PluginWarning, announced, entry_points, imported, module_name, read_listing
 
@@ -118,10 +118,12 @@ def position_words(name: str) -> Mapping[str, str]:
 def game(name: str, /, **options: Any) -> Game:
     """Returns a game in a variant: `game("threes", hint="exact")`.
 
-    Raises ValueError for a game or an option that there is not, and for a plug-in's game that cannot be imported.
+    Options may name files where they are texts of files; for options that others told, use `game(name).variant(**options)`, which
+    opens none. Raises ValueError for a game or an option that there is not, and for a plug-in's game that cannot be imported.
     """
     check_name(name)
-    return (_added[name] if name in _added else _listed_game(name)).variant(**options)
+    found = _added[name] if name in _added else _listed_game(name)
+    return found.variant(**with_files_read(name, found.options, options))
 
 
 @cache

@@ -142,7 +142,7 @@ def game_of(source: str | os.PathLike[str]) -> Game:
     if not isinstance(metadata.get("game"), str) or not isinstance(metadata.get("options"), dict):
         told = ", ".join(sorted(metadata)) or "none"
         raise ValueError(f"model {str(path)!r}: expected metadata that names a game and its options, got {told:.200}")
-    return find_game(metadata["game"], **metadata["options"])
+    return find_game(metadata["game"]).variant(**metadata["options"])
 
 
 def leaf(game: Game, name: str) -> Evaluator:

@@ -19,9 +19,9 @@ ABOUT = About(
         "preset": "how large ships are, and what is asked for: a name of `leafwise.envs.starship.PRESETS`",
         "parameters": (
             "what differs from the preset: a settings file, as `leafwise ship gen --save-config FILE` writes it, by its path,"
-            ' or a mapping such as `{"crew": {"min_seats": 12}}`; a preset that it names takes the place of the option'
+            ' its text, or a mapping such as `{"crew": {"min_seats": 12}}`; a preset that it names takes the place of the option'
         ),
-        "hull": 'the hull in place of a drawn one: rows of "." and " ", booleans [grid, grid], or the path of a text file',
+        "hull": 'the hull in place of a drawn one: rows of "." and " ", booleans [grid, grid], or the path of a file of such rows',
         "targets": (
             'what the ship is to have: `{"thrust": 40, "seats": 48, "firepower": {"north": 6, "east": 2, "west": 2}}`, any of'
             " them, `firepower` also as one number; they stand in the observation, and a ship that falls short is not valid"

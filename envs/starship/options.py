@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.options import RULE_ONLY, need_one_of
+from leafwise.envs.core.contract.options import RULE_ONLY, from_file, need_one_of
 from leafwise.envs.starship import variants
 from leafwise.envs.starship.draw import rgb, svg
 from leafwise.envs.starship.presets import PRESETS, Parameters
@@ -28,9 +28,9 @@ class Options:
 
     preset: str = field(default="scout", metadata=RULE_ONLY)
     """Whose hulls and parts: a name in `presets.PRESETS`; one network serves all."""
-    parameters: str = field(default="", metadata=RULE_ONLY)
+    parameters: str = field(default="", metadata=RULE_ONLY | from_file(variants.is_settings))
     """What differs from the preset: JSON."""
-    hull: str = field(default="", metadata=RULE_ONLY)
+    hull: str = field(default="", metadata=RULE_ONLY | from_file(variants.is_hull))
     """The hull in place of a drawn one: run lengths."""
     targets: str = field(default="", metadata=RULE_ONLY)
     """What the ship is to have: JSON."""

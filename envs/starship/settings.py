@@ -8,15 +8,10 @@ import reprlib
 import tomllib
 import typing
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from leafwise.envs.core.textfile import text_of
 from leafwise.envs.starship.parameters import LATER
 from leafwise.envs.starship.presets import CLASSIC, PRESETS, STAGES, Parameters
-
-LARGEST_CONFIG = 1 << 18
-"""Bytes of a parameter file that are read at most."""
 
 
 def plain(stage: Any) -> dict[str, Any]:
@@ -42,20 +37,6 @@ def stage_field(name: str) -> str:
         if wanted in (field, title.lower().replace(" ", "_")):
             return field
     raise ValueError(f"stage should be one of {', '.join(title for _, _, title in STAGES)}, got {reprlib.repr(name)}")
-
-
-def read_text(path: Path) -> str:
-    """Returns a small UTF-8 file; raises ValueError, and OSError if it cannot be read."""
-    with open(path, "rb") as file:
-        data = file.read(LARGEST_CONFIG + 1)
-    if len(data) > LARGEST_CONFIG:
-        raise ValueError(f"{path}: expected at most {LARGEST_CONFIG} bytes, got more")
-    try:
-        return text_of(data)
-    except UnicodeDecodeError as problem:
-        raise ValueError(
-            f"{path}: expected UTF-8 text, got a byte {data[problem.start]:#04x} at {problem.start}"
-        ) from None
 
 
 def switched(parameters: Parameters, names: typing.Iterable[str], enabled: bool) -> Parameters:

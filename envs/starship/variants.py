@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import re
 import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,15 +20,18 @@ from leafwise.envs.starship import order
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.hulls import RUN_LENGTHS, from_run_lengths, hull_mask, lines_of, run_lengths
 from leafwise.envs.starship.presets import CLASSIC, PRESETS, Parameters
-from leafwise.envs.starship.settings import changed, changes_from, read_text, toml_values
+from leafwise.envs.starship.settings import changed, changes_from, toml_values
 from leafwise.envs.starship.targets import read_targets, with_targets
+
+HULL_LENGTHS = rf"{RUN_LENGTHS}(/{RUN_LENGTHS})*"
+"""A hull in run lengths."""
 
 
 def read_parameters(given: Any, preset: str) -> tuple[str, str]:
     """Returns the name of a preset and, as JSON, what differs from it: "" for nothing.
 
-    `given` is a `Parameters`, a mapping of changes like `{"crew": {"min_seats": 12}}`, such a mapping as JSON, or the path of a
-    settings file in TOML. Both may name another preset than `preset`, which is what they change otherwise. Raises ValueError.
+    `given` is a `Parameters`, a mapping of changes like `{"crew": {"min_seats": 12}}`, or such a mapping as JSON or TOML. It may
+    name another preset than `preset`, which is what it changes otherwise. Raises ValueError.
     """
     if isinstance(given, Parameters):
         parameters = given
@@ -45,41 +46,45 @@ def read_parameters(given: Any, preset: str) -> tuple[str, str]:
 
 
 def _mapping(given: Any) -> Mapping[str, Any]:
-    """Returns a mapping of changes, read from a file or from JSON if it is not one."""
+    """Returns a mapping of changes, read from JSON or TOML if it is not one."""
     if isinstance(given, str) and given.lstrip().startswith("{"):
         try:
             given = json.loads(given)
         except (ValueError, RecursionError):
             raise ValueError(f"expected parameters as JSON, got {given[:60]!r}") from None
-    if isinstance(given, str | os.PathLike):
-        return toml_values(read_text(_file("parameters", given)))
+    if isinstance(given, str):
+        if not is_settings(given):
+            raise ValueError(f"expected parameters in JSON or TOML, got {given[:60]!r}")
+        return toml_values(given)
     if not isinstance(given, Mapping):
-        raise ValueError(f"expected parameters as a mapping or the path of a TOML file, got {reprlib.repr(given)}")
+        raise ValueError(f"expected parameters as a mapping, JSON or TOML, got {reprlib.repr(given)}")
     return given
 
 
-def _file(what: str, path: str | os.PathLike[str]) -> Path:
-    """Returns the path of a file; raises ValueError if there is none."""
-    try:
-        if Path(path).is_file():
-            return Path(path)
-    except (ValueError, OSError):
-        pass
-    raise ValueError(f"expected {what} as the path of a file, got {reprlib.repr(os.fspath(path))}")
+def is_settings(text: str) -> bool:
+    """Whether a text holds parameters, in JSON or TOML, rather than the path of a file of them."""
+    return text.lstrip().startswith("{") or "\n" in text or "=" in text
+
+
+def is_hull(text: str) -> bool:
+    """Whether a text is a hull, in run lengths or rows, rather than the path of a file of rows."""
+    return "\n" in text or re.fullmatch(HULL_LENGTHS, text) is not None
 
 
 def read_hull(given: Any, grid: int) -> str:
-    """Returns a hull in run lengths. `given` is booleans [grid, grid], rows of "." and " ", such a text's path, or run lengths.
+    """Returns a hull in run lengths. `given` is booleans [grid, grid], rows of "." and " ", a text of such rows, or run lengths.
 
-    Rows of a file are filled up with space on the right and below. Raises ValueError.
+    Rows of a text are filled up with space on the right and below. Raises ValueError.
     """
-    if isinstance(given, str) and re.fullmatch(rf"{RUN_LENGTHS}(/{RUN_LENGTHS})*", given):
+    if isinstance(given, str) and re.fullmatch(HULL_LENGTHS, given):
         return run_lengths(from_run_lengths(given, grid))
-    if isinstance(given, str | os.PathLike):
-        return run_lengths(hull_mask(lines_of(read_text(_file("hull", given)), grid), grid))
+    if isinstance(given, str):
+        if not is_hull(given):
+            raise ValueError(f"expected hull in run lengths or rows of text, got {given[:60]!r}")
+        return run_lengths(hull_mask(lines_of(given, grid), grid))
     if isinstance(given, np.ndarray) or (isinstance(given, Sequence) and given):
         return run_lengths(hull_mask(given, grid))
-    raise ValueError(f"expected hull as booleans, rows of text or the path of a file, got {reprlib.repr(given)}")
+    raise ValueError(f"expected hull as booleans, rows of text or run lengths, got {reprlib.repr(given)}")
 
 
 def told_targets(given: Any) -> str:

@@ -21,6 +21,7 @@ import tyro
 
 from leafwise.cli import one_line_errors
 from leafwise.envs.core.commandline import one_line
+from leafwise.envs.core.contract.options import read_text
 from leafwise.envs.starship import (
     CLASSIC,
     Generator,
@@ -37,7 +38,6 @@ from leafwise.envs.starship import (
 )
 from leafwise.envs.starship.files import write_bytes
 from leafwise.envs.starship.hulls import lines_of
-from leafwise.envs.starship.settings import read_text
 from leafwise.envs.starship.targets import read_targets, with_targets
 
 PROGRAM = "leafwise ship"

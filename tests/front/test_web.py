@@ -199,6 +199,12 @@ def test_several_pages_are_answered_at_once(client):
         ("read", {"file": '[Game "trap"]\n[Options {"self": 1}]\n1. N'}, "line 2: trap: expected options among (size"),
         ("state", {"game": "trap", "options": {"name": 1}}, "trap: expected options among (size"),
         ("state", {"game": "trap", "options": {"self": 1}}, "trap: expected options among (size"),
+        (
+            "game",
+            {"game": "starship", "options": {"hull": "/proc/kmsg"}},
+            "expected hull in run lengths or rows of text",
+        ),
+        ("read", {"file": '[Game "starship"]\n[Options {"parameters": "/proc/kmsg"}]'}, "expected parameters in JSON"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(client, path, ask, told):

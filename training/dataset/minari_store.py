@@ -74,7 +74,7 @@ def write_episodes(name: str, dataset: Dataset) -> Path:
     from minari.namespace import create_namespace, list_local_namespaces
     from minari.storage.datasets_root_dir import get_dataset_path
 
-    game = registry.game(dataset.about["game"], **dataset.about["options"])
+    game = registry.game(dataset.about["game"]).variant(**dataset.about["options"])
     dataset_id = name.removeprefix(PREFIX)
     temporary = (
         get_dataset_path() / f".{dataset_id.replace('/', '.')}.{os.getpid()}"

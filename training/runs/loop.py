@@ -13,32 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import options_from_text, types_of
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.gym.stepper import first_decision
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.checkpoints import check_form
 from leafwise.training.runs.events import Events
 from leafwise.training.runs.folder import Interruption, RunFolder, commit, hardware, training_command
-from leafwise.training.runs.options import flag_of
+from leafwise.training.runs.options import flag_of, variant_options
 from leafwise.training.runs.progress import run_progress
 from leafwise.training.runs.seeds import SELECTION_SEED
 
 
 def find_variant(name: str, variant: str) -> Game:
-    """Returns a game in the variant written as `board=7x6,k=4`.
+    """Returns a game in the variant written as `board=7x6,k=4`, opening no file.
 
     Raises ValueError for what there is not, and for a game in which nobody ever decides.
     """
     game = find_game(name)
-    texts: dict[str, str] = {}
-    for word in filter(None, variant.split(",")):
-        option, equals, text = word.partition("=")
-        if not equals or option not in game.defaults:
-            known = ", ".join(f"{name}={value}" for name, value in game.defaults.items()) or "none"
-            raise ValueError(f"expected --variant with options of {game.name} like {known}, got {word!r}")
-        texts[option] = text
-    found = game.variant(**options_from_text(types_of(game.options), texts, lambda name: f"{name} in --variant"))
+    found = game.variant(**variant_options(game, variant))
     first_decision(found, new_stream(0))  # learners wait for games with decisions
     return found
 

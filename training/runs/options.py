@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import inspect
 import json
+import re
 import shlex
 import sys
 import tomllib
@@ -13,13 +14,19 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
 
 import msgspec
 
 from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.contract.options import options_from_text, types_of, with_files_read
 from leafwise.envs.core.lines import short
 from leafwise.envs.core.textfile import read_text
+from leafwise.envs.registry import game as find_game
+from leafwise.envs.registry import games
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
 
 C = TypeVar("C")
 CONFIG, OLD_CONFIG = "config.toml", "config.json"
@@ -106,6 +113,31 @@ def take_option(words: Sequence[str], flag: str) -> tuple[str | None, list[str]]
     return None, list(words)
 
 
+def variant_options(game: Game, variant: str) -> dict[str, Any]:
+    """Returns the options written as `board=7x6,k=4`; raises ValueError for what the game does not have."""
+    texts: dict[str, str] = {}
+    for word in filter(None, re.split(r",(?=\w+=|$)", variant)):  # other commas are part of a value
+        option, equals, text = word.partition("=")
+        if not equals or option not in game.defaults:
+            known = ", ".join(f"{name}={value}" for name, value in game.defaults.items()) or "none"
+            raise ValueError(f"expected --variant with options of {game.name} like {known}, got {word!r}")
+        texts[option] = text
+    return options_from_text(types_of(game.options), texts, lambda name: f"{name} in --variant")
+
+
+def variant_with_files_read(game: Game, variant: str) -> str:
+    """Returns a command line's `--variant`, whose options may name files, as a run keeps it: by what the files say.
+
+    Raises ValueError for what the game does not have, and for files that cannot be read.
+    """
+    given = variant_options(game, variant)
+    found = with_files_read(game.name, game.options, given)
+    if found == given:
+        return variant
+    texts = {k: str(v) if isinstance(v, str) else json.dumps(v) for k, v in game.variant(**found).given_options.items()}
+    return ",".join(f"{name}={'none' if text == 'null' else text}" for name, text in texts.items())
+
+
 def described(config: Any) -> dict[str, Any]:
     """Returns what a file says of options: lists for tuples, nothing of what is left open (None)."""
     kept = {name: value for name, value in dataclasses.asdict(config).items() if name not in NOT_OPTIONS}
@@ -171,7 +203,6 @@ def file_of(words: Sequence[str]) -> Path | None:
 
 def code_in(value: Any, game: str) -> list[str]:
     """Returns an option's words if it names a player or leaf that runs code (`leafwise.models.players.runs_code`), else none."""
-    from leafwise.envs.registry import game as find_game
     from leafwise.models.players import runs_code
 
     words = [word for word in (value if isinstance(value, (list, tuple)) else [value]) if isinstance(word, str)]
@@ -203,6 +234,9 @@ def parse_options(class_of: Callable[[str], type], words: Sequence[str], prog: s
     path, words = file_of(words), take_option(words, "--config")[1]
     game = take_option(words, "--game")[0] or (str(read_table(path).get("game", "")) if path else "")
     config_class = class_of(game)
+    variant, words = take_option(words, "--variant")
+    if variant is not None:
+        words = [*words, "--variant", variant_with_files_read(find_game(game), variant) if game in games() else variant]
     default = None
     if path is not None:
         default = config_class(**{"game": tyro.MISSING, **read_options(path, config_class, told=True)})

@@ -107,7 +107,10 @@ class Game:
             leafless(function)
 
     def variant(self, /, **options: Any) -> Game:
-        """Returns this game with other options, whoever named them; raises ValueError for any that it does not take."""
+        """Returns this game with other options, whoever named them: it opens no file.
+
+        Raises ValueError for any that it does not take.
+        """
         for name in options:
             if name not in self.defaults:
                 known = ", ".join(self.defaults) or "none"

@@ -6,11 +6,17 @@ Imports nothing, so that a command line can read a game's options without the ga
 from __future__ import annotations
 
 import dataclasses
+import os
+import stat
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 RULE_ONLY = {"rule_only": True}
 """Metadata of a field that no network sees: a model of one variant serves another that differs in such options alone."""
+FROM_FILE = "from_file"
+MAX_FILE = 1 << 18
+"""Bytes of a file that is read for an option, at most."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +41,65 @@ def types_of(options: Any) -> dict[str, str]:
 def rule_only(options: Any) -> tuple[str, ...]:
     """Returns the names of the options that no network sees."""
     return tuple(field.name for field in dataclasses.fields(options) if field.metadata.get("rule_only"))
+
+
+def from_file(is_text: Callable[[str], bool]) -> dict[str, Any]:
+    """Returns the metadata of a field whose value is the text of a file, which callers in Python and command lines may name.
+
+    `is_text` says of a string whether it is such a text rather than a path. The dataclass itself sees texts alone: a game opens
+    no file that an option names, since options are also told by files, models and requests of others.
+    """
+    return {FROM_FILE: is_text}
+
+
+def with_files_read(game: str, options: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns options given in Python or on a command line, with the texts of files in place of their paths.
+
+    `options` is the game's dataclass. What others tell (a request, a game's text, a model's metadata, a run's options) never
+    comes here. Raises ValueError for a file that cannot be read.
+    """
+    kinds = {
+        field.name: field.metadata[FROM_FILE] for field in dataclasses.fields(options) if FROM_FILE in field.metadata
+    }
+    found = dict(given)
+    for name in kinds.keys() & given.keys():
+        value = given[name]
+        if isinstance(value, os.PathLike) or (isinstance(value, str) and value and not kinds[name](value)):
+            try:
+                found[name] = read_text(Path(value))
+            except OSError:
+                raise ValueError(
+                    f"{game}: expected {name} as the path of a file, got {os.fspath(value)!r:.300}"
+                ) from None
+            except ValueError as problem:
+                raise ValueError(f"{game}: {problem}") from None
+    return found
+
+
+def read_text(path: Path) -> str:
+    """Returns a small UTF-8 file.
+
+    Raises ValueError for another text or too much of it, OSError for what cannot be read or is no file: devices and pipes can
+    make a reader wait for ever.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except ValueError as problem:  # a zero byte
+        raise OSError(str(problem)) from None
+    with open(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(f"expected a file, got another thing: {str(path)!r}")
+        data = file.read(MAX_FILE + 1)
+    if data is None:
+        raise OSError(f"expected a file that can be read at once, got {str(path)!r}")
+    if len(data) > MAX_FILE:
+        raise ValueError(f"{path}: expected at most {MAX_FILE} bytes, got more")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise ValueError(
+            f"{path}: expected UTF-8 text, got a byte {data[problem.start]:#04x} at {problem.start}"
+        ) from None
 
 
 def options_from_text(

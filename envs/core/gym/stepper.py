@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.held import hold
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.options import with_files_read
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym import batch
@@ -48,7 +49,7 @@ def as_game(game: str | Game, options: Mapping[str, Any], keywords: tuple[str, .
         if name not in game.defaults:
             known = ", ".join((*keywords, *game.defaults))
             raise TypeError(f"{game.name}: got an unexpected keyword argument {name!r}, expected some of {known}")
-    return game.variant(**options)
+    return game.variant(**with_files_read(game.name, game.options, options))
 
 
 def keywords_of(environment: type[Any]) -> tuple[str, ...]:

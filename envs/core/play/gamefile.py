@@ -290,7 +290,7 @@ class Reader:
         if self.recorder is None:
             tags = self.tags
             with self.blamed("Options" if "Options" in tags else "Game"):
-                game = find_game(tags["Game"], **tags.get("Options", {}))
+                game = find_game(tags["Game"]).variant(**tags.get("Options", {}))
             with self.blamed("Start"):
                 start = game.parse(tags["Start"]) if "Start" in tags else game.start()
             players = tags.get("Players", [])

@@ -18,7 +18,7 @@ Word = Annotated[str, Meta(max_length=200)]
 Line = Annotated[str, Meta(max_length=20_000)]
 Seed = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Seconds = Annotated[float, Meta(gt=0, le=MOST_SECONDS)]
-Options = Annotated[dict[Word, bool | int | float | Word | None], Meta(max_length=32)]
+Options = Annotated[dict[Word, bool | int | float | Line | None], Meta(max_length=32)]
 Moves = Annotated[list[Word], Meta(max_length=50_000)]
 
 

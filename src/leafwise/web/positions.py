@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,19 +19,23 @@ from leafwise.web.worker import Control
 
 FEW = 16
 """Outcomes of a stage that are told with what was drawn."""
-_ready: set[tuple[str, str]] = set()
+VARIANTS = 16
+"""Variants of games that a process keeps, with their tables."""
+_games: OrderedDict[tuple[str, str], Game] = OrderedDict()
 
 
 def need_game(ask: GameAsk, control: Control) -> Game:
-    """Returns the game asked for, its rules loaded; raises ValueError as `leafwise.game` does."""
+    """Returns the game asked for, its rules loaded; raises ValueError as `Game.variant` does: no option is read as a path."""
     key = (ask.game, repr(sorted(ask.options.items())))
-    if key in _ready:
-        return find_game(ask.game, **ask.options)
-    with control.loading():
-        game = find_game(ask.game, **ask.options)
-        touch(game)
-    _ready.add(key)
-    return game
+    if key not in _games:
+        with control.loading():
+            game = find_game(ask.game).variant(**ask.options)
+            touch(game)
+        _games[key] = game
+        if len(_games) > VARIANTS:
+            _games.popitem(last=False)
+    _games.move_to_end(key)
+    return _games[key]
 
 
 TOUCHED = 8

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +15,22 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import leafwise
+from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.gym.env import GameEnv
+from leafwise.envs.core.play.gamefile import read_games
 from leafwise.envs.starship import CLASSIC, GAME, SCOUT, Generator, Parameters, dump, from_toml, to_toml
 from leafwise.envs.starship.hand import HandBuilder
 from leafwise.envs.starship.options import Options
 from leafwise.envs.starship.report import reported
 from leafwise.envs.starship.targets import NAMES, reached_by, read_targets, with_targets
+from leafwise.models.files import game_of
+from leafwise.models.tensors import save_tensors
+from leafwise.training.methods import ppo
+from leafwise.training.runs.loop import find_variant
+from leafwise.training.runs.options import parse_options
+from leafwise.web import positions
+from leafwise.web.asks import GameAsk
+from leafwise.web.worker import Control
 
 ID = "leafwise/StarshipPlace-v0"
 TARGETS = {"thrust": 10, "seats": 12, "firepower": {"north": 3, "south": 1}}
@@ -139,6 +152,75 @@ def test_hulls_in_every_form_are_one_variant(tmp_path: Path) -> None:
     assert [line.count(".") for line in start.board().splitlines()].count(15) == 14
 
 
+@pytest.fixture
+def hull_file(tmp_path: Path) -> Path:
+    """A hull in a file."""
+    file = tmp_path / "hull.txt"
+    file.write_text("\n".join(line.rstrip() for line in HULL))
+    return file
+
+
+def model_of(options: dict[str, Any], folder: Path) -> Game:
+    """Returns the game that a model's metadata names."""
+    save_tensors(folder / "model.safetensors", {"w": np.zeros(1)}, {"game": "starship", "options": options})
+    return game_of(folder / "model.safetensors")
+
+
+OTHERS: dict[str, Callable[[dict[str, Any], Path], Game]] = {
+    "a game's text": lambda options, _: next(read_games(f'[Game "starship"]\n[Options {json.dumps(options)}]\n')).game,
+    "a model": model_of,
+    "a run": lambda options, _: find_variant("starship", ",".join(f"{name}={text}" for name, text in options.items())),
+    "a request": lambda options, _: positions.need_game(
+        GameAsk(game="starship", options=options), Control(lambda message: None)
+    ),
+    "a variant": lambda options, _: GAME.variant(**options),
+}
+"""Where others say what the options of a game are."""
+
+
+@pytest.mark.parametrize("where", OTHERS)
+@pytest.mark.parametrize("option", ["hull", "parameters"])
+def test_options_that_others_tell_open_no_file(
+    where: str, option: str, hull_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(positions, "touch", lambda game: None)
+    hull_file.with_name("ship.toml").write_text('preset = "classic"\n')
+    path = hull_file if option == "hull" else hull_file.with_name("ship.toml")
+    for name in (str(path), "/proc/kmsg", "no.txt"):
+        with pytest.raises(ValueError, match=rf"expected {option} in .*, got '{re.escape(name)[:60]}") as caught:
+            OTHERS[where]({option: name}, hull_file.parent)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("where", OTHERS)
+def test_options_that_others_tell_hold_the_content(
+    where: str, hull_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(positions, "touch", lambda game: None)
+    wanted = leafwise.game(
+        "starship", hull=hull_file, parameters={"crew": {"min_seats": 3}, "max_attempts": 2, "grid": 24}
+    )
+    assert OTHERS[where](wanted.given_options, hull_file.parent) == wanted
+
+
+def test_a_command_line_names_files_and_a_run_keeps_what_they_say(hull_file: Path) -> None:
+    words = ["--game", "starship", "--variant", f"hull={hull_file}", "--run", "x"]
+    config, _ = parse_options(lambda game: ppo.Config, words, "train")
+    assert find_variant("starship", config.variant) == leafwise.game("starship", hull=hull_file)
+    config, _ = parse_options(
+        lambda game: ppo.Config, ["--game", "trap", "--variant", "size=3,max_turns=none"], "train"
+    )
+    assert config.variant == "size=3,max_turns=none"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are of POSIX")
+def test_a_pipe_is_no_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, "/dev/zero", "x\0"):
+        with pytest.raises(ValueError, match="starship: expected hull as the path of a file, got "):
+            leafwise.game("starship", hull=str(path))
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -151,7 +233,7 @@ def test_hulls_in_every_form_are_one_variant(tmp_path: Path) -> None:
         ({"targets": "thrust=40"}, "expected targets like {\"thrust\": 40}, got 'thrust=40'"),
         ({"targets": [1]}, 'expected targets like {"thrust": 40}, got [1]'),
         ({"parameters": "no.toml"}, "expected parameters as the path of a file, got 'no.toml'"),
-        ({"parameters": 3}, "expected parameters as a mapping or the path of a TOML file, got 3"),
+        ({"parameters": 3}, "expected parameters as a mapping, JSON or TOML, got 3"),
         ({"parameters": "{"}, "expected parameters as JSON, got '{'"),
         ({"parameters": {"crew": {"min_seats": -1}}}, "crew.min_seats should be an integer from 0 to 1000, got -1"),
         ({"parameters": {"engines": {}}}, "parameters has no 'engines'"),
@@ -162,7 +244,7 @@ def test_hulls_in_every_form_are_one_variant(tmp_path: Path) -> None:
         ),
         ({"hull": "no.txt"}, "expected hull as the path of a file, got 'no.txt'"),
         ({"hull": ["..."]}, "hull should be 24 by 24 cells, got shape (1, 3)"),
-        ({"hull": 7}, "expected hull as booleans, rows of text or the path of a file, got 7"),
+        ({"hull": 7}, "expected hull as booleans, rows of text or run lengths, got 7"),
     ],
 )
 def test_wrong_values_get_one_line(words: dict[str, Any], message: str) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import FrozenInstanceError, dataclass, replace
+from dataclasses import FrozenInstanceError, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import leafwise
-from leafwise.envs.core.contract.options import options_from_text, types_of
+from leafwise.envs.core.contract.options import MAX_FILE, from_file, options_from_text, types_of, with_files_read
 from leafwise.training.runs.loop import find_variant
 
 MEANT = [("starship", "parameters", {}), ("starship", "targets", {})]
@@ -105,3 +106,30 @@ def test_the_same_options_are_the_same_game() -> None:
     assert large.with_defaults == small
     assert large.with_defaults is large.with_defaults
     assert small.variant(board="7x6", k=4) == large
+
+
+@dataclass(frozen=True)
+class Options:
+    """Of a game with a text of lines, which may be told as a file."""
+
+    book: str = field(default="", metadata=from_file(lambda text: "\n" in text))
+    name: str = ""
+
+
+def test_a_path_in_python_stands_for_the_text_of_its_file(tmp_path: Path) -> None:
+    file = tmp_path / "book.txt"
+    file.write_bytes(b"\xef\xbb\xbfe4\ne5\n")
+    for path in (file, str(file)):
+        assert with_files_read("nim", Options(), {"book": path}) == {"book": "e4\ne5\n"}
+    same = {"book": "e4\n", "name": str(file)}  # a text already; an option that is no file's
+    assert with_files_read("nim", Options(), same) == same
+    file.write_bytes(b"x" * (MAX_FILE + 1))
+    with pytest.raises(ValueError, match=r"^nim: .*book\.txt: expected at most 262144 bytes, got more"):
+        with_files_read("nim", Options(), {"book": file})
+    with pytest.raises(ValueError, match=r"^nim: expected book as the path of a file, got 'none\.txt'$"):
+        with_files_read("nim", Options(), {"book": "none.txt"})
+
+
+def test_a_comma_in_a_value_is_no_end_of_it() -> None:
+    game = find_variant("starship", 'targets={"thrust": 3, "seats": 12},preset=classic')
+    assert game == leafwise.game("starship", preset="classic", targets={"thrust": 3, "seats": 12})

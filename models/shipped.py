@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.tensors import WEIGHTS, load_metadata
@@ -31,19 +33,27 @@ def shipped_model(game: Game) -> Path | None:
     path = WEIGHTS / f"{shipped_name(game)}.safetensors"
     if not path.exists():
         return None
-    options = load_metadata(path)["options"]
+    return path if is_for(game, load_metadata(path)) else None
+
+
+def is_for(game: Game, told: Mapping[str, Any]) -> bool:
+    """Whether a model file that says so of itself is for a game in this variant."""
+    options = told.get("options")
+    if told.get("game") != game.name or not isinstance(options, dict):
+        return False
     seen, expected = (
         {name: value for name, value in given.items() if name not in game.rule_options}
         for given in (options, game.given_options)
     )
-    return path if seen == expected else None
+    return seen == expected
 
 
 def need_shipped(game: Game) -> str:
     """Returns the name of the model that ships for a game in this variant; raises ValueError that names those it ships for."""
     if shipped_model(game) is not None:
         return shipped_name(game)
-    by_file = [load_metadata(path)["options"] for path in sorted(WEIGHTS.glob(f"{game.name}-*.safetensors"))]
+    told = [load_metadata(path) for path in sorted(WEIGHTS.glob(f"{game.name}-*.safetensors"))]
+    by_file = [one["options"] for one in told if one.get("game") == game.name and isinstance(one.get("options"), dict)]
     variants = [game.variant(**{**game.defaults, **options}) for options in [*game.ids.values(), *by_file]]
     shipped = dict.fromkeys(repr(variant) for variant in variants if shipped_model(variant) is not None)
     known = ", ".join(shipped) or "none of this game"

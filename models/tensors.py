@@ -11,7 +11,8 @@ import hashlib
 import json
 import struct
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from leafwise.envs.core.lines import short
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.core.writing import write_atomically as write_atomically
 
@@ -41,19 +43,8 @@ def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
     Raises ValueError in one line for a file that is none of ours, or that has changed since it was written.
     """
-    try:
-        with safe_open(path, framework="numpy") as file:
-            header = file.metadata() or {}
-            metadata = json.loads(header[KEY])
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        told = dict(metadata)
-    except FileNotFoundError:
-        raise ValueError(f"expected a model file, found nothing at {str(path)!r}") from None
-    except (SafetensorError, KeyError, TypeError, ValueError, OSError, struct.error) as problem:
-        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
-        if path.suffix.lower() == ".zip":
-            reason = f"one of Stable-Baselines3 is a leaf by leafwise.leaf(game, {str(path)!r}), or in a player by sb3:FILE.zip"
-        raise ValueError(f"expected a leafwise .safetensors file, got {str(path)!r}: {reason}") from None
+    with _opened(path) as (file, header, told):
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     if CHECKSUM in header:
         _compare(path, header[CHECKSUM], checksum(header[KEY], tensors))
     elif path.parent.resolve() == WEIGHTS.resolve() and path.name in shipped_checksums():
@@ -64,10 +55,33 @@ def load_tensors(path: Path) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
 
 
 def load_metadata(path: Path) -> dict[str, Any]:
-    """Reads the metadata of a file of ours alone, unchecked: to ask what it is for before it is loaded."""
-    with safe_open(path, framework="numpy") as file:
-        told: dict[str, Any] = json.loads((file.metadata() or {})[KEY])
-    return told
+    """Reads the metadata of a file of ours alone, unchecked: to ask what it is for before it is loaded.
+
+    Raises ValueError in one line for a file that is none of ours.
+    """
+    with _opened(path) as (_, _, told):
+        return told
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, dict[str, str], dict[str, Any]]]:
+    """Opens a file of ours: the file, its header, our metadata; raises ValueError for one that is broken or another's."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            header = file.metadata() or {}
+            if KEY not in header:
+                raise ValueError(f"no metadata {KEY!r}, which tells what the tensors are")
+            told = json.loads(header[KEY])
+            if not isinstance(told, dict):
+                raise ValueError(f"metadata {short(repr(told), 40)}, not by name")
+            yield file, header, told
+    except FileNotFoundError:
+        raise ValueError(f"expected a model file, found nothing at {str(path)!r}") from None
+    except (SafetensorError, KeyError, TypeError, ValueError, OSError, RecursionError, struct.error) as problem:
+        reason = short(str(problem).splitlines()[0] if str(problem) else type(problem).__name__)
+        if path.suffix.lower() == ".zip":
+            reason = f"one of Stable-Baselines3 is a leaf by leafwise.leaf(game, {str(path)!r}), or in a player by sb3:FILE.zip"
+        raise ValueError(f"expected a leafwise .safetensors file, got {str(path)!r}: {reason}") from None
 
 
 def checksum(metadata: str, tensors: Mapping[str, NDArray[Any]]) -> str:

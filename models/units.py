@@ -52,6 +52,8 @@ class Units:
     """How: `games`, `first_seed`, `depth`, `plies` (random moves that a game begins with, at most)."""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise ValueError(f"units: expected a name, got {self.name!r:.80}")
         numbers = [*self.values, *self.meanings, self.error]
         if not all(isinstance(x, (int, float)) and math.isfinite(x) for x in numbers) or not self.values:
             raise ValueError(f"units: expected finite numbers, got {numbers[:6]!r}")
@@ -87,7 +89,7 @@ class Units:
         """Returns the map that a file holds; raises ValueError that names the source if it is none."""
         try:
             return Units(**{**told, "values": tuple(told["values"]), "meanings": tuple(told["meanings"])})
-        except (TypeError, KeyError, ValueError) as problem:
+        except (TypeError, KeyError, ValueError, OverflowError) as problem:
             raise ValueError(f"{source}: expected units of values, got {str(told)[:80]!r}: {problem}") from None
 
 

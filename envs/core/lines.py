@@ -20,7 +20,11 @@ def perhaps(name: str, known: Iterable[str]) -> str:
     return f"; perhaps {near[0]!r}" if near else ""
 
 
+def printable(text: str) -> str:
+    """Returns a text in which what cannot be written, like half of a surrogate pair, stands escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def print_error(problem: object) -> None:
-    """Prints `error: ...` as one line on standard error; what no text can hold, like half of a surrogate pair, stands escaped."""
-    line = f"error: {' '.join(str(problem).split())}"
-    print(line.encode("utf-8", "backslashreplace").decode(), file=sys.stderr)
+    """Prints `error: ...` as one line on standard error."""
+    print(printable(f"error: {' '.join(str(problem).split())}"), file=sys.stderr)

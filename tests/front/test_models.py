@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 from front.console import Shell
+from safetensors.numpy import save
 
 import leafwise
 from leafwise.commands import models
@@ -114,3 +118,38 @@ def test_nothing_heavy_is_imported_for_it() -> None:
     code = f"from leafwise.__main__ import run; import sys; run(['models', 'trap']); print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_file_that_is_no_model_is_listed_with_its_reason(tmp_path: Path, monkeypatch, capsys) -> None:
+    for name in ("units.json", "cassis.safetensors"):
+        shutil.copy(WEIGHTS / name, tmp_path)
+    says = load_metadata(WEIGHTS / "cassis.safetensors")
+    tensors = {"w": np.zeros(3, np.float32)}
+    files = {
+        "cut": (WEIGHTS / "cassis.safetensors").read_bytes()[:1000],
+        "deep": save(tensors, {"leafwise": "[" * 100_000}),
+        "empty": b"",
+        "foreign": save(tensors, {"format": "pt"}),
+        "list": save(tensors, {"leafwise": "[]"}),
+        "long": b"\xff" * 8 + b"{}",
+        "noise": b"noise" * 10,
+        "other": save(tensors, {"leafwise": json.dumps({"game": "cassis"})}),
+        "score": save(tensors, {"leafwise": json.dumps({**says, "score": {"games": 7, "mean": "x"}})}),
+        "steps": save(tensors, {"leafwise": json.dumps({**says, "steps": [1]})}),
+    }
+    for name, data in files.items():
+        (tmp_path / f"{name}.safetensors").write_bytes(data)
+    monkeypatch.setattr(models, "weights", lambda: tmp_path)
+    assert models.main([]) == 0
+    _, cassis, *lines = capsys.readouterr().out.splitlines()
+    assert cassis.startswith("cassis ")
+    wrong = [line for line in lines if not line.startswith(" ")]
+    assert [line.partition(":")[0] for line in wrong] == sorted(files)
+    assert all(": expected " in line and str(tmp_path) in line for line in wrong)
+    assert models.main(["steps"]) == 0
+    assert "expected what is written of a model that is published, got" in capsys.readouterr().out
+    assert models.main(["foreign"]) == 0
+    assert "no metadata 'leafwise', which tells what the tensors are" in capsys.readouterr().out
+    assert models.main(["--json"]) == 0
+    told = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {about["name"] for about in told if "wrong" in about} == set(files)

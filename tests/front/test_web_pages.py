@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
+from safetensors.numpy import save
 
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.starship.presets import PRESETS
 from leafwise.training.runs.events import Events
-from leafwise.web import runs, ships
-from leafwise.web.asks import RunAsk, RunGameAsk, RunsAsk, ShipAsk, StagesAsk
+from leafwise.web import choices, positions, runs, ships
+from leafwise.web.asks import GameAsk, RunAsk, RunGameAsk, RunsAsk, ShipAsk, StagesAsk
 from leafwise.web.worker import RUNS_VARIABLE, Control, Job
 
 SEED = 7
@@ -82,16 +87,116 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_runs_are_listed_with_what_is_wrong_with_them(folder: Path) -> None:
+    with_model(folder, "no-run", b"noise")
+    with_model(folder, "a-model-alone", ours())
     (folder / "broken").mkdir()
     (folder / "broken" / "config.toml").write_text("game = \n")
     (folder / "no-model").mkdir()
     (folder / "no-model" / "config.toml").write_text('game = "trap"\n')
     (folder / "no-model" / "model.safetensors").write_bytes(b"noise")
     found = {run["name"]: run for run in told(runs.tell_runs, RunsAsk())["runs"]}
-    assert set(found) == {"begun", "broken", "no-model"}
+    assert set(found) == {"begun", "broken", "no-model", "no-run"}
     assert found["broken"]["wrong"].startswith("expected options in TOML or JSON, got")
     assert found["no-model"]["wrong"].startswith("expected a model in 'model.safetensors' of 'no-model'")
+    assert found["no-run"]["wrong"].startswith("expected a model in 'model.safetensors' of 'no-run'")
     assert (found["begun"]["state"], found["begun"]["has_model"]) == ("running", False)
+
+
+TENSORS = {"w": np.zeros(3, np.float32)}
+SAYS = {"game": "trilobite", "options": {}}
+UNITS = {"name": "x", "values": [0.0, 1.0], "meanings": [0.0, 1.0], "error": 0.0}
+
+
+def ours(**says: Any) -> bytes:
+    """Returns a model file that says so of itself."""
+    return save(TENSORS, {"leafwise": json.dumps({**SAYS, **says})})
+
+
+UNUSABLE = {
+    "noise": (b"noise", "got '"),
+    "empty": (b"", "got '"),
+    "cut": (ours()[:-5], "got '"),
+    "long": (b"\xff" * 8 + b"{}", "got '"),
+    "foreign": (save(TENSORS, {"format": "pt"}), "no metadata 'leafwise', which tells what the tensors are"),
+    "untold": (save(TENSORS), "no metadata 'leafwise'"),
+    "list": (save(TENSORS, {"leafwise": "[1]"}), "metadata [1], not by name"),
+    "null": (save(TENSORS, {"leafwise": "null"}), "metadata None, not by name"),
+    "text": (save(TENSORS, {"leafwise": "{"}), "got '"),
+    "deep": (save(TENSORS, {"leafwise": "[" * 100_000}), "got '"),
+    "units": (ours(units=[1]), "expected units of values, got"),
+    "unit": (ours(units={**UNITS, "name": 5}), "expected a name, got 5"),
+    "unwritable": (ours(units={**UNITS, "name": "\ud800"}), "surrogates not allowed"),
+    "vast": (ours(units={**UNITS, "error": 10**400}), "expected units of values, got"),
+}
+"""Model files that are none, by the name of their run, and why."""
+
+
+def with_model(root: Path, name: str, data: bytes, game: str = "") -> None:
+    (root / name).mkdir()
+    (root / name / "model.safetensors").write_bytes(data)
+    if game:
+        (root / name / "config.toml").write_text(f'game = "{game}"\n')
+
+
+@pytest.mark.parametrize("meant", ["", "trilobite", "trap"])
+def test_a_model_that_cannot_be_used_is_listed_with_its_reason(folder: Path, meant: str) -> None:
+    """In its game, and in all games where nobody knows which that is; the others of the folder can be used."""
+    for name, (data, _) in UNUSABLE.items():
+        with_model(folder, name, data, meant)
+    with_model(folder, "good", ours(units=UNITS))
+    (folder / "loop").mkdir()
+    (folder / "loop" / "model.safetensors").symlink_to("model.safetensors")
+    for options in ({}, {"board": "4x4", "k": 4}):
+        found = told(positions.tell_game, GameAsk(game="trilobite", options=options))
+        assert ("run:good" in {leaf["name"] for leaf in found["leaves"]}) == (not options)
+        assert not {f"run:{name}" for name in UNUSABLE} & {leaf["name"] for leaf in found["leaves"]}
+        wrong = {one["name"]: one["wrong"] for one in found["unusable"]}
+        whole = [name for name in UNUSABLE if not (options and "units" in str(UNUSABLE[name][0]))]
+        if meant == "trap":
+            assert not wrong
+            continue
+        assert set(wrong) == {f"run:{name}" for name in whole}
+        for name in whole:
+            assert UNUSABLE[name][1] in wrong[f"run:{name}"]
+            assert "\n" not in wrong[f"run:{name}"]
+            assert str(folder) not in " ".join(wrong.values())
+    with pytest.raises(ValueError, match="expected a leaf among best"):
+        choices.checked_leaf(find_game("trilobite"), "run:noise")
+
+
+def test_a_folder_whose_name_cannot_be_written_is_listed_too(folder: Path) -> None:
+    name = os.fsdecode(b"run-\xff")
+    try:
+        with_model(folder, name, ours())
+    except OSError:
+        pytest.skip("no such name here")
+    found = told(positions.tell_game, GameAsk(game="trilobite"))
+    assert [one["name"] for one in found["unusable"]] == ["run:run-\\udcff"]
+    msgspec.json.encode(found)
+    (folder / name / "config.toml").write_text('game = "trilobite"\n')
+    listed = told(runs.tell_runs, RunsAsk())
+    assert {run["name"] for run in listed["runs"]} == {"begun", "run-\\udcff"}
+    msgspec.json.encode(listed)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ("game = 5", {}), ("game = 1979-05-27", {}), ("total_steps = 'x'", {}),
+        ("variant = []", {}), ("", {"steps": "x"}),
+        ("", {"score": "x"}), ("", {"score": {"mean": "x"}}), ("", {"score": {"x": "\ud800"}}),
+    ],
+)  # fmt: skip
+def test_runs_that_say_what_no_run_does_are_listed_with_it(folder: Path, options: str, says: dict[str, Any]) -> None:
+    with_model(folder, "odd", ours(**says))
+    (folder / "odd" / "config.toml").write_text(options)
+    listed = told(runs.tell_runs, RunsAsk())
+    msgspec.json.encode(listed)
+    found = {run["name"]: run for run in listed["runs"]}
+    assert found["odd"]["wrong"].startswith("expected the options and the model of a run in 'odd': ")
+    assert "wrong" not in found["begun"]
+    with pytest.raises(ValueError, match="expected the options and the model of a run in 'odd'"):
+        told(runs.tell_run, RunAsk("odd"))
 
 
 def test_a_run_is_told_with_its_curves(folder: Path) -> None:

@@ -25,8 +25,16 @@ def run_folders(root: Path) -> dict[str, Path]:
     """Returns the run folders in `root` by name; one that is a link, or has a link in it, is left out."""
     if not root.is_dir():
         return {}
-    inside = [path for path in sorted(root.iterdir()) if path.is_dir() and config_file(path) is not None]
-    return {path.name: path for path in inside if not any(one.is_symlink() for one in (path, *path.iterdir()))}
+    return {path.name: path for path in sorted(root.iterdir()) if _is_run(path)}
+
+
+def _is_run(path: Path) -> bool:
+    """Whether a path is a run folder without links, one that can be read."""
+    try:
+        links = path.is_symlink() or (path.is_dir() and any(one.is_symlink() for one in path.iterdir()))
+        return not links and config_file(path) is not None
+    except OSError:
+        return False
 
 
 def options_of(folder: Path) -> dict[str, Any]:

@@ -61,7 +61,8 @@ def metadata(path: Path) -> dict[str, Any]:
     """Returns what a model file says of itself, unchecked, without reading its tensors (`models.tensors` brings NumPy along)."""
     with path.open("rb") as file:
         (size,) = struct.unpack("<Q", file.read(8))
-        told: dict[str, Any] = json.loads(json.loads(file.read(size))["__metadata__"]["leafwise"])
+        header = file.read(min(size, path.stat().st_size))
+    told: dict[str, Any] = json.loads(json.loads(header)["__metadata__"]["leafwise"])
     return told
 
 
@@ -88,6 +89,37 @@ def described(path: Path) -> dict[str, Any]:
         "file": str(path),
         "card": str(path.with_suffix(".md")),
     }
+
+
+def listed(path: Path) -> dict[str, Any]:
+    """Returns what is known of a model, or of a file that is none `name`, `file` and what is `wrong` with it."""
+    try:
+        about = described(path)
+        _ = *rows(about), *details(about)
+        return about
+    except (
+        OSError,
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        StopIteration,
+        RecursionError,
+        struct.error,
+    ) as problem:
+        return {"name": path.stem, "game": "", "file": str(path), "wrong": wrong(path, problem)}
+
+
+def wrong(path: Path, problem: Exception) -> str:
+    """Returns why a file is no model in one line."""
+    from leafwise.envs.core.lines import short
+    from leafwise.models.tensors import load_metadata
+
+    try:
+        load_metadata(path)
+    except ValueError as refused:
+        return short(refused, 240)
+    return short(f"expected what is written of a model that is published, got {str(path)!r}: {problem!r}", 240)
 
 
 def measured(told: dict[str, Any], units: dict[str, Any] | None) -> dict[str, Any]:
@@ -155,10 +187,20 @@ def table(lines: list[dict[str, str]]) -> Iterator[str]:
         yield "  ".join(cells).rstrip()
 
 
+def details(about: dict[str, Any]) -> Iterator[str]:
+    """Yields the lines that tell how a model was made."""
+    name = about["name"]
+    yield f"{name}: leafwise.load({name!r}), of {about['steps']:,} steps, commit {about['commit'][:8]}"
+    if about["seconds"] is not None:
+        yield f"  trained  {about['seconds']:,.0f} s on {about['hardware']}"
+    yield f"  by       {about['command']}"
+    yield f"  card     {about['card']}"
+
+
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     config = parse(Config, arguments, "leafwise models")
-    there = [described(path) for path in sorted(weights().glob("*.safetensors"), key=lambda path: path.stem)]
+    there = [listed(path) for path in sorted(weights().glob("*.safetensors"), key=lambda path: path.stem)]
     found = [about for about in there if config.name in ("", about["name"], about["game"])]
     if not found:
         fail(
@@ -168,14 +210,12 @@ def main(arguments: list[str]) -> int:
         for about in found:
             print_json(about)
         return 0
-    for text in table([line for about in found for line in rows(about)]):
+    models = [about for about in found if "wrong" not in about]
+    for text in table([line for about in models for line in rows(about)]):
         say(text)
-    for about in found if config.name else ():
-        say(
-            f"\n{about['name']}: leafwise.load({about['name']!r}), of {about['steps']:,} steps, commit {about['commit'][:8]}"
-        )
-        if about["seconds"] is not None:
-            say(f"  trained  {about['seconds']:,.0f} s on {about['hardware']}")
-        say(f"  by       {about['command']}")
-        say(f"  card     {about['card']}")
+    for about in found:
+        if "wrong" in about:
+            say(f"{about['name']}: {about['wrong']}")
+    for about in models if config.name else ():
+        say("\n".join(["", *details(about)]))
     return 0

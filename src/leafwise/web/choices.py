@@ -10,15 +10,19 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.lines import printable, short
 from leafwise.envs.core.play.named import named_ai, own_programs
 from leafwise.envs.core.play.solver import LEVELS, exact_solver
-from leafwise.models.shipped import LEARNED, shipped_model
+from leafwise.models.shipped import LEARNED, is_for, shipped_model
 from leafwise.models.tensors import WEIGHTS, load_metadata
 from leafwise.models.units import units_of
+from leafwise.training.runs.options import config_file, read_table
 from leafwise.web.worker import RUNS_VARIABLE
 
-RUN = "run:"
+RUN, MODEL = "run:", "model.safetensors"
 PACES = {"0.01": "10 ms", "0.1": "100 ms", "1": "1 s"}
 """Seconds that a player may think, and how people say it."""
 NO_TABLE_MB = 1e-6
@@ -38,36 +42,54 @@ def run_models(folder: Path | None = None) -> dict[str, Path]:
     folder = folder or runs_folder()
     if folder is None:
         return {}
-    found = {f"{RUN}{one.name}": (one / "model.safetensors").resolve() for one in sorted(folder.iterdir())}
-    return {name: file.parent for name, file in found.items() if file.is_file() and file.is_relative_to(folder)}
-
-
-def fits(game: Game, file: Path) -> bool:
-    """Whether a model file says that it is for a game in this variant."""
-    try:
-        told = load_metadata(file)
-    except (ValueError, OSError):
-        return False
-    seen = {name: value for name, value in dict(told.get("options", {})).items() if name not in game.rule_options}
-    own = {name: value for name, value in game.given_options.items() if name not in game.rule_options}
-    return told.get("game") == game.name and seen == own
+    found = {f"{RUN}{one.name}": Path(os.path.realpath(one / MODEL)) for one in sorted(folder.iterdir())}
+    return {name: file.parent for name, file in found.items() if os.path.isfile(file) and file.is_relative_to(folder)}
 
 
 def leaves(game: Game) -> list[dict[str, Any]]:
     """Returns the leaves of a game, the best first: `name`, `title`, and the `unit` of their values (None: a plain score)."""
-    named: dict[str, str] = {}
+    return listed_leaves(game)[0]
+
+
+def listed_leaves(game: Game) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Returns the leaves of a game, and the model files that cannot be used: `name`, `title`, and what is `wrong`."""
+    found: list[dict[str, Any]] = []
+    wrong: list[dict[str, Any]] = []
+
+    def add(name: str, title: str, file: Path | None = None) -> None:
+        try:
+            if file is None or is_for(game, load_metadata(file)):
+                leaf = {"name": name, "title": title, "unit": unit_name(game, name)}
+                msgspec.json.encode(leaf)  # refuses what no answer can hold
+                found.append(leaf)
+        except (ValueError, OSError) as problem:
+            if file is None or meant_for(file) in ("", game.name):
+                wrong.append({"name": printable(name), "title": printable(title), "wrong": reason(problem, file)})
+
     if shipped_model(game) is not None:
-        named[LEARNED] = "shipped network"
-        named |= {
-            file.stem: f"shipped network {file.stem}"
-            for file in sorted(WEIGHTS.glob(f"{game.name}*-*.safetensors"))
-            if fits(game, file)
-        }
-    named |= {name: f"hand-made: {name}" for name in game.scores}
-    named |= {
-        name: f"run {folder.name}" for name, folder in run_models().items() if fits(game, folder / "model.safetensors")
-    }
-    return [{"name": name, "title": title, "unit": unit_name(game, name)} for name, title in named.items()]
+        add(LEARNED, "shipped network")
+        for file in sorted(WEIGHTS.glob(f"{game.name}*-*.safetensors")):
+            add(file.stem, f"shipped network {file.stem}", file)
+    for name in game.scores:
+        add(name, f"hand-made: {name}")
+    for name, folder in run_models().items():
+        add(name, f"run {folder.name}", folder / MODEL)
+    return found, wrong
+
+
+def reason(problem: Exception, file: Path | None) -> str:
+    """Returns what is wrong with a file in one line, without the folders above its own, which are nobody's business."""
+    told = str(problem) if file is None else str(problem).replace(str(file.parent), file.parent.name)
+    return printable(short(told, 240))
+
+
+def meant_for(model: Path) -> str:
+    """Returns the game that the options of a model's run name, "" where nothing does: then it is told in every game."""
+    try:
+        options = config_file(model.parent)
+        return str(read_table(options).get("game", "")) if options else ""
+    except (ValueError, OSError):
+        return ""
 
 
 def unit_name(game: Game, leaf: str) -> str | None:

@@ -56,6 +56,7 @@ def tell_game(ask: GameAsk, control: Control) -> Iterator[dict[str, Any]]:
     """Tells what a game offers in a variant."""
     game = need_game(ask, control)
     about = game.text.about
+    leaves, unusable = choices.listed_leaves(game)
     yield {
         "game": game.name,
         "title": game.title,
@@ -76,7 +77,8 @@ def tell_game(ask: GameAsk, control: Control) -> Iterator[dict[str, Any]]:
         "has_chance": game.max_outcomes > 0,
         "has_solver": choices.has_solver(game),
         "has_companion": game.companion is not None,
-        "leaves": choices.leaves(game),
+        "leaves": leaves,
+        "unusable": unusable,
         "opponents": choices.players(game),
     }
 

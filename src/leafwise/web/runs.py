@@ -9,23 +9,44 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from leafwise.envs.core.lines import printable
 from leafwise.envs.core.play.gamefile import GameRecord, play_game
 from leafwise.models.files import game_of
 from leafwise.models.players import player
 from leafwise.models.tensors import load_metadata
 from leafwise.training.runs.curves import Curves, last_written, options_of, run_folders
 from leafwise.web.asks import RunAsk, RunGameAsk, RunsAsk
-from leafwise.web.choices import runs_folder
+from leafwise.web.choices import MODEL, reason, run_models, runs_folder
 from leafwise.web.games_as_text import told
 from leafwise.web.worker import Control
 
-MODEL, RESULTS = "model.safetensors", "results.json"
+RESULTS = "results.json"
 QUIET = 300.0
 """Seconds without anything written after which a run that is not finished counts as standing still."""
 REMEMBERED = 8
 """Runs whose curves are read on from where they were."""
 MOST_MOVES = 400
 """Moves of a game that is shown: one of Threes may have thousands."""
+
+
+class Score(msgspec.Struct):
+    """How good a run's network is."""
+
+    mean: float | None = None
+
+
+class Brief(msgspec.Struct):
+    """What a list says of a run that comes from its files."""
+
+    game: str | None
+    variant: str
+    total_steps: float | None
+    model_steps: float | None
+    score: Score | list[Any] | None
+
+
 _curves: OrderedDict[tuple[Path, int], Curves] = OrderedDict()
 
 
@@ -44,16 +65,25 @@ def need_run(name: str) -> Path:
 
 
 def tell_runs(ask: RunsAsk, control: Control) -> Iterator[dict[str, Any]]:
-    """Tells the runs, the one written last first."""
-    found = []
-    for name, folder in folders().items():
+    """Tells the runs, the one written last first, and the model files beside them that are none, with what is wrong."""
+    found, known = [], folders()
+    for name, folder in known.items():
         try:
             found.append(brief(name, folder))
-        except ValueError as problem:
-            found.append({"name": name, "wrong": str(problem), "written": last_written(folder)})
+        except (ValueError, OSError) as problem:
+            found.append(
+                {"name": printable(name), "wrong": reason(problem, folder / MODEL), "written": last_written(folder)}
+            )
+    for folder in run_models().values():
+        if folder.name not in known:
+            try:
+                model_of(folder)
+            except ValueError as problem:
+                wrong = reason(problem, folder / MODEL)
+                found.append({"name": printable(folder.name), "wrong": wrong, "written": last_written(folder)})
     root = runs_folder()
     yield {
-        "folder": None if root is None else root.name,
+        "folder": None if root is None else printable(root.name),
         "runs": sorted(found, key=lambda one: -one["written"]),
     }
 
@@ -66,7 +96,7 @@ def brief(name: str, folder: Path) -> dict[str, Any]:
     written = last_written(folder)
     quiet = max(0.0, time.time() - written)
     finished = (folder / RESULTS).is_file()
-    return {
+    told = {
         "name": name,
         "game": options.get("game"),
         "variant": options.get("variant", ""),
@@ -79,17 +109,21 @@ def brief(name: str, folder: Path) -> dict[str, Any]:
         "model_steps": model.get("steps"),
         "score": model.get("score") or None,
     }
+    try:
+        msgspec.json.encode({**options, **told})
+        msgspec.convert(told, Brief)
+    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError) as problem:  # what no run writes
+        raise ValueError(f"expected the options and the model of a run in {name!r}: {problem!s:.120}") from None
+    return told
 
 
 def model_of(folder: Path) -> dict[str, Any]:
     """Returns what the model file of a run says, {} where there is none yet; raises ValueError for a broken one."""
     file = folder / MODEL
-    if not file.is_file():
-        return {}
     try:
-        return load_metadata(file)
-    except Exception as problem:  # safetensors has errors of its own
-        raise ValueError(f"expected a model in {MODEL!r} of {folder.name!r}: {problem!s:.120}") from None
+        return load_metadata(file) if file.is_file() else {}
+    except ValueError as problem:
+        raise ValueError(f"expected a model in {MODEL!r} of {folder.name!r}: {reason(problem, file)}") from None
 
 
 def tell_run(ask: RunAsk, control: Control) -> Iterator[dict[str, Any]]:
@@ -128,5 +162,5 @@ def play_run(ask: RunGameAsk, control: Control) -> Iterator[dict[str, Any]]:
         **told(record),
         "file": str(record),
         "cut": record.result is None,
-        "model_steps": model_of(folder).get("steps"),
+        "model_steps": brief(ask.name, folder)["model_steps"],
     }

@@ -22,10 +22,14 @@ export function svg(name, attributes, ...children) {
   return fill(document.createElementNS(SVG, name), attributes, children);
 }
 
-/** Returns a labelled select: options are [value, title] pairs. */
+/** Returns the options of a select: those that may be chosen, and those that cannot be used with what is wrong. */
+export const offered = (usable, unusable) => [...usable.map((one) => [one.name, one.title]),
+  ...unusable.map((one) => [one.name, `${one.title} cannot be used: ${one.wrong}`, true])];
+
+/** Returns a labelled select: options are [value, title] or, for one that cannot be chosen, [value, title, true]. */
 export function select(label, options, value, onchange) {
   const list = h("select", { onchange: (event) => onchange(event.target.value) },
-    options.map(([name, title]) => h("option", { value: name, selected: name === value }, title)));
+    options.map(([name, title, disabled]) => h("option", { value: name, selected: name === value, disabled }, title)));
   return h("label", {}, label + " ", list);
 }
 

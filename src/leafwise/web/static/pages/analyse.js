@@ -4,7 +4,7 @@
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
 import { chanceByHand } from "../chance.js";
-import { complain, h, select, trying } from "../dom.js";
+import { complain, h, offered, select, trying } from "../dom.js";
 import { Session, newSeed } from "../session.js";
 import { analyse, exactMarks, shares, solve } from "../thinking.js";
 import { optionsForm } from "../variants.js";
@@ -45,7 +45,7 @@ class AnalysePage {
 
   build() {
     const { about, module } = this.session;
-    const leaves = about.leaves.map((one) => [one.name, one.title]);
+    const leaves = offered(about.leaves, about.unusable);
     if (!leaves.some(([name]) => name === this.more.l)) this.more.l = leaves[0][0];
     const set = (key) => (value) => { this.more[key] = value; this.changed(); };
     const host = h("div", { class: "host", role: "application", "aria-label": `board of ${about.title}` });

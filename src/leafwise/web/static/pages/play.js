@@ -2,7 +2,7 @@
 
 import { address, keepAddress } from "../address.js";
 import { ask } from "../api.js";
-import { complain, h, select, trying } from "../dom.js";
+import { complain, h, offered, select, trying } from "../dom.js";
 import { Session, newSeed } from "../session.js";
 import { analyse, exactMarks, shares, solve } from "../thinking.js";
 import { chanceByHand, oddsLine } from "../chance.js";
@@ -68,7 +68,7 @@ class PlayPage {
 
   seats() {
     const { about, module } = this.session;
-    const people = [[HUMAN, "a person"], ...about.opponents.map((one) => [one.name, one.title])];
+    const people = [[HUMAN, "a person"], ...offered(about.opponents, about.unusable)];
     const seat = (key, label) => select(label, people, this.more[key], (value) => {
       this.more[key] = value;
       this.changed();

@@ -3,7 +3,7 @@
 import { address } from "../address.js";
 import { ask, stream } from "../api.js";
 import { curve } from "../curve.js";
-import { complain, h, select, trying } from "../dom.js";
+import { complain, h, offered, select, trying } from "../dom.js";
 import { gameModule } from "../games/index.js";
 
 const PACES = { 0.05: "50 ms a move", 0.2: "200 ms a move", 1: "1 s a move" };
@@ -58,7 +58,8 @@ class ReviewPage {
     [this.about, this.module] = await Promise.all([ask("api/game", this.variant, signal), gameModule(this.game.game)]);
     this.host.replaceChildren();
     this.board = this.module.makeBoard(this.host, this.about, () => {});
-    const leaves = this.about.leaves.map((one) => [one.name, `${one.title}${one.unit ? "" : " (no curve: its numbers have no unit)"}`]);
+    const titled = this.about.leaves.map((one) => ({ ...one, title: `${one.title}${one.unit ? "" : " (no curve: its numbers have no unit)"}` }));
+    const leaves = offered(titled, this.about.unusable);
     if (!leaves.some(([name]) => name === this.leaf)) this.leaf = leaves[0][0];
     const again = (key) => (value) => { this[key] = value; trying(() => this.read(file)); };
     this.controls.replaceChildren(select("Leaf", leaves, this.leaf, again("leaf")), select("with", Object.entries(PACES), this.pace, again("pace")));

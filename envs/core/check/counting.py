@@ -4,19 +4,72 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
+from typing import Any, NamedTuple
 
 from leafwise.envs.core.check.acting import draw, outcomes
 from leafwise.envs.core.check.door import Door, Row
 from leafwise.envs.core.check.fault import Fault
 
+Kind = tuple[Any, ...]
 SUSPICIOUS, CERTAIN = 3.5, 6.0
 """Standard deviations above the mean: of the first draws, and of eight times as many new ones.
 
 A sound game is looked at twice at one stage in 4,000, and called faulty less than once in 10 ** 9.
 """
 AGAIN = 8
+CYCLES = range(2, 9)
+"""Turns are told apart by what remains when they are divided by these: rules may differ at every other turn, or at one of six."""
+
+
+class Met(NamedTuple):
+    """A chance stage as a random game came to it."""
+
+    row: Row
+    stage: int
+    outcomes: int
+    player: int
+    """Who decided last."""
+    decisions: int
+    """So many before it."""
+    draws: int
+    """Chance acted so many times before it, stages in a row counted once."""
+
+    def kinds(self) -> Iterator[Kind]:
+        """Yields the kinds of position that it belongs to, coarse ones first: True in front where outcomes are told apart too."""
+        yield False, self.stage, self.player
+        for fine in (False, True):
+            outcomes = self.outcomes if fine else 0
+            for cycle in CYCLES:
+                for what, turn in enumerate((self.decisions, self.draws)):
+                    yield fine, self.stage, self.player, outcomes, what, cycle, turn % cycle
+
+
+class Kinds:
+    """The kinds of chance stages that were met, and those of them at which draws were counted."""
+
+    def __init__(self) -> None:
+        self._met: Counter[Kind] = Counter()
+        self._counted: Counter[Kind] = Counter()
+        self._last: dict[Kind, Met] = {}
+
+    def add(self, met: Met) -> None:
+        """Remembers a chance stage; one with a single outcome has nothing to be counted."""
+        if met.outcomes > 1:
+            for kind in met.kinds():
+                self._met[kind] += 1
+                self._last[kind] = met
+
+    def next(self) -> Met | None:
+        """Returns where to count next, at the rarest kind that was not counted yet; None if there is none."""
+        left = [kind for kind in self._met if not self._counted[kind]]
+        if not left:
+            return None
+        rarest = min(left, key=lambda kind: (kind[0], self._met[kind], kind))
+        met = self._last[rarest]
+        self._counted.update(met.kinds())
+        return met
 
 
 def chi_square_score(counts: Sequence[int], expected: Sequence[float]) -> float:

@@ -109,6 +109,17 @@ class Door:
         expect((S.plain[0] == S.whole[0]).all(), rule, "only its own rows to be written", "a change of row i - 1")
 
 
+def valid(door: Door, row: Row) -> bool:
+    """Returns what the game's `is_valid` says of a row."""
+    S = door.rows(2)
+    S.clear(0)
+    S.plain[AT] = row
+    permit(S.guard, {AT}, set())
+    answer = door.call("is_valid", S.array, np.uint64(AT), door.used)
+    door.check_kept("is_valid", S, {AT: row}, 0)
+    return bool(answer)
+
+
 def permit(guard: Guard, reads: set[int], writes: set[int]) -> None:
     """Says which rows a rule may read and write; what it may write it may read."""
     guard.reads, guard.writes = frozenset(reads | writes), frozenset(writes)

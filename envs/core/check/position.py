@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.check import acting, mirrors, together
 from leafwise.envs.core.check.acting import draw, observation, outcomes, player
-from leafwise.envs.core.check.door import Door, Row, told
+from leafwise.envs.core.check.door import Door, Row, told, valid
 from leafwise.envs.core.check.fault import Fault, expect
 from leafwise.envs.core.check.subject import boxes, words
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
@@ -60,6 +60,8 @@ class Checker:
             raise fault.at(text or f"row {words(row)}", words(row)) from None
 
     def _check(self, row: Row) -> list[Step]:
+        if "is_valid" in self.door.subject.rules:
+            expect(valid(self.door, row), "is_valid", "True for a row that play leads to", False)
         acts = player(self.door, row)
         self._check_outlook(row, acts)
         if acts == TERMINAL:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.check import acting, counting, mirrors
+from leafwise.envs.core.check.altered import Stranger
 from leafwise.envs.core.check.door import Door, Row
 from leafwise.envs.core.check.fault import Fault, expect
 from leafwise.envs.core.check.position import Checker, Step
@@ -24,7 +25,11 @@ LINE = 400
 NEAR = 20
 """Positions near the start for each random game."""
 COUNTED = 6
-"""Chance stages of each name at which draws are counted: the first that differ in how many outcomes they have."""
+"""Chance stages of each name at which draws are counted at once: the first that differ in how many outcomes they have."""
+COUNTING_SHARE = 0.4
+"""Share of the time for counting draws at more kinds of chance stages."""
+ALTERED = 6
+"""Altered rows, and as many texts, that are tried for each random game."""
 ENOUGH = 30
 """Positions among which every symmetry is to change one."""
 REMEMBERED = 400
@@ -40,8 +45,9 @@ class Walk:
     draws: int
     """Draws counted at one chance stage."""
     checker: Checker = field(init=False)
+    begun: float = field(init=False)
     end: float = field(init=False)
-    """When the time is spent, by the door's clock."""
+    """When the walk began, and when the time is spent, by the door's clock."""
     least: int = 0
     """Positions that are seen even so."""
     seen: dict[bytes, list[Step]] = field(default_factory=dict)
@@ -49,14 +55,19 @@ class Walk:
     queued: set[bytes] = field(default_factory=set)
     """Rows that are or were in the queue."""
     counted: set[tuple[int, int]] = field(default_factory=set)
+    kinds: counting.Kinds = field(default_factory=counting.Kinds)
+    counting_s: float = 0.0
+    """Seconds that counting at `kinds` took."""
 
     def __post_init__(self) -> None:
         self.rng = Random(self.seed)
         self.checker = Checker(self.door, self.rng)
+        self.stranger = Stranger(self.door, Random(self.seed))
 
     def run(self, seconds: float, rows: Iterable[Row]) -> list[Row]:
         """Checks positions for so many seconds of processor time, `rows` and the start first; returns those it saw."""
-        self.end, self.least = self.door.clock() + seconds, LEAST if seconds else 0
+        self.begun = self.door.clock()
+        self.end, self.least = self.begun + seconds, LEAST if seconds else 0
         mirrors.check_actions(self.door)
         start = acting.start(self.door)
         for row in (start, *rows):
@@ -65,6 +76,9 @@ class Walk:
         while self.queue and not self._over():
             self._random_game(start)
             self._near()
+            self._try_altered()
+            self._count_kinds(COUNTING_SHARE)
+        self._count_kinds(1.0)
         self._check_at_the_end()
         return [np.frombuffer(row, dtype=start.dtype) for row in self.seen]
 
@@ -98,6 +112,7 @@ class Walk:
         """Plays one game at random, and counts the stages and the decisions without cost that follow each other."""
         game = self.door.subject.game
         stages, decided, free = 0, False, 0
+        player, decisions, draws = -1, 0, 0
         for _ in range(LINE):
             steps = self.visit(row)
             if not steps or self._over():
@@ -105,12 +120,16 @@ class Walk:
             step = self.rng.choice(steps)
             if step.action < 0:
                 stages += 1
+                draws += stages == 1
+                stage = int(self.door.ask("stage", row))
+                self.kinds.add(counting.Met(row, stage, len(steps), player, decisions, draws))
                 fits = not decided or stages <= game.max_stages
                 self._expect(
                     fits, row, "stage", f"at most {game.max_stages} chance stages in a row (max_stages)", stages
                 )
             else:
                 stages, decided, free = 0, True, free + 1
+                player, decisions = acting.player(self.door, row), decisions + 1
                 most = self.door.subject.decisions_per_depth
                 told = f"at most {most} decisions in one unit of search depth (decisions_per_depth)"
                 self._expect(free <= most, row, "action_cost", told, free)
@@ -135,10 +154,33 @@ class Walk:
         if kind in self.counted or len(alike) >= COUNTED:
             return
         self.counted.add(kind)
+        self._count_at(row)
+
+    def _count_at(self, row: Row) -> None:
         try:
             counting.check(self.door, row, self.draws, self.rng.getrandbits(64))
         except Fault as fault:
             raise self._placed(fault, row) from None
+
+    def _count_kinds(self, share: float) -> None:
+        """Counts draws at kinds of chance stages that were not counted yet, for at most a share of the time so far."""
+        while not self._over():
+            before = self.door.clock()
+            if self.counting_s > share * (before - self.begun):
+                return
+            met = self.kinds.next()
+            if met is None:
+                return
+            self._count_at(met.row)
+            self.counting_s += self.door.clock() - before
+
+    def _try_altered(self) -> None:
+        """Tries some rows and texts that play does not lead to."""
+        seen = list(self.seen)
+        for _ in range(ALTERED):
+            if not self._over():
+                self.stranger.try_row(seen)
+                self.stranger.try_text(seen)
 
     def _check_at_the_end(self) -> None:
         """Asks some positions again, in another order, and whether every symmetry changes something."""

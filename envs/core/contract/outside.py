@@ -33,12 +33,14 @@ def _words(game: Game, given: Any) -> NDArray[Any]:
     """Returns what is given as words, each the same number."""
     try:
         array = np.asarray(given)
-        words = array.astype(game.dtype)
+        words = array.astype(game.dtype) if array.dtype.kind in "biuO" else None
     except (TypeError, ValueError, OverflowError):
         raise _no_words(game, given) from None
+    if words is None:
+        raise _no_words(game, given)
     if words.shape != (game.width,):
         raise ValueError(f"{game.name}: expected a row of {game.width} words, got shape {words.shape}")
-    if array.dtype.kind not in "biuO" or (array.dtype != words.dtype and array.tolist() != words.tolist()):
+    if array.dtype != words.dtype and array.tolist() != words.tolist():
         raise _no_words(game, given)
     return words
 

@@ -1,0 +1,205 @@
+"""Rows from outside: what a user gives, a pickle or a text holds is refused in one line, or the rules can go on from it."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import leafwise
+from contract.cases import CASES, positions
+from games import coins, nim
+from leafwise.envs.core.check.rows import MOST_LINES
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+
+
+def refusal(game: Game, row: Any) -> str:
+    with pytest.raises(ValueError, match=f"^{game.name}: expected ") as problem:
+        State(game, row)
+    assert "\n" not in str(problem.value)
+    return str(problem.value).removeprefix(f"{game.name}: expected ")
+
+
+@pytest.mark.parametrize("game", CASES, ids=repr)
+def test_rows_of_games_and_of_texts_are_taken(game: Game) -> None:
+    for state in positions(game)[:: max(1, len(positions(game)) // 12)]:
+        assert State(game, state.row) == pickle.loads(pickle.dumps(state)) == game.parse(str(state)) == state
+
+
+TRAP_ROWS = {
+    "a player off the board": [0, 127 << 17],
+    "two players on one cell": [0, 3 << 17 | 3 << 24],
+    "a trap beneath a player": [1 << 3, 3 << 17 | 45 << 24],
+    "a trap off the board": [1 << 63, 3 << 17 | 45 << 24],
+    "no phase": [0, 3 << 17 | 45 << 24 | 3 << 31],
+    "a throw off the board": [0, 3 << 17 | 45 << 24 | 2 << 31 | 100 << 33],
+    "a throw at a player": [0, 3 << 17 | 45 << 24 | 2 << 31 | 45 << 33],
+    "a target before the throw": [0, 3 << 17 | 45 << 24 | 5 << 33],
+    "a turn after the last": [0, 3 << 17 | 45 << 24 | 60_000 << 40],
+    "an end that is none": [0, 3 << 17 | 45 << 24 | 1 << 56],
+    "bits without meaning": [0, 3 << 17 | 45 << 24 | 1 << 60],
+}
+
+
+@pytest.mark.parametrize("row", TRAP_ROWS.values(), ids=TRAP_ROWS)
+def test_a_row_of_trap_that_is_no_position(row: list[int]) -> None:
+    game = leafwise.game("trap")
+    assert State(game, np.array([0, 3 << 17 | 45 << 24], dtype=np.uint64)) == game.start()
+    assert refusal(game, np.array(row, dtype=np.uint64)).startswith("a row that the rules can go on from, got [")
+
+
+def test_a_row_of_another_size() -> None:
+    large = leafwise.game("trap", size=9).new(seed=1)
+    assert refusal(leafwise.game("trap", size=3), large.row).startswith("a row that the rules can go on from")
+
+
+@pytest.mark.parametrize(
+    "row", [[1.5, 2], [-1, 0], [1 << 64, 0], ["a", "b"], [None, 0], np.array([-1, 0]), [np.nan, 0]]
+)
+def test_what_are_no_words(row: Any) -> None:
+    assert refusal(leafwise.game("cassis"), row).startswith("a row of words of type uint64, got ")
+
+
+def test_what_has_another_shape() -> None:
+    assert refusal(leafwise.game("cassis"), [1, 0, 0]) == "a row of 2 words, got shape (3,)"
+    assert refusal(leafwise.game("cassis"), [[1, 0]]) == "a row of 2 words, got shape (1, 2)"
+
+
+def test_a_pickle_with_another_row_is_refused() -> None:
+    state = leafwise.game("cassis").start()
+    make, (game, row) = state.__reduce__()
+    row[0] = row[1] = 1  # an edge of both
+    with pytest.raises(ValueError, match=r"^cassis: expected a row that the rules can go on from, got \[1, 1\]$"):
+        make(game, row)
+    assert copy.deepcopy(state) is copy.copy(state) is state  # nothing of it ever changes
+
+
+@jit
+def takes_any(S, i, A, T):
+    for k in range(S[i, 0]):
+        A[k] = k
+    return S[i, 0]
+
+
+@jit
+def counts_down(S, i, T):
+    left = S[i, 0]
+    while left != 0:
+        left -= 1
+    return nim.current_player(S, i, T)
+
+
+@jit
+def looks_up(S, i, T):
+    return 0.0 * T.stop[S[i, 1] - 1] + nim.returns(S, i, T)
+
+
+def nim_with(**rules: Any) -> Game:
+    return replace(nim.GAME, rules=replace(nim.GAME.rules, **rules))
+
+
+@pytest.mark.parametrize(
+    ("game", "text", "said"),
+    [
+        (
+            nim.GAME,
+            "fffff 0",
+            r"\[1048575, 0\]: observe: expected O\[e, 0\] in 0..7 \(observation space\), got 1.04858e\+06",
+        ),
+        (nim.GAME, "5 7", r"\[5, 7\]: current_player: expected 0, 1, CHANCE \(-1\) or TERMINAL \(-4\), got 7"),
+        (nim.GAME, "-3 0", r"\[-3, 0\]: .*"),
+        (
+            nim_with(legal_actions=takes_any),
+            "7 0",
+            r"\[7, 0\]: legal_actions: expected index 0 to 2 of A to be written, got 3 in test_outside.py line \d+, .*",
+        ),
+        (
+            nim_with(returns=looks_up),
+            "7 0",
+            r"\[7, 0\]: returns: expected index 0 to 0 of T.stop to be read, got -1 in test_outside.py .*",
+        ),
+        (
+            nim_with(current_player=counts_down),
+            "-1 0",
+            rf"\[-1, 0\]: current_player: expected an answer within {MOST_LINES:,} lines, got none.*",
+        ),
+        (coins.GAME, "0 0 9 0", r"\[0, 0, 9, 0\]: observe: .*"),
+        (coins.GAME, "9 9 1 0", r"\[9, 9, 1, 0\]: returns: expected a number within return_range 0 to 6, got 18.0"),
+    ],
+)
+def test_a_game_that_does_not_say_what_is_valid(game: Game, text: str, said: str) -> None:
+    """Compiled code would write beyond its arrays, read before them, run on and on, or answer nonsense."""
+    with pytest.raises(ValueError, match=f"^{game.name}: expected a row that the rules can go on from, got {said}$"):
+        game.parse(text)
+
+
+RANDOM_ROWS = """
+import sys
+from random import Random
+import numpy as np
+import leafwise
+from leafwise.envs.core.check.altered import altered_row
+from leafwise.envs.core.check.rows import RowReader
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+
+game, rows, rng, seen = leafwise.game(sys.argv[1]), int(sys.argv[2]), Random(1), []
+for seed in range(4):
+    state, stream = game.start(), new_stream(seed)
+    for _ in range(100):
+        seen.append(state.row.tobytes())
+        if state.is_terminal:
+            break
+        state = state.sample(stream) if state.is_chance else state.play(rng.choice(state.legal_actions))
+reader, stream, taken = RowReader(game), new_stream(1), 0
+for k in range(rows):
+    row = np.frombuffer(rng.choice(seen), dtype=game.dtype)
+    word = lambda: rng.getrandbits(8 * row.dtype.itemsize)
+    row = np.array([word() for _ in row], dtype=row.dtype) if k % 2 else altered_row(row, seen, rng)
+    try:
+        state = State(game, row)
+    except ValueError:
+        continue
+    taken += 1
+    if taken < 25:
+        assert reader.fault(row) is None, (str(state), reader.fault(row))
+    assert game.parse(str(state)) == state
+    for _ in range(12):  # on to positions further on
+        state.returns, state.stage, state.board()
+        if state.is_terminal:
+            break
+        if state.is_chance:
+            state.outcomes()
+            state = state.sample(stream)
+        else:
+            state = state.play(rng.choice(state.legal_actions))
+print("taken", taken)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "rows"),
+    [
+        ("cassis", 20_000),
+        ("trilobite", 20_000),
+        ("trap", 20_000),
+        ("threes", 20_000),
+        ("friday", 4000),
+        ("starship", 600),
+    ],
+)
+def test_random_rows_are_refused_or_played(name: str, rows: int) -> None:
+    """In a process of its own, which a row that is taken wrongly would end."""
+    command = [sys.executable, "-c", RANDOM_ROWS, name, str(rows)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=900)
+    assert run.returncode == 0, f"{run.returncode}: {run.stderr[-2000:]}"
+    assert run.stdout.startswith("taken ")
+    assert name == "starship" or int(run.stdout.split()[1]) > 10

@@ -1,4 +1,4 @@
-"""Work in a thread of its own, so that Ctrl-C is heard while compiled code runs."""
+"""Work in other threads: a search's root actions, its alarm, and whose turn it is."""
 
 from __future__ import annotations
 
@@ -6,22 +6,17 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar, copy_context
 from functools import partial
 from typing import Generic, TypeVar
 
 R = TypeVar("R")
 W = TypeVar("W")
 I = TypeVar("I")
-LISTENING_SECONDS, UNKNOWN_DEPTH = 0.25, 4
-"""A search that is expected to take so long, or a first one from that depth on, is listened to."""
-FORGETTING = 0.5
-"""How much of a long search is still expected of each one after it."""
-SOON = 0.01
-"""Searches that are expected to take less seconds are timed by the wall's clock."""
 
 
 class Background(Generic[R]):
-    """A call that runs in a daemon thread.
+    """A call that runs in a daemon thread, with the context variables of the thread that starts it.
 
     Whoever waits does so for an Event, not in `Thread.join`: that takes a running thread for a finished one when Ctrl-C
     interrupts it.
@@ -33,7 +28,7 @@ class Background(Generic[R]):
         self._answer: list[R] = []
         self._problem: BaseException | None = None
         self._done = threading.Event()
-        threading.Thread(target=self._run, daemon=True).start()
+        threading.Thread(target=copy_context().run, args=(self._run,), daemon=True).start()
 
     def _run(self) -> None:
         try:
@@ -46,18 +41,6 @@ class Background(Generic[R]):
         """Waits for the call's end, at most `seconds`; returns whether it has ended. Raises KeyboardInterrupt."""
         return self._done.wait(seconds)
 
-    def wait_listening(self, stop: Callable[[], None]) -> KeyboardInterrupt | None:
-        """Waits for the call's end; Ctrl-C calls `stop`, again and again until it helps. Returns what Ctrl-C raised."""
-        pressed: KeyboardInterrupt | None = None
-        while True:
-            try:
-                if self.wait(0.1):
-                    return pressed
-            except KeyboardInterrupt as interrupt:
-                pressed = interrupt
-            if pressed is not None:
-                stop()
-
     def result(self) -> R:
         """Returns what the call returned, or raises what it raised; to be asked when it has ended."""
         if self._problem is not None:
@@ -65,32 +48,30 @@ class Background(Generic[R]):
         return self._answer[0]
 
 
-class Patience:
-    """Knows what to expect of the next search, by what those before it took: one that is soon over needs nobody who listens.
+class Turn:
+    """Lets one search at a time use an object: other threads wait, its own evaluator is refused."""
 
-    A thread of its own costs a search 0.1 ms, and on a busy core 10 and more.
-    """
+    def __init__(self, what: str) -> None:
+        """`what` the object is, for messages."""
+        self._what, self._lock = what, threading.Lock()
 
-    expected: float | None = None
-    """Processor time that the next search to the same depth may take, in seconds; None before the first."""
+    def take(self, work: Callable[[], R]) -> R:
+        """Returns what `work` returns, alone with the object; raises RuntimeError where it is asked by its own evaluator."""
+        before = _turns.get()
+        if self in before and self._lock.locked():
+            raise RuntimeError(
+                f"{self._what}: expected no call while it searches, got one by its own evaluator; give that a search of its own"
+            )
+        with self._lock:
+            try:
+                _turns.set((*before, self))
+                return work()
+            finally:
+                _turns.set(before)
 
-    def is_needed(self, depth: int, seconds: float | None) -> bool:
-        """Whether the next search may take long enough to press Ctrl-C; `seconds` are those of its clock, if any."""
-        expected = self.expected if seconds is None else seconds
-        return depth >= UNKNOWN_DEPTH if expected is None else expected >= LISTENING_SECONDS
 
-    def timed(self, work: Callable[[], R]) -> R:
-        """Returns what a search returns, and notes what it took this thread, which on a busy core waits besides.
-
-        Where all is soon over the wall's clock will do: it is read ten times as fast, and errs to the safe side.
-        """
-        expected = self.expected
-        clock = time.perf_counter if expected is not None and expected < SOON else time.thread_time
-        begun = clock()
-        try:
-            return work()
-        finally:
-            self.expected = max(clock() - begun, FORGETTING * (expected or 0.0))
+_turns: ContextVar[tuple[Turn, ...]] = ContextVar("turns", default=())
+"""The turns that this thread has, and those of the thread that it works for."""
 
 
 class Alarm:
@@ -148,8 +129,13 @@ def share_out(
     others = [Background(lambda worker=worker: run(worker)) for worker in workers[1 : len(items)]]  # type: ignore[misc]
     run(workers[0])
     for other in others:
-        while not other.wait(0.1):
-            pass
+        ended = False
+        while not ended:
+            try:
+                ended = other.wait(0.1)
+            except KeyboardInterrupt as problem:  # the others use the same memory until they have ended
+                problems.insert(0, problem)
+                give_up()
     if problems:
         raise problems[0]
     return [found[k] for k in range(len(items))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
@@ -15,8 +14,9 @@ from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.search.alpha_beta import bounds
-from leafwise.search.background import Background, Patience, share_out
+from leafwise.search.background import Turn, share_out
 from leafwise.search.compiled import compiled_search
 from leafwise.search.deepening import ROUNDING, Deepening, Stopped
 from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES, STOPPED
@@ -30,7 +30,8 @@ ROOT, TOP = np.uint64(0), np.uint64(1)
 class Search(Deepening):
     """Searches a fixed number of decisions deep, or deeper and deeper until the time is up.
 
-    One instance searches one position at a time: calls from other threads wait for their turn. Exact: expectiminimax over
+    One instance searches one position at a time: calls from other threads wait for their turn, and its own evaluator has to ask
+    another. Exact: expectiminimax over
     max, min and chance nodes, whose values no option changes
     but `cutoff`, `nodes`, `rare`, `width` and `candidates`.
     """
@@ -151,7 +152,7 @@ class Search(Deepening):
         )
         self._remembers = self._prunes or len(self._B.table) > 1
         alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
-        self._turn, self._patience = threading.Lock(), Patience()
+        self._turn = Turn("search")
         self._loaded = set()
         self._limit, self._grows = nodes, self.settings.grows(game)
         self._others = [Search(game, evaluator, **alone) for _ in range(threads - 1)]
@@ -169,16 +170,14 @@ class Search(Deepening):
     def __call__(self, state: State) -> Result:
         """Searches a position.
 
-        Raises ValueError for a position of another game or a finished one, and Stopped if `stop` came before a first
-        depth was complete. Ctrl-C ends a search with a quarter `seconds` or more like `stop`; from any other it is raised, at the
-        end of one that was expected to take less than that.
+        Raises ValueError for a position of another game or a finished one, Stopped if `stop` came before a first depth was
+        complete, and RuntimeError where its own evaluator calls it. Ctrl-C ends it at once with KeyboardInterrupt.
         """
         if state.game != self.game:
             raise ValueError(f"search: expected a position of {self.game!r}, got one of {state.game!r}")
         if state.is_terminal:
             raise ValueError(f"search: expected a position to play, got a finished game: {state}")
-        with self._turn:
-            return self._search(state)
+        return self._turn.take(lambda: self._search(state))
 
     def _search(self, state: State) -> Result:
         """Searches a position that can be searched, alone with the buffers."""
@@ -187,11 +186,11 @@ class Search(Deepening):
         if self._remembers:
             for search in self._crew:
                 search._forget()
-        always = self.evaluator.slow or self.settings.batched or self.settings.threads > 1
-        listens = always or self._patience.is_needed(self.depth, self.seconds)
-        if not listens or threading.current_thread() is not threading.main_thread():
-            return self._patience.timed(lambda: self._deepen(state, start))
-        return self._listening(lambda: self._patience.timed(lambda: self._deepen(state, start)))
+        return self._heard(lambda: self._deepen(state, start))
+
+    def _heard(self, work: Callable[[], Result]) -> Result:
+        """Returns what `work` returns; Ctrl-C ends it."""
+        return stoppable(work, *(search._T.stop for search in self._crew))
 
     def _clear(self) -> None:
         """Clears the stop bytes and the counts."""
@@ -205,18 +204,6 @@ class Search(Deepening):
         So a search of given depth does not depend on those before it, and one with `seconds` goes on from them.
         """
         self._B = renewed(self._B)
-
-    def _listening(self, work: Callable[[], Result]) -> Result:
-        """Runs `work` in a thread, so that Ctrl-C is heard while compiled code runs.
-
-        Ctrl-C ends a search against the clock early; from any other it is passed on.
-        """
-        task = Background(work)
-        interrupt = task.wait_listening(self.stop)
-        try:
-            return task.result()
-        except Stopped:
-            raise interrupt or Stopped from None
 
     def _root(self, state: State, depth: int, start: float, before: Result | None = None) -> Result:
         """Searches one depth: every root action in turn, the best of the depth before first."""
@@ -364,6 +351,9 @@ class Search(Deepening):
 
     def _again(self, state: State, depth: int) -> Result:
         """Searches a position on the principal line."""
-        with self._turn:
+
+        def again() -> Result:
             self._clear()
-            return self._root(state, depth, time.perf_counter())
+            return self._heard(lambda: self._root(state, depth, time.perf_counter()))
+
+        return self._turn.take(again)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 import weakref
 from collections.abc import Callable
@@ -17,8 +16,9 @@ from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.statement import EVALUATE, RETURNS, statement
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.search.alpha_beta import bounds
-from leafwise.search.background import LISTENING_SECONDS, Alarm
+from leafwise.search.background import Alarm, Turn
 from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.choice import choice, values_of_edges
@@ -34,7 +34,7 @@ MEMORY_MB = 64.0
 MOST_NODES = 1 << 20
 EDGE_BYTES, NODE_BYTES, BOUND_BYTES = 48, 72, 16
 ROUND, SOON = 1 << 12, 1e-3
-"""Simulations between two looks at Ctrl-C; of slow leaves fewer, some of these seconds."""
+"""Simulations in one compiled call; of slow leaves fewer, some of these seconds."""
 AT_ONCE = 64
 """Most leaves that a batch holds."""
 
@@ -125,7 +125,7 @@ class Mcts:
         self._descend = make_descend(game.rules, self._stated.stage, game.name, game.room) if batched else None
         self._batch_rows = game.rows(at_once)
         self._values = values_of(evaluator, game.room) if batched else None
-        self._turn, self._is_loaded = threading.RLock(), False
+        self._turn, self._is_loaded = Turn("mcts"), False
         self._last: Callable[[], MctsResult | None] = _nothing
         self._reads_clock = clocks.READABLE and not batched and not evaluator.slow
 
@@ -136,23 +136,29 @@ class Mcts:
 
     def forget(self) -> None:
         """Forgets the tree: the next search begins anew."""
-        with self._turn:
+
+        def forget() -> None:
             self._keep_line()
             forget_nodes(self.tree)
+
+        self._turn.take(forget)
 
     def stop(self) -> None:
         """Ends the running search soon; it answers with what it knows. Callable from any thread."""
         self._T.stop[0] = 1
 
     def __call__(self, state: State) -> MctsResult:
-        """Searches a decision; raises ValueError for a position of another game, a finished one or a stage of chance."""
+        """Searches a decision.
+
+        Raises ValueError for a position of another game, a finished one or a stage of chance, and RuntimeError where its own
+        evaluator or policy calls it. Ctrl-C ends it at once with KeyboardInterrupt; the tree stays.
+        """
         if state.game != self.game:
             raise ValueError(f"mcts: expected a position of {self.game!r}, got one of {state.game!r}")
         if state.is_terminal or state.is_chance:
             what = "a finished game" if state.is_terminal else f"chance acting ({state.stage})"
             raise ValueError(f"mcts: expected a decision, got {what}: {state}")
-        with self._turn:
-            return self._search(state)
+        return self._turn.take(lambda: stoppable(lambda: self._search(state), self._T.stop))
 
     def _search(self, state: State) -> MctsResult:
         """Searches a decision, alone with the tree."""
@@ -177,9 +183,6 @@ class Mcts:
                 forced = halve(tree, root, self.gumbel, self.simulations, self._run)
             else:
                 self._run(root, NONE, MOST_SIMULATIONS if self.simulations is None else self.simulations)
-        except KeyboardInterrupt:
-            if self.seconds is None or self.seconds < LISTENING_SECONDS:
-                raise
         finally:
             self._B.deadline[:2] = 0
             if alarm:
@@ -335,29 +338,31 @@ class Mcts:
         return result
 
     def _keep_line(self) -> None:
-        """Has the last result, where somebody holds it, look its line up before the tree changes."""
+        """Has the last result, where somebody holds it, look its line up before the tree changes; for who has the turn."""
         last = self._last()
-        if last is not None:
-            _ = last.line
+        if last is not None and "line" not in last.__dict__:
+            last.__dict__["line"] = self._names(last)
 
     def _line(self, result: MctsResult) -> tuple[str, ...]:
         """Returns the names along the actions taken most often, from the chosen one on."""
-        with self._turn:
-            if "line" in result.__dict__:  # while this thread waited
-                return result.line
-            state, action, names = result.state, result.chosen, list[str]()
-            for _ in range(M.LONGEST):
-                names.append(state.game.actions[action])
-                state = state.play(action)
-                while state.is_chance:
-                    before, (_, state) = state, max(state.outcomes(), key=lambda outcome: outcome[0])
-                    names.append(before.outcome_name(state))
-                if state.is_terminal:
-                    break
-                action = self._oftenest(state)
-                if action == NONE:
-                    break
-            return tuple(names)
+        known = result.__dict__  # it may be looked up by another thread meanwhile
+        return self._turn.take(lambda: known["line"] if "line" in known else self._names(result))
+
+    def _names(self, result: MctsResult) -> tuple[str, ...]:
+        """Returns what `_line` does, for who has the turn."""
+        state, action, names = result.state, result.chosen, list[str]()
+        for _ in range(M.LONGEST):
+            names.append(state.game.actions[action])
+            state = state.play(action)
+            while state.is_chance:
+                before, (_, state) = state, max(state.outcomes(), key=lambda outcome: outcome[0])
+                names.append(before.outcome_name(state))
+            if state.is_terminal:
+                break
+            action = self._oftenest(state)
+            if action == NONE:
+                break
+        return tuple(names)
 
     def _oftenest(self, state: State) -> int:
         """Returns the action to play at a decision; NONE where no simulation went on from it and nothing is certain."""

@@ -1,17 +1,32 @@
-"""Ctrl-C is heard while compiled code runs."""
+"""Ctrl-C ends every search at once with KeyboardInterrupt, and the search after it knows nothing of that."""
 
+import contextlib
 import os
 import signal
 import threading
+import time
 
+import numpy as np
 import pytest
 
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.interrupts import Deferred, stoppable
 from leafwise.envs.registry import game
-from leafwise.envs.threes.bench import POSITIONS
-from leafwise.search import Search, background, engine
+from leafwise.search import Search, Stopped
+from leafwise.search.mcts import Mcts
+from leafwise.search.rollout import rollout
 
-THREES = game("threes")
-STATE = THREES.parse(POSITIONS["s19"])
+CASSIS = game("cassis")
+START = CASSIS.start()
+LONG = {"pruning": False, "table_mb": 0}
+
+
+def zeros(rows, T):
+    return np.zeros(len(rows))
+
+
+def batched(batch=zeros):
+    return Evaluator("python", None, (), low=-1.0, high=1.0, batch=batch)
 
 
 def press_ctrl_c_after(seconds):
@@ -20,40 +35,93 @@ def press_ctrl_c_after(seconds):
     return timer
 
 
-def test_a_search_against_the_clock_answers_what_is_known():
-    Search(THREES, THREES.score("rows"), 2)(STATE)  # compiled, so that the signal meets the search
-    search = Search(THREES, THREES.score("rows"), seconds=1e6)
-    timer = press_ctrl_c_after(1.0)
-    result = search(STATE)
-    timer.join()
-    assert result.depth >= 1
-    assert set(result.values) == set(STATE.legal_actions)
+def compiled(search):
+    """Lets a search begin, and stops it."""
+    done = threading.Event()
+
+    def stop():
+        while not done.wait(0.2):
+            search.stop()
+
+    threading.Thread(target=stop, daemon=True).start()
+    with contextlib.suppress(Stopped):
+        search(START)
+    done.set()
 
 
-def test_a_search_to_a_depth_passes_it_on():
-    Search(THREES, THREES.score("rows"), 2)(STATE)
-    search = Search(THREES, THREES.score("rows"), 30)
-    timer = press_ctrl_c_after(1.0)
+SEARCHES = {
+    "clock": lambda: Search(CASSIS, CASSIS.score(), seconds=1e6, **LONG),
+    "depth": lambda: Search(CASSIS, CASSIS.score(), 15, **LONG),
+    "threads": lambda: Search(CASSIS, CASSIS.score(), 15, threads=2, **LONG),
+    "roll-outs": lambda: Search(CASSIS, rollout(CASSIS, 1000), 9, **LONG),
+    "batches": lambda: Search(CASSIS, batched(), 15),
+    "simulations": lambda: Mcts(CASSIS, CASSIS.score(), simulations=10**12, proofs=False),
+    "simulations against the clock": lambda: Mcts(CASSIS, CASSIS.score(), seconds=1e6, proofs=False),
+    "simulations by batches": lambda: Mcts(CASSIS, batched(), seconds=1e6, proofs=False),
+}
+
+
+@pytest.mark.parametrize("make", SEARCHES.values(), ids=SEARCHES)
+def test_ctrl_c_ends_a_search(make):
+    compiled(make())  # so that the signal meets the search
+    search, pressed = make(), []
+    timer = threading.Timer(1.0, lambda: (pressed.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT)))
+    timer.start()
     with pytest.raises(KeyboardInterrupt):
-        search(STATE)
+        search(START)
+    assert pressed, "it was heard where nobody pressed"
+    assert time.monotonic() - pressed[0] < 30, "it does not go on to its end, years away"
     timer.join()
-    assert Search(THREES, THREES.score("rows"), 4)(STATE).depth == 4
 
 
-def test_only_a_search_that_may_take_long_starts_a_thread(monkeypatch):
-    started = []
+def test_a_search_after_ctrl_c_is_as_if_nothing_had_been():
+    expected = Search(CASSIS, CASSIS.score(), 3)(START).values
+    search, heard = Search(CASSIS, CASSIS.score(), 3), 0
+    for delay in np.linspace(0.0005, 0.02, 20):
+        timer = press_ctrl_c_after(float(delay))
+        try:
+            while True:
+                assert search(START).values == expected
+        except KeyboardInterrupt:
+            heard += 1
+        timer.join()
+    assert heard == 20
+    assert search(START).values == expected
 
-    class Counted(engine.Background):
-        def __init__(self, work):
-            started.append(1)
-            super().__init__(work)
 
-    monkeypatch.setattr(engine, "Background", Counted)
-    search = Search(THREES, THREES.score("rows"), 4)
-    alone = search(STATE)
-    assert len(started) == 1, "nothing is known before the first"
-    assert search(STATE).values == alone.values
-    assert len(started) == 1, "some milliseconds"
-    monkeypatch.setattr(background, "LISTENING_SECONDS", 1e-9)
-    search(STATE)
-    assert len(started) == 2
+def test_a_loop_of_an_environment_hears_ctrl_c():
+    import gymnasium
+
+    env = gymnasium.make("leafwise/Cassis-v0")
+    env.reset(seed=1)
+
+    def play():
+        while True:
+            _, _, over, cut, _ = env.step(int(np.argmax(env.unwrapped.action_masks())))
+            if over or cut:
+                env.reset()
+
+    timer = press_ctrl_c_after(0.3)
+    with pytest.raises(KeyboardInterrupt):
+        play()
+    timer.join()
+
+
+def test_a_deferred_interrupt_raises_nothing():
+    stop = np.zeros(1, dtype=np.uint8)
+
+    def work():
+        timer = press_ctrl_c_after(0.2)
+        while not stop[0]:
+            time.sleep(0.001)
+        timer.join()
+        return "whole"
+
+    with Deferred() as deferred:
+        assert stoppable(work, stop) == "whole"
+        assert deferred.requested
+        assert stoppable(lambda: int(stop[0]), stop) == 1, "what begins afterwards ends at once"
+        with pytest.raises(KeyboardInterrupt):
+            deferred.check()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert stoppable(lambda: int(stop[0]), stop) == 0

@@ -1,0 +1,238 @@
+"""Ctrl-C while compiled code runs: the one place that hears it.
+
+Python acts on a signal between two steps of its interpreter, so it is deaf during a compiled call of a minute. A thread listens
+here instead: the system's own handler wakes it at once (`signal.set_wakeup_fd`), and it sets the stop bytes of the calls that run
+(`stoppable`). They end early, and Python raises KeyboardInterrupt as everywhere. `Deferred` is for work that ends in order: nothing
+is raised, a flag says that Ctrl-C was pressed. Where SIGINT is ignored, as in background jobs of a shell, it stays so.
+
+What takes longer than half a second to end, such as a compilation, is announced in a line; a second Ctrl-C then ends the process.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+R = TypeVar("R")
+
+INTERRUPTED = 130
+"""Exit status of a process that Ctrl-C ended."""
+AGAIN_SECONDS, ANNOUNCED_SECONDS = 0.05, 0.5
+"""How often stop bytes are set until they help: a call that is about to begin clears its own. After how long a line says so."""
+SECOND_PRESS_SECONDS = 0.3
+"""Signals closer to each other are one press, as where a terminal and a program that started this one both send it."""
+RENEWED_SECONDS = 1.0
+"""How often it is made sure that nobody else took the place that wakes the thread, as event loops do."""
+ANNOUNCEMENT = "Ctrl-C: stopping; what is being compiled or saved is finished first, Ctrl-C again ends at once"
+
+_main = threading.main_thread().ident
+_running: list[_Call] = []
+_deferred: list[Deferred] = []
+
+
+class _Call:
+    """A call that runs, and its stop bytes."""
+
+    __slots__ = ("heard", "stops")
+
+    def __init__(self, stops: tuple[NDArray[np.uint8], ...]) -> None:
+        self.stops, self.heard = stops, False
+
+    def set(self, value: int) -> None:
+        for stop in self.stops:
+            stop[0] = value
+
+
+def stoppable(work: Callable[[], R], *stops: NDArray[np.uint8]) -> R:
+    """Returns what `work` returns, whose compiled calls poll stop bytes; Ctrl-C sets them, and KeyboardInterrupt is raised.
+
+    Each of `stops` [1] is 0 at the beginning. In other threads than the main one nothing is heard: whoever waits for them stops
+    them.
+    """
+    if threading.get_ident() != _main:
+        return work()
+    _listener.listen()
+    call = _Call(stops)
+    call.set(0)
+    try:  # no context manager: Ctrl-C as its end begins would leave the call among those that run
+        _running.append(call)
+        if _deferred and _deferred[-1].requested:
+            call.set(1)
+        result = work()
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        if call.heard and not _defers():
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        if call in _running:
+            _running.remove(call)
+    if call.heard and not _defers():  # also where Python's own was lost, as in a destructor
+        raise KeyboardInterrupt
+    return result
+
+
+class Deferred:
+    """A block that Ctrl-C, or SIGTERM, ends in order: calls end early, nothing is raised, and `requested` is True from then on."""
+
+    def __init__(self) -> None:
+        self.requested, self.raises = False, False
+        self._before: dict[int, Any] = {}
+
+    def _request(self, number: int, frame: FrameType | None) -> None:
+        self.requested = True
+        if self.raises:
+            raise KeyboardInterrupt
+
+    def check(self) -> None:
+        """Raises KeyboardInterrupt if Ctrl-C was pressed; for places where all is whole."""
+        if self.requested:
+            raise KeyboardInterrupt
+
+    @contextlib.contextmanager
+    def raising(self) -> Iterator[None]:
+        """Has Ctrl-C raise KeyboardInterrupt within a block that may be left anywhere."""
+        self.raises = True
+        try:
+            self.check()
+            yield
+        finally:
+            self.raises = False
+
+    def __enter__(self) -> Deferred:
+        if threading.get_ident() == _main:
+            _listener.listen()
+            for number in (signal.SIGINT, signal.SIGTERM):
+                if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                    self._before[number] = signal.signal(number, self._request)
+            _deferred.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self in _deferred:
+            _deferred.remove(self)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+
+def check() -> None:
+    """Raises KeyboardInterrupt within a `Deferred` block where Ctrl-C was pressed; for places where all is whole."""
+    if _deferred and threading.get_ident() == _main:
+        _deferred[-1].check()
+
+
+def at_command_line() -> None:
+    """Has Ctrl-C announced whatever the process does, and a second one end it at once."""
+    _listener.ends_process = True
+    _listener.listen()
+
+
+def _defers() -> bool:
+    return bool(_deferred) and not _deferred[-1].raises
+
+
+def _is_interactive() -> bool:
+    """Whether people type at this process, whose session a second Ctrl-C is not to end."""
+    return hasattr(sys, "ps1") or bool(sys.flags.interactive) or hasattr(builtins, "__IPYTHON__")
+
+
+class _Listener:
+    """The thread that hears signals, and what it knows of the last Ctrl-C."""
+
+    def __init__(self) -> None:
+        self.ends_process = False
+        self._renewed = -RENEWED_SECONDS
+        self._ends: tuple[socket.socket, socket.socket] | None = None
+        self._next = -1
+        """Who else listens: what comes is passed on."""
+        self._pressed, self._announced = 0.0, False
+
+    def listen(self) -> None:
+        """Makes sure that signals are heard; for the main thread."""
+        now = time.monotonic()
+        if now - self._renewed < RENEWED_SECONDS:
+            return
+        self._renewed = now
+        if self._ends is None:
+            self._ends = socket.socketpair()
+            self._ends[1].setblocking(False)
+            threading.Thread(target=self._run, args=(self._ends[0],), name="leafwise-interrupts", daemon=True).start()
+        own = self._ends[1].fileno()
+        with contextlib.suppress(ValueError):  # not the main interpreter
+            before = signal.set_wakeup_fd(own, warn_on_full_buffer=False)
+            if before != own:
+                self._next = before
+
+    def forget(self) -> None:
+        """Begins anew in a process that was forked, which has no such thread."""
+        with contextlib.suppress(ValueError):
+            if self._ends is not None:
+                signal.set_wakeup_fd(-1)
+        self.__init__()  # type: ignore[misc]
+        _running.clear()
+
+    def _run(self, end: socket.socket) -> None:
+        while True:
+            end.settimeout(AGAIN_SECONDS if self._pressed else None)
+            try:
+                signals = end.recv(64)
+            except TimeoutError:
+                signals = b""
+            if signals and self._next >= 0:
+                with contextlib.suppress(OSError, ValueError), socket.socket(fileno=os.dup(self._next)) as other:
+                    other.send(signals)
+            if any(self._is_press(number) for number in signals):
+                self._press()
+            if self._pressed:
+                self._follow()
+
+    def _is_press(self, number: int) -> bool:
+        """Whether a signal is to end what runs: those of other handlers are theirs."""
+        if number == signal.SIGTERM:
+            return bool(_deferred)
+        return number == signal.SIGINT and (bool(_deferred) or signal.getsignal(number) is signal.default_int_handler)
+
+    def _press(self) -> None:
+        now = time.monotonic()
+        if self._pressed and now - self._pressed > SECOND_PRESS_SECONDS and not _is_interactive():
+            _say("ended at once")
+            os._exit(INTERRUPTED)
+        if not self._pressed:
+            self._pressed, self._announced = now, False
+            for one in tuple(_running):
+                one.heard = True
+
+    def _follow(self) -> None:
+        """Stops what was running, again and again until it ends."""
+        for one in tuple(_running):
+            if one.heard or _defers():
+                one.set(1)
+        if not (self.ends_process or _deferred or any(one.heard for one in tuple(_running))):
+            self._pressed = 0.0
+        elif time.monotonic() - self._pressed > ANNOUNCED_SECONDS and not self._announced:
+            self._announced = True
+            _say(ANNOUNCEMENT)
+
+
+def _say(line: str) -> None:
+    with contextlib.suppress(Exception):
+        start = "\n" if sys.stderr.isatty() else ""
+        print(f"{start}{line}", file=sys.stderr, flush=True)
+
+
+_listener = _Listener()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_listener.forget)

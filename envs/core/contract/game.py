@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import importlib
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from operator import index
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -255,13 +257,15 @@ class Game:
 
     def action(self, name: str | int) -> int:
         """Returns the id of an action given by name, in any of its spellings, or id; raises ValueError if there is none such."""
-        if isinstance(name, (int, np.integer)) and not isinstance(name, bool):
-            if 0 <= name < len(self.actions):
-                return int(name)
-        elif name in self.actions:
-            return self.actions.index(name)
-        elif isinstance(name, str) and (meant := self.text.action(name)) in self.actions:
-            return self.actions.index(meant)
+        if isinstance(name, str):
+            if name in self.actions:
+                return self.actions.index(name)
+            if (meant := self.text.action(name)) in self.actions:
+                return self.actions.index(meant)
+        elif hasattr(name, "__index__") and not isinstance(name, bool):
+            with contextlib.suppress(TypeError):  # an array of several numbers
+                if 0 <= (a := index(name)) < len(self.actions):
+                    return a
         some = ", ".join(self.actions[:12]) + (", ..." if len(self.actions) > 12 else "")
         raise ValueError(f"{self.name}: expected an action among {some}, got {name!r}")
 

@@ -8,13 +8,26 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
+from pettingzoo.utils.env_logger import EnvLogger
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream, u64
 from leafwise.envs.core.gym.env import FPS, RENDER_MODES, check_render_mode
 from leafwise.envs.core.gym.observation import at, new_observations, reader
-from leafwise.envs.core.gym.stepper import ILLEGAL, first_decision, key_of, new_key, one_of, patience, said_of_illegal
+from leafwise.envs.core.gym.stepper import (
+    ILLEGAL,
+    action_id,
+    first_decision,
+    key_of,
+    new_key,
+    one_of,
+    patience,
+    said_of_illegal,
+)
 from leafwise.envs.core.gym.window import Window
+
+BEGUN = ("agent_selection", "rewards", "terminations", "truncations", "infos", "position")
+"""What there is of an environment once it was reset."""
 
 
 class GameAECEnv(AECEnv):
@@ -51,6 +64,17 @@ class GameAECEnv(AECEnv):
         self._stream = new_stream(int(new_key(np.random.default_rng())))
         self._window = Window(game, FPS) if render_mode == "human" else None
 
+    def __getattr__(self, name: str) -> Any:
+        if name in BEGUN:  # as PettingZoo's own wrapper says it
+            raise AttributeError(f"{name} cannot be accessed before reset")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def agent_iter(self, max_iter: int = 2**63) -> Any:
+        """Returns what yields the agents in the order of their turns, `max_iter` at most."""
+        if not hasattr(self, "position"):
+            EnvLogger.error_agent_iter_before_reset()
+        return super().agent_iter(max_iter)
+
     def observation_space(self, agent: str) -> gym.spaces.Space[Any]:
         """Returns the space of an agent's observations."""
         return self.observation_spaces[agent]
@@ -86,6 +110,8 @@ class GameAECEnv(AECEnv):
 
     def observe(self, agent: str) -> dict[str, NDArray[Any]]:
         """Returns what an agent sees and may do; raises ValueError for what is no agent."""
+        if not hasattr(self, "position"):
+            EnvLogger.error_observe_before_reset()
         player = self.possible_agents.index(one_of("agent", agent, self.possible_agents, self.game))
         seen = new_observations(self.game, 1)
         self.game.rules.observe_as(self.position.row[None].copy(), u64(0), player, seen, 0, self._tables)
@@ -96,12 +122,17 @@ class GameAECEnv(AECEnv):
         return {"observation": reader(at(seen, 0))(), "action_mask": mask}
 
     def step(self, action: int | None) -> None:
-        """Takes the action of `agent_selection` (None once it is done); raises ValueError for what is no action."""
+        """Takes the action id of `agent_selection` (None once it is done); raises ValueError for what is no action id."""
+        if not hasattr(self, "position"):
+            EnvLogger.error_step_before_reset()
+        if not self.agents:
+            EnvLogger.warn_step_after_terminated_truncated()
+            return
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
-        a = self.game.action(action)  # type: ignore[arg-type]
+        a = action_id(action, self.game)
         self._clear_rewards()
         self._cumulative_rewards[agent] = 0.0
         self.infos = {agent: {} for agent in self.agents}
@@ -138,6 +169,8 @@ class GameAECEnv(AECEnv):
 
     def render(self) -> Any:
         """Returns the position as text or picture, as `render_mode` says; a window shows it again."""
+        if not hasattr(self, "position"):
+            EnvLogger.error_render_before_reset()
         self._show()
         if self.render_mode in (None, "human"):
             return None

@@ -117,9 +117,10 @@ class GameEnv(gym.Env[Observation, int]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
         """Starts an episode and returns the first observation and info; raises ValueError where the agent never gets to decide."""
-        super().reset(seed=seed)
-        if seed is not None:
-            self._stepper.start({0: key_of(seed, self.game)})
+        key = None if seed is None else key_of(seed, self.game)
+        super().reset(seed=None if key is None else int(key))
+        if key is not None:
+            self._stepper.start({0: key})
         else:
             self._stepper.start({} if self._keyed else {0: new_key(self.np_random)})
         self._keyed = True

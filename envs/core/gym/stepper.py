@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from inspect import signature
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.held import hold
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.numbers import whole
 from leafwise.envs.core.contract.options import with_files_read
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.contract.state import State
@@ -62,20 +64,13 @@ def step_limit(max_episode_steps: Any, game: Game) -> int:
     """Returns after how many steps an episode is truncated; raises ValueError for what is no number of steps."""
     if max_episode_steps is None:
         return batch.NO_LIMIT
-    whole = isinstance(max_episode_steps, (int, np.integer)) and not isinstance(max_episode_steps, bool)
-    if not whole or not 1 <= max_episode_steps < batch.NO_LIMIT:
-        raise ValueError(
-            f"{game.name}: expected max_episode_steps as a number of at least 1, or None, got {max_episode_steps!r}"
-        )
-    return int(max_episode_steps)
+    expected = f"{game.name}: expected max_episode_steps as a number of at least 1, or None"
+    return whole(max_episode_steps, 1, batch.NO_LIMIT - 1, expected)
 
 
 def random_plies(plies: Any, game: Game) -> int:
     """Returns how many random actions an episode begins with at most; raises ValueError for what is no number of actions."""
-    whole = isinstance(plies, (int, np.integer)) and not isinstance(plies, bool)
-    if not whole or not 0 <= plies <= MOST_PLIES:
-        raise ValueError(f"{game.name}: expected plies as a number in 0..{MOST_PLIES}, got {plies!r}")
-    return int(plies)
+    return whole(plies, 0, MOST_PLIES, f"{game.name}: expected plies as a number in 0..{MOST_PLIES}")
 
 
 def one_of(what: str, given: Any, choices: Mapping[str, Any] | list[str], game: Game) -> Any:
@@ -95,9 +90,21 @@ def key_of(seed: int, game: Game) -> np.uint64:
 
     Raises ValueError for a seed that is not of 64 bits.
     """
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or not 0 <= seed < 2**64:
-        raise ValueError(f"{game.name}: expected a seed in 0..2**64-1, got {seed!r}")
-    return np.uint64(seed)
+    return np.uint64(whole(seed, 0, 2**64 - 1, f"{game.name}: expected a seed in 0..2**64-1"))
+
+
+def action_id(action: Any, game: Game) -> int:
+    """Returns an action id, which may be of any type of whole numbers; raises ValueError for what is none.
+
+    This is what the steps of all environments take: a name is for positions, `State.play`.
+    """
+    try:
+        a = index(action)
+    except TypeError:
+        raise ValueError(f"{game.name}: expected an action id, got {action!r}") from None
+    if not 0 <= a < len(game.actions):
+        raise ValueError(f"{game.name}: expected an action in 0..{len(game.actions) - 1}, got {a!r}")
+    return a
 
 
 def patience(game: Game) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.numbers import whole
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym import batch
 from leafwise.envs.core.gym.env import GameEnv, check_render_mode
@@ -62,9 +64,9 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         **options: Any,
     ) -> None:
         self.game = as_game(game, options, ("num_envs", *keywords_of(GameVectorEnv)))
-        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-            raise ValueError(f"{self.game.name}: expected num_envs as a number of at least 1, got {num_envs!r}")
-        self.num_envs = int(num_envs)
+        self.num_envs = whole(
+            num_envs, 1, sys.maxsize, f"{self.game.name}: expected num_envs as a number of at least 1"
+        )
         self.render_mode = check_render_mode(self.game, render_mode, RENDER_MODES)
         self.autoreset_mode = as_mode(self.game, autoreset_mode)
         self.metadata = {**GameEnv.metadata, "render_modes": list(RENDER_MODES), "autoreset_mode": self.autoreset_mode}
@@ -107,11 +109,12 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         where = self._reset_mask(options or {})
         if seed is None:
             seeds: Sequence[int | None] = [None] * self.num_envs
-        elif isinstance(seed, (int, np.integer)):
-            super().reset(seed=int(seed))
-            seeds = [int(seed) + e for e in range(self.num_envs)]
+        elif isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, (str, bytes)):
+            seeds = list(seed)
         else:
-            seeds = seed
+            first = int(key_of(seed, self.game))  # type: ignore[arg-type]
+            super().reset(seed=first)
+            seeds = [first + e for e in range(self.num_envs)]
         if len(seeds) != self.num_envs:
             raise ValueError(f"{self.game.name}: expected {self.num_envs} seeds, got {len(seeds)}")
         keys: dict[int, np.uint64] = {}
@@ -155,11 +158,15 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         Raises ValueError, and changes nothing, if any is no action id, or illegal under "raise".
         """
         stepper = self._stepper
-        given = np.asarray(actions)
-        if given.shape != (self.num_envs,) or given.dtype.kind not in "iu":
-            got = f"{given.dtype} {given.shape}"
-            raise ValueError(f"{self.game.name}: expected {self.num_envs} action ids, got an array {got}")
-        stepper.buffers.action[:] = given
+        try:
+            given = np.asarray(actions)
+            if fits := given.shape == (self.num_envs,) and given.dtype.kind in "biu":
+                stepper.buffers.action[:] = given
+            got = f"an array {given.dtype} {given.shape}"
+        except (TypeError, ValueError, RuntimeError):  # a ragged list, a tensor on another device
+            fits, got = False, type(actions).__name__
+        if not fits:
+            raise ValueError(f"{self.game.name}: expected {self.num_envs} action ids, got {got}")
         summary = stepper.step()
         terminated, truncated = self._terminated.copy(), self._truncated.copy()
         info = self._info()

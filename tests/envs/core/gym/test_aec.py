@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from pettingzoo import AECEnv
 from pettingzoo.test import api_test, seed_test
+from pettingzoo.utils.env_logger import EnvLogger
 
 import leafwise
 from games import dice
 from leafwise.envs.core.gym.env import GameEnv
+from leafwise.envs.core.gym.vector import GameVectorEnv
 
 
 def play(env: Any, seed: int) -> list[tuple[str, int]]:
@@ -104,7 +108,7 @@ def test_illegal_actions_raise() -> None:
     env.reset(seed=0)
     with pytest.raises(ValueError, match=r"^dice: expected a legal action \(left, right, wild\), got 'hold'$"):
         env.step(dice.HOLD)
-    with pytest.raises(ValueError, match=r"^dice: expected an action among left, right, hold, wild, got 9$"):
+    with pytest.raises(ValueError, match=r"^dice: expected an action in 0..3, got 9$"):
         env.step(9)
 
 
@@ -116,3 +120,70 @@ def test_pictures_and_wrong_keywords() -> None:
         leafwise.envs.aec("threes", render_mode="film")
     with pytest.raises(ValueError, match=r"^threes: expected illegal among lose, noop, raise, got 'ignore'$"):
         leafwise.envs.aec("threes", illegal="ignore")
+
+
+def test_before_reset_pettingzoo_says_so() -> None:
+    env = leafwise.envs.aec(dice.GAME, render_mode="ansi")
+    for call, name in ((lambda: env.step(0), "step"), (lambda: env.observe("player_0"), "observe")):
+        with pytest.raises(AssertionError, match=rf"^reset\(\) needs to be called before {name}\.$"):
+            call()
+    with pytest.raises(AssertionError, match=r"^reset\(\) needs to be called before render\.$"):
+        env.render()
+    with pytest.raises(AssertionError, match=r"^reset\(\) needs to be called before agent_iter\(\)\.$"):
+        env.agent_iter()
+    for look in (env.last, lambda: env.agent_selection):
+        with pytest.raises(AttributeError, match=r"^agent_selection cannot be accessed before reset$"):
+            look()
+    with pytest.raises(AttributeError, match=r"^'GameAECEnv' object has no attribute 'nothing'$"):
+        _ = env.nothing
+    env.reset(seed=0)
+    assert env.last()[0]["action_mask"].any()
+
+
+def test_a_step_after_the_end_is_told_of_as_pettingzoo_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(EnvLogger, "warn_step_after_terminated_truncated", lambda: told.append("step"))
+    env = leafwise.envs.aec("threes")
+    play(env, 2)
+    assert (env.agents, told) == ([], [])
+    env.step(0)
+    assert told == ["step"]
+
+
+WHOLE = [np.array(1), np.int8(1), np.uint64(1), torch.tensor(1), 1]
+NO_ACTIONS = ["down", "S", None, 1.0, np.float64(1), np.array([1, 2]), np.array(1.0), 1j, 4, -1]
+MAKERS = {"single": GameEnv, "turns": leafwise.envs.aec, "batch": lambda game: GameVectorEnv(1, game)}
+
+
+def position(env: Any) -> str:
+    """Returns where an environment of any kind is."""
+    state = env.position if isinstance(env, AECEnv) else env.state(0) if isinstance(env, GameVectorEnv) else env.state
+    return str(state)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+def test_an_action_is_a_whole_number_of_any_type_in_every_environment(kind: str) -> None:
+    env: Any = MAKERS[kind]("threes")
+    seen = set()
+    for action in WHOLE:
+        env.reset(seed=3)
+        env.step([action] if kind == "batch" else action)
+        seen.add(position(env))
+    assert len(seen) == 1
+    env.reset(seed=3)
+    for action in NO_ACTIONS:
+        with pytest.raises(
+            ValueError, match=r"^threes: expected (an action id|an action in 0..3|1 action ids)"
+        ) as told:
+            env.step([action] if kind == "batch" else action)
+        assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("seed", [1.0, np.float32(1), "1", True, -1, 2**64, {1}, 1j], ids=repr)
+def test_a_seed_is_a_whole_number_in_every_environment(kind: str, seed: Any) -> None:
+    env: Any = MAKERS[kind]("threes")
+    with pytest.raises(ValueError, match=r"^threes: expected a seed in 0..2\*\*64-1, got "):
+        env.reset(seed=seed)
+    env.reset(seed=np.uint8(3))
+    assert position(env) == str(leafwise.game("threes").new(3))

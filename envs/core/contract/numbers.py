@@ -1,0 +1,95 @@
+"""Numbers that people give, as options or as what their functions answer: taken where they fit, else refused in one line.
+
+Whatever type they come in, they go on in one type, so that compiled code is made for no other.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection, Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.lines import short
+
+Wholes = Mapping[str, tuple[int, int, str]]
+"""Options that are whole numbers: name -> the least, the most, what is expected."""
+Reals = Mapping[str, tuple[Callable[[float], bool], str]]
+"""Options that are any numbers: name -> which fit, what is expected."""
+
+
+def whole(value: Any, least: int, most: int, expected: str) -> int:
+    """Returns a whole number of any type; raises ValueError, `expected` and what came, for another or one out of range."""
+    try:
+        number = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or not least <= number <= most:
+        raise ValueError(f"{expected}, got {short(repr(value))}")
+    return number
+
+
+def real(value: Any, fits: Callable[[float], bool], expected: str) -> float:
+    """Returns a number of any type that `fits`; raises ValueError, `expected` and what came, for another."""
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else None
+    except OverflowError:
+        number = None
+    if number is None or not fits(number):
+        raise ValueError(f"{expected}, got {short(repr(value))}")
+    return number
+
+
+def switch(value: Any, expected: str) -> bool:
+    """Returns True or False; raises ValueError, `expected` and what came, for anything else, 0 and 1 too."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{expected}, got {short(repr(value))}")
+    return bool(value)
+
+
+def checked_options(
+    who: str, given: Mapping[str, Any], wholes: Wholes, reals: Reals, switches: Collection[str]
+) -> dict[str, Any]:
+    """Returns those of the given options that are numbers or switches, in one type each.
+
+    `who` asks for them. Raises ValueError, in one line, for one of another type or out of range.
+    """
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        if name in wholes:
+            least, most, expected = wholes[name]
+            found[name] = whole(value, least, most, f"{who}: expected {expected}")
+        elif name in reals:
+            fits, expected = reals[name]
+            found[name] = real(value, fits, f"{who}: expected {expected}")
+        elif name in switches:
+            found[name] = switch(value, f"{who}: expected {name} as True or False")
+    return found
+
+
+def real_numbers(found: Any, expected: str) -> NDArray[np.float64]:
+    """Returns what a function answered as float64, of the shape that it has.
+
+    Raises ValueError, `expected` and what came, for what are no real numbers: a tensor that requires a gradient or lies on another
+    device, complex numbers, texts.
+    """
+    try:
+        array = np.asarray(found)
+        if array.dtype.kind in "biufO":
+            return array.astype(np.float64)
+    except Exception as problem:  # of the library that the numbers are of
+        raise ValueError(f"{expected}, got {type(found).__name__}: {short(problem, 160)}") from None
+    raise ValueError(f"{expected}, got numbers of type {array.dtype}")
+
+
+def answered(found: Any, shape: tuple[int, ...], expected: str) -> NDArray[np.float64]:
+    """Returns what a function answered as float64 of a shape; raises ValueError as `real_numbers`, and for other shapes and nan."""
+    numbers = real_numbers(found, expected)
+    if numbers.shape != shape:
+        raise ValueError(f"{expected}, got shape {numbers.shape}")
+    if np.isnan(numbers).any():
+        raise ValueError(f"{expected}, got nan")
+    return numbers

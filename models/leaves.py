@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from leafwise.envs import registry
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.numbers import real_numbers
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.gym.observation import Observation
 from leafwise.envs.core.gym.observer import Observer
@@ -218,7 +219,7 @@ class Values:
     def _numbers(self, obs: Observation, mask: NDArray[np.int8], player: NDArray[np.int8]) -> NDArray[np.float64]:
         """Returns the model's numbers for decisions, for the player who acts."""
         n, model = len(mask), self.model
-        found = np.asarray(model.numbers(obs), dtype=np.float64)
+        found = real_numbers(model.numbers(obs), f"leaf {model.name!r}: expected numbers")
         if model.kind == "value" and found.shape == (n,):
             found = found[:, None]
         width = 1 if model.kind == "value" else mask.shape[1]

@@ -24,7 +24,9 @@ def player(text: str, game: Game, seed: int = 0) -> Player:
         from leafwise.models.sb3 import PolicyPlayer, files_of, load
 
         model, normalize = files_of(text)
-        return PolicyPlayer(game, load(model), text, normalize)
+        who = PolicyPlayer(game, load(model), text, normalize)
+        who.by_name = text, game
+        return who
     return named(text, game, seed, leaf, policy)
 
 

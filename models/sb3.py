@@ -26,6 +26,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.observation import Observation
 from leafwise.envs.core.gym.observer import Observer
 from leafwise.envs.core.lines import short
+from leafwise.envs.core.play.named import ByName
 from leafwise.models.leaves import Kind, Model
 
 PREFIX = "sb3"
@@ -236,7 +237,7 @@ def _scale(normalizer: Any) -> float:
     return float(np.sqrt(normalizer.ret_rms.var + normalizer.epsilon)) if normalizer.norm_reward else 1.0
 
 
-class PolicyPlayer:
+class PolicyPlayer(ByName):
     """Plays the legal action that a policy holds most likely, or that is worth most to it."""
 
     def __init__(self, game: Game, model: Any, name: str, normalize: Any = None) -> None:

@@ -18,16 +18,17 @@ from leafwise.envs.core.interrupts import stoppable
 from leafwise.search.alpha_beta import bounds
 from leafwise.search.background import Turn, share_out
 from leafwise.search.compiled import compiled_search
+from leafwise.search.copies import Copied, Follow
 from leafwise.search.deepening import ROUNDING, Deepening, Stopped
 from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier
 from leafwise.search.result import Result
-from leafwise.search.settings import MAX_DEPTH, ORDERINGS, ROUNDED, Settings, check_evaluator, make_buffers, renewed
+from leafwise.search.settings import MAX_DEPTH, ORDERINGS, ROUNDED, Settings, check_parts, make_buffers, renewed
 
 ROOT, TOP = np.uint64(0), np.uint64(1)
 
 
-class Search(Deepening):
+class Search(Copied, Deepening):
     """Searches a fixed number of decisions deep, or deeper and deeper until the time is up.
 
     One instance searches one position at a time: calls from other threads wait for their turn, and its own evaluator has to ask
@@ -102,7 +103,7 @@ class Search(Deepening):
 
         Raises ValueError for options out of range, or an evaluator of another game.
         """
-        check_evaluator(evaluator)
+        check_parts(game, evaluator)
         if nodes is None:
             nodes = game.search.nodes if seconds is None and not cutoff else 0
         self.settings = Settings(
@@ -111,7 +112,7 @@ class Search(Deepening):
             all_values=all_values,
             pruning=pruning,
             table_mb=table_mb,
-            ordering=tuple(ordering),
+            ordering=ordering,  # type: ignore[arg-type]
             star2=star2,
             deepening=deepening,
             cutoff=cutoff,
@@ -123,8 +124,13 @@ class Search(Deepening):
             clock=clock,
             whole_rows=whole_rows,
             symmetric=symmetric,
+        ).checked()
+        depth, seconds, nodes, cutoff = (
+            self.settings.depth,
+            self.settings.seconds,
+            self.settings.nodes,
+            self.settings.cutoff,
         )
-        self.settings.check()
         if depth is None:
             depth = game.search.depth if seconds is None else MAX_DEPTH
         self.game, self.evaluator, self.depth, self.seconds = game, evaluator, depth, seconds
@@ -137,7 +143,8 @@ class Search(Deepening):
             self._frontier = Frontier(game, evaluator, self._T, cutoff=least, toll=toll)
         else:
             compiled = compiled_search(game, evaluator)
-            self._plain = Direct(compiled.depth_first) if not self._prunes and width is None and not rare else None
+            leaves_out = self._prunes or self.settings.width is not None or self.settings.rare
+            self._plain = None if leaves_out else Direct(compiled.depth_first)
             self._plain_root = Direct(compiled.plain_root)
             self._windowed, self._root_search = Direct(compiled.alpha_beta), Direct(compiled.search_root)
         self._find_actions = Direct(game.rules.candidates or game.rules.legal_actions)
@@ -147,15 +154,15 @@ class Search(Deepening):
         reads_clock = clocks.READABLE and not self.settings.batched and not evaluator.slow
         self._needs_alarm = not reads_clock
         options = self.settings.options(game, *bounds(game, evaluator))
-        self._S, self._B = make_buffers(
-            game, depth, self.settings.entries(game), whole_rows, options, evaluator.expensive
-        )
+        entries, whole_rows = self.settings.entries(game), self.settings.whole_rows
+        self._S, self._B = make_buffers(game, depth, entries, whole_rows, options, evaluator.expensive)
         self._remembers = self._prunes or len(self._B.table) > 1
-        alone = {**asdict(self.settings), "threads": 1, "candidates": candidates}
-        self._turn = Turn("search")
+        self.recipe = {**asdict(self.settings), "candidates": candidates}
+        alone = {**self.recipe, "threads": 1}
+        self._turn, self._follow = Turn("search"), Follow(self)
         self._loaded = set()
         self._limit, self._grows = nodes, self.settings.grows(game)
-        self._others = [Search(game, evaluator, **alone) for _ in range(threads - 1)]
+        self._others = [Search(game, evaluator, **alone) for _ in range(self.settings.threads - 1)]
 
     @property
     def _crew(self) -> list[Search]:
@@ -241,7 +248,7 @@ class Search(Deepening):
             seconds=time.perf_counter() - start,
             bounds=upper_bounds,
             state=state,
-            _follow=self._again,
+            _follow=self._follow,
         )
 
     def _share(self, actions: int) -> None:
@@ -349,7 +356,7 @@ class Search(Deepening):
         if failed or (self.evaluator.slow and self._T.stop[0]):
             raise Stopped
 
-    def _again(self, state: State, depth: int) -> Result:
+    def again(self, state: State, depth: int) -> Result:
         """Searches a position on the principal line."""
 
         def again() -> Result:

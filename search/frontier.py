@@ -19,6 +19,7 @@ from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row, row_hash
 from leafwise.envs.core.contract.statement import EVALUATE, RETURNS, Statement, statement
 from leafwise.search import frames as F
@@ -225,15 +226,10 @@ def values_of(evaluator: Evaluator, room: Path) -> Values:
     """Returns what values a batch: the evaluator's own `batch`, or a compiled loop over its `value`."""
     if evaluator.batch is None:
         return make_values(evaluator.value, evaluator.room or room)
-    batch = evaluator.batch
+    batch, expected = evaluator.batch, f"evaluator {evaluator.name!r}: expected "
 
     def fill(rows: NDArray[Any], values: NDArray[np.float64], T: Any) -> None:
-        found = np.asarray(batch(rows, T), dtype=np.float64)
-        if found.shape != values.shape:
-            raise ValueError(
-                f"evaluator {evaluator.name!r}: expected {values.shape} values of a batch, got {found.shape}"
-            )
-        values[:] = found
+        values[:] = answered(batch(rows, T), values.shape, expected + f"{values.shape} values of a batch")
 
     return fill
 

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
-from leafwise.envs.core.play.named import named_ai, own_level
+from leafwise.envs.core.play.named import ByName, named_ai, own_level
 from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
 from leafwise.envs.core.textfile import read_text
 
@@ -33,7 +33,7 @@ class Chooser(Protocol):
         """Returns the id of a legal action at a decision."""
 
 
-class Weakened:
+class Weakened(ByName):
     """Plays as another player does, but for a share of its moves, which are drawn at random."""
 
     def __init__(self, strong: Chooser, blunders: float, seed: int, name: str) -> None:

@@ -22,7 +22,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import OwnSearch
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
-from leafwise.envs.core.play.named import UnknownPlayer, named_ai, own_programs, split
+from leafwise.envs.core.play.named import ByName, UnknownPlayer, named_ai, own_programs, split
 from leafwise.envs.registry import MORE_PLAYERS
 from leafwise.search.engine import Search
 from leafwise.search.frontier import bound_values
@@ -100,7 +100,7 @@ class RandomPlayer:
         return state.legal_actions[int(below(self.stream, len(state.legal_actions)))]
 
 
-class SearchPlayer:
+class SearchPlayer(ByName):
     """Plays the best action of a search."""
 
     def __init__(self, search: Search, name: str) -> None:
@@ -117,7 +117,7 @@ class SearchPlayer:
         return action
 
 
-class MctsPlayer:
+class MctsPlayer(ByName):
     """Plays the action that most simulations took, or that is proven the best."""
 
     def __init__(self, search: Mcts, name: str) -> None:
@@ -176,6 +176,14 @@ def player(
     `leaf` turns the leaf's name into an evaluator, `policy` that of a prior into one; `leafwise.player` passes some that also
     load models.
     """
+    who = _player(text, game, seed, leaf, policy)
+    if isinstance(who, ByName):
+        who.by_name = text, game
+    return who
+
+
+def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySource) -> Player:
+    """Makes the player."""
     kind, _, rest = text.partition(":")
     words = split(rest)
     if kind == LEVEL:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from leafwise.envs.core.contract.state import State
+from leafwise.search.copies import Again
 
 ROOT = np.uint64(0)
 
@@ -30,7 +32,8 @@ class Result:
     bounds: frozenset[int]
     """Ids of the root actions whose value is only an upper bound, or stood unasked when time was up (`all_values=False`)."""
     state: State = field(repr=False)
-    _follow: Callable[[State, int], Result] = field(repr=False, compare=False)
+    _follow: Callable[[], Again] | None = field(repr=False, compare=False)
+    """Finds what the line is searched by; None once the line is known, in what was pickled or copied."""
 
     @property
     def name(self) -> str | None:
@@ -46,9 +49,11 @@ class Result:
     def line(self) -> tuple[str, ...]:
         """The principal line: best actions, and what chance does most probably in between.
 
-        Searched when first asked for: every step after the first costs a search one shallower.
+        Searched when first asked for, or for a pickle or copy: every step after the first costs a search one shallower.
         """
         names: list[str] = []
+        assert self._follow is not None
+        search = self._follow()
         state, step, depth = self.state, self, self.depth
         while depth > 0 and step.action is not None:
             names.append(state.game.actions[step.action])
@@ -59,5 +64,8 @@ class Result:
                 names.append(state.game.text.outcome_name(before.row, state.row, state.game._thread_tables))
             if state.is_terminal or depth <= 0:
                 break
-            step = self._follow(state, depth)
+            step = search.again(state, depth)
         return tuple(names)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "line": self.line, "_follow": None}

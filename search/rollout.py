@@ -17,6 +17,7 @@ from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.numbers import whole
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
 from leafwise.envs.core.contract.stream import below, mix
 from leafwise.envs.core.play.greedy import compiled_greedy, rows_needed
@@ -123,10 +124,8 @@ def rollout(game: Game, n: int = GAMES, policy: str = "random", seed: int = 0) -
 
     `policy` is `random`, `greedy` or `greedy:SCORE`, for both players. Raises ValueError for other options.
     """
-    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= MOST_GAMES:
-        raise ValueError(f"rollout: expected n of 1 to {MOST_GAMES:,} games, got {n!r}")
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 1 << 64:
-        raise ValueError(f"rollout: expected a seed of 0 to 2**64 - 1, got {seed!r}")
+    n = whole(n, 1, MOST_GAMES, f"rollout: expected n of 1 to {MOST_GAMES:,} games")
+    seed = whole(seed, 0, 2**64 - 1, "rollout: expected a seed of 0 to 2**64 - 1")
     kind, _, name = policy.partition(":")
     if kind not in ("random", "greedy") or policy in ("random:", "greedy:") or (kind == "random" and name):
         raise ValueError(f"rollout: expected policy random, greedy or greedy:SCORE, got {policy!r}")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.numbers import Reals, Wholes, checked_options
 from leafwise.search.frames import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE, WORTHS, Buffers, Options
 from leafwise.search.table import ENTRY_BYTES, GENERATIONS, MAX_ACTIONS
 
@@ -35,11 +37,45 @@ PROBE_FROM = 2
 """Least depth left at which Star2 probes."""
 
 
-def check_evaluator(evaluator: object) -> None:
-    """Raises ValueError for what is no evaluator."""
+WHOLE: Wholes = {
+    "depth": (1, MAX_DEPTH, f"a depth of 1 to {MAX_DEPTH}"),
+    "nodes": (0, MOST_NODES, f"nodes of 0 to {MOST_NODES:,}"),
+    "width": (1, NEVER, "a width of at least 1"),
+    "threads": (1, MAX_THREADS, f"1 to {MAX_THREADS} threads"),
+}
+SECONDS: tuple[Callable[[float], bool], str] = (
+    lambda x: 0 < x <= MOST_SECONDS,
+    f"seconds above 0 and at most {MOST_SECONDS:,.0f}",
+)
+REAL: Reals = {
+    "seconds": SECONDS,
+    "table_mb": (lambda x: 0 <= x <= 65536, "table_mb of 0 to 65536"),
+    "cutoff": (lambda x: 0 <= x < 1, "a cutoff in [0, 1)"),
+    "rare": (lambda x: 0 <= x <= 1, "rare in [0, 1]"),
+}
+SWITCHES = {"pruning", "star2", "deepening", "all_values", "batched", "whole_rows", "symmetric"}
+OPEN = ("depth", "seconds", "pruning", "table_mb", "width")
+"""Options that may be None, which leaves them to the search."""
+
+
+def check_parts(game: object, evaluator: object, who: str = "search") -> None:
+    """Raises ValueError for what is no game, or no evaluator."""
+    if not isinstance(game, Game):
+        raise ValueError(f"{who}: expected a Game, as leafwise.game(name) returns, got {game!r}")
     if not isinstance(evaluator, Evaluator):
         expected = "an Evaluator, as leafwise.leaf(game, model) makes of a model"
-        raise ValueError(f"search: expected {expected}, got {type(evaluator).__name__}")
+        raise ValueError(f"{who}: expected {expected}, got {type(evaluator).__name__}")
+
+
+def names_among(given: Any, known: tuple[str, ...]) -> tuple[str, ...]:
+    """Returns names of an ordering as a tuple; raises ValueError for others, and for a single text."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError(f"search: expected an ordering as names among {', '.join(known)}, got {given!r}")
+    names = tuple(given)
+    for name in names:
+        if name not in known:
+            raise ValueError(f"search: expected an ordering among {', '.join(known)}, got {name!r}")
+    return names
 
 
 @dataclass(frozen=True)
@@ -64,44 +100,30 @@ class Settings:
     whole_rows: bool = False
     symmetric: bool = False
 
-    def check(self) -> None:
-        """Raises ValueError for what no search can do."""
-        depth = self.depth
-        if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or not 1 <= depth <= MAX_DEPTH):
-            raise ValueError(f"search: expected a depth of 1 to {MAX_DEPTH}, got {depth!r}")
-        if self.seconds is not None and not 0 < self.seconds <= MOST_SECONDS:
-            raise ValueError(f"search: expected seconds above 0 and at most {MOST_SECONDS:,.0f}, got {self.seconds!r}")
-        if self.table_mb is not None and not 0 <= self.table_mb <= 65536:
-            raise ValueError(f"search: expected table_mb of 0 to 65536, got {self.table_mb!r}")
-        if not 0 <= self.cutoff < 1:
-            raise ValueError(f"search: expected a cutoff in [0, 1), got {self.cutoff!r}")
-        nodes = self.nodes
-        if isinstance(nodes, bool) or not isinstance(nodes, int) or not 0 <= nodes <= MOST_NODES:
-            raise ValueError(f"search: expected nodes of 0 to {MOST_NODES:,}, got {nodes!r}")
-        if nodes and self.cutoff:
-            raise ValueError(f"search: expected a cutoff or nodes, got {self.cutoff!r} and {nodes!r}")
-        if not 0 <= self.rare <= 1:
-            raise ValueError(f"search: expected rare in [0, 1], got {self.rare!r}")
-        width = self.width
-        if width is not None and (isinstance(width, bool) or not isinstance(width, int) or not 1 <= width <= NEVER):
-            raise ValueError(f"search: expected a width of at least 1, got {width!r}")
+    def checked(self) -> Settings:
+        """Returns the options in one type each; raises ValueError for what no search can do."""
+        given = {name: value for name, value in vars(self).items() if value is not None or name not in OPEN}
+        found = checked_options("search", given, WHOLE, REAL, SWITCHES)
+        settings = replace(self, **found, ordering=names_among(self.ordering, ORDERINGS))
+        settings._check_together()
+        return settings
+
+    def _check_together(self) -> None:
+        """Raises ValueError for options that do not go together, or for a clock that there is not."""
+        if self.nodes and self.cutoff:
+            raise ValueError(f"search: expected a cutoff or nodes, got {self.cutoff!r} and {self.nodes!r}")
         threads = self.threads
-        if isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS:
-            raise ValueError(f"search: expected 1 to {MAX_THREADS} threads, got {threads!r}")
         if self.clock not in CLOCKS:
             raise ValueError(f"search: expected a clock among {', '.join(CLOCKS)}, got {self.clock!r}")
         if self.clock == "cpu" and (threads > 1 or self.batched):
             raise ValueError(f"search: expected the clock cpu with one thread and not batched, got {threads!r} threads")
-        if self.batched and (self.pruning or self.table_mb or width is not None or threads > 1 or self.rare):
-            got = f"{self.pruning!r}, {self.table_mb!r}, {width!r}, {threads!r} and {self.rare!r}"
+        if self.batched and (self.pruning or self.table_mb or self.width is not None or threads > 1 or self.rare):
+            got = f"{self.pruning!r}, {self.table_mb!r}, {self.width!r}, {threads!r} and {self.rare!r}"
             raise ValueError(
                 f"search: expected batched without pruning, table_mb, width, more threads and rare, got {got}"
             )
         if self.symmetric and self.whole_rows:
             raise ValueError("search: expected symmetric or whole_rows, got both")
-        for name in self.ordering:
-            if name not in ORDERINGS:
-                raise ValueError(f"search: expected an ordering among {', '.join(ORDERINGS)}, got {name!r}")
 
     def prunes(self, game: Game) -> bool:
         """Whether the search prunes: as told, or if the game has two players and leaves are valued one by one."""

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
+from leafwise.envs.core.play.named import ByName
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.ahead import list_places, place_all, placeable
 from leafwise.envs.starship.tables import Tables
@@ -133,7 +134,7 @@ def followed(scores: NDArray[np.float64], values: NDArray[np.float64], width: in
     return [*chosen, *(rest[k] for k in some(len(rest), seed))]
 
 
-class LookAhead:
+class LookAhead(ByName):
     """Places each request where the ships that may come of it are worth most."""
 
     def __init__(

@@ -13,6 +13,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import row_hash
 from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.contract.stream import mix, new_stream
+from leafwise.envs.core.play.named import ByName
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import ZERO, load_planes
 from leafwise.envs.starship.chance import draw_outcome
@@ -52,7 +53,7 @@ def finish_by_hand(S, j, R, seed, T):
     return potential(S, j, T)
 
 
-class HandBuilder:
+class HandBuilder(ByName):
     """Places every request as the generator would: on the stream of `seed` it builds the generator's ship."""
 
     name = "hand"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile import clock as clocks
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.statement import EVALUATE, RETURNS, statement
@@ -19,16 +22,17 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.search.alpha_beta import bounds
 from leafwise.search.background import Alarm, Turn
+from leafwise.search.copies import Copied, check_pickles
 from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.choice import choice, values_of_edges
 from leafwise.search.mcts.gumbel import halve
-from leafwise.search.mcts.options import MOST_SIMULATIONS, Policy, check
+from leafwise.search.mcts.options import MOST_SIMULATIONS, MctsSettings, Policy
 from leafwise.search.mcts.proofs import bounds_of_edges, knows_all
-from leafwise.search.mcts.result import MctsResult, nowhere
+from leafwise.search.mcts.result import MctsResult
 from leafwise.search.mcts.simulate import ENDED, PROVEN, STUCK, compiled_mcts, make_add_node, make_descend
 from leafwise.search.mcts.tree import NONE, ROW, Options, back_up, find_node, forget_nodes, give_back, new_tree
-from leafwise.search.settings import Settings, make_buffers
+from leafwise.search.settings import Settings, check_parts, make_buffers
 
 MEMORY_MB = 64.0
 MOST_NODES = 1 << 20
@@ -39,7 +43,7 @@ AT_ONCE = 64
 """Most leaves that a batch holds."""
 
 
-class Mcts:
+class Mcts(Copied):
     """Searches by simulations, until their number or the time is up.
 
     One instance searches one position at a time, calls from other threads wait for their turn; its tree goes on from search to
@@ -95,28 +99,49 @@ class Mcts:
 
         Raises ValueError for options out of range, or an evaluator of another game.
         """
+        check_parts(game, evaluator, "mcts")
         if simulations is None and seconds is None:
             simulations = game.search.simulations
-        prior = prior or ("values" if evaluator.policy is None else "policy")
+        if prior is None:
+            prior = "values" if evaluator.policy is None else "policy"
         batched = evaluator.value is None or callable(prior)
         if prior == "values" and (evaluator.value is None or evaluator.slow):
             prior = "uniform"
-        check(simulations, seconds, exploration, scale, prior, temperature, gumbel, memory_mb, at_once, clock)
+        self.settings = settings = MctsSettings(
+            simulations=simulations,
+            seconds=seconds,
+            exploration=exploration,
+            scale=scale,
+            prior=prior,
+            temperature=temperature,
+            gumbel=gumbel,
+            proofs=proofs,
+            reuse=reuse,
+            memory_mb=memory_mb,
+            at_once=at_once,
+            candidates=candidates,
+            clock=clock,
+            seed=seed,
+        ).checked()
+        self.recipe = dict(vars(settings))
         if prior == "policy" and evaluator.policy is None:
             raise ValueError(f"mcts: expected a leaf with a policy for the prior policy, got {evaluator.name!r}")
-        self.game, self.evaluator, self.seconds, self.simulations = game, evaluator, seconds, simulations
-        self.prior, self.gumbel, self.reuse, self.clock = prior, gumbel, reuse, clock
+        self.game, self.evaluator = game, evaluator
+        self.seconds, self.simulations = settings.seconds, settings.simulations
+        self.prior, self.gumbel, self.reuse, self.clock = prior, settings.gumbel, settings.reuse, clock
         self._options = Options(
-            float(exploration), scale == "spread", float(temperature), prior == "values", prior == "policy"
+            settings.exploration, scale == "spread", settings.temperature, prior == "values", prior == "policy"
         )
         self._T = game.tables(evaluator, candidates)
         self._bare = self._T._replace(leaf=())
         edges = min(game.max_actions, M.EDGES_A_NODE)
         limits = bounds(game, evaluator)
-        proofs = proofs and game.max_outcomes == 0
+        proofs, at_once = settings.proofs and game.max_outcomes == 0, settings.at_once
         per_node = game.rows(1).nbytes + NODE_BYTES + EDGE_BYTES * edges + (BOUND_BYTES * (1 + edges) if proofs else 0)
-        nodes = max(2, min(MOST_NODES, int(memory_mb * 1e6) // per_node))
-        self.tree = new_tree(game, nodes, at_once if batched else 1, new_stream(seed), limits if proofs else None)
+        nodes = max(2, min(MOST_NODES, int(settings.memory_mb * 1e6) // per_node))
+        self.tree = new_tree(
+            game, nodes, at_once if batched else 1, new_stream(settings.seed), limits if proofs else None
+        )
         self._stated = statement(evaluator, game.stages)
         options = Settings(depth=1).options(game, *limits)
         self._S, self._B = make_buffers(game, 2, 1, False, options, evaluator.expensive)
@@ -128,6 +153,26 @@ class Mcts:
         self._turn, self._is_loaded = Turn("mcts"), False
         self._last: Callable[[], MctsResult | None] = _nothing
         self._reads_clock = clocks.READABLE and not batched and not evaluator.slow
+
+    def __copy__(self) -> Mcts:
+        copied: Mcts = super().__copy__()
+        copied.__setstate__(self.tree.stream)
+        return copied
+
+    def __reduce__(self) -> Any:
+        check_pickles(
+            self.prior, f"expected a prior that is a module's function, to pickle a search, got {self.prior!r}"
+        )
+        return (*super().__reduce__(), self.tree.stream.copy())
+
+    def __setstate__(self, stream: NDArray[np.uint64]) -> None:
+        """Goes on in the random numbers where another search was."""
+        self.tree.stream[:] = stream
+
+    def __del__(self) -> None:
+        last = getattr(self, "_last", _nothing)()
+        if last is not None and not sys.is_finalizing():  # its line is to be known without the tree
+            vars(last).setdefault("line", self._line(last))
 
     def draw_from(self, stream: NDArray[np.uint64]) -> None:
         """Takes random numbers from another stream [2] from now on, and forgets the tree."""
@@ -299,10 +344,11 @@ class Mcts:
         """Gives nodes the priors of the policy."""
         assert callable(self.prior)
         tree = self.tree
-        found = np.asarray(self.prior(tree.rows[nodes], self._T), dtype=np.float64)
-        expected = (len(nodes), self.game.max_actions)
-        if found.shape != expected or not np.isfinite(found).all() or (found < 0).any():
-            raise ValueError(f"mcts: expected of a policy {expected} numbers of at least 0, got shape {found.shape}")
+        shape = len(nodes), self.game.max_actions
+        expected = f"mcts: expected of a policy {shape} numbers of at least 0"
+        found = answered(self.prior(tree.rows[nodes], self._T), shape, expected)
+        if not np.isfinite(found).all() or (found < 0).any():
+            raise ValueError(f"{expected}, got {found[(found < 0) | np.isinf(found)][0]}")
         for node, weights in zip(nodes, found, strict=True):
             edges = slice(int(tree.first[node]), int(tree.end[node]))
             legal = weights[tree.action[edges]]
@@ -328,11 +374,11 @@ class Mcts:
             seconds=time.perf_counter() - start,
             bounds=frozenset(np.array(actions)[(n == 0) & (least < most)].tolist()),
             state=state,
-            _follow=nowhere,
+            _follow=None,
             visits=visits,
             simulations=int(tree.counts[M.SIMULATIONS]),
             proven=knows_all(tree, root),
-            _way=self._line,
+            _way=weakref.WeakMethod(self._line),
         )
         self._last = weakref.ref(result)
         return result

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
+
+from leafwise.envs.core.contract.numbers import Reals, Wholes, checked_options
+from leafwise.search.settings import SECONDS
 
 Policy = Callable[[Any, Any], Any]
 """(rows [n, width], T) -> float [n, game.max_actions]: how good each action is thought to be, at least 0."""
@@ -12,38 +17,53 @@ MOST_SIMULATIONS = 1 << 40
 PRIORS = ("uniform", "values", "policy")
 CLOCKS = ("wall", "cpu")
 SCALES = ("spread", "span")
+WHOLE: Wholes = {
+    "simulations": (1, MOST_SIMULATIONS, f"simulations of 1 to {MOST_SIMULATIONS}"),
+    "gumbel": (0, MOST_SIMULATIONS, "gumbel of at least 0, with simulations"),
+    "at_once": (1, 1 << 16, "at_once of 1 to 65536"),
+    "seed": (0, 2**64 - 1, "a seed of 0 to 2**64 - 1"),
+}
+REAL: Reals = {
+    "seconds": SECONDS,
+    "exploration": (lambda x: 0 <= x < math.inf, "an exploration of at least 0"),
+    "temperature": (lambda x: 0 < x < math.inf, "a temperature above 0"),
+    "memory_mb": (lambda x: 1 <= x <= 65536, "memory_mb of 1 to 65536"),
+}
+SWITCHES = {"proofs", "reuse"}
+OPEN = ("simulations", "seconds")
+"""Options that may be None: no limit."""
 
 
-def check(
-    simulations: int | None,
-    seconds: float | None,
-    exploration: float,
-    scale: str,
-    prior: str | Policy,
-    temperature: float,
-    gumbel: int,
-    memory_mb: float,
-    at_once: int,
-    clock: str,
-) -> None:
-    """Raises ValueError for options out of range."""
-    if simulations is not None and (isinstance(simulations, bool) or not 1 <= simulations <= MOST_SIMULATIONS):
-        raise ValueError(f"mcts: expected simulations of 1 to {MOST_SIMULATIONS}, got {simulations!r}")
-    if seconds is not None and not 0 < seconds < float("inf"):
-        raise ValueError(f"mcts: expected seconds above 0, got {seconds!r}")
-    if not 0 <= exploration < float("inf"):
-        raise ValueError(f"mcts: expected an exploration of at least 0, got {exploration!r}")
-    if scale not in SCALES:
-        raise ValueError(f"mcts: expected a scale among {', '.join(SCALES)}, got {scale!r}")
-    if not callable(prior) and prior not in PRIORS:
-        raise ValueError(f"mcts: expected a prior among {', '.join(PRIORS)} or a function of rows, got {prior!r}")
-    if not 0 < temperature < float("inf"):
-        raise ValueError(f"mcts: expected a temperature above 0, got {temperature!r}")
-    if isinstance(gumbel, bool) or not isinstance(gumbel, int) or gumbel < 0 or (gumbel and simulations is None):
-        raise ValueError(f"mcts: expected gumbel of at least 0, with simulations, got {gumbel!r}")
-    if not 1 <= memory_mb <= 65536:
-        raise ValueError(f"mcts: expected memory_mb of 1 to 65536, got {memory_mb!r}")
-    if isinstance(at_once, bool) or not 1 <= at_once <= 1 << 16:
-        raise ValueError(f"mcts: expected at_once of 1 to 65536, got {at_once!r}")
-    if clock not in CLOCKS:
-        raise ValueError(f"mcts: expected a clock among {', '.join(CLOCKS)}, got {clock!r}")
+@dataclass(frozen=True)
+class MctsSettings:
+    """The options of `Mcts`, which documents them."""
+
+    simulations: int | None
+    seconds: float | None
+    exploration: float
+    scale: str
+    prior: str | Policy
+    temperature: float
+    gumbel: int
+    proofs: bool
+    reuse: bool
+    memory_mb: float
+    at_once: int
+    candidates: str | None
+    clock: str
+    seed: int
+
+    def checked(self) -> MctsSettings:
+        """Returns the options in one type each; raises ValueError for those out of range."""
+        given = {name: value for name, value in vars(self).items() if value is not None or name not in OPEN}
+        found = checked_options("mcts", given, WHOLE, REAL, SWITCHES)
+        if self.scale not in SCALES:
+            raise ValueError(f"mcts: expected a scale among {', '.join(SCALES)}, got {self.scale!r}")
+        if not callable(self.prior) and self.prior not in PRIORS:
+            expected = f"a prior among {', '.join(PRIORS)} or a function of rows"
+            raise ValueError(f"mcts: expected {expected}, got {self.prior!r}")
+        if found["gumbel"] and self.simulations is None:
+            raise ValueError(f"mcts: expected gumbel of at least 0, with simulations, got {self.gumbel!r}")
+        if self.clock not in CLOCKS:
+            raise ValueError(f"mcts: expected a clock among {', '.join(CLOCKS)}, got {self.clock!r}")
+        return replace(self, **found)

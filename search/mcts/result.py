@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
-from leafwise.envs.core.contract.state import State
 from leafwise.search.result import Result
 
 
@@ -24,7 +24,8 @@ class MctsResult(Result):
     """Simulations of this search."""
     proven: bool = False
     """Whether the value is exact, in a game without chance: no simulation could change it."""
-    _way: Callable[[MctsResult], tuple[str, ...]] = field(kw_only=True, repr=False, compare=False)
+    _way: Callable[[], Callable[[MctsResult], tuple[str, ...]] | None] = field(kw_only=True, repr=False, compare=False)
+    """Finds what looks the line up in the tree, while the search is there; it leaves the line behind when it goes."""
 
     @property
     def chosen(self) -> int:
@@ -43,9 +44,9 @@ class MctsResult(Result):
 
         Looked up when first asked for, or when the tree is about to change.
         """
-        return self._way(self)
+        look_up = self._way()
+        assert look_up is not None
+        return look_up(self)
 
-
-def nowhere(state: State, depth: int) -> Result:
-    """Stands in for what follows a result; its line is known."""
-    raise ValueError("mcts: expected to be asked for the line alone")
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "_way": None}

@@ -119,7 +119,9 @@ def test_equal_leaves_are_asked_once():
 def test_a_batch_of_the_wrong_size_is_refused():
     g = solitaire.GAME
     search = Search(g, batch_only(g.score(), lambda rows, T: np.zeros((len(rows), 1))), 1)
-    with pytest.raises(ValueError, match=r"evaluator 'hope': expected \(\d+,\) values of a batch, got \(\d+, 1\)"):
+    with pytest.raises(
+        ValueError, match=r"evaluator 'hope': expected \(\d+,\) values of a batch, got shape \(\d+, 1\)"
+    ):
         search(g.new(900_000))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.outside import checked_row
 from leafwise.envs.core.contract.parts import Picture
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
@@ -168,7 +169,8 @@ class State:
         """Returns what an evaluator says of this very row (for the player who acts; at chance, player 0)."""
         T = self.game.tables(evaluator)
         if evaluator.value is None:
-            return float(evaluator.batch(self._rows(), T)[0])
+            expected = f"evaluator {evaluator.name!r}: expected one value"
+            return float(answered(evaluator.batch(self._rows(), T), (1,), expected)[0])
         return float(evaluator.value(self._rows(), FIRST, T))
 
     def _picture(self) -> Picture:

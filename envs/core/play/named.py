@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 import re
 from typing import Any
 
@@ -11,6 +12,29 @@ from leafwise.envs.core.contract.parts import OwnSearch, Programs
 
 class UnknownPlayer(ValueError):
     """No player goes by the name at the front of a text."""
+
+
+class ByName:
+    """A player that is pickled and copied as the text that names it, and where it is in its random numbers."""
+
+    by_name: tuple[str, Game] | None = None
+    """The text and the game, where `leafwise.player` made it of them; None where somebody else did."""
+
+    def __reduce__(self) -> Any:
+        if self.by_name is None:
+            return copyreg.__newobj__, (type(self),), vars(self)  # type: ignore[attr-defined]
+        stream = getattr(self, "stream", None)
+        return player_by_name, (*self.by_name, None if stream is None else stream.copy())
+
+
+def player_by_name(text: str, game: Game, stream: Any) -> Any:
+    """Returns the player that a text names, with random numbers from `stream` on, None where it draws none."""
+    from leafwise.envs import registry
+
+    who = registry.player(text, game)
+    if stream is not None:
+        who.stream = stream
+    return who
 
 
 def split(text: str) -> list[str]:

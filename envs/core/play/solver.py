@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
+from leafwise.envs.core.play.named import ByName
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ LEVELS = {"easy": 0.4, "medium": 0.15, "hard": 0.05, "best": 0.0}
 """Share of its moves that an easier player draws at random, the weakest first."""
 
 
-class SolverPlayer:
+class SolverPlayer(ByName):
     """Plays a best action, the first of them on the solver's line, or with a certain share any legal one."""
 
     def __init__(
@@ -160,7 +161,7 @@ def solver_player(game: Game, name: str, words: list[str]) -> SolverPlayer:
     return SolverPlayer(game, options.get("level", "best"), name=name)
 
 
-class FunctionPlayer:
+class FunctionPlayer(ByName):
     """Plays what a function chooses."""
 
     def __init__(self, name: str, choose: Callable[[State], int]) -> None:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream, next_u64
+from leafwise.envs.core.play.named import ByName
 from leafwise.envs.friday import layout
 from leafwise.envs.friday.baselines import best_first as search
 from leafwise.envs.friday.text import table_cards
@@ -128,7 +129,7 @@ def step(state: State, path: int, kept: list[int] | None) -> tuple[str, ...]:
     return (*found, "end")
 
 
-class Fridai:
+class Fridai(ByName):
     """Plays the best step of the search, action by action."""
 
     def __init__(self, search: Callable[[State, Cards], Found], info: str = "fair", name: str = "fridai") -> None:

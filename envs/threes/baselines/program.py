@@ -18,6 +18,7 @@ from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.named import ByName
 from leafwise.envs.threes import row
 from leafwise.envs.threes.row import (
     EIGHT,
@@ -191,7 +192,7 @@ def make_board_functions(game: Game, score: str) -> BoardFunctions:
     return BoardFunctions(moved, slid, score_of, shared, add_leaves)
 
 
-class Program(ABC):
+class Program(ByName, ABC):
     """A public program as a player: `values` of the legal slides, the first best of `order` is played."""
 
     order: tuple[int, ...]

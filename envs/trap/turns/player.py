@@ -17,6 +17,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.named import ByName
 from leafwise.envs.trap.rules import CANDIDATES
 from leafwise.envs.trap.turns import memory as M
 from leafwise.envs.trap.turns.search import make_turn_search
@@ -171,7 +172,7 @@ class TurnSearch:
         return (move,) if after.is_terminal else (move, 8 + cell)
 
 
-class TurnPlayer:
+class TurnPlayer(ByName):
     """Plays the move of the best pair, and its throw without a further search."""
 
     def __init__(self, game: Game, evaluator: Evaluator, name: str, **options: Any) -> None:

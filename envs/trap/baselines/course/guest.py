@@ -18,6 +18,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play import prints
 from leafwise.envs.core.play.forfeit import Forfeit
+from leafwise.envs.core.play.named import ByName
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.tables import DIRECTIONS
 from leafwise.envs.trap.text import cells
@@ -35,7 +36,7 @@ LAST_PRINTED = 10
 """Lines that a program printed last, which a report has."""
 
 
-class GuestPlayer:
+class GuestPlayer(ByName):
     """Plays what a PlayerAI.py says; raises Forfeit where it breaks a rule, fails, or takes too long.
 
     The clock runs for move and throw together, and is read after each: `seconds` and an `allowance`. Every game gets a new

@@ -15,6 +15,7 @@ import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.play.named import ByName
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.baselines.course import trees
 from leafwise.envs.trap.scores import COUNTS
@@ -78,7 +79,7 @@ def settings(leaves: Leaves, chance: str, throws: str) -> trees.Settings:
     )
 
 
-class CoursePlayer:
+class CoursePlayer(ByName):
     """Plays by the two trees: the first best move, then the first best throw."""
 
     def __init__(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import itertools
 import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -85,6 +87,40 @@ def test_spawned_workers_play_the_same_games() -> None:
             assert_same(batch.step(actions), workers.step(actions))
     finally:
         workers.close()
+
+
+SPAWNED = """
+import gymnasium as gym
+if __name__ == "__main__":
+    workers = {}
+    observations, infos = workers.reset(seed=1)
+    print(len(observations), infos["action_mask"].sum())
+    workers.close()
+"""
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        'gym.vector.AsyncVectorEnv([lambda: gym.make("leafwise:leafwise/Cassis-v0")] * 2, context="spawn")',
+        'gym.make_vec("leafwise:leafwise/Cassis-v0", num_envs=2, vectorization_mode="async", vector_kwargs={"context": "spawn"})',
+    ],
+    ids=["workers", "make_vec"],
+)
+def test_processes_spawned_where_nothing_is_imported_find_the_id(made: str) -> None:
+    command = [sys.executable, "-c", SPAWNED.format(made)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["2", "30"]
+
+
+def test_wrappers_are_asked_for_the_mask() -> None:
+    env = gym.make("leafwise:leafwise/Cassis-v0")
+    _, info = env.reset(seed=1)
+    assert env is not env.unwrapped
+    assert not hasattr(env, "action_masks")
+    for ask in (env.get_wrapper_attr("action_masks"), env.unwrapped.action_masks):  # type: ignore[attr-defined]
+        assert (ask() == info["action_mask"]).all()
 
 
 def test_returned_arrays_never_share_memory() -> None:

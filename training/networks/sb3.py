@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 from stable_baselines3.common.vec_env.base_vec_env import VecEnv, VecEnvIndices, VecEnvObs, VecEnvStepReturn
 
+from leafwise.envs.core.gym.stepper import reset_options
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.training.networks.sparse import load_optimizer, load_parameters, optimizer_tensors, parameters
 from leafwise.training.runs.gating import named, prefixed
@@ -39,6 +40,12 @@ class Sb3VecEnv(VecEnv):
         self._reset_seeds()
         self._reset_options()
         return obs
+
+    def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
+        """Raises ValueError for any option: a batch knows none for single environments."""
+        for one in options if isinstance(options, list) else [options]:
+            reset_options(one, self.batch.game)
+        super().set_options(options)
 
     def step_async(self, actions: NDArray[Any]) -> None:
         """Takes the actions [n] that `step_wait` plays."""

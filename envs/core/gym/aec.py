@@ -22,6 +22,7 @@ from leafwise.envs.core.gym.stepper import (
     new_key,
     one_of,
     patience,
+    reset_options,
     said_of_illegal,
 )
 from leafwise.envs.core.gym.window import Window
@@ -86,8 +87,10 @@ class GameAECEnv(AECEnv):
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Starts a game; the same seed starts the same game as in `GameEnv`, without a seed its stream goes on.
 
-        Raises ValueError for a game in which nobody ever decides.
+        Raises ValueError for a wrong seed, for a game in which nobody ever decides, and for all options but "options", which does
+        nothing: PettingZoo's own test gives it.
         """
+        reset_options(options, self.game, ("options",))
         if seed is not None:
             self._stream = new_stream(int(key_of(seed, self.game)))
         self.position = first_decision(self.game, self._stream)

@@ -14,7 +14,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.batch import SOME_ILLEGAL, SOME_TERMINATED, SOME_TRUNCATED, SOME_UNBEGUN, WAIT
 from leafwise.envs.core.gym.observation import Observation, at, reader
 from leafwise.envs.core.gym.opponents import Opponent
-from leafwise.envs.core.gym.stepper import Stepper, as_game, key_of, keywords_of, new_key
+from leafwise.envs.core.gym.stepper import Stepper, as_game, key_of, keywords_of, new_key, reset_options
 from leafwise.envs.core.gym.window import Window
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
@@ -116,7 +116,11 @@ class GameEnv(gym.Env[Observation, int]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Starts an episode and returns the first observation and info; raises ValueError where the agent never gets to decide."""
+        """Starts an episode and returns the first observation and info.
+
+        Raises ValueError for a wrong seed, for any options, and where the agent never gets to decide.
+        """
+        reset_options(options, self.game)
         key = None if seed is None else key_of(seed, self.game)
         super().reset(seed=None if key is None else int(key))
         if key is not None:

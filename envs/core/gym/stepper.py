@@ -80,6 +80,19 @@ def one_of(what: str, given: Any, choices: Mapping[str, Any] | list[str], game: 
     return given
 
 
+def reset_options(options: Any, game: Game, known: tuple[str, ...] = ()) -> Mapping[str, Any]:
+    """Returns the options of a reset, none for None; raises ValueError for what is no dict, and for keys that are not known."""
+    if options is None:
+        return {}
+    if not isinstance(options, Mapping):
+        raise ValueError(f"{game.name}: expected options of reset() as a dict or None, got {options!r}")
+    for key in options:
+        if key not in known:
+            expected = f"options of reset() among {', '.join(known)}" if known else "no options of reset()"
+            raise ValueError(f"{game.name}: expected {expected}, got {key!r}")
+    return options
+
+
 def new_key(random: np.random.Generator) -> np.uint64:
     """Draws the 64-bit key of a stream."""
     return random.integers(2**64 - 1, dtype=np.uint64, endpoint=True)

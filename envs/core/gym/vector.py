@@ -19,7 +19,7 @@ from leafwise.envs.core.gym import batch
 from leafwise.envs.core.gym.env import GameEnv, check_render_mode
 from leafwise.envs.core.gym.observation import Observation, at, reader
 from leafwise.envs.core.gym.opponents import Opponent
-from leafwise.envs.core.gym.stepper import Stepper, as_game, key_of, keywords_of, new_key
+from leafwise.envs.core.gym.stepper import Stepper, as_game, key_of, keywords_of, new_key, reset_options
 
 RENDER_MODES = ("ansi", "rgb_array")
 MODES = {
@@ -104,9 +104,9 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         """Starts an episode everywhere, or where `options["reset_mask"]`, bool [num_envs], says so.
 
         `seed` is one number, for seeds seed + i, or one or None for each environment. Where no episode is started, the observation
-        is the last one, and there is no info. Raises ValueError for seeds or a mask that do not fit.
+        is the last one, and there is no info. Raises ValueError for seeds or a mask that do not fit, and for other options.
         """
-        where = self._reset_mask(options or {})
+        where = self._reset_mask(reset_options(options, self.game, ("reset_mask",)))
         if seed is None:
             seeds: Sequence[int | None] = [None] * self.num_envs
         elif isinstance(seed, (Sequence, np.ndarray)) and not isinstance(seed, (str, bytes)):
@@ -131,7 +131,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
             info[name], info[f"_{name}"] = array, where.copy()
         return self._see(), info
 
-    def _reset_mask(self, options: dict[str, Any]) -> NDArray[np.bool_]:
+    def _reset_mask(self, options: Mapping[str, Any]) -> NDArray[np.bool_]:
         """Returns where episodes are to start, all True if nothing is said; raises ValueError for what is no such mask."""
         if "reset_mask" not in options:
             return self._everywhere.copy()

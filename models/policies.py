@@ -50,16 +50,31 @@ def of_all(game: Game, weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def by_logits(logits: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """Returns probabilities [n, A] of their logarithms, with any constant; -inf: illegal."""
+    """Returns probabilities [n, A] of their logarithms, with any constant; -inf: illegal.
+
+    Raises ValueError for nan, infinity, or a row without a legal action.
+    """
     shifted = logits.astype(np.float64)
-    weights: NDArray[np.float64] = np.exp(shifted - shifted.max(axis=1, keepdims=True))
+    weights: NDArray[np.float64] = np.exp(shifted - _greatest(shifted))
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def by_values(values: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Returns a prior [n, A] from action values: their softmax, scaled to 0 to 1 by the least and the greatest; -inf: illegal."""
-    legal = np.isfinite(values)
+def by_values(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Returns a prior [n, A] from action values: their softmax, scaled to 0 to 1 by the least and the greatest; -inf: illegal.
+
+    Raises ValueError as `by_logits` does.
+    """
+    values = values.astype(np.float64)
+    legal = values != -np.inf
     least = np.where(legal, values, np.inf).min(axis=1, keepdims=True)
-    span = values.max(axis=1, keepdims=True) - least
+    span = _greatest(values) - least
     scaled = np.where(legal, (values - least) / np.where(span > 0, span, 1), -np.inf)
     return by_logits(scaled / TEMPERATURE)
+
+
+def _greatest(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the greatest number of each row, [n, 1]; raises ValueError where one is not finite."""
+    found: NDArray[np.float64] = numbers.max(axis=1, keepdims=True)
+    for unfit in found[~np.isfinite(found)]:
+        raise ValueError(f"expected of a policy a finite number for the best action of each decision, got {unfit:g}")
+    return found

@@ -254,17 +254,26 @@ class PolicyPlayer(ByName):
         return not hasattr(self._policy, "predict_values")
 
     def preferences(self, rows: NDArray[Any]) -> NDArray[np.float32]:
-        """Returns how much each action is worth or how likely it is, [n, A], at decisions [n, width]; -inf: illegal."""
+        """Returns how much each action is worth or how likely it is, [n, A], at decisions [n, width]; -inf: illegal.
+
+        Legal actions get finite numbers, the least there is for one that the policy never takes; raises ValueError for nan.
+        """
         import torch
 
         seen = self._observer(rows)
         if self.values_actions:
             worth = _numbers(self._policy, self._normalizer, seen.obs)
         else:
-            with torch.no_grad():
-                chosen = self._policy.get_distribution(_tensor(self._policy, self._normalizer, seen.obs))
-            worth = chosen.distribution.logits.cpu().numpy()
-        return np.where(seen.mask, worth, np.float32(-np.inf))
+            try:
+                with torch.no_grad():
+                    chosen = self._policy.get_distribution(_tensor(self._policy, self._normalizer, seen.obs))
+                worth = chosen.distribution.logits.cpu().numpy()
+            except ValueError:  # torch says in many lines that a number is none
+                worth = np.full(seen.mask.shape, np.nan, dtype=np.float32)
+        if np.isnan(worth[seen.mask != 0]).any():
+            raise ValueError(f"{self.name}: expected a number for each legal action, got nan")
+        most = np.finfo(np.float32).max
+        return np.where(seen.mask, np.clip(worth, -most, most), np.float32(-np.inf))
 
     def choose(self, state: State) -> int:
         """Returns the id of a legal action at a decision."""

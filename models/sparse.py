@@ -30,6 +30,7 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
+from leafwise.envs.core.contract.softmax import logistic, logistic_of, win_less_loss, win_less_loss_of
 from leafwise.envs.core.contract.stream import u64
 from leafwise.models.network import NetworkKind, network_kind
 from leafwise.models.seen import FEATURES, cells_seen, features_of, seen_by
@@ -121,12 +122,11 @@ def _compiled(game: Game, active: Compiled, first_view: bool, head: str, sees: s
             for k in range(1, n):
                 best = max(best, np.float64(x[W.legal[k]]))
         if head_chance:
-            return 1.0 / (1.0 + math.exp(-best))
+            return logistic(best)
         if alone:
             return best * W.scale
         if head_wdl:
-            draw, loss = math.exp(np.float64(x[1]) - best), math.exp(np.float64(x[2]) - best)
-            bounded = BOUND * ((1.0 - loss) / (1.0 + draw + loss))
+            bounded = BOUND * win_less_loss(best, np.float64(x[1]), np.float64(x[2]))
         else:
             bounded = BOUND * math.tanh(best)
         return -bounded if first_view and current_player(S, i, T) == 1 else bounded
@@ -315,10 +315,9 @@ class SparseNetwork:
             x, L, signs = self._outputs(rows[chunk], T)
             best = (np.where(L, x, -np.inf).max(axis=1) if self.head == "max" else x[:, 0]).astype(np.float64)
             if self.head == "wdl":
-                draw, loss = np.exp(x[:, 1] - best), np.exp(x[:, 2] - best)
-                values[chunk] = BOUND * ((1.0 - loss) / (1.0 + draw + loss)) * signs
+                values[chunk] = BOUND * win_less_loss_of(x) * signs
             elif self.head == "chance":
-                values[chunk] = 1.0 / (1.0 + np.exp(-best))
+                values[chunk] = logistic_of(best)
             else:
                 values[chunk] = best * self.weights.scale if self.game.players == 1 else BOUND * np.tanh(best) * signs
         return values

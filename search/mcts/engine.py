@@ -345,10 +345,13 @@ class Mcts(Copied):
         assert callable(self.prior)
         tree = self.tree
         shape = len(nodes), self.game.max_actions
-        expected = f"mcts: expected of a policy {shape} numbers of at least 0"
+        expected = f"mcts: expected of a policy {shape} numbers of at least 0 with a finite sum"
         found = answered(self.prior(tree.rows[nodes], self._T), shape, expected)
-        if not np.isfinite(found).all() or (found < 0).any():
-            raise ValueError(f"{expected}, got {found[(found < 0) | np.isinf(found)][0]}")
+        with np.errstate(over="ignore"):
+            sums = found.sum(axis=1)
+        unfit = np.append(found[found < 0], sums[~np.isfinite(sums)])
+        if len(unfit):
+            raise ValueError(f"{expected}, got {float(unfit[0])!r} among them")
         for node, weights in zip(nodes, found, strict=True):
             edges = slice(int(tree.first[node]), int(tree.end[node]))
             legal = weights[tree.action[edges]]

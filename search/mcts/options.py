@@ -14,6 +14,7 @@ Policy = Callable[[Any, Any], Any]
 """(rows [n, width], T) -> float [n, game.max_actions]: how good each action is thought to be, at least 0."""
 
 MOST_SIMULATIONS = 1 << 40
+MOST_EXPLORATION = 1e100
 PRIORS = ("uniform", "values", "policy")
 CLOCKS = ("wall", "cpu")
 SCALES = ("spread", "span")
@@ -25,7 +26,7 @@ WHOLE: Wholes = {
 }
 REAL: Reals = {
     "seconds": SECONDS,
-    "exploration": (lambda x: 0 <= x < math.inf, "an exploration of at least 0"),
+    "exploration": (lambda x: 0 <= x <= MOST_EXPLORATION, f"an exploration of 0 to {MOST_EXPLORATION:g}"),
     "temperature": (lambda x: 0 < x < math.inf, "a temperature above 0"),
     "memory_mb": (lambda x: 1 <= x <= 65536, "memory_mb of 1 to 65536"),
 }

@@ -14,17 +14,20 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
+from leafwise.envs.core.contract.softmax import softmax_term
 from leafwise.envs.core.contract.statement import Statement, statement
 from leafwise.search.compiled import compiled_search
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.proofs import is_proven, open_bounds, proves, tighten
-from leafwise.search.mcts.tree import ABOVE, NONE, ROOT_ROW, ROW, back_up, select, slot_of, widen
+from leafwise.search.mcts.tree import ABOVE, NONE, ROOT_ROW, ROW, back_up, select, share_prior, slot_of, widen
 
 ASK, PROVEN, STUCK, ENDED = 0, 1, 2, 3
 """How a way down ends: row ROW of S is to be valued by the leaf; at a node of exact value; one ply is to be searched from row ROW;
 with a finished game, which the leaf values."""
 PAUSE, LONGEST_PAUSE = 20_000, 64
 """Nanoseconds from one look at the clock to the next, or a little more, and the most simulations in between."""
+SAFE_TEMPERATURE = 0.01
+"""From here on exponentials of numbers from 0 to 1 over a temperature are finite as they are; below, 1 is subtracted first."""
 
 
 def no_policy(S, i, P, T):
@@ -172,12 +175,12 @@ def _compiled(
             widen(tree, value)
             least, most = min(least, value), max(most, value)
         total, span = 0.0, most - least if most > least else 1.0
+        top = 1.0 if player != 1 and temperature < SAFE_TEMPERATURE else 0.0
         for e in range(tree.first[node], tree.end[node]):
             x = (tree.known[e] - least) / span
-            tree.prior[e] = np.exp((-x if player == 1 else x) / temperature)
+            tree.prior[e] = np.exp((-x if player == 1 else x - top) / temperature)
             total += tree.prior[e]
-        for e in range(tree.first[node], tree.end[node]):
-            tree.prior[e] /= total
+        share_prior(tree, node, total)
         tree.counts[M.LEAVES] += tree.end[node] - tree.first[node]
         if ended:
             tighten(tree, node)
@@ -191,10 +194,9 @@ def _compiled(
         for e in range(tree.first[node], tree.end[node]):
             greatest = max(greatest, weights[tree.action[e]])
         for e in range(tree.first[node], tree.end[node]):
-            tree.prior[e] = np.exp(weights[tree.action[e]] - greatest)
+            tree.prior[e] = softmax_term(weights[tree.action[e]], greatest)
             total += tree.prior[e]
-        for e in range(tree.first[node], tree.end[node]):
-            tree.prior[e] /= total
+        share_prior(tree, node, total)
         if tree.player[node] == 1:
             worth = -worth
         return worth + returns(S, ROW, T) if to_go else worth

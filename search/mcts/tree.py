@@ -27,6 +27,8 @@ FIRST_SPREAD, FIRST_WEIGHT = 0.25, 10.0
 """The spread is thought to be this share of the span at first, and that counts as so many simulations."""
 LEAST_SPREAD = 0.01
 """The spread counts as at least this share of the span: simulations that agree must not end exploration."""
+MOST_SQUARE = 1e290
+"""The spread is measured up to such a square of the span: more would overflow."""
 EDGES_A_NODE = 8
 """Edges that there is memory for, per node, where a game has more actions than that."""
 
@@ -196,7 +198,8 @@ def unit(tree, by_spread):
     if not by_spread:
         return 1.0
     span = tree.span[1] - tree.span[0]
-    squares = tree.spread[SQUARES] / (span * span) if span > 0.0 else 0.0
+    square = span * span
+    squares = tree.spread[SQUARES] / square if 0.0 < square < MOST_SQUARE else 0.0
     found = np.sqrt((squares + FIRST_WEIGHT * FIRST_SPREAD**2) / (tree.spread[DEVIATIONS] + FIRST_WEIGHT))
     return max(LEAST_SPREAD, found)
 
@@ -231,6 +234,14 @@ def select(tree, node, options):
         if score > best:
             best, choice = score, e
     return choice
+
+
+@jit(inline=True)
+def share_prior(tree, node, total):
+    """Divides the weights that stand in a node's priors by their sum; of no weight at all, equal shares."""
+    first, end = tree.first[node], tree.end[node]
+    for e in range(first, end):
+        tree.prior[e] = tree.prior[e] / total if total > 0.0 else 1.0 / (end - first)
 
 
 @jit(inline=True)

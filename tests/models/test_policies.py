@@ -7,7 +7,7 @@ import pytest
 
 import leafwise
 from leafwise.models.files import save_network
-from leafwise.models.policies import by_values, policy
+from leafwise.models.policies import by_logits, by_values, policy
 from leafwise.models.sparse import SparseNetwork
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import MctsPlayer
@@ -45,6 +45,24 @@ def test_a_prior_is_greatest_where_the_values_are():
     assert weights[0, 1] == 0
     assert np.isclose(weights[0, 2] / weights[0, 0], np.exp(5))
     assert np.allclose(weights[1], 1 / 3)
+
+
+@pytest.mark.parametrize("size", [1.0, 1e4, 3e38])
+def test_a_prior_of_numbers_of_any_size_adds_up_to_1(size):
+    numbers = np.array([[-size, -np.inf, size], [size, size, -np.inf], [0, -np.inf, -np.inf]], dtype=np.float32)
+    for weights in (by_values(numbers), by_logits(numbers)):
+        assert np.allclose(weights.sum(axis=1), 1)
+        assert (weights[numbers == -np.inf] == 0).all()
+        assert weights[0, 2] > 0.8
+        assert np.allclose(weights[1:], [[0.5, 0.5, 0], [1, 0, 0]])
+
+
+@pytest.mark.parametrize("unfit", [np.nan, np.inf, -np.inf])
+def test_a_prior_of_no_numbers_is_refused(unfit):
+    numbers = np.array([[1.0, 2.0], [unfit, -np.inf]], dtype=np.float32)
+    for prior in (by_values, by_logits):
+        with pytest.raises(ValueError, match=f"expected of a policy a finite number .*, got {unfit:g}"):
+            prior(numbers)
 
 
 def test_a_player_s_text_names_a_q_network_as_prior(q_network):

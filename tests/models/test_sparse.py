@@ -96,6 +96,25 @@ def test_torch_numpy_and_compiled_values_agree(tmp_path, game: Game, n: int, hea
     assert -1 < compiled.min() < compiled.max() < 1
 
 
+@pytest.mark.parametrize(
+    "outputs", [[-900, 600, 0], [900, 0, 0], [0, -900, 900], [-3000, -1000, -1000], [3e38, -3e38, 0]]
+)
+def test_three_chances_of_extreme_outputs_are_a_value(outputs: list[float]) -> None:
+    game = TRILOBITE[0]
+    blank = SparseNetwork.create(game, (4,), head="wdl", sees="features")
+    tensors = {name: np.zeros_like(tensor) for name, tensor in blank.tensors.items()}
+    tensors["dense"][-3:] = outputs
+    evaluator = blank.with_tensors(tensors).evaluator("extreme")
+    T, rows = game.tables(evaluator), searched_rows(game, 5)
+    written = tensors["dense"][-3:].astype(np.float64)
+    weights = np.exp(written - written.max())
+    signs = blank.describe(rows, T)[2]
+    expected = 0.9999 * (weights[0] - weights[2]) / weights.sum() * signs
+    assert evaluator.batch is not None
+    assert evaluator.batch(rows, T) == pytest.approx(expected)
+    assert [evaluator.compiled(rows, np.uint64(i), T) for i in range(5)] == pytest.approx(expected)
+
+
 def test_what_is_trained_is_exported() -> None:
     torch = pytest.importorskip("torch")
     from leafwise.training.networks.sparse import fresh_module

@@ -146,7 +146,9 @@ def test_what_a_leaf_answers_is_one_real_number_a_row(name: str) -> None:
 def test_what_a_policy_answers_is_one_real_number_an_action(name: str) -> None:
     answer, message = WRONG_ANSWERS[name]
     search = Mcts(GAME, GAME.score(), simulations=4, prior=lambda rows, T: answer(len(rows)))
-    with pytest.raises(ValueError, match=r"^mcts: expected of a policy \(1, \d+\) numbers of at least 0, got ") as told:
+    with pytest.raises(
+        ValueError, match=r"^mcts: expected of a policy \(1, \d+\) numbers of at least 0 with a finite sum, got "
+    ) as told:
         search(GAME.new(1))
     assert message in str(told.value) or name in SHAPELESS
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.softmax import LARGEST, logistic_of
 from leafwise.models.sparse import SparseNetwork
 
 BINS = 10
@@ -88,15 +89,23 @@ def scaling(
     how often each counts.
 
     That is Platt scaling by Newton's method (Platt, "Probabilistic outputs for support vector machines", 1999). Raises
-    ValueError where all outcomes are the same.
+    ValueError where all outcomes are the same, or all chances.
     """
     if not 0 < outcomes.mean() < 1:
         raise ValueError(f"calibration: expected games won and games lost, got a share of {outcomes.mean():g} won")
+    no_line = ValueError(
+        f"calibration: expected chances that differ, got {len(values)} that no line through log odds fits"
+    )
+    if np.ptp(values) == 0:
+        raise no_line
     X, w = np.stack([log_odds(values), np.ones(len(values))], axis=1), np.array([1.0, 0.0])
     n = np.ones(len(values)) if counts is None else counts
     for _ in range(NEWTON_STEPS):
-        p = 1 / (1 + np.exp(-(X @ w)))
-        w += np.linalg.solve((X * (n * p * (1 - p))[:, None]).T @ X, X.T @ (n * (outcomes - p)))
+        p = logistic_of(X @ w)
+        try:
+            w += np.linalg.solve((X * (n * p * (1 - p))[:, None]).T @ X, X.T @ (n * (outcomes - p)))
+        except np.linalg.LinAlgError:
+            raise no_line from None
     return float(w[0]), float(w[1])
 
 
@@ -128,7 +137,7 @@ def cross_scaled(decisions: NDArray[np.float64], chances: NDArray[np.float64], o
     for judged in (~odd, odd):
         here, others = known & judged[:, None], known & ~judged[:, None]
         slope, offset = scaling(means[others], won[others], decisions[others])
-        told[here] = decisions[here] / (1 + np.exp(-(slope * log_odds(means[here]) + offset)))
+        told[here] = decisions[here] / (1 + np.exp(np.minimum(-(slope * log_odds(means[here]) + offset), LARGEST)))
         lines.append((slope, offset))
     return Scaled(told, (lines[0], lines[1]))
 

@@ -18,7 +18,7 @@ LEAST_PAIRS = 50
 
 def expected_share(elo: float) -> float:
     """Returns the share of the points, 0 to 1, that an Elo difference stands for."""
-    return 1 / (1 + 10 ** (-elo / 400))
+    return 1 / (1 + 10.0 ** min(-elo / 400, 300.0))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.rules import Compiled, Rules
+from leafwise.envs.core.contract.softmax import softmax_term
 from leafwise.envs.core.contract.stream import uniform
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def make_sampled(rules: Rules, policy: Compiled, game: str, room: Path) -> Compi
         for k in range(1, n):
             most = max(most, P[A[k]])
         for k in range(n):
-            P[A[k]] = math.exp(P[A[k]] - most)
+            P[A[k]] = softmax_term(P[A[k]], most)
             total += P[A[k]]
         left = uniform(R) * total
         for k in range(n - 1):

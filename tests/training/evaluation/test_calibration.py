@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from leafwise.training.evaluation.calibration import BINS, calibration, calibration_test, cross_scaled
+from leafwise.training.evaluation.calibration import BINS, calibration, calibration_test, cross_scaled, scaling
 
 
 def games(n: int, wrong: float, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -77,3 +77,14 @@ def test_no_game_is_judged_by_what_it_taught() -> None:
     assert before.lines[0] == after.lines[0]
     with pytest.raises(ValueError, match="expected games won and games lost"):
         cross_scaled(decisions, chances, np.ones(300))
+
+
+def test_a_line_for_chances_near_0_and_1_is_made_of_numbers() -> None:
+    chances = np.tile([0.0, 1e-12, 0.5, 1.0], 25)
+    outcomes = np.tile([0.0, 0.0, 1.0, 1.0], 25)
+    assert np.isfinite(scaling(chances, outcomes)).all()  # games that the chances tell apart without fail
+    with pytest.raises(ValueError, match="expected chances that differ, got 100 that no line"):
+        scaling(np.full(100, 0.25), outcomes)
+    decisions = np.ones((4, 1))
+    scaled = cross_scaled(decisions, np.array([[0.0], [1.0], [1.0], [0.0]]), np.array([0.0, 1.0, 1.0, 0.0]))
+    assert ((scaled.chances >= 0) & (scaled.chances <= 1)).all()

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from leafwise.envs.core.check.source import alike
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.textfile import read_text
 from leafwise.models.files import model_path
@@ -49,7 +50,8 @@ class Units:
     """Greatest distance, over ten groups of positions as many each, between the mean told and the mean that came of them, in
     games that the map was not fitted to; a share of that mean where the numbers are scores."""
     fitted: Mapping[str, Any] = field(default_factory=dict)
-    """How: `games`, `first_seed`, `depth`, `plies` (random moves that a game begins with, at most)."""
+    """How: `games`, `first_seed`, `depth`, `plies` (random moves that a game begins with, at most), and with which rules:
+    `variants`, the rule options of each that are not the defaults (where there are none, those of the model's file)."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -99,16 +101,61 @@ def written(value: float, units: Units | None) -> str:
 
 
 def units_of(game: Game, name: str) -> Units | None:
-    """Returns the units of a leaf's values, the leaf named as players name it; None if nothing is known.
+    """Returns the units of a leaf's values, the leaf named as players name it; None if nothing is known, or only for other rule
+    options than this variant's, as `why_no_units` then says.
 
     Raises ValueError for a file with units that are none.
     """
+    return _units_and_reason(game, name)[0]
+
+
+def why_no_units(game: Game, name: str) -> str:
+    """Returns a line that says why the values of a measured network have no unit in this variant; "" for any other leaf.
+
+    Raises ValueError for a file with units that are none.
+    """
+    return _units_and_reason(game, name)[1]
+
+
+def _units_and_reason(game: Game, name: str) -> tuple[Units | None, str]:
     if name in ("", BEST):
         name = best_leaf(game)
     if name in game.scores or is_rollout(name):
-        return None
+        return None, ""
     path = model_path(shipped_name(game) if name == LEARNED else name)
-    return units_of_file(path) if path.suffix == ".safetensors" and path.exists() else None
+    if path.suffix != ".safetensors" or not path.exists():
+        return None, ""
+    units = units_of_file(path)
+    if units is None:
+        return None, ""
+    about, free = load_metadata(path), game.rule_options
+    own, fixed = (
+        {option: value for option, value in about.get("options", {}).items() if (option in free) == is_free}
+        for is_free in (True, False)
+    )
+    given = game.given_options
+    if about.get("game", game.name) != game.name or fixed != {name: given[name] for name in given if name not in free}:
+        return None, ""  # a model that this variant cannot load
+    usual = game.variant(**{option: game.defaults[option] for option in free})
+    measured = [usual.variant(**rules) for rules in units.fitted.get("variants", [own])]
+    if any(same_rules(game, variant) for variant in measured):
+        return units, ""
+    told = " or ".join(map(rules_text, measured))
+    return None, f"no unit: the network was measured with {told}, not with {rules_text(game)}"
+
+
+def rules_text(game: Game) -> str:
+    """Returns the rule options of a variant that are not the defaults, `level=2,start_life=9`; "the usual rules" without any."""
+    given = game.given_options
+    return (
+        ",".join(f"{name}={str(given[name])[:40]}" for name in game.rule_options if name in given) or "the usual rules"
+    )
+
+
+@functools.lru_cache(maxsize=64)
+def same_rules(game: Game, other: Game) -> bool:
+    """Whether two variants of a game are one: the same options, or other words for them that make the same tables."""
+    return game == other or (game.width == other.width and alike(game.tables(), other.tables()))
 
 
 def units_of_file(path: Path) -> Units | None:

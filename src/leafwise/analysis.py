@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from leafwise.cli import load_code, make_search, make_tree_search, patiently, say, units_of_leaf, value_lines
+from leafwise.cli import (
+    load_code,
+    make_search,
+    make_tree_search,
+    patiently,
+    say,
+    units_of_leaf,
+    value_lines,
+    why_no_units,
+)
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.by_name import after_moves, move_names
@@ -30,6 +39,7 @@ class Analyst:
             else make_search(game, leaf, depth, seconds, options)
         )
         self.units = units_of_leaf(game, leaf)
+        self.no_units = why_no_units(game, leaf)
         self.bare = (game, leaf, options)
         self.chance_loaded = False
 
@@ -74,6 +84,7 @@ def described(text: str, result: Result, analyst: Analyst) -> dict[str, Any]:
         "best_actions": best,
         "action_values": result.action_values,
         "unit": None if units is None else units.name,
+        **({"no_unit": analyst.no_units} if analyst.no_units else {}),
         "value_in_unit": None if units is None else units(result.value),
         "action_values_in_unit": meanings,
         "line": result.line,
@@ -111,6 +122,8 @@ def show(state: State, result: Result, analyst: Analyst) -> None:
         say(
             f"  unit   {units.name}, off by at most {units.error:.3f} in a tenth of {units.fitted.get('games', 0):,} games"
         )
+    if analyst.no_units:
+        say(f"  {analyst.no_units}")
     say(f"  work   {result.nodes:,} decisions, {result.leaves:,} leaves, {result.seconds:.4f} s")
 
 
@@ -194,6 +207,8 @@ def show_game(record: GameRecord, analyst: Analyst) -> None:
     say(f"{game!r}: {who}, {len(record.moves)} moves, {result}")
     say(f"  leaf   {search.evaluator.name}, depth {search.depth}")
     say(f"  unit   {units.name if units else PLAIN}, for the player who moves")
+    if analyst.no_units:
+        say(f"  {analyst.no_units}")
     width = max([4, *(len(name) for step in record.moves for name in (step.name, *step.before.legal_names))])
     say(
         f"  {'move':>4}  {'player':>6}  {'played':<{width}}  {'worth':>12}  {'best':<{width}}  {'worth':>12}  {'loss':>10}"

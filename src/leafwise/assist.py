@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from leafwise.cli import one_line_errors, patiently, say
+from leafwise.cli import one_line_errors, patiently, say, units_of_leaf, why_no_units
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.companion import Advice, Following, Question
@@ -46,8 +46,10 @@ def begun(game: Game, position: str, known: bool, file: str) -> Following:
         return Following(game, start)
 
 
-def assist(following: Following, search_of: Callable[[Game], Search], units: Units | None, file: str) -> int:
-    """Runs the dialogue until the game ends or the person quits; every line that is taken is saved to `file`, if any."""
+def assist(following: Following, search_of: Callable[[Game], Search], leaf: str, file: str) -> int:
+    """Runs the dialogue until the game ends or the person quits; every line that is taken is saved to `file`, if any.
+
+    `search_of` makes the search of a variant, with the leaf that `leaf` names."""
     say(f"Follows a game of {following.game.title.partition(',')[0]}.\n{following.companion.help}\n{KEYS}")
     search: Search | None = None
     shown: State | None = None
@@ -55,7 +57,7 @@ def assist(following: Following, search_of: Callable[[Game], Search], units: Uni
     while (state := following.state) is None or not state.is_terminal:
         if state is not None and not state.is_chance and state != shown:
             search = search if search is not None and search.game == state.game else search_of(state.game)
-            advice, shown = advised(following, search, units), state
+            advice, shown = advised(following, search, leaf), state
         text = ask(prompt_of(following.question))
         if text is None:
             say(f"left at {state}" + (f", saved to {file}" if file and state is not None else ""))
@@ -113,17 +115,20 @@ def choice_lines(question: Question) -> list[str]:
     return lines
 
 
-def advised(following: Following, search: Search, units: Units | None) -> Advice:
+def advised(following: Following, search: Search, leaf: str) -> Advice:
     """Prints a decision, the worth of every option, and what helps besides; returns it."""
 
     def values(state: State) -> Mapping[int, float]:
         return search(state).values
 
+    units, why = units_of_leaf(search.game, leaf), why_no_units(search.game, leaf)
     advice = patiently(lambda: following.advise(values, lambda value: written(value, units)), search.stop)
     assert following.state is not None
     board = following.state.board()
     say("\n" + board)
     say("\n".join(line for line in advice_lines(advice, units) if line.strip() not in board.splitlines()))
+    if why:
+        say(f"  {why}")
     return advice
 
 

@@ -48,6 +48,7 @@ __all__ = [
     "say",
     "units_of_leaf",
     "value_lines",
+    "why_no_units",
 ]
 
 C = TypeVar("C")
@@ -359,6 +360,14 @@ def units_of_leaf(game: Game, leaf_name: str) -> Units | None:
 
     with one_line_errors():
         return units_of(game, leaf_name)
+
+
+def why_no_units(game: Game, leaf_name: str) -> str:
+    """Returns a line that says why a measured network's values have no unit in this variant, "" where there is nothing to say."""
+    from leafwise.models import units
+
+    with one_line_errors():
+        return units.why_no_units(game, leaf_name)
 
 
 def value_lines(result: Result, units: Units | None) -> list[str]:

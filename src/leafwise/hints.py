@@ -35,9 +35,12 @@ class Hints:
         exact: bool,
         solver: Solver | None = None,
         units: Units | None = None,
+        no_units: str = "",
     ) -> None:
-        """`exact`: whether to ask the game's solver first; `solver` is one that is at hand already; `units` are the search's."""
+        """`exact`: whether to ask the game's solver first; `solver` is one that is at hand already; `units` are the search's, and
+        `no_units` a line that says why there are none."""
         self.game, self.search, self.exact, self.solver, self.units = game, search, exact, solver, units
+        self.no_units = no_units
 
     def __call__(self, state: State) -> list[str]:
         """Returns one line per move, best first, and who says so; Ctrl-C is heard meanwhile."""
@@ -51,7 +54,8 @@ class Hints:
                 return [*solution_lines(solution), "  exact, by the solver"]
             by_search += f"; the exact solver needs more than {PATIENCE:.0f} s here"
         result = patiently(lambda: self.search(state), self.search.stop)
-        return [*value_lines(result, self.units), by_search.format(result.depth)]
+        why = [f"  {self.no_units}"] if self.no_units else []
+        return [*value_lines(result, self.units), *why, by_search.format(result.depth)]
 
 
 def solve_in_time(solver: Solver, state: State, seconds: float) -> Solution:

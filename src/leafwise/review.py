@@ -41,6 +41,8 @@ class Review:
     leaf: str
     depth: int
     moments: tuple[Moment, ...]
+    no_units: str = ""
+    """Why there are no units where there might be."""
 
     @property
     def worst(self) -> list[Judged]:
@@ -84,7 +86,7 @@ def review(record: GameRecord, analyst: Analyst) -> Review:
     if not moments:
         raise ValueError("expected a game with a decision to review, got none")
     depth = max(moment.one.result.depth for moment in moments)
-    return Review(record, analyst.units, analyst.search.evaluator.name, depth, tuple(moments))
+    return Review(record, analyst.units, analyst.search.evaluator.name, depth, tuple(moments), analyst.no_units)
 
 
 def outcome_of(found: Review) -> str:
@@ -104,6 +106,7 @@ def lines(found: Review) -> list[str]:
         f"{found.record.game!r}{', ' + who if who else ''}: {len(found.moments)} decisions, {outcome_of(found)}",
         f"  {found.unit} over the game, by leaf {found.leaf}, depth {found.depth}"
         + (" (of the first player)" if found.record.game.players == 2 else ""),
+        *([f"  {found.no_units}"] if found.no_units else []),
         *plot(found),
         f"  points by the booklet, if it ended there: {', '.join(points_told(found))}",
         "  decisions that cost most",
@@ -202,6 +205,7 @@ def as_json(found: Review, number: int) -> dict[str, Any]:
         "ending": outcome_of(found),
         "points": last.points,
         "unit": found.unit,
+        **({"no_unit": found.no_units} if found.no_units else {}),
         "leaf": found.leaf,
         "depth": found.depth,
         "decisions": [decision_json(moment, found.units) for moment in found.moments],

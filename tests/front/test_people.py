@@ -43,6 +43,31 @@ def test_analyze_uses_the_shipped_network_and_says_so(shell: Shell) -> None:
     assert json.loads(shell(*asked, "--leaf", "lines", "--json").out)["unit"] is None
 
 
+def test_rules_that_no_network_was_measured_with_have_values_without_a_unit(shell: Shell, tmp_path: Path) -> None:
+    rules = ("trap", "--size", "5", "--max-turns", "20")
+    why = "  no unit: the network was measured with the usual rules, not with max_turns=20\n"
+    shown = shell("analyze", *rules, "--depth", "1").out
+    assert "  score of the leaf\n" in shown
+    assert why in shown
+    assert "  unit " not in shown
+    assert "%" not in shown
+    told = json.loads(shell("analyze", *rules, "--depth", "1", "--json").out)
+    assert (told["unit"], told["value_in_unit"], told["action_values_in_unit"]) == (None, None, None)
+    assert told["no_unit"] == why.strip()
+    usual = json.loads(shell("analyze", "trap", "--size", "5", "--depth", "1", "--json").out)
+    assert usual["unit"] == "chance to win, a draw counting half"
+    assert "no_unit" not in usual
+    hints = shell("play", *rules, "--opponent", "random", "--depth", "1", typed="h\nq\n").out
+    assert why in hints
+    assert "score of the leaf" in hints
+    file = tmp_path / "game.txt"
+    file.write_text('[Game "trap"]\n[Options {"size": 5, "max_turns": 20}]\n1. SW\n2. 0,0\n> 0,0\n')
+    for words in ((), ("--review",)):
+        out = shell("analyze", "--game", str(file), "--depth", "1", *words).out
+        assert why in out
+        assert "score of the leaf" in out
+
+
 def test_analyze_without_a_position_takes_the_start(shell: Shell, dice_game: None) -> None:
     start = leafwise.game("trilobite").start()
     for words in ((), ("--moves", "")):

@@ -28,7 +28,7 @@ class Stub:
     """Stands in for a search: the first action is worth 0.9, each further one 0.2 less."""
 
     def __init__(self, units: Units | None) -> None:
-        self.units = units
+        self.units, self.no_units = units, ""
         self.search = SimpleNamespace(evaluator=SimpleNamespace(name="stub"))
 
     def __call__(self, state: State) -> Result:

@@ -127,6 +127,18 @@ def test_values_are_in_units_where_they_are_known(client):
     assert last["worth"] == f"{100 * last['meaning']:.1f} %"
 
 
+def test_values_have_no_unit_where_the_rules_were_not_measured(client):
+    rules = {"game": "trap", "options": {"size": 5, "max_turns": 20}}
+    why = "no unit: the network was measured with the usual rules, not with max_turns=20"
+    leaf = client.ask("/api/game", **rules)["leaves"][0]
+    assert (leaf["unit"], leaf["no_unit"]) == (None, why)
+    text = client.ask("/api/state", **rules)["text"]
+    events = client.events("/api/analyse", **rules, text=text, seconds=0.1)
+    last = [data for name, data in events if name == "answer"][-1]
+    assert (last["unit"], last["meaning"], last["no_unit"]) == ("score of the leaf", None, why)
+    assert "%" not in last["worth"]
+
+
 def test_a_solver_answers_exactly_or_tells_what_it_knows(client):
     events = client.events("/api/solve", game="trilobite", text=".../oo./xx.", seconds=20)
     (found,) = [data for name, data in events if name == "answer"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import leafwise
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors
-from leafwise.models.units import Units, shipped_units, units_of, units_of_file, written
+from leafwise.models.units import Units, shipped_units, units_of, units_of_file, why_no_units, written
 
 MODELS = sorted(WEIGHTS.glob("*.safetensors"))
 
@@ -46,6 +47,71 @@ def test_units_are_found_by_the_leaf_s_name(tmp_path: Path) -> None:
     save_tensors(file, tensors, {**told, "units": {"name": "x"}})
     with pytest.raises(ValueError, match="expected units of values, got"):
         units_of(game, str(file))
+
+
+MEASURED = [
+    ("friday", {}),
+    *(("friday", {"level": level}) for level in (2, 3, 4)),
+    ("friday", {"level": 4, "start_life": 18}),  # what the level has anyway
+    ("trap", {}),
+    ("trap", {"size": 5, "max_turns": 100}),  # four turns a cell, as usual
+    ("starship", {"preset": "classic"}),
+    ("starship", {"preset": "cruiser"}),
+]
+OTHERS = [
+    ("friday", {"level": 4, "start_life": 30}),
+    ("friday", {"level": 4, "start_life": 20}),
+    ("friday", {"scared_stacking": "one"}),
+    ("friday", {"empty_aging": "reshuffle_only"}),
+    ("friday", {"destroy": "immediate"}),
+    ("friday", {"double_needs_source": False}),
+    ("trap", {"max_turns": 20}),
+    ("trap", {"size": 5, "self_trap": "deferred"}),
+    ("starship", {"preset": "frigate"}),
+    ("starship", {"targets": '{"thrust": 10}'}),
+]
+
+
+@pytest.mark.parametrize(("name", "options"), MEASURED)
+def test_rules_that_were_measured_have_units(name: str, options: dict[str, Any]) -> None:
+    game = leafwise.game(name, **options)
+    assert units_of(game, "best") is not None
+    assert why_no_units(game, "learned") == ""
+
+
+@pytest.mark.parametrize(("name", "options"), OTHERS)
+def test_rules_that_were_not_measured_have_none_and_a_line_says_why(name: str, options: dict[str, Any]) -> None:
+    game = leafwise.game(name, **options)
+    assert units_of(game, "best") is units_of(game, "learned") is None
+    here = ",".join(f"{option}={game.given_options[option]}" for option in options if option in game.rule_options)
+    assert why_no_units(game, "best").endswith(f", not with {here}")
+    assert "\n" not in why_no_units(game, "best")
+    assert why_no_units(game, game.default_score) == ""
+
+
+def test_every_rule_option_is_tried_above() -> None:
+    tried = {(name, option) for name, options in OTHERS for option in options}
+    for name in ("threes", "trilobite", "cassis", "trap", "friday", "starship"):
+        game = leafwise.game(name)
+        texts = {"parameters", "hull"}  # files of a ship's
+        assert {(name, option) for option in game.rule_options if option not in texts} <= tried
+
+
+def test_a_file_without_variants_was_measured_with_its_own_rules(tmp_path: Path) -> None:
+    tensors, told = load_tensors(WEIGHTS / "trap-size5.safetensors")
+    file = tmp_path / "model.safetensors"
+    save_tensors(file, tensors, {**told, "options": {"size": 5, "self_trap": "deferred"}})
+    usual = leafwise.game("trap", size=5)
+    assert units_of(usual.variant(self_trap="deferred"), str(file)) is not None
+    assert units_of(usual, str(file)) is None
+    told_why = "no unit: the network was measured with self_trap=deferred, not with the usual rules"
+    assert why_no_units(usual, str(file)) == told_why
+    for other in (leafwise.game("trap"), leafwise.game("threes")):  # which cannot load it
+        assert (units_of(other, str(file)), why_no_units(other, str(file))) == (None, "")
+    both = {**told["units"], "fitted": {**told["units"]["fitted"], "variants": [{}, {"self_trap": "deferred"}]}}
+    save_tensors(file, tensors, {**told, "units": both})
+    assert units_of(usual, str(file)) == units_of(usual.variant(self_trap="deferred"), str(file)) is not None
+    assert units_of(usual.variant(max_turns=9), str(file)) is None
 
 
 def test_numbers_as_people_read_them() -> None:

@@ -103,6 +103,7 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
     how = {"games": config.games, "first_seed": first_seed, "depth": config.depth}
     how |= {"plies": config.plies} if game.players == 2 else {}
     how |= {"nodes": config.nodes} if config.nodes else {}
+    how |= {"variants": [rules_of(variant) for variant in measured_variants(game)]}
     units = Units(name, tuple(values[kept].tolist()), tuple(meanings[kept].tolist()), 0.0, how)
     told, happened = tenths(np.interp(check.values, units.values, units.meanings), outcomes[1])
     off = np.abs(told - happened) / (happened if name == SCORE else 1.0)
@@ -113,9 +114,7 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
 
 def valued_games(game: Game, leaf: Callable[[], Evaluator], config: Config) -> ValuedGames:
     """Plays the games of a leaf, those of every variant of a recipe's mix one after another."""
-    variants = [find_variant(game.name, text) for text in recipe(game.name, "selfplay", None).get("mix") or ()] or [
-        game
-    ]
+    variants = mixed(game)
     pieces = [
         (variant, range(k, min(k + PIECE, config.games))) for variant in variants for k in range(0, config.games, PIECE)
     ]
@@ -124,6 +123,23 @@ def valued_games(game: Game, leaf: Callable[[], Evaluator], config: Config) -> V
     return ValuedGames(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in ("values", "outcomes", "games"))
     )
+
+
+def mixed(game: Game) -> list[Game]:
+    """Returns the variants of a recipe's mix; the game as it is where there is none."""
+    return [find_variant(game.name, text) for text in recipe(game.name, "selfplay", None).get("mix") or ()] or [game]
+
+
+def measured_variants(game: Game) -> list[Game]:
+    """Returns the variants whose games are played: those that a room's own `valued_variants` names, else those of the mix."""
+    own = recipes(game.name).get("modules", {}).get(PUBLISH)
+    found: list[Game] = getattr(importlib.import_module(own), "valued_variants", mixed)(game) if own else mixed(game)
+    return found
+
+
+def rules_of(game: Game) -> dict[str, Any]:
+    """Returns the options of a variant that no network sees and that are not the defaults."""
+    return {name: value for name, value in game.given_options.items() if name in game.rule_options}
 
 
 class Valued:

@@ -79,6 +79,11 @@ class Ships:
         return learned, [record(lambda s: play(game, HandBuilder(s), s), seed) for seed in seeds]
 
 
+def valued_variants(game: Game) -> list[Game]:
+    """Returns the variants whose ships `valued_piece` builds."""
+    return [game.variant(preset=name) for name in PRESETS]
+
+
 def valued_piece(game: Game, leaf: Evaluator, config: Any, ships: range) -> ValuedGames:
     """Builds some of the ships one placement ahead on selection seeds, one after another of each preset.
 

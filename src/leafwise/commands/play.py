@@ -20,6 +20,7 @@ from leafwise.cli import (
     patiently,
     say,
     units_of_leaf,
+    why_no_units,
 )
 from leafwise.envs.core.play import prints
 from leafwise.envs.core.textfile import text_of
@@ -302,7 +303,8 @@ def make_hints(config: Config, game: Game, sitting: dict[int, Player | None]) ->
     search = make_search(game, config.leaf, config.depth, config.seconds)
     at_hand = next((p.solver for p in sitting.values() if isinstance(p, SolverPlayer)), None)
     exact = not (config.leaf or config.depth or config.seconds)
-    return Hints(game, search, exact=exact, solver=at_hand, units=units_of_leaf(game, config.leaf))
+    units, why = units_of_leaf(game, config.leaf), why_no_units(game, config.leaf)
+    return Hints(game, search, exact=exact, solver=at_hand, units=units, no_units=why)
 
 
 def introduce(config: Config, session: Session, hints: Hints) -> None:
@@ -355,7 +357,7 @@ def follow(config: Config, game: Game, arguments: Sequence[str]) -> int:
         return searches[variant]
 
     search_of(following.game)  # so that wrong options are refused at once
-    return assist(following, search_of, units_of_leaf(game, config.leaf), config.save)
+    return assist(following, search_of, config.leaf, config.save)
 
 
 def main(arguments: list[str]) -> int:

@@ -18,6 +18,7 @@ from leafwise.cli import (
     records_of,
     say,
     units_of_leaf,
+    why_no_units,
 )
 
 if TYPE_CHECKING:
@@ -111,6 +112,8 @@ def captions(game: Game, states: Sequence[State]) -> list[str]:
     from leafwise.search.players import BEST
 
     search, units = Search(game, leaf(game, BEST), 1), units_of_leaf(game, BEST)
+    if why := why_no_units(game, BEST):
+        say(why)
     unit = (units.name if units else PLAIN).partition(",")[0]
     lines = []
     for state in states:

@@ -18,7 +18,7 @@ from leafwise.envs.core.play.named import named_ai, own_programs
 from leafwise.envs.core.play.solver import LEVELS, exact_solver
 from leafwise.models.shipped import LEARNED, is_for, shipped_model
 from leafwise.models.tensors import WEIGHTS, load_metadata
-from leafwise.models.units import units_of
+from leafwise.models.units import units_of, why_no_units
 from leafwise.training.runs.options import config_file, read_table
 from leafwise.web.worker import RUNS_VARIABLE
 
@@ -47,7 +47,8 @@ def run_models(folder: Path | None = None) -> dict[str, Path]:
 
 
 def leaves(game: Game) -> list[dict[str, Any]]:
-    """Returns the leaves of a game, the best first: `name`, `title`, and the `unit` of their values (None: a plain score)."""
+    """Returns the leaves of a game, the best first: `name`, `title`, and the `unit` of their values (None: a plain score; where
+    only other rule options were measured, `no_unit` says so)."""
     return listed_leaves(game)[0]
 
 
@@ -60,6 +61,7 @@ def listed_leaves(game: Game) -> tuple[list[dict[str, Any]], list[dict[str, Any]
         try:
             if file is None or is_for(game, load_metadata(file)):
                 leaf = {"name": name, "title": title, "unit": unit_name(game, name)}
+                leaf["no_unit"] = why_no_units(game, leaf_source(game, name))
                 msgspec.json.encode(leaf)  # refuses what no answer can hold
                 found.append(leaf)
         except (ValueError, OSError) as problem:

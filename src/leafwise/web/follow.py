@@ -102,7 +102,7 @@ def advise(ask: AdviceAsk, control: Control) -> Iterator[dict[str, Any]]:
                 "unit": found.units.name if found.units else PLAIN,
                 "best": advice.best,
                 "options": [asdict(option) for option in advice.options],
-                "notes": list(advice.notes),
+                "notes": [*advice.notes, *([found.no_units] if found.no_units else [])],
                 "depth": depth,
                 "leaf": found.name,
                 "seconds": spent,

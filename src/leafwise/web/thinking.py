@@ -15,7 +15,7 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.solver import SolverPlayer, exact_solver
 from leafwise.models.files import leaf as load_leaf
 from leafwise.models.players import player as named_player
-from leafwise.models.units import PLAIN, Units, units_of, written
+from leafwise.models.units import PLAIN, Units, units_of, why_no_units, written
 from leafwise.search import Result, Search, Stopped
 from leafwise.search.players import search_of
 from leafwise.web import choices
@@ -64,6 +64,7 @@ class Thinker:
     def __init__(self, game: Game, leaf: str) -> None:
         source = choices.leaf_source(game, leaf)
         self.units: Units | None = units_of(game, source)
+        self.no_units = why_no_units(game, source)
         self.search = Search(game, load_leaf(game, source), seconds=LINE_SECONDS, table_mb=TABLE_MB)
         self.name = leaf
         self.loaded: set[bool] = set()
@@ -113,6 +114,7 @@ class Thinker:
             "meanings": None if units is None else {name: units(value) for name, value in result.action_values.items()},
             "meaning": None if units is None else units(result.value),
             "unit": PLAIN if units is None else units.name,
+            "no_unit": self.no_units,
             "line": line,
         }
 
@@ -266,6 +268,7 @@ def review(ask: ReviewAsk, control: Control) -> Iterator[dict[str, Any]]:
     yield {
         "moves": len(record.moves),
         "unit": None if units is None else units.name,
+        "no_unit": found.no_units,
         "is_chance": units is not None and units.is_chance,
         "leaf": found.name,
         "result": None if record.result is None else finite(record.result),

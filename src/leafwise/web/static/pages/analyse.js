@@ -178,7 +178,7 @@ class AnalysePage {
     const { a } = this.found, notes = Object.values(this.notes).filter(Boolean).join("; ");
     const seconds = ((performance.now() - begun) / 1000).toFixed(1);
     this.status.textContent = a
-      ? `${a.worth} (${a.unit}${a.player === "chance" ? "" : `, ${this.who(a.player)}`}) · depth ${a.depth} · ${a.nodes.toLocaleString("en")} nodes · ${seconds} s ${notes && `· ${notes}`}`
+      ? `${a.worth} (${a.unit}${a.player === "chance" ? "" : `, ${this.who(a.player)}`}) · depth ${a.depth} · ${a.nodes.toLocaleString("en")} nodes · ${seconds} s${a.no_unit && ` · ${a.no_unit}`} ${notes && `· ${notes}`}`
       : `searching … ${seconds} s ${notes && `· ${notes}`}`;
   }
 

@@ -99,7 +99,7 @@ class Companion {
     let asked = "";
     await analyse({ game: "threes", options }, state.text, "best", SECONDS, (answer) => {
       this.marks = { ...answer, shares: shares(answer), line: [] };
-      this.advice.textContent = `Swipe ${answer.best.toUpperCase()} – ${answer.worth} (${answer.unit})`;
+      this.advice.textContent = `Swipe ${answer.best.toUpperCase()} – ${answer.worth} (${answer.unit})${answer.no_unit && `; ${answer.no_unit}`}`;
       this.show();
       if (answer.best === asked) return;
       asked = answer.best;

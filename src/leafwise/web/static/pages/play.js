@@ -184,7 +184,7 @@ class PlayPage {
         if (found?.complete) return this.hinted(own, { ...exactMarks(found), says: "Exact, by the solver" });
       }
       await analyse(session.variant, session.state.text, "best", HINT_SECONDS, (answer) => this.hinted(own, {
-        ...answer, shares: shares(answer), says: `${answer.best}: ${answer.worth} (${answer.unit}; depth ${answer.depth})`,
+        ...answer, shares: shares(answer), says: `${answer.best}: ${answer.worth} (${answer.unit}; depth ${answer.depth})${answer.no_unit && `; ${answer.no_unit}`}`,
       }), (stage) => {
         if (own === this.turn && stage === "loading") this.status.textContent = "loading the search …";
       }, this.ending.signal);

@@ -85,7 +85,7 @@ class ReviewPage {
     const names = module.players || ["Player 1", "Player 2"];
     this.status.textContent = done ? this.summary() : `move ${judged.length} of ${head.moves}`;
     if (head.unit === null) {
-      this.picture.replaceChildren(h("p", {}, `The values of the leaf ${head.leaf} have no unit that people know, so there is no curve; what each move gave away is told in its own numbers.`));
+      this.picture.replaceChildren(h("p", {}, `The values of the leaf ${head.leaf} have no unit that people know, so there is no curve; what each move gave away is told in its own numbers.${head.no_unit && ` (${head.no_unit})`}`));
     } else {
       const points = judged.map((one) => ({
         x: one.move - 1, y: this.worthOf(one, one.best_value_in_unit), blunder: one.blunder,

@@ -26,8 +26,9 @@ class Reference:
     role: str
     """"random", "hand-made", "learner", "shipped" or "best known" ("perfect" where it solves the game)."""
     mean: float
-    ci_low: float
-    ci_high: float
+    ci_low: float | None
+    ci_high: float | None
+    """None where all episodes had the same score, which says nothing of the spread; games won and lost have an interval always."""
     games: int
     first_seed: int | None
     """Seed of the first episode, the others follow; None where `source` says."""

@@ -78,7 +78,8 @@ def evaluation(config: Config) -> Case:
     """Returns games of one player, five a piece."""
     text, count, untimed = "search:openness,depth=2", round(24 * config.share), 4 * config.cores
     work = Batches(game("threes"), text)
-    pieces = [piece for _, piece in batches_of(range(SELECTION_SEED, SELECTION_SEED + BATCH * (untimed + count)))]
+    seeds, start = range(SELECTION_SEED, SELECTION_SEED + BATCH * (untimed + count)), work.game.start()
+    pieces = [[(seed, start) for seed in batch] for _, batch in batches_of(seeds)]
     return Case(
         f"`eval threes {text}`, {BATCH * count} games, {BATCH} a piece",
         untimed,

@@ -12,7 +12,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.lines import print_error
@@ -99,16 +99,16 @@ def compare(config: Config, run: Path) -> list[tuple[Match, Evaluation, Evaluati
     return rows
 
 
-def described(evaluation: Evaluation) -> dict[str, float | int | str]:
+def described(evaluation: Evaluation) -> dict[str, Any]:
     """Returns the figures of an evaluation by name."""
-    low, high = evaluation.interval()
+    from leafwise.training.evaluation.intervals import bounds
+
     return {
         "player": evaluation.player,
         "games": len(evaluation.scores),
         "first_seed": evaluation.first_seed,
         "mean": evaluation.mean,
-        "ci_low": low,
-        "ci_high": high,
+        **bounds(evaluation.interval()),
         "seconds_per_move": evaluation.seconds_per_move,
     }
 
@@ -118,6 +118,7 @@ def tell(console: Console, rows: list[tuple[Match, Evaluation, Evaluation]], pat
     from rich.table import Table
 
     from leafwise.models.files import write_atomically
+    from leafwise.training.evaluation.intervals import interval_text
 
     table = Table("limit", "leaf", "games", "mean score", "95 % interval", "ms per move", title="Threes, same search")
     results = []
@@ -125,7 +126,7 @@ def tell(console: Console, rows: list[tuple[Match, Evaluation, Evaluation]], pat
         for name, evaluation in zip((match.hand_made, "learned"), pair, strict=True):
             figures = described(evaluation)
             results.append({"limit": match.title, "leaf": name, **figures})
-            interval = f"{figures['ci_low']:,.0f} to {figures['ci_high']:,.0f}"
+            interval = interval_text(*evaluation.interval(), ",.0f")
             mean, speed = f"{figures['mean']:,.0f}", f"{1000 * evaluation.seconds_per_move:.2f}"
             table.add_row(match.title, name, str(figures["games"]), mean, interval, speed)
     console.print(table)

@@ -28,7 +28,7 @@ from leafwise.models.files import write_atomically
 from leafwise.models.players import player
 from leafwise.search import levels
 from leafwise.training.evaluation.arena import play_game
-from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.evaluation.intervals import bounds, points_interval
 
 FIRST_SEED = 2_100_000
 LEAST = 10
@@ -55,7 +55,7 @@ def variants() -> Iterator[tuple[str, Game]]:
             yield from ((short, game.variant(**{**game.defaults, **options})) for short, options in game.ids.items())
 
 
-def played(game: Game, level: str, stronger: str, count: int, seconds: float) -> dict[str, float]:
+def played(game: Game, level: str, stronger: str, count: int, seconds: float) -> dict[str, Any]:
     """Returns the share of the points that a level takes from the next, with its 95 % interval."""
     started = time.process_time()
     one, other = (player(f"level:{name}", game) for name in (level, stronger))
@@ -67,8 +67,7 @@ def played(game: Game, level: str, stronger: str, count: int, seconds: float) ->
         shares.append((1 + np.sign(returns).mean()) / 2)
         if len(shares) >= LEAST and time.process_time() - started > seconds:
             break
-    low, high = bootstrap_interval(np.array(shares))
-    return {"share": float(np.mean(shares)), "ci_low": low, "ci_high": high, "games": 2 * len(shares)}
+    return {"share": float(np.mean(shares)), **bounds(points_interval(np.array(shares))), "games": 2 * len(shares)}
 
 
 def written(told: dict[str, dict[str, dict[str, float]]]) -> bytes:

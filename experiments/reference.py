@@ -27,7 +27,7 @@ from leafwise.envs.reference import Reference
 from leafwise.envs.registry import NAMESPACE, ids_of
 from leafwise.envs.registry import games as names_of_games
 from leafwise.experiments.study import Study, command, write_json
-from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.evaluation.intervals import bounds, interval_text, returns_interval
 from leafwise.training.runs.folder import commit
 
 FIRST_SEED = 2_800_000
@@ -163,11 +163,12 @@ def measure(config: Config) -> None:
                 continue
             start = time.process_time()
             returns = np.array(play(gym.make(f"{NAMESPACE}/{env_id}"), make(), games))
-            low, high = bootstrap_interval(returns)
+            interval = returns_interval(returns, game.return_range)
+            low, high = bounds(interval).values()
             found = Reference(player, role, float(returns.mean()), low, high, games, FIRST_SEED, steps, commit())
             keep(config, env_id, found)
             print(
-                f"{env_id} {player}: {found.mean:.4g} ({low:.4g} to {high:.4g}), {games} games, "
+                f"{env_id} {player}: {found.mean:.4g} ({interval_text(*interval, '.4g')}), {games} games, "
                 f"{time.process_time() - start:.0f} s",
                 flush=True,
             )

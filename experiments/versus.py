@@ -15,7 +15,8 @@ import numpy as np
 
 from leafwise.experiments.study import Study, command, leaves
 from leafwise.training.evaluation.agreement import random_positions
-from leafwise.training.evaluation.elo import bootstrap_interval, elo_difference
+from leafwise.training.evaluation.elo import elo_difference
+from leafwise.training.evaluation.intervals import points_interval
 from leafwise.training.evaluation.sequential_test import SequentialTest
 from leafwise.training.runs.loop import find_variant
 
@@ -67,7 +68,7 @@ def study(config: Config) -> None:
     while better is None and len(points) < len(starts):
         points = np.concatenate([points, match(starts[len(points) : len(points) + LOOK])[0]])
         better = test.decision(points.mean(axis=1))
-        low, high = bootstrap_interval(points.mean(axis=1))
+        low, high = points_interval(points.mean(axis=1))
         mean = float(points.mean())
         told = f"{mean:.1%} ({low:.1%} to {high:.1%}) of {points.size} games, {elo_difference(mean):+.0f} Elo"
         print(f"{one} against {other}: {told}; {VERDICTS[better]}", flush=True)

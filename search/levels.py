@@ -40,6 +40,11 @@ class Weakened(ByName):
         self.strong, self.blunders, self.name = strong, blunders, name
         self.stream = new_stream(seed)
 
+    @property
+    def draws(self) -> bool:
+        """Whether some of its moves are drawn, or those of the player that it weakens."""
+        return self.blunders > 0 or bool(getattr(self.strong, "draws", hasattr(self.strong, "stream")))
+
     def choose(self, state: State) -> int:
         """Returns the id of a legal action at a decision."""
         if uniform(self.stream) < self.blunders:

@@ -81,12 +81,20 @@ LEAF_OPTIONS: dict[str, tuple[str, ...]] = {"rollout": ROLLOUT_OPTIONS, "sb3": (
 
 
 class Player(Protocol):
-    """Chooses actions. One that has a method `begin()` is told by it that another game begins."""
+    """Chooses actions. One that has a method `begin()` is told by it that another game begins.
+
+    One that draws has its random numbers in `stream`; `draws = False` says that it makes no use of them.
+    """
 
     name: str
 
     def choose(self, state: State) -> int:
         """Returns the id of a legal action at a decision."""
+
+
+def draws(who: Any) -> bool:
+    """Whether a player draws at random: without a clock, one that does not plays the same in the same position."""
+    return bool(getattr(who, "draws", hasattr(who, "stream")))
 
 
 class RandomPlayer:

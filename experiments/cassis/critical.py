@@ -14,7 +14,7 @@ from typing import Any
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Study, command, leaves, results_of, share, signed, table, write_page
 from leafwise.training.evaluation.agreement import Judged, critical_positions
-from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.evaluation.intervals import bounds, share_interval
 
 FIRST_SEED = 2_960_000
 PLIES = {7: (6, 16), 8: (12, 22)}
@@ -35,11 +35,10 @@ class Config(Study):
     """Depths of the searches."""
 
 
-def kept(judged: Judged, model: str, depth: int) -> dict[str, float]:
+def kept(judged: Judged, model: str, depth: int) -> dict[str, float | None]:
     """Returns the share in which a search keeps the value, with its interval; "": that by the hand-made leaf."""
-    answers = judged.kept(judged.choices(leaves.model_or_score(judged.game, model), depth)).astype(float)
-    low, high = bootstrap_interval(answers)
-    return {"mean": float(answers.mean()), "ci_low": low, "ci_high": high}
+    answers = judged.kept(judged.choices(leaves.model_or_score(judged.game, model), depth))
+    return {"mean": float(answers.mean()), **bounds(share_interval(int(answers.sum()), len(answers)))}
 
 
 def study(config: Config) -> None:
@@ -64,7 +63,7 @@ def study(config: Config) -> None:
     head = " | ".join(["points: | actions before: | leaf | positions:", *(f"depth {depth}" for depth in config.depths)])
     lines = [
         "# Cassis: critical positions on 7 and 8 points", "",
-        "Share of choices that keep the value, with 95 % intervals by bootstrap. Positions come after random actions; some action",
+        "Share of choices that keep the value, with Wilson's 95 % intervals. Positions come after random actions; some action",
         "loses value there, and another does not. Ties are broken at random. No network learned a solver's label.", "",
         *table(head, rows), "",
     ]  # fmt: skip

@@ -28,7 +28,7 @@ from leafwise.experiments.study import PlacedStudy, Results, command, missing_se
 from leafwise.models.files import leaf
 from leafwise.search.players import player
 from leafwise.training.evaluation.arena import FINAL_SEED, batches_of
-from leafwise.training.evaluation.elo import share_interval
+from leafwise.training.evaluation.intervals import error_half, share_interval
 from leafwise.training.execution.places import executor_for
 
 LEVELS = (1, 2, 3, 4)
@@ -38,7 +38,7 @@ HEAD = """# Friday: hand-made players
 
 Fair play unless it says clairvoyant: those see the order of all hidden cards, as the public engine does; its games start with 22
 life. Seeds are 1,000,000 and the following. Intervals are 95 %: of the share won by Wilson (1927), of the mean final score (the
-booklet's, of lost games too) 1.96 standard errors. Yellow, red, pirates: share of games that got there. Time is of the processor.
+booklet's, of lost games too) by Student's t. Yellow, red, pirates: share of games that got there. Time is of the processor.
 The last column is what `leafwise eval` is told to play a row again; the clairvoyant play in this study alone.
 """
 
@@ -132,7 +132,7 @@ def figures(outcomes: Sequence[Outcome], before: dict[str, Any] | None = None) -
     low, high = share_interval(wins, games)
     mean = sum(score * n for score, n in scores.items()) / games
     variance = sum((score - mean) ** 2 * n for score, n in scores.items()) / max(games - 1, 1)
-    error = 1.96 * sqrt(variance / games)
+    error = error_half(sqrt(variance / games), games)
     return {
         "games": games,
         "first_seed": FINAL_SEED,

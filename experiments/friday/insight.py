@@ -31,7 +31,7 @@ from leafwise.models.files import leaf
 from leafwise.search.engine import Search
 from leafwise.search.players import SearchPlayer
 from leafwise.training.evaluation.arena import batches_of
-from leafwise.training.evaluation.elo import share_interval
+from leafwise.training.evaluation.intervals import error_half, share_interval
 
 FIRST_SEED = 2_300_000
 LEAST = 30
@@ -292,14 +292,14 @@ def removal_lines(found: dict[str, Any]) -> list[str]:
         "## Cards to remove first",
         "",
         "Points of percent that the chance to win grows by if one card of the kind in the discard were out of the game: mean over",
-        "the positions where there is one, and 1.96 standard errors (of positions, which share games). The eight best of each",
+        "the positions where there is one, and half its 95 % interval, as if positions shared no games. The eight best of each",
         "phase, and the three that it would miss most.",
         "",
     ]
     for now, here in by_phase(found).items():
         rows = []
         for r in [*here[:8], *here[-3:]] if len(here) > 11 else here:
-            gain = f"{r['gain']:+.2f} ± {1.96 * r['error']:.2f}"
+            gain = f"{r['gain']:+.2f} ± {error_half(r['error'], r['positions']):.2f}"
             rows.append([f"{r['card']} {r['title']}", f"{r['value']}", r["words"], gain, f"{r['positions']:,}"])
         text += [f"### {now}", "", *table("card | value: | what it does | chance grows by: | positions:", rows), ""]
     return text

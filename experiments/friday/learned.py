@@ -28,7 +28,7 @@ from leafwise.experiments.study import (
 from leafwise.models.files import leaf
 from leafwise.training.actors.generations import Call, call
 from leafwise.training.evaluation.calibration import BINS, calibration
-from leafwise.training.evaluation.elo import share_interval
+from leafwise.training.evaluation.intervals import share_interval
 from leafwise.training.execution.places import executor_for
 from leafwise.training.kernels.solo_games import play_solo
 

@@ -31,7 +31,7 @@ from leafwise.experiments.study import (
     write_page,
 )
 from leafwise.training.evaluation.calibration import BINS, calibration_test, cross_scaled, tenths_of
-from leafwise.training.evaluation.elo import share_interval
+from leafwise.training.evaluation.intervals import share_interval
 
 FIRST_SEED = 2_000_000
 LEVELS = (1, 2, 3, 4)

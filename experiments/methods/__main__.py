@@ -22,7 +22,7 @@ from leafwise.experiments.methods import page
 from leafwise.experiments.methods.plans import PLANS, Plan, Way
 from leafwise.experiments.methods.runs import key_of, stopped_by_sigterm, trained, words_of
 from leafwise.experiments.study import PlacedStudy, Results, command, results_of, scored
-from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.evaluation.intervals import bounds, mean_interval
 from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.recipes import class_of, recipe
 
@@ -104,9 +104,8 @@ def built(config: Config, plan: Plan, text: str, ships: int) -> dict[str, Any]:
     seeds = range(SEED, SEED + ships)
     found = [one for part in config.each(work, [seeds[k : k + 10] for k in range(0, ships, 10)]) for one in part]
     quality = np.array([one["quality"] for one in found])
-    low, high = bootstrap_interval(quality)
     spent = sum(one["seconds"] for one in found) / ships
-    return {"mean": float(quality.mean()), "ci_low": low, "ci_high": high, "games": ships, "seconds": spent}
+    return {"mean": float(quality.mean()), **bounds(mean_interval(quality)), "games": ships, "seconds": spent}
 
 
 def of_game(config: Config, results: Results, name: str) -> None:

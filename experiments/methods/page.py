@@ -9,6 +9,7 @@ import numpy as np
 from leafwise.experiments.methods.plans import PLANS, Plan
 from leafwise.experiments.methods.runs import RECIPE, length_said
 from leafwise.experiments.study import Results, Study, picture, signed, table, write_page
+from leafwise.training.evaluation.intervals import interval_text
 
 NAME, PICTURE = "methods.md", "methods.png"
 COLUMNS = ("depth 1", "depth 2", "policy")
@@ -29,7 +30,7 @@ def cell(found: dict[str, Any] | None, plan: Plan) -> str:
     if found is None:
         return "-"
     form = ",.0f" if plan.unit == "mean score" else ".3f" if plan.unit == "mean quality" else ".1%"
-    return f"{found['mean']:{form}} ({found['ci_low']:{form}} to {found['ci_high']:{form}})"
+    return f"{found['mean']:{form}} ({interval_text(found['ci_low'], found['ci_high'], form)})"
 
 
 def known_of(name: str, plan: Plan, results: Results) -> list[tuple[str, float | None, dict[str, Any]]]:

@@ -42,6 +42,7 @@ from leafwise.experiments.study import (
 )
 from leafwise.models.shipped import need_shipped
 from leafwise.training.evaluation.arena import evaluate
+from leafwise.training.evaluation.intervals import interval_text
 
 FIRST_SEED = 2_400_000
 COUNTED = 4
@@ -142,7 +143,7 @@ def report(config: Config, results: Results) -> None:
         if found:
             pair = f"`{cell.player}`" + (f" against `{cell.opponent}`" if cell.opponent else "")
             digits = ".3f" if found["mean"] <= 1 else ",.0f"
-            interval = f"{found['ci_low']:{digits}} to {found['ci_high']:{digits}}"
+            interval = interval_text(found["ci_low"], found["ci_high"], digits)
             rows.append([cell.label, pair, str(found["games"]), f"{found['mean']:{digits}}", interval])
     head = "game | player | games: | score or share of the points: | 95 % interval:"
     openings = ", ".join(f"{label} up to {c.plies}" for label, c in CONTESTS.items() if c.plies)

@@ -34,7 +34,7 @@ from leafwise.models.players import player
 from leafwise.models.shipped import need_shipped
 from leafwise.search.engine import Search
 from leafwise.training.evaluation.agreement import random_positions
-from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.evaluation.intervals import bounds, interval_text, mean_interval
 
 FIRST_SEED = 2_900_000
 EQUAL = 1e-9
@@ -178,11 +178,9 @@ def measured(text: str, game: Game, asked: list[tuple[State, dict[int, float]]])
     for state, values in asked:
         regrets.append(max(values.values()) - values[who.choose(state)])
     lost = np.array(regrets)
-    low, high = bootstrap_interval(lost)
     return {
         "regret": float(lost.mean()),
-        "ci_low": low,
-        "ci_high": high,
+        **bounds(mean_interval(lost)),
         "kept": float((lost <= EQUAL).mean()),
         "positions": len(asked),
     }
@@ -198,7 +196,7 @@ def report(config: Config, results: Results) -> None:
     ]
     for label, found in results.items():
         rows = [
-            [f"`{text}`", f"{r['regret']:.4f}", f"{r['ci_low']:.4f} to {r['ci_high']:.4f}", f"{r['kept']:.1%}"]
+            [f"`{text}`", f"{r['regret']:.4f}", interval_text(r["ci_low"], r["ci_high"], ".4f"), f"{r['kept']:.1%}"]
             for text, r in found.items()
         ]
         count = next(iter(found.values()))["positions"]

@@ -16,7 +16,8 @@ from leafwise.experiments.study.page import share
 from leafwise.models.files import load_evaluator
 from leafwise.search.engine import Search
 from leafwise.training.evaluation.agreement import Judged, random_positions
-from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, bootstrap_interval, elo_difference
+from leafwise.training.evaluation.arena import BATCH, FINAL_SEED, elo_difference
+from leafwise.training.evaluation.intervals import bounds, interval_text, mean_interval, points_interval
 
 
 def model_or_score(game: Game, model: str) -> Evaluator:
@@ -27,15 +28,13 @@ def model_or_score(game: Game, model: str) -> Evaluator:
 def compare_choices(judged: Judged, learned: Evaluator, hand_made: Evaluator, depth: int) -> dict[str, Any]:
     """Returns the shares of decisions in which each leaf keeps the value at a depth, and the interval of their difference."""
     kept = [judged.kept(judged.choices(leaf, depth)).astype(float) for leaf in (learned, hand_made)]
-    low, high = bootstrap_interval(kept[0] - kept[1])
     return {
         "depth": depth,
         "positions": len(judged.rows),
         "learned": float(kept[0].mean()),
         "hand_made": float(kept[1].mean()),
         "difference_points": 100 * float((kept[0] - kept[1]).mean()),
-        "ci_low": 100 * low,
-        "ci_high": 100 * high,
+        **bounds(mean_interval(kept[0] - kept[1]), 100),
     }
 
 
@@ -95,14 +94,13 @@ class Match:
 def play_match(
     match: Match, starts: Sequence[State], each: Callable[[Match, Sequence[Sequence[State]]], Iterable[Any]] = map
 ) -> dict[str, Any]:
-    """Plays every opening from both seats; the figures are the first side's, with the bootstrap interval over openings.
+    """Plays every opening from both seats; the figures are the first side's, with the 95 % interval over openings.
 
     `each` is how pieces of the openings are played, like `PlacedStudy.each`.
     """
     parts = list(each(match, [starts[k : k + BATCH] for k in range(0, len(starts), BATCH)]))
     points = np.concatenate([part[0] for part in parts])
     seconds, moves = (np.sum([part[k] for part in parts], axis=0) for k in (1, 2))
-    low, high = bootstrap_interval(points.mean(axis=1))
     mean = float(points.mean())
     return {
         "games": points.size,
@@ -110,8 +108,7 @@ def play_match(
         "draws": int((points == 0.5).sum()),
         "losses": int((points == 0).sum()),
         "share": mean,
-        "ci_low": low,
-        "ci_high": high,
+        **bounds(points_interval(points.mean(axis=1))),
         "elo": elo_difference(mean),
         "ms_per_move": (1000 * seconds / np.maximum(moves, 1)).tolist(),
     }
@@ -122,7 +119,7 @@ SHARE_HEAD = "positions | depth | number | learned | hand-made | difference in p
 
 def share_row(kind: str, found: dict[str, Any]) -> list[str]:
     """Returns a row of a table for `compare_choices`."""
-    difference = f"{found['difference_points']:+.1f} ({found['ci_low']:+.1f} to {found['ci_high']:+.1f})"
+    difference = f"{found['difference_points']:+.1f} ({interval_text(found['ci_low'], found['ci_high'], '+.1f')})"
     shares = f"{found['learned']:.1%}", f"{found['hand_made']:.1%}"
     return [kind, f"{found['depth']}", f"{found['positions']}", *shares, difference]
 

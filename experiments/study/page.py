@@ -8,6 +8,7 @@ from typing import Any
 
 from leafwise.experiments.study.config import Study
 from leafwise.models.files import write_atomically
+from leafwise.training.evaluation.intervals import interval_text
 
 
 def table(head: str, rows: Iterable[Sequence[str]]) -> list[str]:
@@ -20,12 +21,12 @@ def table(head: str, rows: Iterable[Sequence[str]]) -> list[str]:
 
 def share(found: Mapping[str, Any], name: str = "mean", more: str = "") -> str:
     """Returns a share with its 95 % interval, and what else is told in the parentheses."""
-    return f"{found[name]:.1%} ({found['ci_low']:.1%} to {found['ci_high']:.1%}{more})"
+    return f"{found[name]:.1%} ({interval_text(found['ci_low'], found['ci_high'], '.1%')}{more})"
 
 
 def points(found: Mapping[str, Any]) -> list[str]:
     """Returns two cells: a mean score, its 95 % interval."""
-    return [f"{found['mean']:,.0f}", f"{found['ci_low']:,.0f} to {found['ci_high']:,.0f}"]
+    return [f"{found['mean']:,.0f}", interval_text(found["ci_low"], found["ci_high"], ",.0f")]
 
 
 def write_page(study: Study, name: str, lines: Iterable[str]) -> None:

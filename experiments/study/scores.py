@@ -6,6 +6,7 @@ from typing import Any
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.training.evaluation.arena import arena, evaluate
+from leafwise.training.evaluation.intervals import bounds
 from leafwise.training.evaluation.match_workers import from_text
 
 OWN, OTHER = "own", "other"
@@ -17,16 +18,16 @@ def scored(
     """Plays games; in those for two openings of up to `plies` random moves, from both seats. `where` are the other options of
     `evaluate` and `arena`.
 
-    Returns the mean return, or for two the share of the points, 0 to 1, with its 95 % interval over seeds or openings (0 to 1 of
-    one opening), the games, and the seconds of a move. Raises ValueError for players who fail in one of the games: that is no
+    Returns the mean return, or for two the share of the points, 0 to 1, with its 95 % interval over seeds or openings, the games
+    that differ, and the seconds of a move. Raises ValueError for players who fail in one of the games: that is no
     result of a study.
     """
     if opponent is None:
         played = evaluate(game, text, games, seed, **where)
         for fault in played.faults:
             raise ValueError(f"expected players without faults, got {fault}")
-        low, high = played.interval()
-        return {"mean": played.mean, "ci_low": low, "ci_high": high, "games": games, "seconds": played.seconds_per_move}
+        told = {"mean": played.mean, **bounds(played.interval()), "games": games}
+        return {**told, "seconds": played.seconds_per_move}
     tournament = arena(game, {OWN: from_text(text), OTHER: from_text(opponent)}, games, plies=plies, seed=seed, **where)
     figures = tournament.figures()
     for fault in figures["faults"]:
@@ -34,6 +35,5 @@ def scored(
         raise ValueError(f"expected players without faults, got {fault['kind']} of {name}: {fault['what']}")
     tally = tournament.tally(OWN, OTHER)
     own = next(line for line in figures["standings"] if line["player"] == OWN)
-    mean, low, high = (tally["mean"], tally["ci_low"], tally["ci_high"]) if games > 2 else (tally["mean"], -1.0, 1.0)
-    share = {"mean": (1 + mean) / 2, "ci_low": (1 + low) / 2, "ci_high": (1 + high) / 2}
-    return {**share, "games": games, "seconds": own["seconds_per_move"]}
+    share = {name: (1 + tally[name]) / 2 for name in ("mean", "ci_low", "ci_high")}
+    return {**share, "games": tally["games"], "seconds": own["seconds_per_move"]}

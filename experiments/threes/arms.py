@@ -34,7 +34,7 @@ from leafwise.experiments.threes.learned import MIXED
 from leafwise.models.files import model_path
 from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.packing import merged
-from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.evaluation.intervals import bounds, mean_interval
 from leafwise.training.kernels.ntuple_games import play_games
 from leafwise.training.runs.seeds import SELECTION_SEED
 
@@ -80,11 +80,10 @@ class Config(Study):
 
 
 def played(model: str, depth: int, games: int) -> dict[str, Any]:
-    """Returns what a network makes at a depth, with a 95 % interval by bootstrap."""
+    """Returns what a network makes at a depth, with a 95 % interval."""
     found = play_games(merged(load_ntuples(model_path(model), game("threes"))), depth, SELECTION_SEED, games)
     scores = np.asarray(found.scores, dtype=np.float64)
-    low, high = bootstrap_interval(scores)
-    return {"mean": float(scores.mean()), "ci_low": low, "ci_high": high, "games": games}
+    return {"mean": float(scores.mean()), **bounds(mean_interval(scores)), "games": games}
 
 
 def trained_arm(config: Config, name: str, seed: int) -> Path:

@@ -14,7 +14,8 @@ import numpy as np
 
 from leafwise.envs.registry import game
 from leafwise.experiments.study import PlacedStudy, Results, command, missing_seeds, points, table, write_page
-from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, bootstrap_interval, evaluate
+from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, evaluate
+from leafwise.training.evaluation.intervals import bounds, mean_interval
 
 GAMES_AT_DEPTH = {1: 1000, 2: 400, 3: 120}
 SCORES = ("openness", "openness_wegner", "rows", "rows_cli", "total_score", "empty_spaces")
@@ -44,14 +45,12 @@ def figures(known: dict[str, Any] | None, more: Evaluation) -> dict[str, Any]:
     scores, best_cells = (np.concatenate([old[name], getattr(more, name)]) for name in ("scores", "best_cells"))
     moves = old["moves"] + more.moves
     seconds = old["seconds_per_move"] * old["moves"] + more.seconds_per_move * more.moves
-    low, high = bootstrap_interval(scores)
     values = 3 * 2.0 ** (best_cells - 3)
     return {
         "games": len(scores),
         "first_seed": FINAL_SEED,
         "mean": float(scores.mean()),
-        "ci_low": low,
-        "ci_high": high,
+        **bounds(mean_interval(scores)),
         "median": float(np.median(scores)),
         "reached": {str(tile): float((values >= tile).mean()) for tile in MILESTONES},
         "moves": moves,

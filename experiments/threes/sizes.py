@@ -20,7 +20,7 @@ from leafwise.models.files import model_path, save_network
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.packing import merged, quantised
-from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.evaluation.intervals import bounds, interval_half, mean_interval
 from leafwise.training.kernels.lookups import looked_up, without
 from leafwise.training.kernels.ntuple_games import play_games
 from leafwise.training.runs.seeds import SELECTION_SEED
@@ -43,19 +43,17 @@ class Config(Study):
 
 
 def measured(network: NTupleNetwork, config: Config) -> dict[str, Any]:
-    """Returns the size of a packed network's file in MB, and its scores at depth 1 with a 95 % interval by bootstrap."""
+    """Returns the size of a packed network's file in MB, and its scores at depth 1, with a 95 % interval."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "packed.safetensors"
         save_network(path, network, {})
         size = path.stat().st_size / 1e6
     scores = play_games(merged(network), 1, SELECTION_SEED, config.games).scores
-    low, high = bootstrap_interval(scores)
     return {
         "mb": size,
         "entries": int(np.count_nonzero(network.weights.table)),
         "mean": float(scores.mean()),
-        "ci_low": low,
-        "ci_high": high,
+        **bounds(mean_interval(np.asarray(scores, dtype=np.float64))),
         "games": config.games,
         "scores": [int(score) for score in scores],
     }
@@ -67,7 +65,7 @@ def report(config: Config, results: Results) -> None:
     rows = []
     for name, found in results.items():
         loss = np.asarray(found["scores"]) - whole
-        paired = f"{loss.mean():+,.0f} +- {1.96 * loss.std(ddof=1) / np.sqrt(len(loss)):,.0f}" if loss.any() else ""
+        paired = f"{loss.mean():+,.0f} +- {interval_half(loss):,.0f}" if loss.any() else ""
         rows.append([name, f"{found['entries'] / 1e6:.2f}", f"{found['mb']:.1f}", *points(found), paired])
     lines = [
         "# threes: score against megabytes",

@@ -3,7 +3,7 @@
 `python -m leafwise.experiments.trap.insight` lets searches with the network play games against themselves, with seeds from
 2,600,000 on, and asks them at every turn what else could be done (`asked`): what every free cell would be worth to stand
 on, and every throw. Ten games are a piece of work; what is known of each stands in `insight.json` and is not worked out
-again. It writes `insight.md` and `insight.png`. Intervals are from resampled pieces, since positions of a game are not
+again. It writes `insight.md` and `insight.png`. Intervals take pieces for units, since positions of a game are not
 independent.
 """
 
@@ -14,17 +14,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.experiments.study import Study, command, results_of, signed, table, write_page
 from leafwise.experiments.trap.asked import LAST_TURN, RANDOM_TURNS, STAGES, Asked, Stand, Throw, Told, stage_of
 from leafwise.experiments.trap.plots import draw
+from leafwise.training.evaluation.intervals import ratio_interval
 from leafwise.training.execution.places import executor_for
 
 FIRST_SEED = 2_600_000
 PIECE = 10
 """Games of a piece of work."""
-RESAMPLES = 1000
 DECIDED = 0.01, 0.99
 """Chances to win beyond which it hardly matters where is thrown: such throws are not counted."""
 LEAST = 40
@@ -124,12 +123,10 @@ def add_throw(sums: Sums, throw: Throw) -> None:
 
 
 class Figures:
-    """Means over the cases of a group, with 95 % intervals from resampled pieces."""
+    """Means over the cases of a group, with 95 % intervals over pieces."""
 
     def __init__(self, pieces: Sequence[dict[str, Any]]) -> None:
         self.pieces = pieces
-        rng = np.random.default_rng(0)
-        self._drawn = rng.integers(len(pieces), size=(RESAMPLES, len(pieces)))
 
     def total(self, name: str) -> int:
         """Returns a sum over the pieces: games, turns, throws."""
@@ -142,10 +139,8 @@ class Figures:
     def mean(self, name: str, k: int = 0) -> tuple[float, float, float]:
         """Returns the mean of the k-th amount of a group's cases, and its interval."""
         entries = [piece["sums"].get(name) for piece in self.pieces]
-        pairs: NDArray[np.float64] = np.array([(e[0], e[1 + k]) if e else (0.0, 0.0) for e in entries])
-        counts, sums = pairs[self._drawn].sum(axis=1).T
-        low, high = np.quantile(sums[counts > 0] / counts[counts > 0], [0.025, 0.975])
-        return float(pairs[:, 1].sum() / pairs[:, 0].sum()), float(low), float(high)
+        counts, sums = np.array([(e[0], e[1 + k]) if e else (0.0, 0.0) for e in entries]).T
+        return float(sums.sum() / counts.sum()), *ratio_interval(sums, counts)
 
     def points(self, name: str, k: int = 0) -> str:
         """Returns a mean in points of percent for a table."""

@@ -3,9 +3,8 @@
 Searches have equal processor time, or with --depth equal depth; the course's players look five ahead and have no clock.
 
 `python -m leafwise.experiments.trap.ladder` plays every pair on the same seeds from both seats and writes `ladder.json` after
-every pair; what stands there is not played again, so a stopped study goes on where it was. `ladder.md` is the table: Elo by
-the Bradley-Terry model (Hunter, "MM algorithms for generalized Bradley-Terry models", 2004), mean 0, with 95 % intervals
-from resampled seeds.
+every pair; what stands there is not played again, so a stopped study goes on where it was. `ladder.md` is the table: Elo with
+95 % intervals by `leafwise.training.evaluation.elo`, mean 0.
 """
 
 from __future__ import annotations
@@ -14,12 +13,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from leafwise.envs.registry import game
 from leafwise.experiments.study import PlacedStudy, Results, command, table, write_page
 from leafwise.training.evaluation.arena import evaluate
+from leafwise.training.evaluation.elo import Unit, rate
 
 LEAVES = (
     "learned",
@@ -34,7 +31,6 @@ LEAVES = (
     "random",
 )
 """In the order in which pairs are played: those of the first leaf first. Names that are players' stand for those."""
-RESAMPLES = 500
 
 
 @dataclass(frozen=True)
@@ -57,36 +53,14 @@ class Config(PlacedStudy):
     """Throws that the searches consider."""
 
 
-def bradley_terry(points: NDArray[np.float64], sweeps: int = 200) -> NDArray[np.float64]:
-    """Returns Elo ratings with mean 0 from points [n, n]: how many row took from column; half a point is added a pair."""
-    points = points + 0.25 * (points + points.T > 0)
-    games = points + points.T
-    strength = np.ones(len(points))
-    for _ in range(sweeps):
-        strength = points.sum(axis=1) / (games / (strength[:, None] + strength)).sum(axis=1)
-        strength /= np.exp(np.log(strength).mean())
-    return 400 * np.log10(strength)
-
-
 def ratings(results: dict[str, list[float]], names: list[str]) -> dict[str, tuple[float, float, float]]:
     """Returns Elo and its 95 % interval by name; results are mean returns per seed by "A B"."""
-    rng = np.random.default_rng(0)
-
-    def rated(resample: bool) -> NDArray[np.float64]:
-        points = np.zeros((len(names), len(names)))
-        for pair, by_seed in results.items():
-            a, b = (names.index(name) for name in pair.split())
-            share = np.array(by_seed)
-            if resample:
-                share = rng.choice(share, len(share))
-            points[a, b] += (1 + share).sum()
-            points[b, a] += (1 - share).sum()
-        return bradley_terry(points)
-
-    elo = rated(False)
-    samples = np.array([rated(True) for _ in range(RESAMPLES)])
-    low, high = np.quantile(samples, [0.025, 0.975], axis=0)
-    return {name: (float(elo[k]), float(low[k]), float(high[k])) for k, name in enumerate(names)}
+    units = []
+    for pair, by_seed in results.items():
+        first, second = (names.index(name) for name in pair.split())
+        units += [Unit(first, second, 1 + share, 2) for share in by_seed]
+    rated = rate(len(names), units)
+    return {name: (float(rated.elo[k]), *rated.interval(k)) for k, name in enumerate(names)}
 
 
 def page(results: dict[str, list[float]], told: dict[str, Any]) -> list[str]:

@@ -28,8 +28,9 @@ from leafwise.experiments.study import (
     with_bars,
     write_page,
 )
-from leafwise.training.evaluation.arena import FINAL_SEED, bootstrap_interval, evaluate
+from leafwise.training.evaluation.arena import FINAL_SEED, evaluate
 from leafwise.training.evaluation.elo import Unit, rate
+from leafwise.training.evaluation.intervals import bounds, points_interval
 
 PAIRS = 10
 """Pairs of games between two times that results are written."""
@@ -137,12 +138,11 @@ def matches(config: Config, part: str) -> Iterator[Match]:
         raise ValueError(f"expected parts among depth, time, course, options, patience, chance, got {part!r}")
 
 
-def figures(scores: list[float]) -> dict[str, float]:
+def figures(scores: list[float]) -> dict[str, Any]:
     """Returns share, interval and Elo from returns, two games a seed."""
     points = (1 + np.array(scores).reshape(-1, 2).mean(axis=1)) / 2
-    low, high = bootstrap_interval(points)
     elo, error = rate(2, [Unit(0, 1, 2 * float(p), 2) for p in points]).difference(0, 1)
-    return {"share": float(points.mean()), "ci_low": low, "ci_high": high, "elo": elo, "elo_error": error}
+    return {"share": float(points.mean()), **bounds(points_interval(points)), "elo": elo, "elo_error": error}
 
 
 def play(match: Match, results: Results, first_seed: int, **where: Any) -> None:

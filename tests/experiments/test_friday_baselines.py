@@ -12,7 +12,7 @@ import pytest
 
 from leafwise.experiments.friday.baselines import PLAN, Config, Entry, Outcome, figures, page, study
 from leafwise.training.evaluation.arena import Evaluation
-from leafwise.training.evaluation.elo import share_interval
+from leafwise.training.evaluation.intervals import share_interval
 
 
 def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

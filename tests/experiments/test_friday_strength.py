@@ -14,7 +14,7 @@ from leafwise.experiments.friday import strength
 from leafwise.experiments.friday.baselines import Entry, Outcome
 from leafwise.experiments.friday.strength import PLAN, Config, Point, study, together
 from leafwise.search.players import SearchPlayer, player
-from leafwise.training.evaluation.elo import share_interval
+from leafwise.training.evaluation.intervals import share_interval
 
 SMALL = (Point(1, 1, 5), Point(10, 2, 4, judged=True), Point(10, 2, 3, "mcts"), Point(1000, 4, 2))
 

@@ -12,7 +12,7 @@ from leafwise import startup
 from leafwise.__main__ import command_names
 from leafwise.envs import registry
 
-HEAVY = ("gymnasium", "numba", "numpy", "torch", "rich")
+HEAVY = ("gymnasium", "numba", "numpy", "scipy", "torch", "rich")
 ROOMS = tuple(f"leafwise.envs.{name}" for name in (*registry.listed(), "core.contract.game"))
 LINES = """
 import contextlib, io, sys

@@ -15,7 +15,7 @@ from leafwise.models.players import player
 from leafwise.models.sparse import SparseNetwork
 from leafwise.search.engine import Search
 from leafwise.search.players import Player, SearchPlayer
-from leafwise.training.evaluation.arena import play_game
+from leafwise.training.evaluation.arena import Start, play_game
 from leafwise.training.execution.executor import Executor, Shared
 from leafwise.training.kernels.selfplay import kernels, new_table
 from leafwise.training.kernels.solo_games import Played, play_solo, seeds_from
@@ -114,20 +114,20 @@ class NamedPlayer:
 
 @dataclass(frozen=True)
 class Meetings:
-    """Games of two players, each seed from both seats."""
+    """Games of two players, each opening from both seats."""
 
     game: Game
     own: NetworkPlayer | NamedPlayer
     other: NamedPlayer
-    seeds: tuple[int, ...]
+    starts: Sequence[Start]
 
     def __call__(self) -> list[float]:
-        """Returns the points of the first player with each seed, 0 to 2."""
+        """Returns the points of the first player from each opening, 0 to 2."""
         newest = self.own(0) if isinstance(self.own, NetworkPlayer) else None
         found = []
-        for seed in self.seeds:
+        for seed, start in self.starts:
             own, other = newest or self.own(seed), self.other(seed + 1)
             seats = (own, other), (other, own)
-            scores = [play_game(self.game, both, seed, k).score for k, both in enumerate(seats)]
+            scores = [play_game(self.game, both, seed, k, opening=start).score for k, both in enumerate(seats)]
             found.append(1 + float(np.sign(scores).mean()))
         return found

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.cells import cell_values
 from leafwise.envs.core.contract.game import Game
@@ -22,77 +22,22 @@ from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.gamefile import Recorder
 from leafwise.envs.core.writing import is_stream
 from leafwise.models.players import player
-from leafwise.search.players import Player
+from leafwise.search.players import Player, draws
 from leafwise.search.settings import MOST_SECONDS
-from leafwise.training.evaluation.elo import Unit, bootstrap_interval, elo_difference, rate, share_interval
+from leafwise.training.evaluation.elo import elo_difference
 from leafwise.training.evaluation.kept_games import NO_PACE, SAVE_SECONDS, Figures, KeptGames, Pace
 from leafwise.training.evaluation.match_workers import Maker, from_text, matches_for, unseen
+from leafwise.training.evaluation.openings import openings as found_openings
+from leafwise.training.evaluation.openings import plies_of
+from leafwise.training.evaluation.result import Evaluation, Fault
 from leafwise.training.evaluation.tournament import Played, Tournament, check_amounts, plan
 from leafwise.training.execution.places import check_places, executor_for
 from leafwise.training.runs.seeds import FINAL_SEED
 
-__all__ = ["FINAL_SEED", "Evaluation", "arena", "bootstrap_interval", "check", "elo_difference", "evaluate"]
+__all__ = ["FINAL_SEED", "Evaluation", "arena", "check", "elo_difference", "evaluate"]
 
 BATCH = 5
 """Seeds per task; players start anew with each, so the result does not depend on the number of processes."""
-
-
-@dataclass(frozen=True)
-class Fault:
-    """How a player gave a game away."""
-
-    player: str
-    seed: int
-    seat: int
-    """Where it sat: 0 first, 1 second."""
-    what: str
-    """Why, in one line."""
-    report: str = ""
-    """More lines for who wrote the player: a traceback, the position."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """Games of one player, alone or against an opponent, in the order of their seeds."""
-
-    player: str
-    first_seed: int
-    scores: NDArray[np.float64]
-    """Returns of the player, [games]; against an opponent each seed is played from both seats, first seat first."""
-    best_cells: NDArray[np.int64]
-    """Highest rank on the final board of each game, [games]; 0 in games without ranks."""
-    moves: int
-    seconds_per_move: float
-    """Time to choose, averaged over all moves of the player."""
-    opponent: str | None = None
-    records: tuple[str, ...] = ()
-    """Every game as text (`leafwise.envs.core.play.gamefile`), where it was to be kept."""
-    pace: Pace = NO_PACE
-    """Time of the player's turns."""
-    opponent_pace: Pace = NO_PACE
-    faults: tuple[Fault, ...] = ()
-    """The games that a player gave away, in the order of their seeds."""
-
-    @property
-    def mean(self) -> float:
-        """Mean return."""
-        return float(self.scores.mean())
-
-    @property
-    def by_seed(self) -> NDArray[np.float64]:
-        """Mean return per seed, [seeds]: the unit that is drawn independently."""
-        return self.scores if self.opponent is None else self.scores.reshape(-1, 2).mean(axis=1)
-
-    def interval(self) -> tuple[float, float]:
-        """Returns the 95 % interval of the mean: percentile bootstrap, or Wilson's where every game is won (1) or not (0)."""
-        if self.opponent is None and np.isin(self.scores, (0.0, 1.0)).all():
-            return share_interval(int(self.scores.sum()), len(self.scores))
-        return bootstrap_interval(self.by_seed)
-
-    def elo(self) -> tuple[float, float]:
-        """Returns the Elo difference to the opponent and half its 95 % interval, by the module `elo`."""
-        units = [Unit(0, 1, 1 + float(mean), 2) for mean in np.sign(self.scores).reshape(-1, 2).mean(axis=1)]
-        return rate(2, units).difference(0, 1)
 
 
 class Watch:
@@ -115,8 +60,11 @@ class Watch:
             self.paces[player] = self.paces[player].after(spent, self._turn, begins)
 
 
-def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int, keep: bool = False) -> Figures:
-    """Plays one game, its chance drawn from `seed`; the figures are those of the player at `seat`. Who forfeits loses.
+def play_game(
+    game: Game, seats: Sequence[Player], seed: int, seat: int, keep: bool = False, opening: State | None = None
+) -> Figures:
+    """Plays one game from an opening (default: the start), its chance drawn from `seed`; the figures are those of the player at
+    `seat`. Who forfeits loses.
 
     A player with a `dealer` that returns something deals itself: a baseline that is to see what is hidden. One with `begin` is told
     that a game begins. `keep`: with the game as text.
@@ -126,8 +74,9 @@ def play_game(game: Game, seats: Sequence[Player], seed: int, seat: int, keep: b
             begin()
     stream = new_stream(seed)
     settle = dealt(seats[seat], seed) or (lambda state: state.settle(stream))
-    recorder = Recorder(game.start(), [who.name for who in seats], seed) if keep else None
-    state = settle(game.start()) if recorder is None else recorder.settle(stream)
+    start = game.start() if opening is None else opening
+    recorder = Recorder(start, [who.name for who in seats], seed) if keep else None
+    state = settle(start) if recorder is None else recorder.settle(stream)
     watch, moves = Watch(len(seats)), 0
 
     def figures(returns: float, text: str, loser: int = -1, fault: str = "") -> Figures:
@@ -160,6 +109,10 @@ def dealt(who: Player, seed: int) -> Callable[[State], State] | None:
     return found
 
 
+Start = tuple[int, State]
+"""The seed of a game, or of two against an opponent, and the position that it begins with."""
+
+
 @dataclass(frozen=True)
 class Batches:
     """Plays one game per seed, or two against an opponent: the player first, then second."""
@@ -174,15 +127,17 @@ class Batches:
         for name in filter(None, (self.text, self.opponent)):
             loaded(name, self.game, 0)
 
-    def __call__(self, seeds: Sequence[int]) -> list[Figures]:
-        """Returns the games of the seeds, in their order."""
-        game = self.game
-        own = loaded(self.text, game, seeds[0])
+    def __call__(self, starts: Sequence[Start]) -> list[Figures]:
+        """Returns the games, in the order of their starts."""
+        game, first = self.game, starts[0][0]
+        own = loaded(self.text, game, first)
         if self.opponent is None:
-            return [play_game(game, [own], seed, 0, self.keep) for seed in seeds]
-        other = loaded(self.opponent, game, seeds[0] + 1)
+            return [play_game(game, [own], seed, 0, self.keep, start) for seed, start in starts]
+        other = loaded(self.opponent, game, first + 1)
         both = (own, other), (other, own)
-        return [play_game(game, seats, seed, k, self.keep) for seed in seeds for k, seats in enumerate(both)]
+        return [
+            play_game(game, seats, seed, k, self.keep, start) for seed, start in starts for k, seats in enumerate(both)
+        ]
 
 
 def loaded(text: str, game: Game, seed: int) -> Player:
@@ -212,6 +167,7 @@ def check(
     opponent: str | None,
     processes: int,
     *,
+    plies: int | None = None,
     keep: bool = False,
     cluster: str = "",
     file: Path | None = None,
@@ -225,16 +181,38 @@ def check(
         raise ValueError(f"evaluate: expected {expected} in {game.name!r}, got {opponent!r}")
     if games % game.players:
         raise ValueError(f"evaluate: expected an even number of games, each seed from both seats, got {games!r}")
+    if opponent is None and plies:
+        raise ValueError(f"evaluate: expected no plies in {game.name!r}, a game for one player, got {plies!r}")
     for name in (text, opponent):
         if name is not None and dealt(player(name, game), first_seed) is not None and keep:
             raise ValueError(f"evaluate: expected a player who does not deal itself, to keep its games, got {name!r}")
-    kept_games(game, text, opponent, keep, file, resume)
+    if opponent is not None:
+        found_openings(game, 1, plies_of(game, plies), first_seed)
+    kept_games(game, text, opponent, plies, keep, file, resume)
 
 
-def kept_games(game: Game, text: str, opponent: str | None, keep: bool, file: Path | None, resume: bool) -> KeptGames:
+def kept_games(
+    game: Game, text: str, opponent: str | None, plies: int | None, keep: bool, file: Path | None, resume: bool
+) -> KeptGames:
     """Returns the games that are known already; raises ValueError for a file of other games."""
     about = {"game": game.name, "options": game.given_options, "player": text, "opponent": opponent, "records": keep}
-    return KeptGames(file, about, resume=resume)
+    begins = {"plies": (plies_of(game, plies) if opponent is not None else 0) or None}
+    return KeptGames(file, about | begins, resume=resume)
+
+
+def starts_of(game: Game, games: int, first_seed: int, plies: int, drawing: bool) -> tuple[list[Start], int]:
+    """Returns what the games of two players begin with, two games each, and how many different openings there are.
+
+    In a game without chance, players that are not `drawing` at random play an opening once: it would be the same game again.
+    """
+    seeds = range(first_seed, first_seed + games // 2)
+    if game.max_stages and not plies:
+        start = game.start()
+        return [(seed, start) for seed in seeds], 1
+    found = found_openings(game, len(seeds), plies, first_seed)
+    if not game.max_stages and not drawing:
+        seeds = seeds[: len(found)]
+    return [(seed, found[k % len(found)]) for k, seed in enumerate(seeds)], len(found)
 
 
 def evaluate(
@@ -244,6 +222,7 @@ def evaluate(
     first_seed: int = FINAL_SEED,
     *,
     opponent: str | None = None,
+    plies: int | None = None,
     processes: int = 1,
     cluster: str = "",
     progress: Callable[[int], None] = lambda done: None,
@@ -253,16 +232,28 @@ def evaluate(
 ) -> Evaluation:
     """Plays games with seeds from `first_seed` on; a game for two players needs an opponent and an even number of games.
 
-    The same seed starts the same game for every player, and against an opponent is played from both seats. `progress` is
-    told how many games are done; `keep` keeps every game as text. `processes` and `cluster` say where they are played, as
-    `leafwise.training.execution.places.executor_for` has it, and change no game. With `file` the games are written there as they
-    end; `resume` goes on with what it holds. Raises ValueError as `check` does, and for a file of something else.
+    The same seed starts the same game for every player, and against an opponent is played from both seats. Games against an
+    opponent begin with `plies` random decisions (default: 4, or none in games of chance); no two openings of a game without
+    chance are the same up to its symmetries. Where there are fewer openings than pairs of games, players that draw at random
+    play them again, all others play fewer games than asked for.
+
+    `progress` is told how many games are done; `keep` keeps every game as text. `processes` and `cluster` say where they are
+    played, as `leafwise.training.execution.places.executor_for` has it, and change no game. With `file` the games are written
+    there as they end; `resume` goes on with what it holds. Raises ValueError as `check` does, and for a file of something else.
     """
-    check(game, text, games, first_seed, opponent, processes, keep=keep, cluster=cluster, file=file, resume=resume)
-    pieces = batches_of(range(first_seed, first_seed + games // game.players))
-    kept = kept_games(game, text, opponent, keep, file, resume)
-    missing = [(seed, seeds) for seed, seeds in pieces if not kept.has(seeds, game.players)]
-    done = games - sum(game.players * len(seeds) for _, seeds in missing)
+    where: dict[str, Any] = {"cluster": cluster, "file": file, "resume": resume}
+    check(game, text, games, first_seed, opponent, processes, plies=plies, keep=keep, **where)
+    found = 0
+    if opponent is None:
+        start = game.start()
+        starts = [(seed, start) for seed in range(first_seed, first_seed + games)]
+    else:
+        drawing = any(draws(player(name, game)) for name in (text, opponent))
+        starts, found = starts_of(game, games, first_seed, plies_of(game, plies), drawing)
+    pieces = [(starts[k][0], starts[k : k + BATCH]) for k in range(0, len(starts), BATCH)]
+    kept = kept_games(game, text, opponent, plies, keep, file, resume)
+    missing = [(seed, batch) for seed, batch in pieces if not kept.has(seed, game.players * len(batch))]
+    done = game.players * (len(starts) - sum(len(batch) for _, batch in missing))
     try:
         with executor_for(Batches(game, text, opponent, keep), processes, cluster, len(missing)) as executor:
             for seed, batch in executor.stream(missing):
@@ -271,7 +262,7 @@ def evaluate(
                 progress(done)
     finally:
         kept.save()
-    played = [one for seed, seeds in pieces for one in kept.batches[seed][: game.players * len(seeds)]]
+    played = [one for seed, batch in pieces for one in kept.batches[seed][: game.players * len(batch)]]
     moves = sum(p.moves for p in played)
     return Evaluation(
         player=text,
@@ -285,6 +276,10 @@ def evaluate(
         pace=Pace.of_all(p.pace for p in played),
         opponent_pace=Pace.of_all(p.opponent_pace for p in played),
         faults=tuple(faults(played, (text, opponent or ""), first_seed, game.players)),
+        return_range=game.return_range,
+        asked=games,
+        plies=plies_of(game, plies) if opponent is not None else 0,
+        openings=found,
     )
 
 
@@ -356,6 +351,7 @@ def ready(
 ) -> tuple[Tournament, Mapping[str, Maker]]:
     """Checks everything that `arena` is given; returns the round robin with the games of the file, and its players' makers."""
     tournament = plan(game, players, games, openings=openings, plies=plies, seed=seed)
+    tournament.opening(0)
     check_places(processes, cluster)
     if not 0 < seconds <= MOST_SECONDS:
         raise ValueError(f"arena: expected seconds above 0 and at most {MOST_SECONDS:,.0f}, got {seconds!r}")

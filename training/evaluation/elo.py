@@ -70,21 +70,6 @@ def elo_difference(share: float) -> float:
     return 400 * math.log10(share / (1 - share))
 
 
-def bootstrap_interval(values: NDArray[np.float64], seed: int = 0, resamples: int = 2000) -> tuple[float, float]:
-    """Returns the 95 % percentile bootstrap interval of a mean; values of shape [n]."""
-    rng = np.random.default_rng(seed)
-    means = np.array([rng.choice(values, len(values)).mean() for _ in range(resamples)])
-    return _interval(means)
-
-
-def share_interval(wins: int, games: int) -> tuple[float, float]:
-    """Returns the 95 % interval of a share (Wilson 1927), which holds the share itself."""
-    z = 1.96
-    centre = (wins + z * z / 2) / (games + z * z)
-    half = z / (games + z * z) * math.sqrt(wins * (games - wins) / games + z * z / 4)
-    return (max(0.0, centre - half) if wins else 0.0), (min(1.0, centre + half) if wins < games else 1.0)
-
-
 def fit(points: NDArray[np.float64], games: NDArray[np.float64]) -> NDArray[np.float64]:
     """Returns Elo ratings [..., n] of mean 0 from points[..., i, j] of i against j in games[..., i, j].
 

@@ -89,9 +89,9 @@ class KeptGames:
             if old.get(name) != expected:
                 raise ValueError(f"{str(file)!r}: expected {name} {expected!r}, got {old.get(name)!r:.120}")
 
-    def has(self, seeds: range, games: int) -> bool:
-        """Whether the games of a batch are there; `games` are played with each seed."""
-        return len(self.batches.get(seeds[0], ())) >= games * len(seeds)
+    def has(self, seed: int, games: int) -> bool:
+        """Whether so many games of the batch that begins with a seed are there."""
+        return len(self.batches.get(seed, ())) >= games
 
     def add(self, seed: int, batch: Sequence[Figures]) -> None:
         """Keeps a batch; the file has it a moment later, a device or a pipe at the end."""

@@ -24,7 +24,7 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder
 from leafwise.models.players import player
-from leafwise.search.players import Player
+from leafwise.search.players import Player, draws
 from leafwise.training.execution.executor import Bundles, Executor, Lost, Shared
 from leafwise.training.execution.places import executor_for
 from leafwise.training.execution.processes import Sent
@@ -86,6 +86,8 @@ class Outcome(NamedTuple):
     fault: Fault | None = None
     record: str = ""
     """The game as text (`leafwise.envs.core.play.gamefile`), if it was wanted and its process lived."""
+    random: bool = True
+    """Whether it may go otherwise the next time: the game has chance, or a player draws (it has a `stream`)."""
 
 
 class Misplay(Exception):
@@ -130,7 +132,9 @@ class Table:
         except Misplay as misplay:
             outcome = lost(misplay.fault, (moves[0], moves[1]), (seconds[0], seconds[1]))
         else:
-            outcome = Outcome(int(np.sign(state.returns)), (moves[0], moves[1]), (seconds[0], seconds[1]))
+            drawn = bool(self.game.max_stages) or any(draws(who) for who in seats)
+            counts = (moves[0], moves[1]), (seconds[0], seconds[1])
+            outcome = Outcome(int(np.sign(state.returns)), *counts, random=drawn)
         return outcome._replace(record=str(recorded(recorder, outcome))) if job.keep else outcome
 
     def seated(self, job: Job, seat: int) -> Player:

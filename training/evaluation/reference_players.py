@@ -12,8 +12,11 @@ import numpy as np
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.players import player
 from leafwise.models.sparse import SparseNetwork
+from leafwise.search.players import draws
 from leafwise.training.actors.matches import Meetings, NamedPlayer, NetworkPlayer
+from leafwise.training.evaluation.arena import starts_of
 from leafwise.training.evaluation.elo import Unit, rate
+from leafwise.training.evaluation.openings import plies_of
 from leafwise.training.execution.executor import Executor
 from leafwise.training.runs.seeds import SELECTION_SEED, SELECTION_SEEDS
 
@@ -28,22 +31,22 @@ class ReferencePlayers:
     def __init__(self, game: Game, names: Sequence[str], pairs: int, line: Executor[Any, Any]) -> None:
         """Any two of them are to play `pairs` pairs of games, on `line`; raises ValueError for names of no players."""
         self.game, self.names, self.pairs, self.line = game, tuple(names), pairs, line
-        for name in names:
-            player(name, game)
+        self.draws = [draws(player(name, game)) for name in names]
         self.units: list[Unit] | None = None
 
     def games(self, meetings: Sequence[tuple[int, int, NetworkPlayer | NamedPlayer]], number: int) -> list[list[Unit]]:
         """Plays the games of player a, made by the last of each meeting, against reference player b, first and second.
 
-        The seeds are those of evaluation `number`.
+        Seeds and openings are those of evaluation `number`; no two games between players that draw nothing are the same.
         """
         pieces = []
+        first, plies = SELECTION_SEED + number * self.pairs % SELECTION_SEEDS, plies_of(self.game, None)
         for a, b, own in meetings:
             other = NamedPlayer(self.game, self.names[b])
-            for k in range(0, self.pairs, BLOCK):
-                places = range(number * self.pairs + k, number * self.pairs + min(k + BLOCK, self.pairs))
-                seeds = tuple(SELECTION_SEED + place % SELECTION_SEEDS for place in places)
-                pieces.append(((a, b), Meetings(self.game, own, other, seeds)))
+            drawing = self.draws[b] or (isinstance(own, NamedPlayer) and self.draws[a])
+            starts = starts_of(self.game, 2 * self.pairs, first, plies, drawing)[0]
+            for k in range(0, len(starts), BLOCK):
+                pieces.append(((a, b), Meetings(self.game, own, other, starts[k : k + BLOCK])))
         units: dict[tuple[int, int], list[Unit]] = {(a, b): [] for a, b, _ in meetings}
         found = self.line.in_order(enumerate(piece for _, piece in pieces))
         for (pair, _), points in zip(pieces, found, strict=True):

@@ -14,19 +14,15 @@ import numpy as np
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, u64
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.core.writing import write_named
-from leafwise.training.evaluation.elo import Ratings, Unit, bootstrap_interval, rate
+from leafwise.training.evaluation.elo import Ratings, Unit, rate
+from leafwise.training.evaluation.intervals import bounds, results_interval
 from leafwise.training.evaluation.match_workers import Job, Maker, Outcome
+from leafwise.training.evaluation.openings import CHANCE, PLAYER, derived, openings, plies_of
 
-OPENING, CHANCE, PLAYER = 1, 2, 3
-"""What a round's random numbers are for; each has a stream of its own."""
 KINDS = ("crash", "hang", "illegal", "forfeit")
 """Faults by which a player loses."""
-ATTEMPTS = 200
-"""Tries to find one more opening that is not finished and not yet there."""
-
 MOST_GAMES, MOST_SEED = 10**7, 2**62
 """What may be asked for at most."""
 
@@ -37,50 +33,6 @@ def check_amounts(games: int, seed: int) -> None:
         raise ValueError(f"expected 1 to {MOST_GAMES:,} games, got {games!r}")
     if not 0 <= seed <= MOST_SEED:
         raise ValueError(f"expected a first seed of 0 to 2**62, got {seed!r}")
-
-
-def derived(seed: int, what: int) -> int:
-    """Returns a seed for one of several uses of `seed`."""
-    with np.errstate(over="ignore"):
-        return int(mix(u64(seed) ^ u64(what) * GOLDEN))
-
-
-def random_opening(game: Game, plies: int, stream: Any) -> State:
-    """Returns the position after so many random decisions (fewer where the game ends before)."""
-    state = game.start().settle(stream)
-    for _ in range(plies):
-        if state.is_terminal:
-            break
-        state = state.play(state.legal_actions[int(below(stream, len(state.legal_actions)))]).settle(stream)
-    return state
-
-
-def openings(game: Game, count: int, plies: int, seed: int) -> list[State]:
-    """Returns unfinished positions after `plies` random decisions, no two alike as long as new ones are found.
-
-    Each failure to find one halves the tries for those that follow.
-
-    Raises ValueError if every game is over by then.
-    """
-    found: list[State] = []
-    seen: set[State] = set()
-    attempts = ATTEMPTS if plies else 1
-    for k in range(count):
-        stream = new_stream(derived(seed + k, OPENING))
-        latest: State | None = None
-        for tried in range(1, ATTEMPTS + 1):
-            state = random_opening(game, plies, stream)
-            if not state.is_terminal:
-                latest = state
-                if state not in seen or tried >= attempts:
-                    break
-        if latest is None:
-            raise ValueError(f"{game.name}: expected openings that leave something to play, got {plies} plies")
-        if latest in seen:
-            attempts = max(1, attempts // 2)
-        found.append(latest)
-        seen.add(latest)
-    return found
 
 
 @dataclass(frozen=True)
@@ -99,6 +51,8 @@ class Played:
     """Spent choosing, by seat."""
     fault: dict[str, str] | None = None
     """`player`, `kind` (one of KINDS) and `what` of a player who lost by it."""
+    random: bool = True
+    """Whether it may go otherwise the next time from the same opening: by chance, or by a player that draws."""
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -110,7 +64,8 @@ class Played:
 class Tournament:
     """Every two players meet in `games` games: the rounds' openings, each from both seats.
 
-    Round r begins with opening r modulo `openings`; its chance comes from the same stream in both games.
+    Round r begins with opening r modulo the number of openings; its chance comes from the same stream in both games.
+    Where openings come again and nothing in a game is random, it is the same game again, and does not count.
     """
 
     game: Game
@@ -118,6 +73,7 @@ class Tournament:
     games: int
     """Per pair of players; even."""
     openings: int
+    """Asked for."""
     plies: int
     """Random decisions of an opening."""
     seed: int
@@ -127,6 +83,15 @@ class Tournament:
     def positions(self) -> list[State]:
         """The openings."""
         return openings(self.game, self.openings, self.plies, self.seed)
+
+    def opening(self, number: int) -> State:
+        """Returns the opening of a round."""
+        return self.positions[number % len(self.positions)]
+
+    @property
+    def counted(self) -> list[Played]:
+        """The games that have been played, without those that are others again."""
+        return [p for p in self.played.values() if p.random or p.round < len(self.positions)]
 
     def jobs(self) -> Iterator[Job]:
         """Yields the games still to be played, round by round, so that all pairs have played about as much."""
@@ -139,7 +104,7 @@ class Tournament:
     def _job(self, names: tuple[str, str], number: int) -> Job:
         seed = self.seed + number
         own = {name: derived(seed, PLAYER + k) for k, name in enumerate(sorted(names))}
-        opening = self.positions[number % self.openings]
+        opening = self.opening(number)
         return Job(names, opening, derived(seed, CHANCE), (own[names[0]], own[names[1]]), number)
 
     def add(self, job: Job, outcome: Outcome) -> Played:
@@ -151,7 +116,17 @@ class Tournament:
         }
         seconds = (round(outcome.seconds[0], 6), round(outcome.seconds[1], 6))
         first, second = job.names
-        one = Played(first, second, job.number, str(job.opening), outcome.result, outcome.moves, seconds, fault)
+        one = Played(
+            first,
+            second,
+            job.number,
+            str(job.opening),
+            outcome.result,
+            outcome.moves,
+            seconds,
+            fault,
+            outcome.random,
+        )
         self.played[one.key] = one
         return one
 
@@ -172,13 +147,13 @@ class Tournament:
     def of(self, player: str, other: str | None = None) -> list[Played]:
         """Returns a player's games, against all others or one."""
         names = set(self.players) if other is None else {player, other}
-        return [p for p in self.played.values() if player in (p.first, p.second) and {p.first, p.second} <= names]
+        return [p for p in self.counted if player in (p.first, p.second) and {p.first, p.second} <= names]
 
     def units(self) -> list[Unit]:
         """Returns the games as pairs: both of a round, or the one that has been played."""
         number = {name: k for k, name in enumerate(self.players)}
         rounds: dict[tuple[str, str, int], list[Played]] = {}
-        for one in self.played.values():
+        for one in self.counted:
             low, high = sorted((one.first, one.second), key=number.__getitem__)
             rounds.setdefault((low, high, one.round), []).append(one)
         return [
@@ -194,15 +169,13 @@ class Tournament:
         for p, point in zip(games, points, strict=True):
             rounds.setdefault((frozenset((p.first, p.second)), p.round), []).append(2 * point - 1)
         means = np.array([np.mean(both) for both in rounds.values()])
-        low, high = bootstrap_interval(means) if len(means) > 1 else (None, None)
         return {
             "games": len(games),
             "wins": points.count(1.0),
             "draws": points.count(0.5),
             "losses": points.count(0.0),
             "mean": float(np.mean(means)) if len(means) else None,
-            "ci_low": low,
-            "ci_high": high,
+            **(bounds(results_interval(means)) if len(means) else {"ci_low": None, "ci_high": None}),
         }
 
     def standing(self, player: str, ratings: Ratings) -> dict[str, Any]:
@@ -235,12 +208,11 @@ class Tournament:
             elo, error = ratings.difference(self.players.index(one), self.players.index(other))
             pairs.append({"player": one, "opponent": other, **self.tally(one, other), "elo": elo, "elo_error": error})
         return {
+            "counted": len(self.counted),
             "standings": sorted(standings, key=lambda line: -line["elo"]),
             "pairs": pairs,
             "faults": [
-                {"first": p.first, "second": p.second, "round": p.round, **p.fault}
-                for p in self.played.values()
-                if p.fault
+                {"first": p.first, "second": p.second, "round": p.round, **p.fault} for p in self.counted if p.fault
             ],
         }
 
@@ -257,7 +229,7 @@ class Tournament:
         """Writes settings, games and (they take a moment) figures, atomically."""
         about = {
             **self.settings(),
-            "openings": self.openings,
+            "openings": len(self.positions),
             "players": list(self.players),
             "games": self.games,
             "complete": self.complete,
@@ -285,8 +257,8 @@ class Tournament:
                 raise refuse("its players among those named", list(self.players), sorted(missing))
             if one.round >= self.games // 2:
                 raise refuse("games a pair of at least", 2 * one.round + 2, self.games)
-            if one.opening != str(self.positions[one.round % self.openings]):
-                raise refuse("opening", str(self.positions[one.round % self.openings]), one.opening)
+            if one.opening != str(self.opening(one.round)):
+                raise refuse("opening", str(self.opening(one.round)), one.opening)
             self.played[one.key] = one
 
 
@@ -311,9 +283,6 @@ def plan(
     if games % 2:
         raise ValueError(f"arena: expected an even number of games, each opening from both seats, got {games!r}")
     openings = games // 2 if openings is None else openings
-    plies = (0 if game.max_stages else 4) if plies is None else plies
     if not 1 <= openings <= games // 2:
         raise ValueError(f"arena: expected 1 to {games // 2} openings for {games} games, got {openings!r}")
-    if not 0 <= plies <= 1000:
-        raise ValueError(f"arena: expected openings of 0 to 1000 plies, got {plies!r}")
-    return Tournament(game, tuple(players), games, openings, plies, seed)
+    return Tournament(game, tuple(players), games, openings, plies_of(game, plies), seed)

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.models.ntuple import NTupleNetwork
-from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.evaluation.intervals import bounds, mean_interval
 from leafwise.training.execution.places import executor_for
 from leafwise.training.kernels.td import kernels, new_trainer
 from leafwise.training.kernels.trajectories import MOVES
@@ -38,17 +39,15 @@ class Games:
     """Time spent, added over the threads."""
 
     def interval(self) -> tuple[float, float]:
-        """Returns the 95 % percentile bootstrap interval of the mean score."""
-        return bootstrap_interval(self.scores)
+        """Returns the 95 % t interval of the mean score."""
+        return mean_interval(self.scores)
 
-    def figures(self) -> dict[str, float]:
+    def figures(self) -> dict[str, Any]:
         """Returns what a table needs, by name."""
-        low, high = self.interval()
         return {
             "games": len(self.scores),
             "mean": float(self.scores.mean()),
-            "ci_low": low,
-            "ci_high": high,
+            **bounds(self.interval()),
             "median": float(np.median(self.scores)),
             "seconds_per_move": self.seconds / max(self.moves, 1),
         }

@@ -44,6 +44,7 @@ from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.ntuple_functions import features
 from leafwise.models.packing import restored
+from leafwise.training.evaluation.intervals import bounds, logged_bounds
 from leafwise.training.kernels.lookups import looked_up
 from leafwise.training.kernels.ntuple_games import play_games
 from leafwise.training.kernels.steps import HERE
@@ -294,16 +295,15 @@ class NTupleTd(Learner):
         """Plays greedy games with the selection seeds; keeps the best model so far, or the last one if it stands the rematch."""
         n = self.config.evaluate_games
         played = play_games(self.kept, 1, SELECTION_SEED, n)
-        low, high = played.interval()
         mean = float(played.scores.mean())
         if mean > self.best or (self.done >= self.goal and self.rematch()):
             self.best = mean
             self.score = {
-                "mean": mean, "ci_low": low, "ci_high": high, "games": n, "player": "greedy",
+                "mean": mean, **bounds(played.interval()), "games": n, "player": "greedy",
                 "seeds": f"{SELECTION_SEED} to {SELECTION_SEED + n - 1}",
             }  # fmt: skip
             save_network(self.folder.model, self.kept, self.description())
-        return {"eval/score_mean": mean, "eval/score_ci_low": low, "eval/score_ci_high": high}
+        return {"eval/score_mean": mean, **logged_bounds(played.interval())}
 
     def rematch(self) -> bool:
         """Whether the last network is kept: unless the best so far, which few games chose, is better by three standard

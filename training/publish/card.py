@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.models.files import load_tensors
+from leafwise.training.evaluation.intervals import interval_text
 from leafwise.training.runs.options import flag_of, old_names
 from leafwise.training.runs.recipes import class_of, default_method, modules
 
@@ -76,7 +77,7 @@ def starts(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def interval(found: Mapping[str, float], form: str = ".1%") -> str:
     """Returns a mean with its 95 % interval."""
-    return f"{found['mean']:{form}} ({found['ci_low']:{form}} to {found['ci_high']:{form}})"
+    return f"{found['mean']:{form}} ({interval_text(found['ci_low'], found['ci_high'], form)})"
 
 
 def seeds_line(first: int, last: int) -> str:

@@ -13,7 +13,7 @@ from leafwise.models.sparse_files import load_sparse
 from leafwise.training.actors.generations import call
 from leafwise.training.actors.matches import play_alone
 from leafwise.training.evaluation.calibration import calibration, rescaled, scaling
-from leafwise.training.evaluation.elo import share_interval
+from leafwise.training.evaluation.intervals import share_interval
 from leafwise.training.execution.places import executor_for
 from leafwise.training.kernels.solo_games import Played
 from leafwise.training.publish.card import seeds_line

@@ -5,7 +5,7 @@ A game for one is played by both on the same seeds, in a game for two they meet,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,9 @@ from leafwise.models.sparse_files import load_sparse
 from leafwise.search.engine import Search
 from leafwise.search.players import Player, RandomPlayer, SearchPlayer
 from leafwise.training.actors.generations import call
-from leafwise.training.evaluation.arena import BATCH, play_game
-from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.evaluation.arena import BATCH, Start, play_game, starts_of
+from leafwise.training.evaluation.intervals import bounds, returns_interval
+from leafwise.training.evaluation.openings import plies_of
 from leafwise.training.execution.executor import Shared
 from leafwise.training.execution.places import executor_for
 from leafwise.training.publish.card import interval, seeds_line
@@ -44,16 +45,25 @@ def measure(network: SparseNetwork, config: Any) -> Iterator[dict[str, Any]]:
         own = executor.share(network)
         for depth, games in enumerate(config.games or GAMES, start=1):
             found: dict[str, Any] = {"depth": depth, "games": games, "players": game.players, "first_seed": FINAL_SEED}
-            seeds = range(FINAL_SEED, FINAL_SEED + games // game.players)
+            starts = starts_for(game, games, hand_made)
+            found["games"] = game.players * len(starts)
             leaves = {"learned": own} if game.players == 2 else {"learned": own, "hand_made": None}
             for name, leaf in leaves.items():
                 pieces = [
-                    Seeds(game, leaf, hand_made, depth, seeds[k : k + BATCH]) for k in range(0, len(seeds), BATCH)
+                    Seeds(game, leaf, hand_made, depth, starts[k : k + BATCH]) for k in range(0, len(starts), BATCH)
                 ]
                 parts = executor.in_order(enumerate(pieces))
-                found[name] = figures_of([score for part in parts for score in part])
+                found[name] = figures_of(game, [score for part in parts for score in part])
             print(f"depth {depth}: mean return {found['learned']['mean']:,.3f}", flush=True)
             yield found
+
+
+def starts_for(game: Game, games: int, hand_made: str) -> list[Start]:
+    """Returns the seeds and positions that games begin with, in a game for two no more than there are different games."""
+    if game.players == 2:
+        return starts_of(game, games, FINAL_SEED, plies_of(game, None), drawing=not hand_made)[0]
+    start = game.start()
+    return [(seed, start) for seed in range(FINAL_SEED, FINAL_SEED + games)]
 
 
 def seated(game: Game, leaf: Evaluator | None, depth: int, seed: int) -> Player:
@@ -69,28 +79,28 @@ class Seeds:
     network: Shared[SparseNetwork] | None
     hand_made: str
     depth: int
-    seeds: range
+    starts: Sequence[Start]
 
     def __call__(self) -> list[float]:
         """Returns the return of each game, in a game for two the mean of those from either seat."""
         game = self.game
         other = game.score(self.hand_made) if self.hand_made else None
         leaf = self.network.get().evaluator("learned") if self.network else other
-        player = seated(game, leaf, self.depth, self.seeds[0])
+        first = self.starts[0][0]
+        player = seated(game, leaf, self.depth, first)
         if game.players == 1:
-            return [play_game(game, [player], seed, 0).score for seed in self.seeds]
-        rival = seated(game, other, self.depth, self.seeds[0])
+            return [play_game(game, [player], seed, 0, opening=start).score for seed, start in self.starts]
+        rival = seated(game, other, self.depth, first)
         tables = ((player, rival), (rival, player))
         return [
-            float(np.mean([play_game(game, table, seed, k).score for k, table in enumerate(tables)]))
-            for seed in self.seeds
+            float(np.mean([play_game(game, table, seed, k, opening=start).score for k, table in enumerate(tables)]))
+            for seed, start in self.starts
         ]
 
 
-def figures_of(scores: list[float]) -> dict[str, float]:
-    """Returns a mean with its 95 % interval."""
-    low, high = bootstrap_interval(np.array(scores))
-    return {"mean": float(np.mean(scores)), "ci_low": low, "ci_high": high}
+def figures_of(game: Game, returns: list[float]) -> dict[str, float | None]:
+    """Returns the mean return, of each seed one, with its 95 % interval."""
+    return {"mean": float(np.mean(returns)), **bounds(returns_interval(np.array(returns), game.return_range))}
 
 
 def about(path: Path, told: dict[str, Any]) -> list[str]:

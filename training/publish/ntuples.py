@@ -15,6 +15,7 @@ from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.ntuple_functions import features
 from leafwise.models.packing import merged, quantised
+from leafwise.training.evaluation.intervals import interval_text
 from leafwise.training.kernels.ntuple_games import play_games
 from leafwise.training.kernels.td import kernels, new_trainer
 from leafwise.training.runs.seeds import FINAL_SEED, PACKING_SEED, SELECTION_SEED
@@ -75,8 +76,8 @@ def measure(network: NTupleNetwork, config: Any) -> Iterator[dict[str, Any]]:
         played = play_games(merged(network), depth, first, games, threads=config.processes, cluster=config.cluster)
         reached = {f"{REACHED}{names[rank]}": float((played.ranks >= rank).mean()) for rank in (13, 14, 15)}
         told = {"depth": depth, "first_seed": first, **played.figures(), **reached}
-        mean, low, high = (f"{told[name]:,.0f}" for name in ("mean", "ci_low", "ci_high"))
-        print(f"depth {depth}: mean {mean} ({low} to {high}), {games} games", flush=True)
+        interval = interval_text(told["ci_low"], told["ci_high"], ",.0f")
+        print(f"depth {depth}: mean {told['mean']:,.0f} ({interval}), {games} games", flush=True)
         yield told
 
 
@@ -114,7 +115,7 @@ def figures(told: dict[str, Any]) -> list[str]:
     for s in told["score"]:
         shares = " | ".join(f"{100 * s[name]:.1f} %" for name in reached)
         lines.append(
-            f"| {s['depth']} | {s['games']} | {s['mean']:,.0f} | {s['ci_low']:,.0f} to {s['ci_high']:,.0f} "
+            f"| {s['depth']} | {s['games']} | {s['mean']:,.0f} | {interval_text(s['ci_low'], s['ci_high'], ',.0f')} "
             f"| {s['median']:,.0f} | {shares} | {1000 * s['seconds_per_move']:.3f} |"
         )
     return [

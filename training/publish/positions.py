@@ -17,7 +17,8 @@ from leafwise.models.sparse import SparseNetwork
 from leafwise.models.sparse_files import load_sparse
 from leafwise.training.actors.matches import Pairs
 from leafwise.training.evaluation.agreement import Judged, Keeping, critical_positions, has_solver
-from leafwise.training.evaluation.elo import bootstrap_interval, elo_difference
+from leafwise.training.evaluation.elo import elo_difference
+from leafwise.training.evaluation.intervals import bounds, points_interval, share_interval
 from leafwise.training.execution.executor import Own
 from leafwise.training.execution.places import executor_for
 from leafwise.training.publish.card import interval
@@ -54,7 +55,7 @@ def rematch(source: Path, best: SparseNetwork, games: int) -> tuple[SparseNetwor
         told.get("match_from_start", 0.0),
     )
     points = (1 + Pairs(Own((newest, best)), range(first, first + games // 2), *how)().mean(axis=1)) / 2
-    mean, (low, high) = float(points.mean()), bootstrap_interval(points)
+    mean, (low, high) = float(points.mean()), points_interval(points)
     print(f"the newest network, against the best: {mean:.1%} ({low:.1%} to {high:.1%}) of {games:,} games", flush=True)
     if mean <= 0.5:
         return best, {}
@@ -83,13 +84,12 @@ def measure(network: SparseNetwork, config: Any) -> Iterator[dict[str, Any]]:
             yield found
 
 
-def kept(judged: Judged, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float]:
+def kept(judged: Judged, network: SparseNetwork, piece: tuple[int, str]) -> dict[str, float | None]:
     """Returns in what share of decisions a leaf at a depth keeps the value, with its interval: a piece of work."""
     depth, name = piece
     leaf = network.evaluator(name) if name == "learned" else network.game.score()
-    keeps = judged.kept(judged.choices(leaf, depth)).astype(float)
-    low, high = bootstrap_interval(keeps)
-    return {"mean": float(keeps.mean()), "ci_low": low, "ci_high": high}
+    keeps = judged.kept(judged.choices(leaf, depth))
+    return {"mean": float(keeps.mean()), **bounds(share_interval(int(keeps.sum()), len(keeps)))}
 
 
 def about(path: Path, told: dict[str, Any]) -> list[str]:

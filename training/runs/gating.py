@@ -13,7 +13,8 @@ from leafwise.models.sparse import SparseNetwork
 from leafwise.training.actors.generations import Call, call
 from leafwise.training.actors.matches import Pairs, play_alone
 from leafwise.training.evaluation.calibration import calibration
-from leafwise.training.evaluation.elo import bootstrap_interval, elo_difference
+from leafwise.training.evaluation.elo import elo_difference
+from leafwise.training.evaluation.intervals import bounds, logged_bounds, points_interval, returns_interval
 from leafwise.training.evaluation.sequential_test import SequentialTest
 from leafwise.training.execution.executor import Executor, Here, Shared
 from leafwise.training.runs.seeds import SELECTION_SEED
@@ -84,13 +85,12 @@ class Gate:
             return self.compare_alone(newest)
         better, points = self.meet(newest, number)
         share, games = float(np.clip(points.mean(), 0.01, 0.99)), 2 * len(points)
-        low, high = bootstrap_interval(points)
         elo = self.best_elo + elo_difference(share)
         if better:
             self.best, self.best_elo = newest, elo
             self.pool = [*self.pool, newest][-self.most :]
             self.score = {"mean": share, "games": games, "against": "the best before", "elo": elo}
-        told = {"eval/score_mean": share, "eval/score_ci_low": low, "eval/score_ci_high": high}
+        told = {"eval/score_mean": share, **logged_bounds(points_interval(points))}
         return {**told, "eval/elo": elo, "eval/best_elo": self.best_elo}, better
 
     def meet(self, newest: SparseNetwork, number: int) -> tuple[bool, NDArray[np.float64]]:
@@ -124,14 +124,14 @@ class Gate:
         if newest.head == "chance":
             values = np.concatenate([games.values for games in played])
             found["eval/calibration_error"] = calibration(values, np.concatenate([g.outcomes() for g in played]))[0]
-        low, high = bootstrap_interval(scores)
+        interval = returns_interval(scores, self.game.return_range)
         mean = float(scores.mean())
         better = not self.score or mean >= self.score["mean"]
         if better:
             self.best = newest
-            self.score = {"mean": mean, "ci_low": low, "ci_high": high, "games": len(scores), "player": "greedy"}
+            self.score = {"mean": mean, **bounds(interval), "games": len(scores), "player": "greedy"}
             self.score |= {tag.removeprefix("eval/"): number for tag, number in found.items()}
-        return found | {"eval/score_mean": mean, "eval/score_ci_low": low, "eval/score_ci_high": high}, better
+        return found | {"eval/score_mean": mean, **logged_bounds(interval)}, better
 
     def tensors(self) -> Tensors:
         """Returns what a checkpoint holds of the networks."""

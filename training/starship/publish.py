@@ -19,7 +19,7 @@ from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.presets import PRESETS
 from leafwise.models.grid import TENSORS, GridNetwork, load_grid
 from leafwise.training.evaluation.arena import batches_of
-from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.evaluation.intervals import bounds, mean_interval
 from leafwise.training.execution.places import executor_for
 from leafwise.training.kernels.valued_games import ValuedGames
 from leafwise.training.publish.card import interval, seeds_line
@@ -57,8 +57,7 @@ def measure(network: GridNetwork, config: Any) -> Iterator[dict[str, Any]]:
         quality, bar = (np.array([r["quality"] for r in records]) for records in (learned, by_hand))
         score: dict[str, Any] = {"variant": f"preset={preset}", "seeds": n, "first_seed": FIRST_SEED, "depth": 1}
         for name, found in (("learned", quality), ("hand", bar), ("gain", quality - bar)):
-            low, high = bootstrap_interval(found)
-            score[name] = {"mean": float(found.mean()), "ci_low": low, "ci_high": high}
+            score[name] = {"mean": float(found.mean()), **bounds(mean_interval(found))}
         yield score | {"valid": float(np.mean([r["valid"] for r in learned]))}
 
 

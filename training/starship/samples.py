@@ -19,7 +19,7 @@ from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.quality import TERMS, potential
 from leafwise.envs.starship.tables import TURN
 from leafwise.envs.starship.turns import OVER
-from leafwise.training.evaluation.arena import bootstrap_interval
+from leafwise.training.evaluation.intervals import logged_bounds, mean_interval
 
 PICTURED = 8
 """Ships in the picture of an evaluation."""
@@ -127,11 +127,9 @@ def compared(game: Game, rows: NDArray[np.uint16], seeds: Sequence[int], bar: ND
     quality, terms = np.zeros(len(rows)), np.zeros((len(rows), len(TERMS)))
     for k in range(len(rows)):
         quality[k], terms[k] = potential(rows, np.uint64(k), T), T.terms
-    low, high = bootstrap_interval(quality)
     valid = quality > 0
-    logged: dict[str, Any] = {"eval/score_mean": float(quality.mean()), "eval/score_ci_low": low}
+    logged: dict[str, Any] = {"eval/score_mean": float(quality.mean()), **logged_bounds(mean_interval(quality))}
     logged |= {
-        "eval/score_ci_high": high,
         "eval/gain": float((quality - bar).mean()),
         "eval/valid": float(valid.mean()),
     }

@@ -11,7 +11,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.parts import Labels
 from leafwise.envs.core.gym.stepper import patience
-from leafwise.envs.reference import reference
+from leafwise.envs.reference import Reference, reference
 from leafwise.envs.registry import NAMESPACE
 
 MOST_NAMES = 24
@@ -141,19 +141,25 @@ def returns(env_id: str, game: Game) -> Iterator[str]:
         [
             f"`{one.player}`", one.role, "" if one.training_steps is None else f"{one.training_steps:,}",
             f"{one.mean:,.4g}" if abs(one.mean) < 1000 else f"{one.mean:,.0f}",
-            " to ".join(f"{x:,.4g}" if abs(x) < 1000 else f"{x:,.0f}" for x in (one.ci_low, one.ci_high)),
+            interval(one),
             str(one.games), f"`{one.source[:8]}`" if "/" not in one.source else one.source,
         ]
         for one in known
     ]  # fmt: skip
     yield from table(["player", "role", "trained steps", "mean return", "95 % interval", "games", "measured at"], rows)
     yield ""
-    if any(one.ci_low == one.ci_high for one in known):
-        yield "Where an interval has no width, all episodes had the same return."
+    if any(one.ci_low is None for one in known):
+        yield "Where there is no interval, all episodes had the same return."
         yield ""
     if game.players == 2:
         yield 'The opponent is `greedy`, the player goes first (`seat="first"`). Perfect play need not be what gets most from it.'
         yield ""
+
+
+def interval(one: Reference) -> str:
+    """Returns the 95 % interval of a mean return, a dash where there is none."""
+    bounds = [x for x in (one.ci_low, one.ci_high) if x is not None]
+    return " to ".join(f"{x:,.4g}" if abs(x) < 1000 else f"{x:,.0f}" for x in bounds) or "-"
 
 
 def table(head: Sequence[str], rows: Iterator[list[str]] | Sequence[list[str]]) -> Iterator[str]:

@@ -146,6 +146,11 @@ class SolverPlayer(ByName):
         self.blunder = LEVELS[level]
         self.stream = new_stream(seed)
 
+    @property
+    def draws(self) -> bool:
+        """Whether some of its moves are drawn."""
+        return self.blunder > 0
+
     def choose(self, state: State) -> int:
         """Returns the id of a legal action at a decision."""
         if uniform(self.stream) < self.blunder:

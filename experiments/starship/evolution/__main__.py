@@ -20,7 +20,7 @@ from leafwise.envs.registry import game
 from leafwise.envs.starship.hand import finish_by_hand
 from leafwise.envs.starship.problem import ShipProblem
 from leafwise.experiments.study import Study, command, table, write_json, write_page
-from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.evaluation.intervals import interval_text, mean_interval
 from leafwise.training.starship.builders import Build, builder
 
 POPULATION, PARENTS = 20, 5
@@ -171,9 +171,15 @@ def page(config: Config, results: dict[str, Any]) -> list[str]:
         results["methods"].items(), key=lambda item: -np.mean([ship["quality"] for ship in item[1]])
     ):
         quality = np.array([ship["quality"] for ship in ships])
-        low, high = bootstrap_interval(quality)
         tries, seconds = (np.mean([ship[key] for ship in ships]) for key in ("tries", "seconds"))
-        rows.append([name, f"{quality.mean():.3f}", f"{low:.3f} to {high:.3f}", f"{(quality > 0).mean():.2f}"])
+        rows.append(
+            [
+                name,
+                f"{quality.mean():.3f}",
+                interval_text(*mean_interval(quality), ".3f"),
+                f"{(quality > 0).mean():.2f}",
+            ]
+        )
         rows[-1] += [f"{tries:.0f}", f"{seconds:.3f}"]
     return [
         "# Evolution against builders",

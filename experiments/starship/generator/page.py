@@ -7,6 +7,7 @@ from typing import Any
 from leafwise.envs.starship.quality import TERMS
 from leafwise.experiments.starship.generator.outcomes import outcome_table
 from leafwise.experiments.study import table
+from leafwise.training.evaluation.intervals import share_interval
 
 
 def page(config: dict[str, Any], results: dict[str, Any]) -> list[str]:
@@ -46,9 +47,9 @@ def _validity(results: dict[str, Any]) -> list[str]:
     rows = []
     for name, survey in results["surveys"].items():
         valid, rates = survey["first_attempt_valid"], results["rates"]
-        error = 1.96 * (valid * (1 - valid) / survey["ships"]) ** 0.5
+        low, high = share_interval(valid * survey["ships"], survey["ships"])
         broken = f"{sum(survey['broken'].values())}"
-        cells = [f"{survey['ships']:,}", f"{valid:.4f} ± {error:.4f}", f"{survey['valid']:.4f}"]
+        cells = [f"{survey['ships']:,}", f"{valid:.4f} ({low:.4f} to {high:.4f})", f"{survey['valid']:.4f}"]
         cells += [f"{survey['attempts_most']}", broken]
         rows.append([name, *cells, *(f"{rates[f'{what}_{name}']:,.0f}" for what in ("ships", "first_attempt"))])
     stories = results["stories"]
@@ -60,7 +61,7 @@ def _validity(results: dict[str, Any]) -> list[str]:
         "",
         "Rules: V1 to V10 and V13 are checked on every valid ship by plain Python that shares the catalogue with the "
         f"generator and nothing else; V11 and V12 by replaying the stages of first attempts ({replayed}): {faults} "
-        "broken. ± is a 95 % interval. Ships/s: whole ships with retries, quality and figures; bare stages: first "
+        "broken. In parentheses the 95 % interval. Ships/s: whole ships with retries, quality and figures; bare stages: first "
         "attempts only; both per second of processor time, the best of three rounds of 200.",
     ]
 

@@ -13,7 +13,7 @@ from leafwise.envs.starship.diversity import entropy, pairwise_distances, set_sc
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.ship import Ship
 from leafwise.experiments.study import logged, picture, table
-from leafwise.training.evaluation.arena import bootstrap_interval
+from leafwise.training.evaluation.intervals import bounds, mean_interval
 
 Records = list[dict[str, Any]]
 
@@ -26,8 +26,8 @@ def column(records: Records, name: str) -> NDArray[np.float64]:
 def gain(records: Records, base: Records) -> str:
     """Returns the paired gain in quality over other ships of the same seeds, with its 95 % interval."""
     difference = column(records, "quality") - column(base, "quality")
-    low, high = bootstrap_interval(difference)
-    return f"{difference.mean():+.4f} [{low:+.4f}, {high:+.4f}]"
+    low, high = mean_interval(difference)
+    return f"{difference.mean():+.4f}" + ("" if np.isnan(low) else f" [{low:+.4f}, {high:+.4f}]")
 
 
 def table_of(results: dict[str, Records]) -> list[str]:
@@ -50,8 +50,7 @@ def summary(results: dict[str, Records]) -> dict[str, Any]:
         quality = column(records, "quality")
         own: dict[str, Any] = {"seeds": len(records), "first_seed": records[0]["seed"]}
         for what, found in (("quality", quality), ("gain", quality - column(first, "quality"))):
-            low, high = bootstrap_interval(found)
-            own[what] = {"mean": float(found.mean()), "ci_low": low, "ci_high": high}
+            own[what] = {"mean": float(found.mean()), **bounds(mean_interval(found))}
         valid = column(records, "valid") == 1
         own |= {term: float(column(records, term)[valid].mean()) for term in TERMS if valid.any()}
         told[name] = own | {"valid": float(valid.mean()), "seconds": float(column(records, "seconds").mean())}
@@ -70,7 +69,7 @@ def page(sections: Mapping[str, Mapping[str, Any]]) -> list[str]:
         "worse; `learned` is what `leafwise ship gen --builder learned` does. `best:`, `refine:` and `learned` may try the same",
         "requests again and again. `policy:RUN` is what masked PPO learned (`leafwise train starship --method ppo`).",
         "",
-        "Quality counts 0 where a ship is not valid; gains are paired, with 95 % bootstrap intervals; the terms are means over",
+        "Quality counts 0 where a ship is not valid; gains are paired, with 95 % intervals; the terms are means over",
         'valid ships; "both valid" is the gain where both ships are valid; seconds are processor time a ship. The layout of the',
         "core is the rotation of the cockpit and where the reactor stands off it, over the valid ships.",
     ]

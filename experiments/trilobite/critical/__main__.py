@@ -39,7 +39,7 @@ from leafwise.experiments.trilobite.critical.positions import (
 )
 from leafwise.models.files import model_path
 from leafwise.models.players import player
-from leafwise.training.evaluation.elo import bootstrap_interval
+from leafwise.training.evaluation.intervals import bounds, points_interval, share_interval
 
 POINTS = {"W": 1.0, "D": 0.5, "L": 0.0}
 LEARNED = "learned"
@@ -188,9 +188,8 @@ def mixed(openings: list[Position]) -> list[Position]:
 
 def kept_share(kept: str, chosen: list[bool]) -> str:
     """Returns the share of some positions in which the value was kept, with its interval."""
-    found = np.array([letter == "1" for letter in kept], dtype=float)[chosen]
-    low, high = bootstrap_interval(found)
-    return share({"mean": found.mean(), "ci_low": low, "ci_high": high})
+    found = np.array([letter == "1" for letter in kept])[chosen]
+    return share({"mean": found.mean(), **bounds(share_interval(int(found.sum()), len(found)))})
 
 
 def kept_table(positions: list[Position], results: Results, kind: str) -> list[str]:
@@ -221,9 +220,8 @@ def games_table(results: Results) -> list[str]:
         if found.get("openings"):
             ends, empty = found["openings"], found["empty"]
             pairs = np.array([POINTS[letter] for letter in ends]).reshape(-1, 2).mean(axis=1)
-            low, high = bootstrap_interval(pairs)
             told = " / ".join(str(ends.count(letter)) for letter in "WDL")
-            points = share({"mean": pairs.mean(), "ci_low": low, "ci_high": high})
+            points = share({"mean": pairs.mean(), **bounds(points_interval(pairs))})
             rows.append([f"`{name}`", str(len(ends)), told, points, f"{empty.count('W')} of {len(empty)}"])
     head = "player | games: | won / drawn / lost | share of the points (95 %) | wins from the empty board"
     lines = [
@@ -267,7 +265,7 @@ def report(config: Config, positions: list[Position], results: Results) -> None:
     lines = [
         "# Connect Four: critical positions and perfect play",
         "",
-        "A position is critical if some legal move keeps the game's value and another does not. 95 % intervals by bootstrap.",
+        "A position is critical if some legal move keeps the game's value and another does not. Intervals are of 95 %.",
         f"The exact solver plays all of this without an error{solver_time(results)}: the networks",
         "are a yardstick of learning here, not the strongest players of this package.",
     ]

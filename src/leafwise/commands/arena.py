@@ -83,9 +83,17 @@ def show(tournament: Tournament, figures: dict[str, Any]) -> None:
     variant = " ".join(f"{name}={value}" for name, value in tournament.game.given_options.items())
     done = len(tournament.played)
     say(
-        f"{' '.join([tournament.game.name, variant]).strip()}: {done} of {tournament.total} games, {tournament.openings} "
-        f"openings of {tournament.plies} plies, seeds from {tournament.seed}"
+        f"{' '.join([tournament.game.name, variant]).strip()}: {done} of {tournament.total} games, "
+        f"{len(tournament.positions)} openings of {tournament.plies} plies, seeds from {tournament.seed}"
     )
+    if len(tournament.positions) < tournament.openings:
+        say(
+            f"  only {len(tournament.positions)} of the {tournament.openings} openings asked for differ by more than a symmetry"
+        )
+    if figures["counted"] < done:
+        say(
+            f"  {figures['counted']} games differ, the others are the same again and do not count: their players draw nothing"
+        )
     width = max(6, *(len(line["player"]) for line in figures["standings"]))
     say(
         f"  {'player':<{width}}  {'games':>6} {'won':>6} {'drawn':>6} {'lost':>6}   {'elo':>5} {'95 %':>15} {'ms/move':>10}"
@@ -112,7 +120,7 @@ def show(tournament: Tournament, figures: dict[str, Any]) -> None:
 
 def result(tournament: Tournament, figures: dict[str, Any]) -> dict[str, Any]:
     """Returns what `--json -` prints."""
-    counts = {"openings": tournament.openings, "games": tournament.games, "complete": tournament.complete}
+    counts = {"openings": len(tournament.positions), "games": tournament.games, "complete": tournament.complete}
     return {**tournament.settings(), **counts, **figures}
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Config:
-    """Plays games with one player: mean return with a 95 % bootstrap interval, and seconds per move.
+    """Plays games with one player: mean return with a 95 % interval, and seconds per move.
 
     Players: random, greedy:LEAF, search:LEAF,depth=3 or search:LEAF,seconds=0.1. A leaf is a hand-made score, `learned`
     (the shipped model), a run folder or a model file, or sb3:FILE.zip of Stable-Baselines3, which is a player too (loading it runs
@@ -40,6 +40,8 @@ class Config:
     """Seed of the first game; from 1,000,000 on for final figures."""
     opponent: str = "greedy"
     """Player on the other side, in games for two."""
+    plies: int = -1
+    """Random moves that games for two begin with (-1: 4, or none in games of chance); no two openings are alike. 0: the start."""
     processes: int = 1
     """Processes that play at the same time."""
     cluster: str = ""
@@ -82,8 +84,9 @@ def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
     """Returns an evaluation's figures by the names that `--json` prints."""
     import numpy as np
 
+    from leafwise.training.evaluation.intervals import bounds
+
     scores = evaluation.scores
-    low, high = evaluation.interval() if len(evaluation.by_seed) > 1 else (None, None)
     result: dict[str, Any] = {
         "game": game.name,
         "options": game.given_options,
@@ -92,8 +95,7 @@ def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
         "first_seed": evaluation.first_seed,
         "games": len(scores),
         "mean": evaluation.mean,
-        "ci_low": low,
-        "ci_high": high,
+        **bounds(evaluation.interval()),
         "median": float(np.median(scores)),
         "low": float(scores.min()),
         "high": float(scores.max()),
@@ -105,6 +107,7 @@ def figures(game: Game, evaluation: Evaluation) -> dict[str, Any]:
         counts = {
             name: int((np.sign(scores) == sign).sum()) for name, sign in (("wins", 1), ("draws", 0), ("losses", -1))
         }
+        result |= {"asked": evaluation.asked, "plies": evaluation.plies, "openings": evaluation.openings}
         result |= {"points": float((1 + np.sign(scores)).sum() / 2), "elo": elo, "elo_error": error, **counts}
         for whose, pace in (("", evaluation.pace), ("opponent_", evaluation.opponent_pace)):
             result[f"{whose}seconds_per_turn"] = pace.seconds / max(pace.turns, 1)
@@ -129,11 +132,12 @@ def show(result: dict[str, Any]) -> None:
         f"{result['game']}, {result['player']}{against}: {result['games']} games, seeds {result['first_seed']} to {last}"
     )
     form = ",.3f" if abs(result["mean"]) < 10 else ",.0f"
-    interval = "no interval from one seed"
+    interval = "no interval: all scores are alike" if result["games"] > 1 else "no interval of a single game"
     if result["ci_low"] is not None:
         interval = f"95 % interval {result['ci_low']:{form}} to {result['ci_high']:{form}}"
     say(f"  mean    {result['mean']:{form}}   {interval}")
     if against:
+        say(f"  begin   {openings_told(result)}")
         say(
             f"  games   {result['wins']} won, {result['draws']} drawn, {result['losses']} lost: "
             f"{result['points']:g} of {result['games']} points"
@@ -151,6 +155,16 @@ def show(result: dict[str, Any]) -> None:
         say("  games that reached a tile:")
         for tile, share in result["reached"].items():
             say(f"  {tile:>7} {share:7.1%}")
+
+
+def openings_told(result: dict[str, Any]) -> str:
+    """Returns in words what the games of two players began with, and whether there are fewer than were asked for."""
+    plies, count = result["plies"], result["openings"]
+    told = f"after {plies} random plies, {count:,} different opening{'s' * (count != 1)}" if plies else "at the start"
+    if result["games"] < result["asked"]:
+        asked, games = f"{result['asked']:,}", f"{result['games']:,}"
+        told += f"; of the {asked} games asked for only {games} differ, since neither player draws at random"
+    return told
 
 
 def show_faults(faults: list[dict[str, Any]]) -> None:
@@ -184,6 +198,9 @@ def main(arguments: list[str]) -> int:
             raise ValueError("expected --resume with the file of --file, got none")
         file = Path(config.file) if config.file else None
         where: dict[str, Any] = {"cluster": config.cluster, "file": file, "resume": config.resume}
+        if config.plies < -1:
+            raise ValueError(f"expected --plies of 0 or more, or -1 for the usual ones, got {config.plies!r}")
+        where["plies"] = None if config.plies == -1 else config.plies
         check(game, config.player, config.games, config.seed, opponent, config.processes, keep=keep, **where)
         if config.file:
             check_writable(config.file, "--file")

@@ -169,7 +169,8 @@ def rows(about: dict[str, Any]) -> Iterator[dict[str, str]]:
         game, unit = f"{about['game']} {one['variant']}" if one["variant"] else variant, one["unit"]
         line = head | {"game": "" if game == before else game, "depth": str(one["depth"])}
         line |= {"measured": number(one["mean"], unit), "by hand": number(one["hand_made"], unit)}
-        line |= {"95 % interval": f"{number(one['ci_low'], unit)} to {number(one['ci_high'], unit)}"}
+        bounds = number(one["ci_low"], unit), number(one["ci_high"], unit)
+        line |= {"95 % interval": " to ".join(bounds) if all(bounds) else ""}
         yield line | {"of": f"{one['count']:,} {one['of']}"}
         head, before = {}, game
     if not about["score"]:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from leafwise.training.evaluation.elo import SHARES, Unit, bootstrap_interval, elo_difference, fit, rate, share_interval
+from leafwise.training.evaluation.elo import SHARES, Unit, elo_difference, fit, rate
 
 
 def test_elo_of_shares() -> None:
@@ -63,20 +63,3 @@ def test_who_won_everything_has_a_finite_rating_with_a_wide_error() -> None:
 
 def test_players_without_games_have_no_difference() -> None:
     assert rate(2, []).difference(0, 1) == (0.0, 0.0)
-
-
-def test_an_interval_covers_the_mean_as_the_normal_law_says() -> None:
-    values = np.random.default_rng(1).normal(5.0, 2.0, 400)
-    low, high = bootstrap_interval(values)
-    half = 1.96 * values.std(ddof=1) / 20
-    assert low == pytest.approx(values.mean() - half, abs=0.1 * half)
-    assert high == pytest.approx(values.mean() + half, abs=0.1 * half)
-
-
-def test_the_interval_of_a_share_holds_it() -> None:
-    """All games won among them, where rounding once left the share outside."""
-    for games in range(1, 500):
-        for wins in {0, 1, games // 2, games - 1, games}:
-            low, high = share_interval(wins, games)
-            assert 0 <= low <= wins / games <= high <= 1
-    assert share_interval(5, 10) == pytest.approx((0.2366, 0.7634), abs=1e-4)

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections import Counter
 from functools import partial
 from pathlib import Path
 
@@ -16,11 +15,13 @@ import pytest
 
 import leafwise
 from games import dice, faulty
+from leafwise.envs.core.contract.state import State
 from leafwise.search.players import RandomPlayer
 from leafwise.training.evaluation.arena import arena, evaluate
 from leafwise.training.evaluation.elo import elo_difference
 from leafwise.training.evaluation.match_workers import Job, Table
-from leafwise.training.evaluation.tournament import Tournament, openings, plan
+from leafwise.training.evaluation.openings import openings
+from leafwise.training.evaluation.tournament import Tournament, plan
 from running.waiting import until
 
 TRILOBITE = leafwise.game("trilobite")
@@ -34,11 +35,32 @@ def test_openings_differ_and_leave_something_to_play() -> None:
     assert openings(leafwise.game("trilobite", board="7x6", k=4), 10, 6, 5) == found[:10]
 
 
-def test_openings_repeat_where_there_are_no_more() -> None:
-    found = openings(TRILOBITE, 12, 1, 5)
-    assert Counter(map(str, found[:3])) == {".../.../x..": 1, ".../.../.x.": 1, ".../.../..x": 1}
-    assert len(found) == 12
-    assert openings(TRILOBITE, 3, 0, 5) == [TRILOBITE.start()] * 3
+def least(state: State) -> bytes:
+    """Returns what all symmetric positions have in common, worked out one symmetry after the other."""
+    return min(state.transformed(k).row.tobytes() for k in range(state.game.symmetry_count))
+
+
+def every_opening(game: leafwise.Game, plies: int) -> set[bytes]:
+    """Returns what the unfinished positions after so many actions are up to symmetry."""
+    states = {least(game.start()): game.start()}
+    for _ in range(plies):
+        after = [state.play(a) for state in states.values() for a in state.legal_actions]
+        states = {least(state): state for state in after if not state.is_terminal}
+    return set(states)
+
+
+@pytest.mark.parametrize(
+    ("name", "plies", "count"), [("trilobite", 1, 2), ("trilobite", 4, 30), ("cassis", 2, 2), ("cassis", 4, 25)]
+)
+def test_no_two_openings_are_symmetric_and_none_is_left_out(name: str, plies: int, count: int) -> None:
+    game = leafwise.game(name)
+    found = openings(game, 100, plies, 5)
+    assert len(found) == count
+    assert {least(state) for state in found} == every_opening(game, plies)
+
+
+def test_openings_are_fewer_where_there_are_no_more() -> None:
+    assert openings(TRILOBITE, 3, 0, 5) == [TRILOBITE.start()]
     with pytest.raises(ValueError, match="expected openings that leave something to play, got 9 plies"):
         openings(TRILOBITE, 1, 9, 5)
 
@@ -46,6 +68,41 @@ def test_openings_repeat_where_there_are_no_more() -> None:
 def test_openings_of_games_of_chance_have_their_own_chance() -> None:
     game = leafwise.game("threes")
     assert len(set(openings(game, 8, 0, 5))) == 8
+    assert len(openings(dice.GAME, 50, 0, 5)) == 50
+
+
+@pytest.mark.parametrize(("players", "counted"), [(("minimax", "solver"), 4), (("minimax", "random"), 12)])
+def test_a_game_that_is_another_again_does_not_count(players: tuple[str, str], counted: int) -> None:
+    """One ply leaves two openings that no symmetry makes the same; `random` plays them otherwise each time."""
+    tournament = arena(TRILOBITE, players, 12, plies=1)
+    figures = tournament.figures()
+    assert (len(tournament.positions), len(tournament.played), figures["counted"]) == (2, 12, counted)
+    (pair,) = figures["pairs"]
+    assert pair["games"] == pair["wins"] + pair["draws"] + pair["losses"] == counted
+    assert len(tournament.units()) == counted // 2
+    assert pair["ci_low"] <= pair["mean"] <= pair["ci_high"]
+    assert pair["ci_low"] < pair["ci_high"]
+
+
+@pytest.mark.parametrize(
+    ("player", "opponent", "plies", "games"),
+    [
+        ("minimax", "solver", 1, 4),
+        ("minimax", "solver", 0, 2),
+        ("minimax", "solver", None, 40),
+        ("minimax", "random", 1, 40),
+    ],
+)
+def test_an_evaluation_plays_no_game_again(player: str, opponent: str, plies: int | None, games: int) -> None:
+    evaluation = evaluate(TRILOBITE, player, 40, opponent=opponent, plies=plies, keep=True)
+    assert (len(evaluation.scores), evaluation.asked) == (games, 40)
+    assert evaluation.openings == {None: 20, 1: 2, 0: 1}[plies]
+    if opponent == "solver":
+        games_text = [record.replace(str(1_000_000 + k // 2), "SEED") for k, record in enumerate(evaluation.records)]
+        assert len(set(games_text)) == games
+    low, high = evaluation.interval()
+    assert low <= evaluation.mean <= high
+    assert low < high
 
 
 def test_every_pair_plays_every_opening_from_both_seats() -> None:
@@ -58,7 +115,7 @@ def test_every_pair_plays_every_opening_from_both_seats() -> None:
     assert len(by_round) == 12
     for (number, _), (one, other) in by_round.items():
         assert one.names == other.names[::-1]
-        assert one.opening == other.opening == tournament.positions[number % 3]
+        assert one.opening == other.opening == tournament.opening(number)
         assert one.chance == other.chance
         assert one.seeds == other.seeds[::-1]  # a player draws alike in either seat
         assert len({one.chance, *one.seeds}) == 3

@@ -1,0 +1,123 @@
+"""Openings of matches: positions after a few random decisions, no two of which a symmetry of the game makes the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leafwise.envs.core.compile.fingerprint import label
+from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import Compiled, copy_row
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, u64
+
+OPENING, CHANCE, PLAYER = 1, 2, 3
+"""What the random numbers of a seed are for; each has a stream of its own."""
+PLIES = 4
+"""Random decisions of an opening, unless it is said otherwise, in games without chance."""
+MOST_PLIES = 1000
+ATTEMPTS = 200
+"""Tries to find one more opening that is not finished and not yet there."""
+
+
+def derived(seed: int, what: int) -> int:
+    """Returns a seed for one of several uses of `seed`."""
+    with np.errstate(over="ignore"):
+        return int(mix(u64(seed) ^ u64(what) * GOLDEN))
+
+
+def plies_of(game: Game, plies: int | None) -> int:
+    """Returns how many random decisions openings have: as many as asked for, else PLIES, or none in games of chance.
+
+    Raises ValueError for a number that is not possible.
+    """
+    if plies is None:
+        return 0 if game.max_stages else PLIES
+    if not 0 <= plies <= MOST_PLIES:
+        raise ValueError(f"expected openings of 0 to {MOST_PLIES} plies, got {plies!r}")
+    return plies
+
+
+def random_opening(game: Game, plies: int, stream: Any) -> State:
+    """Returns the position after so many random decisions (fewer where the game ends before)."""
+    state = game.start().settle(stream)
+    for _ in range(plies):
+        if state.is_terminal:
+            break
+        state = state.play(state.legal_actions[int(below(stream, len(state.legal_actions)))]).settle(stream)
+    return state
+
+
+def openings(game: Game, count: int, plies: int, seed: int) -> list[State]:
+    """Returns unfinished positions after `plies` random decisions: at least one, and at most `count`.
+
+    In a game without chance no two are the same under the game's symmetries; it has no others, or hardly any, where fewer
+    than `count` are returned. In games of chance all `count` are independent draws. The first ones do not depend on `count`.
+
+    Raises ValueError if every game is over by then.
+    """
+    found: list[State] = []
+    seen: set[bytes] = set()
+    key = None if game.max_stages else least_row(game)
+    while len(found) < count:
+        stream = new_stream(derived(seed + len(found), OPENING))
+        state = _another(game, plies, stream, lambda state: key is None or key(state) not in seen)
+        if state is None:
+            break
+        found.append(state)
+        if key is not None:
+            seen.add(key(state))
+    if not found:
+        raise ValueError(f"{game.name}: expected openings that leave something to play, got {plies} plies")
+    return found
+
+
+def _another(game: Game, plies: int, stream: NDArray[np.uint64], wanted: Callable[[State], bool]) -> State | None:
+    """Returns an unfinished opening that is wanted, None where none is found."""
+    for _ in range(ATTEMPTS if plies or game.max_stages else 1):
+        state = random_opening(game, plies, stream)
+        if not state.is_terminal and wanted(state):
+            return state
+    return None
+
+
+def least_row(game: Game) -> Callable[[State], bytes]:
+    """Returns a function from positions to bytes, the same for those that symmetries of the game turn into each other alone."""
+    count, transform = game.symmetry_count, game.symmetries.transform
+    if count == 1:
+        return lambda state: bytes(state.row.tobytes())
+    write = _make_least_row(transform, f"{game.name}_{label(transform)}", game.room)
+    S, T = game.rows(3), game.tables()
+
+    def key(state: State) -> bytes:
+        S[0] = state.row
+        write(S, count, T)
+        return bytes(S[1].tobytes())
+
+    return key
+
+
+@cache
+def _make_least_row(transform: Compiled, name: str, room: Path) -> Compiled:
+    """Compiles `write_least_row`."""
+    here, least, turned = np.uint64(0), np.uint64(1), np.uint64(2)
+
+    @bind(name, room)
+    def write_least_row(S, symmetries, T):
+        """Writes the least of all rows symmetric to row 0 of S [3, width] to row 1."""
+        copy_row(S, here, least)
+        for k in range(1, symmetries):
+            transform(S, here, k, turned, T)
+            w = 0
+            while w < S.shape[1] - 1 and S[turned, w] == S[least, w]:
+                w += 1
+            if S[turned, w] < S[least, w]:
+                copy_row(S, turned, least)
+
+    return write_least_row

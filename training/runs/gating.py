@@ -79,11 +79,14 @@ class Gate:
     def challenge(self, newest: SparseNetwork, number: int) -> tuple[dict[str, float], bool]:
         """Plays the newest network against the best, which it replaces if the test says that it is better.
 
-        Match `number` has openings of its own. Returns what is logged, and whether the newest is now the best.
+        Match `number` has openings of its own. How good a new best network is, other games tell, as many as it took to choose it.
+        Returns what is logged, and whether the newest is now the best.
         """
         if self.game.players == 1:
             return self.compare_alone(newest)
         better, points = self.meet(newest, number)
+        if better:  # games that let it win a match show it better than it is
+            points = self.meet_again(newest, number, len(points))
         share, games = float(np.clip(points.mean(), 0.01, 0.99)), 2 * len(points)
         elo = self.best_elo + elo_difference(share)
         if better:
@@ -106,6 +109,16 @@ class Gate:
                 break
         self.line.cancel()
         return bool(better), pairs
+
+    def meet_again(self, newest: SparseNetwork, number: int, pairs: int) -> NDArray[np.float64]:
+        """Returns the newest network's mean points of each pair of games from openings of no match, counted from the last one."""
+        networks = self.line.share((newest, self.best))
+        last = -number * self.pairs
+        blocks = (
+            (at, self.pairs_of(networks, range(at, min(at + LOOK, last)))) for at in range(last - pairs, last, LOOK)
+        )
+        found = [(results.mean(axis=1) + 1) / 2 for results in self.line.in_order(blocks)]
+        return np.concatenate(found)
 
     def compare_alone(self, newest: SparseNetwork) -> tuple[dict[str, float], bool]:
         """Plays games of one player with seeds that are always the same; the best is known by its mean.

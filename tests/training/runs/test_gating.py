@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
 import leafwise
 from leafwise.models import load_sparse
 from leafwise.models.files import model_path
+from leafwise.training.evaluation.elo import elo_difference
+from leafwise.training.evaluation.sequential_test import expected_share
 from leafwise.training.networks.sparse import fresh_module
 from leafwise.training.runs.gating import Gate
 
@@ -17,3 +25,27 @@ def test_alone_of_equally_good_networks_the_newest_is_kept_and_a_worse_one_is_no
     assert [gate.compare_alone(network)[1] for network in (*losers, shipped, losers[0])] == [True, True, True, False]
     assert gate.best is shipped
     assert gate.score["mean"] > 0
+
+
+def results_of(places: range, share: float) -> NDArray[np.float64]:
+    """Returns results of pairs of games of a player who wins that share of them."""
+    rng = np.random.default_rng([place % 100_000 for place in places])
+    return np.where(rng.random((len(places), 2)) < share, 1.0, -1.0)
+
+
+def test_elo_of_the_best_is_of_games_that_did_not_choose_it() -> None:
+    """Every candidate is better by 10 Elo; those whose luck in the match made them the best look better by far."""
+    network = fresh_module(leafwise.game("trilobite"), (8, 8), 1).export()
+    share, gains, in_matches = expected_share(10), [], []
+    for number in range(300):
+        gate = Gate(network, pool=1, pairs=1500, plies=0, pairs_of=lambda _, places: partial(results_of, places, share))
+        told, better = gate.challenge(network, number)
+        if better:
+            gains.append(told["eval/best_elo"])
+            in_matches.append(elo_difference(float(gate.meet(network, number)[1].mean())))
+            assert told["eval/best_elo"] == gate.best_elo == gate.score["elo"] == told["eval/elo"]
+        else:
+            assert told["eval/best_elo"] == 0
+    assert len(gains) > 30
+    assert np.mean(in_matches) > 18
+    assert np.mean(gains) == pytest.approx(10, abs=8)

@@ -64,11 +64,11 @@ def by_values(values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
 
     Raises ValueError as `by_logits` does.
     """
-    values = values.astype(np.float64)
-    legal = values != -np.inf
-    least = np.where(legal, values, np.inf).min(axis=1, keepdims=True)
-    span = _greatest(values) - least
-    scaled = np.where(legal, (values - least) / np.where(span > 0, span, 1), -np.inf)
+    numbers: NDArray[np.float64] = values.astype(np.float64)
+    legal = numbers != -np.inf
+    least = np.where(legal, numbers, np.inf).min(axis=1, keepdims=True)
+    span = _greatest(numbers) - least
+    scaled = np.where(legal, (numbers - least) / np.where(span > 0, span, 1), -np.inf)
     return by_logits(scaled / TEMPERATURE)
 
 

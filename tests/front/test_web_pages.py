@@ -17,7 +17,7 @@ from leafwise.envs.registry import game as find_game
 from leafwise.envs.starship.presets import PRESETS
 from leafwise.training.runs.events import Events
 from leafwise.web import choices, positions, runs, ships
-from leafwise.web.asks import GameAsk, RunAsk, RunGameAsk, RunsAsk, ShipAsk, StagesAsk
+from leafwise.web.asks import GameAsk, Options, RunAsk, RunGameAsk, RunsAsk, ShipAsk, StagesAsk
 from leafwise.web.worker import RUNS_VARIABLE, Control, Job
 
 SEED = 7
@@ -146,7 +146,8 @@ def test_a_model_that_cannot_be_used_is_listed_with_its_reason(folder: Path, mea
     with_model(folder, "good", ours(units=UNITS))
     (folder / "loop").mkdir()
     (folder / "loop" / "model.safetensors").symlink_to("model.safetensors")
-    for options in ({}, {"board": "4x4", "k": 4}):
+    variants: list[Options] = [{}, {"board": "4x4", "k": 4}]
+    for options in variants:
         found = told(positions.tell_game, GameAsk(game="trilobite", options=options))
         assert ("run:good" in {leaf["name"] for leaf in found["leaves"]}) == (not options)
         assert not {f"run:{name}" for name in UNUSABLE} & {leaf["name"] for leaf in found["leaves"]}

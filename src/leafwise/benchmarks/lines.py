@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import tempfile
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from leafwise.envs.core.compile.cache import PACKAGE
 from leafwise.envs.core.textfile import read_text
+from leafwise.envs.core.writing import write_named
 from leafwise.training.runs.folder import commit
 
 
@@ -71,7 +71,5 @@ def save_rates(file: Path, rates: Mapping[str, float]) -> dict[str, Any]:
         lines.append(own)
     own["date"] = datetime.now(UTC).isoformat(timespec="seconds")
     own["rates"] = dict(sorted({**own["rates"], **rates}.items()))
-    with tempfile.NamedTemporaryFile("w", dir=file.absolute().parent, delete=False, encoding="utf-8") as new:
-        new.writelines(json.dumps(line) + "\n" for line in lines)
-    os.replace(new.name, file)
+    write_named(file, "".join(json.dumps(line) + "\n" for line in lines).encode())
     return own

@@ -15,6 +15,7 @@ import leafwise
 from leafwise.commands.train import main as leafwise_train
 from leafwise.models.files import load_tensors
 from leafwise.training.methods import dqn, ppo, selfplay, td
+from leafwise.training.runs import recipes
 from leafwise.training.runs.options import described, read_options, to_toml
 from leafwise.training.runs.recipes import class_of, modules, recipe, with_recipe
 
@@ -172,15 +173,22 @@ def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch
 
 
 def test_a_game_in_a_single_file_has_its_recipe_beside_it(tmp_path: Path, monkeypatch) -> None:
-    from leafwise.training.runs import recipes as module
-
     (tmp_path / "mine.toml").write_text("[td]\nrestart = 5\n")
 
     class Found:
         room = tmp_path / "mine.py"
 
-    monkeypatch.setattr(module, "find_game", lambda name: Found)
+    monkeypatch.setattr(recipes, "find_game", lambda name: Found)
     assert recipe("mine", "td", None) == {"restart": 5}
+
+
+def test_no_recipe_names_what_runs_code(monkeypatch) -> None:
+    """A recipe is a file too, also where it comes with a game."""
+    monkeypatch.setattr(recipes, "recipe", lambda name, method, variant: {"opponent": "course:./PlayerAI.py"})
+    with pytest.raises(ValueError, match=r"^trap: expected a recipe that names nothing that runs code, got opponent "):
+        with_recipe("trap", "ppo", ["--game", "trap"])
+    own = ["--game", "trap", "--opponent", "course:mine/PlayerAI.py"]
+    assert with_recipe("trap", "ppo", own) == own
 
 
 def methods() -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ import leafwise
 from leafwise.envs.core.contract.options import MAX_FILE, from_file, options_from_text, types_of, with_files_read
 from leafwise.training.runs.loop import find_variant
 
-MEANT = [("starship", "parameters", {}), ("starship", "targets", {})]
+MEANT: list[tuple[str, str, Any]] = [("starship", "parameters", {}), ("starship", "targets", {})]
 """Options that may be no short values."""
 TYPES = {"n": "int", "p": "float", "name": "str", "on": "bool", "turns": "int | None", "label": "None | str"}
 
@@ -89,9 +89,10 @@ def test_options_from_outside_are_refused_in_one_line() -> None:
                     with pytest.raises(ValueError, match=rf"\A{game}: [^\n]+\Z"):
                         leafwise.game(game, **{name: value})
     assert own.variant(name="x").options == Loose(name="x")  # a game may call an option so
-    for options in ({"n": "many"}, {"n": [2]}, {"name": ["x"]}, {"name": {}}, {"n": None}):
+    wrong: list[dict[str, Any]] = [{"n": "many"}, {"n": [2]}, {"name": ["x"]}, {"name": {}}, {"n": None}]
+    for options in wrong:
         with pytest.raises(ValueError, match=r"^own: expected options of their types, got "):
-            own.variant(**options)  # type: ignore[arg-type]
+            own.variant(**options)
 
 
 def test_an_option_is_completed() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import leafwise
+from contract.same import assert_same
 from games import nim
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.env import GameEnv
@@ -187,7 +188,12 @@ def test_copies_of_opponents_that_can_be_copied() -> None:
     env.step(1)
     twin.step(1)
     assert env.state == twin.state
-    own = GameEnv("trilobite", opponent=leafwise.player("search:lines,depth=1", "trilobite"))
+    named = GameEnv("trilobite", opponent=leafwise.player("search:lines,depth=1", "trilobite"))
+    named.reset(seed=0)
+    for copied in (copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))):
+        twin = copied(named)
+        assert_same(copy.deepcopy(named).step(1), twin.step(1))
+    own = GameEnv("trilobite", opponent=lambda state: state.legal_actions[0])
     own.reset(seed=0)
     for copied in (copy.deepcopy, pickle.dumps):
         with pytest.raises(

@@ -1,8 +1,14 @@
-"""Values of every position of a small board, without a cap on turns: value iteration, layer by layer of traps.
+"""Values of every position of a small board, without a cap on turns or with so many turns left until the draw.
 
-Traps only grow, so the boards with most traps come first. Throws that change nothing keep to their layer, in cycles:
-a layer starts from 0 and is swept synchronously until nothing moves, the limit of games with ever later caps; play
-without end is worth 0. Positions are stored with the player to move in one eighth of the board, the rest by symmetry.
+Without a cap: value iteration, layer by layer of traps. Traps only grow, so the boards with most traps come first. Throws that
+change nothing keep to their layer, in cycles: a layer starts from 0 and is swept synchronously until nothing moves, the limit of
+games with ever later caps; play without end is worth 0.
+
+With a cap: one turn more at a time, from no turn left, where every position is worth 0. What each turn has moved is kept, so that
+the table goes back to fewer turns too.
+
+Positions are stored with the player to move in one eighth of the board, the rest by symmetry. Only those are valued again that
+depend on a value that has moved.
 """
 
 from __future__ import annotations
@@ -43,6 +49,10 @@ class Memory(NamedTuple):
     """[E * C * 2**C]: for the player to move, by his cell, the other's and the traps."""
     fresh: NDArray[np.float64]
     """Next values, in the order of a layer; as long as the largest."""
+    places: NDArray[np.int32]
+    """Where values of a layer have moved; as long as the largest."""
+    before: NDArray[np.float64]
+    """What they were; as long."""
     due: NDArray[np.uint8]
     """[E * C * 2**C]: whether a value that this one depends on has moved."""
     worth: NDArray[np.float64]
@@ -66,6 +76,7 @@ def make_memory(options: Options) -> Memory:
     rows, columns = np.divmod(np.arange(cells), size)
     distance = abs(rows[:, None] - rows) + abs(columns[:, None] - columns)
     entries = len(firsts) * cells << cells
+    largest = len(firsts) * (cells - 1) * comb(cells - 2, cells // 2 - 1)
     return Memory(
         cells=cells,
         step=step,
@@ -76,7 +87,9 @@ def make_memory(options: Options) -> Memory:
         image=image,
         turned=turned,
         values=np.zeros(entries),
-        fresh=np.zeros(len(firsts) * (cells - 1) * comb(cells - 2, cells // 2 - 1)),
+        fresh=np.zeros(largest),
+        places=np.zeros(largest, dtype=np.int32),
+        before=np.zeros(largest),
         due=np.ones(entries, dtype=np.uint8),
         worth=np.zeros(cells),
         immediate=options.self_trap == "immediate",
@@ -149,8 +162,25 @@ def mark(me, opponent, traps, M):
 
 
 @jit
+def mark_before(me, opponent, traps, M):
+    """Marks the positions of which a turn leads here: the opponent moved to its cell, and a trap has landed or nothing changed."""
+    for direction in range(8):
+        start = M.step[opponent, direction]
+        if start >= 0 and start != me:
+            if traps >> start & 1 == 0:
+                mark(start, me, traps, M)
+            for cell in range(M.cells):
+                fewer = traps & ~(1 << cell)
+                if fewer != traps and fewer >> start & 1 == 0:
+                    mark(start, me, fewer, M)
+
+
+@jit
 def sweep(states, M):
-    """Values every position of a layer whose successors have moved; returns how many values have moved."""
+    """Values every position of a layer that is due by what its successors are worth in the table.
+
+    Writes where values have moved to `places` and what they were to `before`; returns how many.
+    """
     mask = (1 << M.cells) - 1
     for i in range(states.shape[0]):
         at = states[i, 0]
@@ -166,19 +196,18 @@ def sweep(states, M):
     for i in range(states.shape[0]):
         at = states[i, 0]
         if M.due[at]:
-            M.due[at] = 2 if abs(M.fresh[i] - M.values[at]) > TINY else 0
-            M.values[at] = M.fresh[i]
+            M.due[at] = 0
+            if abs(M.fresh[i] - M.values[at]) > TINY:
+                M.due[at] = 2
+                M.places[moved] = at
+                M.before[moved] = M.values[at]
+                M.values[at] = M.fresh[i]
+                moved += 1
     for i in range(states.shape[0]):
         at = states[i, 0]
         if M.due[at] & 2:
             M.due[at] &= 1
-            moved += 1
-            # who could have moved beside the opponent's cell and passed
-            me, traps, opponent = states[i, 1], at & mask, (at >> M.cells) % M.cells
-            for direction in range(8):
-                before = M.step[opponent, direction]
-                if before >= 0 and before != me and traps >> before & 1 == 0:
-                    mark(before, me, traps, M)
+            mark_before(states[i, 1], (at >> M.cells) % M.cells, at & mask, M)
     return moved
 
 
@@ -195,3 +224,111 @@ def layer(number: int, M: Memory) -> NDArray[np.int64]:
                 at = ((k * M.cells + opponent) << M.cells) + free
                 found.append(np.stack([at, np.full(len(at), me)], axis=1))
     return np.concatenate(found)
+
+
+MOST_SWEEPS = 5000
+"""Of a layer without a cap; its last values then move by less than 1e-9 a sweep."""
+
+Moves = list[tuple[NDArray[np.int32], NDArray[np.float64]]]
+"""Where values move in a turn, and the values that are not in the table, by layer."""
+
+
+def size(moves: Moves) -> int:
+    """Returns the bytes of a turn's moves."""
+    return sum(places.nbytes + values.nbytes for places, values in moves)
+
+
+class TurnTable:
+    """The values of all positions, without a cap or with so many turns left; it goes from one to the other when asked."""
+
+    def __init__(self, options: Options, table_mb: float) -> None:
+        """Raises ValueError for less memory than the values take; what is left of it keeps what the last turns have moved."""
+        self.memory = make_memory(options)
+        needed = sum(array.nbytes for array in self.memory if isinstance(array, np.ndarray)) / 2**20
+        if not table_mb >= needed:
+            raise ValueError(f"trap: expected a table of at least {needed:.0f} MB, got {table_mb!r}")
+        self.nodes = 0
+        """Positions visited."""
+        self._room = (table_mb - needed) * 2**20
+        self._layers: list[NDArray[np.int64]] = []
+        """Layers by their traps, once turns are counted."""
+        self._begin(capped=False)
+
+    def _begin(self, *, capped: bool) -> None:
+        """Knows nothing: with a cap, the values with no turn left."""
+        self.memory.values[:] = 0.0
+        self.memory.due[:] = 1
+        self._capped = capped
+        self._done = 0
+        """Layers done: of all, or of the turn under way."""
+        self._turns = self._first = 0
+        """The turns left in the table, and the fewest that it can go back to."""
+        self._moves: list[Moves] = []
+        """Of each turn from `_first` on."""
+        self._under_way: Moves = []
+        self._settled = False
+        """Whether more turns change nothing."""
+
+    def solve(self, stop: NDArray[np.uint8], turns: int | None = None) -> bool:
+        """Goes to so many turns left (None: no cap); returns False if stopped, and goes on from there when asked again."""
+        if (turns is not None) != self._capped or (turns is not None and turns < self._first):
+            self._begin(capped=turns is not None)
+        return self._add_layers(stop) if turns is None else self._count(stop, turns)
+
+    def _add_layers(self, stop: NDArray[np.uint8]) -> bool:
+        """Computes the values without a cap that are not yet known."""
+        while self._done < self.memory.cells - 1:
+            states = layer(self.memory.cells - 2 - self._done, self.memory)
+            for _ in range(MOST_SWEEPS):
+                if stop[0]:
+                    return False
+                self.nodes += len(states)
+                if sweep(states, self.memory) == 0:
+                    break
+            self._done += 1
+        return True
+
+    def _count(self, stop: NDArray[np.uint8], turns: int) -> bool:
+        """Goes to so many turns left, no fewer than `_first`."""
+        while self._done or self._turns != turns:
+            known = self._first + len(self._moves)
+            if self._done or self._turns == known < turns:
+                if self._settled:
+                    break
+                if not self._add_turn(stop):
+                    return False
+            elif self._turns < turns:
+                self._swap(self._moves[self._turns - self._first])
+                self._turns += 1
+            else:
+                self._turns -= 1
+                self._swap(self._moves[self._turns - self._first])
+        return True
+
+    def _swap(self, moves: Moves) -> None:
+        """Exchanges values with those in the table."""
+        for places, values in moves:
+            values[:], self.memory.values[places] = self.memory.values[places], values.copy()
+
+    def _add_turn(self, stop: NDArray[np.uint8]) -> bool:
+        """Computes the values with one turn more; layers with fewest traps first, which read only values of a turn less."""
+        M = self.memory
+        while self._done < M.cells - 1:
+            if self._done == len(self._layers):
+                self._layers.append(layer(self._done, M))
+            if stop[0]:
+                return False
+            states = self._layers[self._done]
+            moved = sweep(states, M)
+            self.nodes += len(states)
+            self._under_way.append((M.places[:moved].copy(), M.before[:moved].copy()))
+            self._done += 1
+        moves, self._under_way, self._done = self._under_way, [], 0
+        self._settled = size(moves) == 0
+        if not self._settled:
+            self._moves.append(moves)
+            self._turns += 1
+        while sum(map(size, self._moves)) > self._room and len(self._moves) > 1:
+            self._moves.pop(0)
+            self._first += 1
+        return True

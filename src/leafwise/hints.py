@@ -51,7 +51,8 @@ class Hints:
         if self.exact and self.solver is not None:
             solution = solve_in_time(self.solver, state, PATIENCE)
             if solution.complete:
-                return [*solution_lines(solution), "  exact, by the solver"]
+                note = f", {solution.note}" if solution.note else ""
+                return [*solution_lines(solution), f"  exact, by the solver{note}"]
             by_search += f"; the exact solver needs more than {PATIENCE:.0f} s here"
         result = patiently(lambda: self.search(state), self.search.stop)
         why = [f"  {self.no_units}"] if self.no_units else []

@@ -47,4 +47,10 @@ def test_solve_gives_values_between_loss_and_win(shell: Shell) -> None:
     assert set(answer["best_actions"]) == {"SE", "SW"}
     said = shell("solve", "trap", "--size", "3", "--moves", ".1./#../.2. turn=0").out
     assert "value  win for the player to move" in said
+    said = shell("solve", "trap", "--size", "3", "--max-turns", "5", "--moves", ".1./.../.2. turn=4").out
+    assert "value  draw for the player to move" in said
+    assert "note" not in said
+    assert (
+        "note   as without the draw, which is 36 turns away" in shell("solve", "trap", "--size", "3", "--moves", "").out
+    )
     assert "expected an exact solver for size 3 or 4, got 7" in shell("solve", "trap", "--moves", "").refusal

@@ -41,6 +41,8 @@ class Solution:
     """Lowest and highest score (or value) that is still possible."""
     complete: bool = True
     """False where stopped before everything that was asked for was known."""
+    note: str = ""
+    """What the values leave out, for people; "" if nothing."""
 
     @classmethod
     def of(cls, **fields: Any) -> Solution:

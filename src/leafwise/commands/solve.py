@@ -142,6 +142,7 @@ def described(text: str, solution: Solution) -> dict[str, Any]:
         "seconds": solution.seconds,
         "bounds": solution.bounds,
         "complete": solution.complete,
+        "note": solution.note,
     }
 
 
@@ -169,6 +170,8 @@ def show(state: State, solution: Solution) -> None:
         say(f"  best   {' '.join(solution.best_actions)}")
     if solution.line:
         say(f"  line   {' '.join(solution.line)}")
+    if solution.note:
+        say(f"  note   {solution.note}")
     say(f"  work   {solution.nodes:,} nodes, {solution.seconds:.4f} s")
 
 

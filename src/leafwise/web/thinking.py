@@ -249,6 +249,7 @@ def solve(ask: SolveAsk, control: Control) -> Iterator[dict[str, Any]]:
         "line": list(found.line),
         "nodes": found.nodes,
         "seconds": found.seconds,
+        "note": found.note,
     }
 
 

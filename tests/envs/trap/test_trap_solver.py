@@ -75,6 +75,71 @@ def test_values_are_the_best_of_what_the_rules_make_of_them(rule: str) -> None:
             state = state.play(rng.choice(state.legal_names))
 
 
+def check_by_hand(solver: Solver, state: State) -> None:
+    """Checks the values of all actions by playing every game to its end."""
+    known: dict[str, float] = {}
+
+    def worth(state: State) -> float:
+        """Returns what a position is worth to player 1."""
+        if state.is_terminal:
+            return state.returns
+        text = str(state)
+        if text not in known:
+            if state.is_chance:
+                known[text] = sum(p * worth(after) for p, after in state.outcomes())
+            else:
+                best = max if state.current_player == 0 else min
+                known[text] = best(worth(state.play(a)) for a in state.legal_actions)
+        return known[text]
+
+    sign = 1 - 2 * state.current_player
+    for name, value in solver.solve(state).action_values.items():
+        assert sign * worth(state.play(name)) == pytest.approx(value, abs=1e-9), f"{state} {name}"
+
+
+def crowded(game: leafwise.Game, turn: int, traps: int, rng: Random) -> State:
+    marks = ["1", "2", *"#" * traps, *"." * (7 - traps)]
+    rng.shuffle(marks)
+    return game.parse("/".join("".join(marks[k : k + 3]) for k in (0, 3, 6)) + f" turn={turn}")
+
+
+@pytest.mark.parametrize("max_turns", [1, 2, 5, None])
+@pytest.mark.parametrize("rule", RULES)
+def test_turns_are_counted_near_the_draw(rule: str, max_turns: int | None) -> None:
+    game, rng = THREE[rule].variant(max_turns=max_turns), Random(1)
+    solver, last = Solver(game), game.options.last_turn
+    for traps in (3, 4, 4, 5, 5, 5, 5):
+        for left in range(1, min(last, 3 if traps == 3 else 5) + 1):  # to and fro between numbers of turns
+            state = crowded(game, last - left, traps, rng)
+            if not state.is_terminal:
+                check_by_hand(solver, state)
+
+
+def test_who_cannot_win_any_more_has_a_draw() -> None:
+    game = GAME.variant(size=3, max_turns=5)
+    for text in (".1./.../.2. turn=4", ".1./.../.2. turn=4 throw"):
+        solution = exact_solver(game).solve(game.parse(text))
+        assert set(solution.action_values.values()) == {0.0}
+        assert (solution.value, solution.note) == (0.0, "")
+    away = exact_solver(THREE["immediate"]).solve(THREE["immediate"].start())
+    assert away.note == "as without the draw, which is 36 turns away"
+
+
+@pytest.mark.parametrize("table_mb", [1, 64])
+def test_turns_may_be_asked_for_in_any_order(table_mb: float) -> None:
+    """With room for what turns have moved, and without, where the table begins again."""
+    game, rng = THREE["immediate"], Random(2)
+    texts = ["1../.../..2", ".1./#../.2.", "1#./.../.2.", ".1./.2./..."]
+    asked = [(text, turn) for text in texts for turn in (34, 20, 35, 5, 6, 4, 30, 0, 12)]
+    rng.shuffle(asked)
+    solver = Solver(game, table_mb)
+    if table_mb == 1:
+        solver.table._room = 0
+    for text, turn in asked:
+        state = game.parse(f"{text} turn={turn}")
+        assert solver.solve(state).action_values == pytest.approx(Solver(game).solve(state).action_values, abs=1e-11)
+
+
 def test_symmetric_positions_have_equal_values() -> None:
     rng, solver = Random(5), solver_of("immediate")
     for _ in range(40):
@@ -133,3 +198,17 @@ def test_a_stopped_solver_says_so_and_goes_on(monkeypatch: pytest.MonkeyPatch) -
     assert solver.known()["nodes"] == solution.nodes > 0
     monkeypatch.undo()
     assert solver.solve(game.start()).value == pytest.approx(0.901856, abs=6e-7)
+
+
+def test_a_solver_stopped_within_a_turn_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = THREE["immediate"]
+    solver, layer, state = Solver(game), retrograde.layer, game.parse(".1./.../.2. turn=30")
+
+    def stopping(number: int, M: retrograde.Memory) -> NDArray[np.int64]:
+        solver.stop[0] = number == 4
+        return layer(number, M)
+
+    monkeypatch.setattr(retrograde, "layer", stopping)
+    assert not solver.solve(state).complete
+    monkeypatch.undo()
+    assert solver.solve(state).action_values == Solver(game).solve(state).action_values

@@ -15,6 +15,7 @@ from leafwise.envs.cassis.canon import make_scratch
 from leafwise.envs.cassis.tables import MAX_EDGES, make_tables
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import Solution, check_question
 
 ENOUGH_BITS = {7: 17, 8: 23}
@@ -58,6 +59,10 @@ class Solver:
     def solve(self, state: State, actions: str = "all") -> Solution:
         """Solves a position; see `leafwise.envs.core.play.solver.Solver`. No "how soon" is defined: scores are None."""
         check_question(self.game, state, actions)
+        return stoppable(lambda: self._solve(state, actions), self.stop)
+
+    def _solve(self, state: State, actions: str) -> Solution:
+        """Solves a position, until it is stopped."""
         started = time.perf_counter()
         names, out = self.game.actions, self.memory.out
         if state.is_terminal:
@@ -100,7 +105,7 @@ class Solver:
         self._begin()
         sides = [(int(first), int(second)) for first, second in rows]
         turns = [(b, a) if (a | b).bit_count() % 2 else (a, b) for a, b in sides]
-        return np.array([self._value(own, other) for own, other in turns], dtype=np.int64)
+        return stoppable(lambda: np.array([self._value(own, other) for own, other in turns], dtype=np.int64), self.stop)
 
     def _begin(self) -> None:
         self.memory.stop[0] = 0

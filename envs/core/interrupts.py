@@ -5,11 +5,12 @@ here instead: the system's own handler wakes it at once (`signal.set_wakeup_fd`)
 (`stoppable`). They end early, and Python raises KeyboardInterrupt as everywhere. `Deferred` is for work that ends in order: nothing
 is raised, a flag says that Ctrl-C was pressed. Where SIGINT is ignored, as in background jobs of a shell, it stays so.
 
-What takes longer than half a second to end, such as a compilation, is announced in a line; a second Ctrl-C then ends the process.
+What takes longer than a second to end, such as a compilation, is announced in a line; a second Ctrl-C then ends the process.
 """
 
 from __future__ import annotations
 
+import atexit
 import builtins
 import contextlib
 import os
@@ -20,16 +21,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 R = TypeVar("R")
 
 INTERRUPTED = 130
 """Exit status of a process that Ctrl-C ended."""
-AGAIN_SECONDS, ANNOUNCED_SECONDS = 0.05, 0.5
+AGAIN_SECONDS, ANNOUNCED_SECONDS = 0.05, 1.0
 """How often stop bytes are set until they help: a call that is about to begin clears its own. After how long a line says so."""
 SECOND_PRESS_SECONDS = 0.3
 """Signals closer to each other are one press, as where a terminal and a program that started this one both send it."""
@@ -140,6 +142,17 @@ def at_command_line() -> None:
     _listener.listen()
 
 
+def leave(status: int) -> NoReturn:
+    """Ends this process, whose work is done or stopped: after Ctrl-C without taking its memory apart, which takes seconds."""
+    if not _listener.was_pressed:
+        sys.exit(status)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+    os._exit(status)
+
+
 def _defers() -> bool:
     return bool(_deferred) and not _deferred[-1].raises
 
@@ -158,7 +171,7 @@ class _Listener:
         self._ends: tuple[socket.socket, socket.socket] | None = None
         self._next = -1
         """Who else listens: what comes is passed on."""
-        self._pressed, self._announced = 0.0, False
+        self._pressed, self._announced, self.was_pressed = 0.0, False, False
 
     def listen(self) -> None:
         """Makes sure that signals are heard; for the main thread."""
@@ -211,7 +224,7 @@ class _Listener:
             _say("ended at once")
             os._exit(INTERRUPTED)
         if not self._pressed:
-            self._pressed, self._announced = now, False
+            self._pressed, self._announced, self.was_pressed = now, False, True
             for one in tuple(_running):
                 one.heard = True
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import Solution, check_question
 from leafwise.envs.trap import retrograde
 from leafwise.envs.trap import rules as r
@@ -61,7 +62,7 @@ class Solver:
             return Solution(value=value, score=None, bounds=(value, value))
         left = self.game.options.last_turn - int(r.turn_of(state.row[1]))
         near = left < NEAR
-        if not self.table.solve(self.stop, left - 1 if near else None):
+        if not stoppable(lambda: self.table.solve(self.stop, left - 1 if near else None), self.stop):
             return Solution(None, None, nodes=self.table.nodes, seconds=time.perf_counter() - started, complete=False)
         values = self.values(state)
         best = max(values.values())

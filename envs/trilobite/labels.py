@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.jit import Direct, jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import UNKNOWN
 from leafwise.envs.trilobite import alphabeta as ab
 from leafwise.envs.trilobite.rules import ONE
@@ -55,5 +56,6 @@ class Labels:
     def __call__(self, rows: NDArray[Any], first: NDArray[np.int64], nodes: int) -> NDArray[np.int8]:
         """Returns what each of the rows is worth to the player to move, or `UNKNOWN`."""
         results = np.zeros(len(rows), dtype=np.int8)
-        self._label_rows(np.ascontiguousarray(rows), first, results, nodes, self.memory)
+        own = np.ascontiguousarray(rows)
+        stoppable(lambda: self._label_rows(own, first, results, nodes, self.memory), self.memory.stop)
         return results

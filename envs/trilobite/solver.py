@@ -13,6 +13,7 @@ from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import Solution, check_question
 from leafwise.envs.trilobite import alphabeta as ab
 from leafwise.envs.trilobite import questions
@@ -119,7 +120,7 @@ class Solver:
         self._refresh((first | second).bit_count())
         request = self._request
         request[0], request[1], request[2], request[3] = first, second, asked, most
-        return int(self._ask())
+        return int(stoppable(self._ask, self.stop))
 
     def _refresh(self, chips: int) -> None:
         """Stores again what is known by heart, if a search may have displaced some.
@@ -140,7 +141,7 @@ class Solver:
         M.out[:] = 0
         self._refresh(int(rows[0, 0] | rows[0, 1]).bit_count() if len(rows) == 1 else 0)
         results = np.zeros(len(rows), dtype=np.int64)
-        self._score_rows(np.ascontiguousarray(rows, dtype=np.uint64), results, M)
+        stoppable(lambda: self._score_rows(np.ascontiguousarray(rows, dtype=np.uint64), results, M), self.stop)
         return results
 
     def value(self, state: State) -> int:

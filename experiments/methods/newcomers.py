@@ -20,9 +20,10 @@ import numpy as np
 from gymnasium.spaces import flatten_space
 
 from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.interrupts import Deferred
 from leafwise.envs.core.textfile import read_text
 from leafwise.models.files import write_atomically
-from leafwise.training.runs.folder import Interruption, commit, hardware, need_train_extra, training_command
+from leafwise.training.runs.folder import commit, hardware, need_train_extra, training_command
 from leafwise.training.runs.lock import FolderLock
 from leafwise.training.runs.loop import find_variant
 
@@ -114,7 +115,7 @@ def train(config: Config) -> Path:
                 save()
             return before + now - begun < 60 * config.minutes and not stop.requested
 
-    with Interruption() as stop:
+    with Deferred() as stop:
         save()
         model.learn(10**12, callback=Clock(), reset_num_timesteps=False)
         save()

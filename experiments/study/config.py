@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leafwise.envs.core.commandline import parse, quiet_when_unread
+from leafwise.envs.core.interrupts import INTERRUPTED, at_command_line, leave
 from leafwise.envs.core.lines import print_error
 from leafwise.training.execution.places import executor_for
 from leafwise.training.runs.folder import training_command
@@ -111,8 +112,8 @@ def command(config_class: type[C], study: Callable[[C], object]) -> Callable[...
     It returns the exit status; wrong input is one line and status 2.
     """
 
-    def main(arguments: list[str] | None = None) -> int:
-        config = parse(config_class, sys.argv[1:] if arguments is None else arguments, config_class.program())
+    def run(arguments: list[str]) -> int:
+        config = parse(config_class, arguments, config_class.program())
         try:
             with quiet_when_unread():
                 study(config)
@@ -121,7 +122,13 @@ def command(config_class: type[C], study: Callable[[C], object]) -> Callable[...
             return 2
         except KeyboardInterrupt:
             print("stopped; the same command goes on", file=sys.stderr)
-            return 130
+            return INTERRUPTED
         return 0
+
+    def main(arguments: list[str] | None = None) -> int:
+        if arguments is not None:
+            return run(arguments)
+        at_command_line()
+        leave(run(sys.argv[1:]))
 
     return main

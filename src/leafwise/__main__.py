@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from leafwise import __version__, commands
-from leafwise.cli import INTERRUPTED, WRONG_INPUT, fail, one_line_errors
+from leafwise.cli import WRONG_INPUT, fail, one_line_errors
 from leafwise.envs.core.commandline import quiet_when_unread, with_home
+from leafwise.envs.core.interrupts import INTERRUPTED, at_command_line, leave
 from leafwise.envs.core.lines import perhaps
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import take_modules
@@ -73,11 +74,12 @@ def main() -> None:
     warnings.formatwarning = lambda message, *place: f"warning: {message}\n"
     with quiet_when_unread():
         try:
+            at_command_line()
             status = run(sys.argv[1:])
         except KeyboardInterrupt:
             print("\ninterrupted" if sys.stderr.isatty() else "interrupted", file=sys.stderr)
             status = INTERRUPTED
-    sys.exit(status)
+    leave(status)
 
 
 if __name__ == "__main__":

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from leafwise.cli import (
-    load_code,
-    make_search,
-    make_tree_search,
-    patiently,
-    say,
-    units_of_leaf,
-    value_lines,
-    why_no_units,
-)
+from leafwise.cli import load_code, make_search, make_tree_search, say, units_of_leaf, value_lines, why_no_units
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.by_name import after_moves, move_names
@@ -44,12 +35,12 @@ class Analyst:
         self.chance_loaded = False
 
     def __call__(self, state: State) -> Result:
-        """Searches a position; Ctrl-C is heard meanwhile."""
+        """Searches a position."""
         if state.is_chance and not self.chance_loaded and isinstance(self.search, Search):
             game, leaf, options = self.bare
             load_code(make_search(game, leaf, 1, 0.0, options), state)
             self.chance_loaded = True
-        return patiently(lambda: self.search(state), self.search.stop)
+        return self.search(state)
 
 
 def read_position(game: Game, text: str, moves: str = "") -> State:

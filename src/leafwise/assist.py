@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from leafwise.cli import one_line_errors, patiently, say, units_of_leaf, why_no_units
+from leafwise.cli import one_line_errors, say, units_of_leaf, why_no_units
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.companion import Advice, Following, Question
@@ -122,7 +122,7 @@ def advised(following: Following, search: Search, leaf: str) -> Advice:
         return search(state).values
 
     units, why = units_of_leaf(search.game, leaf), why_no_units(search.game, leaf)
-    advice = patiently(lambda: following.advise(values, lambda value: written(value, units)), search.stop)
+    advice = following.advise(values, lambda value: written(value, units))
     assert following.state is not None
     board = following.state.board()
     say("\n" + board)

@@ -1,4 +1,4 @@
-"""What all commands share: options of a command and of its game, wrong input in one line, results as JSON, patience."""
+"""What all commands share: options of a command and of its game, wrong input in one line, results as JSON."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ __all__ = [
     "one_line_errors",
     "parse",
     "parse_with_game",
-    "patiently",
     "positions_of",
     "print_json",
     "records_of",
@@ -52,10 +51,9 @@ __all__ = [
 ]
 
 C = TypeVar("C")
-R = TypeVar("R")
 
-WRONG_INPUT, INTERRUPTED = 2, 130
-"""Exit statuses."""
+WRONG_INPUT = 2
+"""Exit status; that of Ctrl-C is `leafwise.envs.core.interrupts.INTERRUPTED`."""
 
 
 def say(text: str = "") -> None:
@@ -286,21 +284,6 @@ def finite(value: Any) -> Any:
     if isinstance(value, float) and not abs(value) < float("inf"):
         return None
     return value
-
-
-def patiently(work: Callable[[], R], stop: Callable[[], None] = lambda: None) -> R:
-    """Runs `work` in a thread, so that Ctrl-C is heard while compiled code runs; calls `stop` then and waits a little."""
-    from leafwise.search.background import Background
-
-    task = Background(work)
-    try:
-        while not task.wait(0.2):
-            pass
-    except KeyboardInterrupt:
-        stop()
-        task.wait(1.0)
-        raise
-    return task.result()
 
 
 def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options: str = "") -> Search:

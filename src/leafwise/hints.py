@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from leafwise.cli import patiently, value_lines
+from leafwise.cli import value_lines
 from leafwise.commands.solve import WORDS
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
@@ -43,7 +43,7 @@ class Hints:
         self.no_units = no_units
 
     def __call__(self, state: State) -> list[str]:
-        """Returns one line per move, best first, and who says so; Ctrl-C is heard meanwhile."""
+        """Returns one line per move, best first, and who says so."""
         by_search = f"  by search, depth {{}}, leaf {self.search.evaluator.name}"
         if self.exact and self.solver is None:
             self.solver = solver_of(self.game)
@@ -54,7 +54,7 @@ class Hints:
                 note = f", {solution.note}" if solution.note else ""
                 return [*solution_lines(solution), f"  exact, by the solver{note}"]
             by_search += f"; the exact solver needs more than {PATIENCE:.0f} s here"
-        result = patiently(lambda: self.search(state), self.search.stop)
+        result = self.search(state)
         why = [f"  {self.no_units}"] if self.no_units else []
         return [*value_lines(result, self.units), *why, by_search.format(result.depth)]
 
@@ -69,7 +69,7 @@ def solve_in_time(solver: Solver, state: State, seconds: float) -> Solution:
     timer.daemon = True
     timer.start()
     try:
-        return patiently(lambda: solver.solve(state), stop)
+        return solver.solve(state)
     finally:
         timer.cancel()
 

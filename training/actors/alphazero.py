@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.sparse import SparseNetwork
 from leafwise.training.actors.selfplay import ROOM
 from leafwise.training.execution.executor import Shared
@@ -56,11 +57,10 @@ class Recorder:
 
     def piece(self, network: SparseNetwork, count: int, key: int) -> Recorded:
         """Returns whole games of at least `count` positions, whose chance and choices come from a stream of this key alone."""
-        table = self.table
+        table, T = self.table, self.tables(network)
         table.R[0], table.R[1], table.counts[:] = np.uint64(key), np.uint64(0), 0
-        n = self.kernels.record_games(
-            table, self.record, self.policies, count, self.plies, self.how, self.options, self.tables(network)
-        )
+        told = self.record, self.policies, count, self.plies, self.how, self.options
+        n = stoppable(lambda: self.kernels.record_games(table, *told, T), T.stop)
         kept = self.record.rows[:n].copy(), self.policies[:n].copy(), self.record.targets[:n].copy()
         return Recorded(*kept, table.counts.copy())
 
@@ -69,8 +69,10 @@ class Recorder:
     ) -> NDArray[np.float64]:
         """Returns the results of the first network from the openings of keys [n], [n, 2], first seat first."""
         results = np.zeros((len(keys), 2))
-        tables = self.tables(newest), self.tables(best)
-        self.kernels.play_matches(self.table, keys, results, simulations, self.plies, self.options, *tables)
+        new, old = self.tables(newest), self.tables(best)
+        how = simulations, self.plies, self.options
+        play = self.kernels.play_matches
+        stoppable(lambda: play(self.table, keys, results, *how, new, old), new.stop, old.stop)
         return results
 
 

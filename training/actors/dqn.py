@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.sparse import WITH_ACTIONS, SparseNetwork
 from leafwise.training.actors.selfplay import guide_of
 from leafwise.training.execution.executor import Shared
@@ -113,7 +114,7 @@ class Player:
         """Returns what searches with the leaf in `T` say of each action in rows [n, width], [n, A]; see `Kernels.root_values`."""
         values = np.zeros((len(rows), self.width))
         forget(self.table)  # the leaf has other weights by now
-        self.kernels.root_values(self.table, rows, depth, values, T)
+        stoppable(lambda: self.kernels.root_values(self.table, rows, depth, values, T), T.stop)
         return values
 
     def step(
@@ -152,7 +153,10 @@ class Player:
     def of_guide(self, rows: NDArray[Any]) -> NDArray[np.float64]:
         """Returns 1 for the action that the guide chooses in each row, 0 for the others, [n, A]."""
         actions, found = np.zeros(len(rows), dtype=np.int64), np.zeros((len(rows), self.width))
-        self.guide.choose_actions(self.guide_table, rows, self.how.guide_depth, actions, self.guide_T)
+        choose = self.guide.choose_actions
+        stoppable(
+            lambda: choose(self.guide_table, rows, self.how.guide_depth, actions, self.guide_T), self.guide_T.stop
+        )
         found[np.arange(len(rows)), actions] = 1.0
         return found
 

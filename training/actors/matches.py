@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.players import player
 from leafwise.models.sparse import SparseNetwork
 from leafwise.search.engine import Search
@@ -46,7 +48,8 @@ class Pairs:
         table = new_table(game, self.depth, 0, evaluator, self.rare)
         play_matches, plain = kernels(game, evaluator).play_matches, round(self.from_start * len(keys))
         for some, plies in ((slice(plain), 0), (slice(plain, None), self.plies)):
-            play_matches(table, keys[some], results[some], self.depth, plies, new, old)
+            play = partial(play_matches, table, keys[some], results[some], self.depth, plies, new, old)
+            stoppable(play, new.stop, old.stop)
         return results
 
 

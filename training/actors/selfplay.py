@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.solver import exact_labels
 from leafwise.models.files import model_path
 from leafwise.models.sparse import SparseNetwork
@@ -104,7 +105,8 @@ class Recorder:
             alone = (options.exploration, 0.0 if self.solo else options.earlier, options.td_lambda)
             run, depth = self.kernels.record_games, options.depth
         own = self.own and not guided
-        n = int(run(table, self.room, count, depth, options.plies, options.even, *alone, own, credit, T, other))
+        how = options.plies, options.even, *alone, own, credit
+        n = int(stoppable(lambda: run(table, self.room, count, depth, *how, T, other), T.stop, other.stop))
         if self.labels is not None:
             self.label(n, T)
         return n

@@ -107,6 +107,7 @@ def collect(
     processes: int = 1,
     cluster: str = "",
     progress: Callable[[int], None] = lambda done: None,
+    partial_on_interrupt: bool = False,
 ) -> Dataset:
     """Returns the decisions of games played by a player, in a game for two by itself on both sides.
 
@@ -118,6 +119,7 @@ def collect(
             one game).
         processes, cluster: where the games are played, as `leafwise.training.execution.places.executor_for` has it.
         progress: is told how many games are done.
+        partial_on_interrupt: Ctrl-C returns the games that have ended by then, if there are any.
 
     Raises ValueError for what cannot be done, before a game is played.
     """
@@ -126,10 +128,15 @@ def collect(
     pieces = [range(k, min(k + BATCH, games)) for k in range(0, games, BATCH)]
     work = partial(play_piece, game, text, opponent, share, first_seed)
     parts: list[dict[str, NDArray[Any]]] = []
-    with executor_for(work, processes, cluster, len(pieces)) as executor:
-        for part in executor.in_order((piece[0], piece) for piece in pieces):
-            parts.append(part)
-            progress(min(len(parts) * BATCH, games))
+    try:
+        with executor_for(work, processes, cluster, len(pieces)) as executor:
+            for part in executor.in_order((piece[0], piece) for piece in pieces):
+                parts.append(part)
+                progress(min(len(parts) * BATCH, games))
+    except KeyboardInterrupt:
+        if not (partial_on_interrupt and parts):
+            raise
+    games = min(len(parts) * BATCH, games)
     arrays = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     arrays["seeds"] = np.arange(first_seed, first_seed + games, dtype=np.int64)
     about = {

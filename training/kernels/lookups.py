@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.training.kernels.td import kernels, new_trainer
 
@@ -17,7 +18,7 @@ def looked_up(network: NTupleNetwork, moves: int, seed: int = 0) -> NDArray[np.b
     errors, sizes = (np.zeros(len(network.weights.table), dtype=np.float32) for _ in range(2))
     actor = new_trainer(network.game, seed, coherence=(errors, sizes))
     T = network.game.tables(network.evaluator("games"))
-    kernels(network, coherent=True).td_games(actor, moves, 0.0, 0.0, RESTART, T)
+    stoppable(lambda: kernels(network, coherent=True).td_games(actor, moves, 0.0, 0.0, RESTART, T), T.stop)
     return sizes > 0
 
 

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core import interrupts
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.training.evaluation.intervals import bounds, mean_interval
 from leafwise.training.execution.places import executor_for
@@ -89,12 +91,17 @@ def play_games(
         run(actor, keys, scores[begin:end], ranks[begin:end], T)
         return int(actor.counts[MOVES]), time.thread_time() - start
 
-    moves, seconds = 0, 0.0
-    with ThreadPoolExecutor(threads) as pool:
-        for k, (played, spent) in enumerate(pool.map(play, range(0, games, BATCH))):
-            moves, seconds = moves + played, seconds + spent
-            progress(min((k + 1) * BATCH, games))
-    return Games(scores, ranks, moves, seconds)
+    def play_all() -> list[tuple[int, float]]:
+        found = []
+        with ThreadPoolExecutor(threads) as pool:
+            for k, one in enumerate(pool.map(play, range(0, games, BATCH))):
+                found.append(one)
+                progress(min((k + 1) * BATCH, games))
+        return found
+
+    done = stoppable(play_all, T.stop)
+    interrupts.check()
+    return Games(scores, ranks, sum(moves for moves, _ in done), sum(spent for _, spent in done))
 
 
 def _played(network: NTupleNetwork, depth: int, cutoff: float, seeds: tuple[int, int]) -> Games:

@@ -209,7 +209,7 @@ def make_random_action(game: Game) -> Compiled:
 def make_open_game(game: Game) -> Compiled:
     """Returns `open_game(table, plies, T)`.
 
-    It starts a game at row HERE, with up to `plies` random actions after which it is not over.
+    It starts a game at row HERE, with up to `plies` random actions after which it is not over, unless it is stopped.
     """
     initial_state, apply_action, current_player = (
         game.rules.initial_state,
@@ -232,5 +232,7 @@ def make_open_game(game: Game) -> Compiled:
                 apply_action(S, HERE, random_action(table, T), HERE, T)
                 settle(S, R, T)
                 over = current_player(S, HERE, T) == TERMINAL
+            if T.stop[0]:
+                return
 
     return open_game

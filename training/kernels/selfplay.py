@@ -127,6 +127,8 @@ def make_play_matches(game: Game, best_action: Compiled, name: str) -> Compiled:
     def play_matches(table, keys, results, depth, plies, T, other):
         S, R = table.S, table.R
         for g in range(keys.shape[0]):
+            if T.stop[0]:
+                return
             for seat in range(2):
                 R[0], R[1] = keys[g], np.uint64(0)
                 open_game(table, plies, T)
@@ -158,6 +160,8 @@ def make_play_alone(game: Game, best_action: Compiled, leaf_value: Compiled, nam
         S, R = table.S, table.R
         n = 0
         for g in range(keys.shape[0]):
+            if T.stop[0]:
+                return
             R[0], R[1] = keys[g], np.uint64(0)
             open_game(table, 0, T)
             while current_player(S, HERE, T) != TERMINAL:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.training.kernels.selfplay import forget, kernels, new_table
 
 ROOM = 1000
@@ -72,7 +74,7 @@ def play_solo(
     while done < games and (not seconds or time.process_time() - start < seconds):
         end = min(done + BATCH, games)
         keys = np.arange(first_seed + done, first_seed + end, dtype=np.uint64)
-        run(table, keys, depth, scores[done:end], values[n:], ends[done:end], T)
+        stoppable(partial(run, table, keys, depth, scores[done:end], values[n:], ends[done:end], T), T.stop)
         ends[done:end] += n
         n, done = int(ends[end - 1]), end
     return Played(scores[:done], values[:n], ends[:done], time.process_time() - start)

@@ -204,7 +204,7 @@ def make_record_games(game: Game, think: Compiled, name: str) -> Compiled:
     @bind(name, game.room)
     def record_games(table, record, policies, count, plies, how, options, T):
         S, n = table.S, 0
-        while n < count:
+        while n < count and not T.stop[0]:
             open_game(table, plies, T)
             end = record_game(table, record, policies, n, how, options, T)
             if current_player(S, HERE, T) != TERMINAL:
@@ -233,6 +233,8 @@ def make_play_matches(game: Game, think: Compiled, name: str) -> Compiled:
     def play_matches(table, keys, results, simulations, plies, options, T, other):
         S, R = table.S, table.R
         for g in range(keys.shape[0]):
+            if T.stop[0]:
+                return
             for seat in range(2):
                 R[0], R[1] = keys[g], np.uint64(0)
                 forget_nodes(table.own.tree)

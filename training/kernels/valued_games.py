@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.search.compiled import CompiledSearch, compiled_search
 from leafwise.training.kernels.playing import forget, make_best_action, make_open_game, new_table, searches
 from leafwise.training.kernels.steps import HERE, make_settle
@@ -62,7 +64,7 @@ def play_valued(
     forget(table)
     for begin in games[::BATCH]:
         keys = np.arange(first_seed + begin, first_seed + min(begin + BATCH, games.stop), dtype=np.uint64)
-        run(table, keys, depth, plies, values, players, returns, ends, T)
+        stoppable(partial(run, table, keys, depth, plies, values, players, returns, ends, T), T.stop)
         n = int(ends[len(keys) - 1])
         if n > len(values):
             raise ValueError(f"{game.name}: expected games of at most {ROOM:,} decisions, got {n:,} in {len(keys)}")
@@ -98,6 +100,8 @@ def make_play_valued(game: Game, best_action: Compiled, name: str) -> Compiled:
         S, R = table.S, table.R
         n = 0
         for g in range(keys.shape[0]):
+            if T.stop[0]:
+                return
             R[0], R[1] = keys[g], np.uint64(0)
             open_game(table, plies, T)
             player = current_player(S, HERE, T)

@@ -36,7 +36,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core import interrupts
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.models.files import model_path, save_network
@@ -202,6 +204,7 @@ class NTupleTd(Learner):
     """One run with n-tuples: network, games, files."""
 
     method, unit = "td", "moves"
+    breaks_whole = True
 
     def __init__(self, config: Config) -> None:
         check(config)
@@ -221,6 +224,10 @@ class NTupleTd(Learner):
         self.kernels = kernels(self.network, depth, searched=config.target_depth > 0, coherent=config.coherence)
         self.T = self.game.tables(self.network.evaluator("td"))
         self.entries, self.best, self.score = 0, -np.inf, {}
+        self.begun: list[list[int]] = []
+        """Counters of each actor as the interval began that Ctrl-C broke off; empty between two."""
+        self.due: dict[str, float] | None = None
+        """What was logged of an interval whose evaluation is still to come."""
         if not self.resume() and config.pruned:
             self.prune()
 
@@ -247,13 +254,17 @@ class NTupleTd(Learner):
 
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Returns what a checkpoint holds."""
-        return self.arrays(), {"entries": self.entries, "best": float(self.best), "score": dict(self.score)}
+        told = {"entries": self.entries, "best": float(self.best), "score": dict(self.score)}
+        return self.arrays(), told | ({"begun": self.begun} if self.begun else {}) | (
+            {"due": self.due} if self.due else {}
+        )
 
     def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
         """Takes the state of a checkpoint."""
         for name, own in self.arrays().items():
             own[:] = tensors[name]
         self.entries, self.best, self.score = metadata["entries"], metadata["best"], metadata["score"]
+        self.begun, self.due = metadata.get("begun", []), metadata.get("due")
 
     def counted(self) -> NDArray[np.int64]:
         """Returns the counters of all actors, added."""
@@ -264,23 +275,28 @@ class NTupleTd(Learner):
         """Moves played so far."""
         return int(self.counted()[MOVES])
 
+    @property
+    def moves_begun(self) -> int:
+        """Moves played before the interval that is played."""
+        return sum(counts[MOVES] for counts in self.begun)
+
+    def left(self, actor: int) -> int:
+        """Returns the moves that an actor has left in the interval."""
+        own = self.config.interval // len(self.actors) + 1
+        return self.begun[actor][MOVES] + own - int(self.actors[actor].counts[MOVES])
+
     def play(self) -> None:
-        """Plays and learns for one log interval."""
-        rate = rate_at(self.config, self.done) / self.network.active
-        options = (
-            self.config.interval // len(self.actors) + 1,
-            rate,
-            self.config.td_lambda,
-            self.config.restart,
-            self.T,
-        )
+        """Plays and learns up to the end of the interval, or until Ctrl-C."""
+        rate = rate_at(self.config, self.moves_begun) / self.network.active
+        options = rate, self.config.td_lambda, self.config.restart, self.T
         threads = [
-            threading.Thread(target=self.kernels.td_games, args=(actor, *options), daemon=True)
-            for actor in self.actors[1:]
+            threading.Thread(target=self.kernels.td_games, args=(actor, self.left(k), *options), daemon=True)
+            for k, actor in enumerate(self.actors)
+            if k
         ]
         for thread in threads:
             thread.start()
-        self.kernels.td_games(self.actors[0], *options)
+        self.kernels.td_games(self.actors[0], self.left(0), *options)
         for thread in threads:
             thread.join()
 
@@ -317,26 +333,40 @@ class NTupleTd(Learner):
         return float(lead.mean()) <= 3 * float(lead.std(ddof=1)) / np.sqrt(len(lead))
 
     def step(self) -> dict[str, float]:
-        """Learns for one interval, and now and then evaluates; returns what is logged."""
-        before = self.counted()
-        start, begun = time.perf_counter(), time.process_time()
-        self.play()
+        """Learns for one interval, and now and then evaluates; returns what is logged.
+
+        Ctrl-C breaks it off between two trajectories, or before the evaluation: then it goes on there.
+        """
+        if self.due is None:
+            logged = self.learn()
+            if self.entries % self.config.evaluate_every and self.done < self.goal:
+                return logged
+            self.due = logged
+        found = self.evaluate()
+        logged, self.due = self.due | found, None
+        return logged
+
+    def learn(self) -> dict[str, float]:
+        """Learns for one interval; returns what is logged."""
+        self.begun = self.begun or [actor.counts.tolist() for actor in self.actors]
+        moves, start, begun = self.done, time.perf_counter(), time.process_time()
+        stoppable(self.play, self.T.stop)
         spent = time.perf_counter() - start
         self.seconds += time.process_time() - begun  # of all actors
+        interrupts.check()
+        played = self.counted() - np.sum(self.begun, axis=0)
+        self.begun = []
         self.entries += 1
         if self.config.average:
             self.take_average()
-        played = self.counted() - before
         sums = np.sum([actor.sums for actor in self.actors], axis=0)
-        logged = {"train/rate": rate_at(self.config, self.done), "time/fps": played[MOVES] / spent}
+        logged = {"train/rate": rate_at(self.config, self.done), "time/fps": (self.done - moves) / spent}
         if played[FRESH_GAMES]:
             logged["rollout/ep_rew_mean"] = sums[0] / played[FRESH_GAMES]
         if played[MOVES]:
             logged["train/error"] = float(np.sqrt(sums[1] / played[MOVES]))
         for actor in self.actors:
             actor.sums[:] = 0
-        if self.entries % self.config.evaluate_every == 0 or self.done >= self.goal:
-            logged |= self.evaluate()
         return logged
 
     def results(self) -> dict[str, Any]:

@@ -12,8 +12,10 @@ Szubert and Jaskowski, "Temporal difference learning of n-tuple networks for the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafwise.training.kernels.qlearning import q_games
 from leafwise.training.kernels.td import LONGEST
@@ -51,23 +53,38 @@ class NTupleQ(td.NTupleTd):
         self.q_games = q_games(self.network, config.target_depth, coherent=config.coherence)
 
     def exploration(self) -> float:
-        """Returns the share of random actions now."""
+        """Returns the share of random actions in the interval that is played."""
         config = self.config
-        fallen = min(1.0, self.done / config.total_steps / max(config.exploration_fraction, 1e-9))
+        fallen = min(1.0, self.moves_begun / config.total_steps / max(config.exploration_fraction, 1e-9))
         return config.exploration + (config.final_exploration - config.exploration) * fallen
 
+    def restore(self, tensors: dict[str, NDArray[Any]], metadata: dict[str, Any]) -> None:
+        """Takes the state of a checkpoint."""
+        super().restore(tensors, metadata)
+        self.values[:] = metadata.get("values", 0.0)
+
+    def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Returns what a checkpoint holds."""
+        tensors, told = super().state()
+        return tensors, told | ({"values": self.values.tolist()} if self.begun else {})
+
     def play(self) -> None:
-        """Plays and learns for one log interval."""
-        config, rate = self.config, td.rate_at(self.config, self.done) / self.network.active
-        self.values[:] = 0
-        how = config.interval + 1, rate, config.td_lambda, self.exploration(), config.restart, self.T
+        """Plays and learns up to the end of the interval, or until Ctrl-C."""
+        config, rate = self.config, td.rate_at(self.config, self.moves_begun) / self.network.active
+        how = self.left(0), rate, config.td_lambda, self.exploration(), config.restart, self.T
         self.q_games(self.actors[0], self.explored, self.values, *how)
 
-    def step(self) -> dict[str, float]:
-        """Learns for one interval, and now and then evaluates; returns what is logged."""
+    def learn(self) -> dict[str, float]:
+        """Learns for one interval; returns what is logged."""
+        if not self.begun:
+            self.values[:] = 0
+            self.begun = [self.actors[0].counts.tolist()]
         explored = self.exploration()
-        logged = super().step()
-        logged |= {"train/exploration_rate": explored, "time/seconds": self.seconds}
+        logged = super().learn() | {"train/exploration_rate": explored}
         if self.values[0]:
             logged["train/q_mean"] = self.values[1] / self.values[0]
         return logged
+
+    def step(self) -> dict[str, float]:
+        """Learns for one interval, and now and then evaluates; returns what is logged."""
+        return super().step() | {"time/seconds": self.seconds}

@@ -14,10 +14,8 @@ import json
 import os
 import platform
 import shlex
-import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
@@ -27,6 +25,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from leafwise.envs.core.commandline import quiet_when_unread, with_home
+from leafwise.envs.core.interrupts import INTERRUPTED, at_command_line, leave
 from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import source_of, take_modules
 from leafwise.models.files import load_tensors, model_path, write_atomically
@@ -169,39 +168,26 @@ class RunFolder:
         write_atomically(self.results, json.dumps(dict(results), indent=2).encode())
 
 
-class Interruption:
-    """Turns Ctrl-C and SIGTERM into a flag, so that a run ends between two steps, saved."""
-
-    def __init__(self) -> None:
-        self.requested = False
-        self._before: dict[int, Any] = {}
-
-    def _request(self, number: int, frame: Any) -> None:
-        self.requested = True
-
-    def __enter__(self) -> Interruption:
-        if threading.current_thread() is threading.main_thread():
-            self._before = {n: signal.signal(n, self._request) for n in (signal.SIGINT, signal.SIGTERM)}
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-
 def run_main(
     method: str, class_of: Callable[[str], type], train: Callable[[Any], Path], arguments: list[str] | None
 ) -> int:
     """Parses a method's command line, trains, and says where the run is; wrong input is one line and status 2.
 
+    Ctrl-C before the first step, or after the last, is one line and status 130.
+
     `class_of` says which class the options of a game, by name, are of.
     """
+    if arguments is not None:
+        with quiet_when_unread():
+            return _trained(method, class_of, train, with_home(arguments))
+    at_command_line()
     with quiet_when_unread():
-        return _run_main(method, class_of, train, with_home(sys.argv[1:] if arguments is None else arguments))
+        status = _trained(method, class_of, train, with_home(sys.argv[1:]))
+    leave(status)
 
 
-def _run_main(method: str, class_of: Callable[[str], type], train: Callable[[Any], Path], words: list[str]) -> int:
-    """Does what `run_main` says."""
+def _trained(method: str, class_of: Callable[[str], type], train: Callable[[Any], Path], words: list[str]) -> int:
+    """Trains as the words of a command line say; returns the exit status."""
     file = None
     try:
         config, file = parse_options(class_of, take_modules(words), f"leafwise train --method {method}")
@@ -217,5 +203,8 @@ def _run_main(method: str, class_of: Callable[[str], type], train: Callable[[Any
         why = problem.strerror or problem
         print_error(f"cannot use {what}: {why}; a run that had begun stands as it was saved last, go on with --resume")
         return 2
+    except KeyboardInterrupt:
+        print("interrupted; a run that had begun goes on with --resume", file=sys.stderr)
+        return INTERRUPTED
     print(f"run folder: {path}\nTensorBoard: tensorboard --logdir {path}")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -15,10 +16,11 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.gym.stepper import first_decision
+from leafwise.envs.core.interrupts import Deferred
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.checkpoints import check_form
 from leafwise.training.runs.events import Events
-from leafwise.training.runs.folder import Interruption, RunFolder, commit, hardware, training_command
+from leafwise.training.runs.folder import RunFolder, commit, hardware, training_command
 from leafwise.training.runs.options import flag_of, variant_options
 from leafwise.training.runs.progress import run_progress
 from leafwise.training.runs.seeds import SELECTION_SEED
@@ -74,6 +76,9 @@ class Learner(ABC):
     """How good the kept network is, and by what games."""
     start: Mapping[str, Any] = MappingProxyType({})
     """How the model was made that the run started from."""
+    breaks_whole = False
+    """Whether a step looks itself whether Ctrl-C was pressed (`leafwise.envs.core.interrupts.check`), where a checkpoint may be
+    made; any other is taken back."""
 
     @property
     @abstractmethod
@@ -87,7 +92,10 @@ class Learner(ABC):
 
     @abstractmethod
     def step(self) -> dict[str, Any]:
-        """Learns for a while; returns what is logged, by tag: numbers, and pictures as uint8 [height, width, 3]."""
+        """Learns for a while; returns what is logged, by tag: numbers, and pictures as uint8 [height, width, 3].
+
+        Raises KeyboardInterrupt where Ctrl-C broke it off.
+        """
 
     @abstractmethod
     def state(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -110,6 +118,23 @@ class Learner(ABC):
     def save(self) -> None:
         """Writes a checkpoint."""
         self.folder.save_state(*self.checkpoint())
+
+    def step_or_save(self, stop: Deferred) -> dict[str, Any]:
+        """Makes a step; where Ctrl-C breaks it off, what was done before is saved and KeyboardInterrupt raised."""
+        if self.breaks_whole:
+            try:
+                return self.step()
+            except KeyboardInterrupt:
+                self.save()
+                raise
+        tensors, metadata = self.checkpoint()
+        before = {name: np.array(tensor) for name, tensor in tensors.items()}, copy.deepcopy(metadata)
+        try:
+            with stop.raising():
+                return self.step()
+        except KeyboardInterrupt:
+            self.folder.save_state(*before)
+            raise
 
     def resume(self) -> bool:
         """Goes on where the run's last checkpoint was, if it is to and there is one; returns whether.
@@ -156,12 +181,11 @@ def run_learner(learner: Learner, title: str) -> Path:
         settings = "\n".join(f"| {k} | {v} |" for k, v in asdict(config).items())
         events.add_text("hyper-parameters", f"| option | value |\n|---|---|\n{settings}")
         try:
-            train_to_the_end(learner, events, title)
+            done = train_to_the_end(learner, events, title)
         finally:
             events.close()
-        if learner.done < learner.goal:
-            learner.save()
-            print(f"stopped after {learner.done:,} {learner.unit}; go on with --run {folder.path} --resume")
+        if done < learner.goal:
+            print(f"stopped after {done:,} {learner.unit}; go on with --run {folder.path} --resume")
         else:
             folder.save_results(learner.results())
     finally:
@@ -170,24 +194,40 @@ def run_learner(learner: Learner, title: str) -> Path:
     return folder.path
 
 
-def train_to_the_end(learner: Learner, events: Events, title: str) -> None:
-    """Trains, logs, shows how far it is and saves now and then, until the run is over or a stop is asked for."""
-    with Interruption() as stop, run_progress() as progress:
+def train_to_the_end(learner: Learner, events: Events, title: str) -> int:
+    """Trains, logs, shows how far it is and saves now and then, until the run is over or a stop is asked for.
+
+    Returns the steps that are done, and saved.
+    """
+    with Deferred() as stop, run_progress() as progress:
         task = progress.add_task(title, total=learner.goal, completed=learner.done, told="")
-        while learner.done < learner.goal and not stop.requested:
-            logged = learner.step()
+        while (done := learner.done) < learner.goal:
+            if stop.requested:
+                learner.save()
+                break
+            try:
+                logged = learner.step_or_save(stop)
+            except KeyboardInterrupt:
+                return learner.done if learner.breaks_whole else done
             for tag, thing in logged.items():
                 events.add(tag, thing, learner.done)
             events.flush()
             if learner.done >= learner.goal or learner.folder.checkpoint_due(learner.config.checkpoint_seconds):
                 learner.save()
-            numbers = {tag: x for tag, x in logged.items() if not isinstance(x, np.ndarray)}
-            told = "  ".join(
-                f"{tag.partition('/')[2]} {x:{',.0f' if abs(x) >= 1000 else '.3g'}}"
-                for tag, x in numbers.items()
-                if tag.startswith("eval")
-            )
-            progress.update(task, completed=learner.done, told=told or progress.tasks[task].fields["told"])
+            progress.update(task, completed=learner.done)
+            if told := told_of(logged):
+                progress.update(task, told=told)
             console = progress.console
             if told and not (console.is_terminal or console.is_jupyter):  # a file shows no bar before the end
                 print(f"{learner.done:,} of {learner.goal:,} {learner.unit}: {told}", flush=True)
+    return learner.done
+
+
+def told_of(logged: Mapping[str, Any]) -> str:
+    """Returns what is said of the figures of an evaluation; nothing where there was none."""
+    numbers = {tag: x for tag, x in logged.items() if not isinstance(x, np.ndarray)}
+    return "  ".join(
+        f"{tag.partition('/')[2]} {x:{',.0f' if abs(x) >= 1000 else '.3g'}}"
+        for tag, x in numbers.items()
+        if tag.startswith("eval")
+    )

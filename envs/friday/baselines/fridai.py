@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from zlib import crc32
 
 import numpy as np
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream, next_u64
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.named import ByName
 from leafwise.envs.friday import layout
 from leafwise.envs.friday.baselines import best_first as search
@@ -87,7 +89,7 @@ class BestFirst:
         tree.stream[:] = int(cards.keys[0]) ^ SEARCH_SALT, 0
         tree.counts[search.COUNT] = 1
         while True:
-            search.grow(tree, self.states, self._T)
+            stoppable(partial(search.grow, tree, self.states, self._T), self._T.stop)
             if not tree.counts[search.FULL]:
                 break
             tree = self._tree = search.larger(tree)

@@ -17,6 +17,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.play.named import ByName
 from leafwise.envs.trap.rules import CANDIDATES
 from leafwise.envs.trap.turns import memory as M
@@ -138,6 +139,10 @@ class TurnSearch:
         """Searches a position; raises ValueError for one of another game, a finished one, or one where a trap is in the air."""
         if state.game != self.game or state.is_terminal or state.is_chance:
             raise ValueError(f"expected a decision of {self.game!r}, got {state!r}")
+        return stoppable(lambda: self._deepened(state), self._T.stop)
+
+    def _deepened(self, state: State) -> Found:
+        """Searches one depth after the other."""
         begun = time.thread_time() if self.clock == "cpu" else time.perf_counter()
         B = self._B = self._B._replace(
             options=self._B.options._replace(generation=(self._B.options.generation + np.uint64(1)) & M.LOW32)

@@ -18,7 +18,6 @@ from leafwise.cli import (
     numbered_lines,
     one_line_errors,
     parse_with_game,
-    patiently,
     positions_of,
     print_json,
     records_of,
@@ -97,8 +96,7 @@ def main(arguments: list[str]) -> int:
     analyst = analyst_of(game, config)
     for text, state in positions_of(chain([first], many), partial(read_position, game)):
         refuse_chance(state, config)
-        found = patiently(lambda state=state, text=text: described(text, analyst(state), analyst), analyst.search.stop)  # type: ignore[misc]
-        print_json(found)
+        print_json(described(text, analyst(state), analyst))
     return 0
 
 
@@ -128,9 +126,9 @@ def analyze_position(game: Game, config: Config) -> int:
     result = analyst(state)
     if config.json:
         text = config.position if not config.moves else str(state)
-        print_json(patiently(lambda: described(text or str(state), result, analyst), analyst.search.stop))
+        print_json(described(text or str(state), result, analyst))
     else:
-        patiently(lambda: show(state, result, analyst), analyst.search.stop)
+        show(state, result, analyst)
     return 0
 
 

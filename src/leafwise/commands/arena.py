@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import INTERRUPTED, check_writable, cluster_errors, one_line_errors, parse_with_game, print_json, say
+from leafwise.cli import check_writable, cluster_errors, one_line_errors, parse_with_game, print_json, say
 from leafwise.commands.eval import progress_bar
+from leafwise.envs.core.interrupts import INTERRUPTED
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.core.writing import is_stream, write_named
 from leafwise.training.runs.seeds import FINAL_SEED

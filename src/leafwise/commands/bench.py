@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import tyro
 
-from leafwise.cli import fail, one_line_errors, parse, parse_with_game, patiently, print_json, say
+from leafwise.cli import fail, one_line_errors, parse, parse_with_game, print_json, say
 
 if TYPE_CHECKING:
     from leafwise.benchmarks.judging import Compared
@@ -134,7 +134,7 @@ def main(arguments: list[str]) -> int:
         return versions(config, game)
     rates: dict[str, float] = {}
     for part, bench in benches(config.part):
-        found = patiently(lambda bench=bench: bench(game, config.seconds))  # type: ignore[misc]
+        found = bench(game, config.seconds)
         named = {f"{part}/{name}": rate for name, rate in found.items()}
         rates |= named
         if not config.json:

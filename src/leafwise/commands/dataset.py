@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import tyro
 
-from leafwise.cli import cluster_errors, one_line_errors, parse_with_game, patiently, print_json, say
+from leafwise.cli import cluster_errors, one_line_errors, parse_with_game, print_json, say
 from leafwise.commands.eval import progress_bar
-
-if TYPE_CHECKING:
-    from leafwise.training.dataset import Dataset
+from leafwise.envs.core.interrupts import INTERRUPTED
 
 
 @dataclass(frozen=True)
@@ -58,33 +56,31 @@ def main(arguments: list[str]) -> int:
     with one_line_errors():
         check_file(config.out)
         check(game, config.player, config.games, config.seed, config.opponent, share, config.processes, config.cluster)
-    with progress_bar(f"{game.name}, {config.player}", config.games) as progress:
-
-        def work() -> Dataset:
-            return collect(
-                game,
-                config.player,
-                config.games,
-                config.seed,
-                opponent=config.opponent,
-                exploration=share,
-                processes=config.processes,
-                cluster=config.cluster,
-                progress=progress,
-            )
-
-        with cluster_errors():
-            found = patiently(work) if config.processes == 1 and not config.cluster else work()
+    with progress_bar(f"{game.name}, {config.player}", config.games) as progress, cluster_errors():
+        found = collect(
+            game,
+            config.player,
+            config.games,
+            config.seed,
+            opponent=config.opponent,
+            exploration=share,
+            processes=config.processes,
+            cluster=config.cluster,
+            progress=progress,
+            partial_on_interrupt=True,
+        )
+    games = len(found.arrays["seeds"])
     with one_line_errors():
         out = write_dataset(config.out, found)
     size = size_of(out)
     if config.json:
-        print_json({"file": str(out), "games": config.games, "decisions": len(found), "bytes": size, **found.about})
+        print_json({"file": str(out), "games": games, "decisions": len(found), "bytes": size, **found.about})
     else:
-        say(f"{out}: {len(found):,} decisions of {config.games:,} games of {game.name}, {size / 1e6:,.1f} MB")
-        say(
-            f"  player {config.player}, seeds {config.seed} to {config.seed + config.games - 1}, {share:.0%} random moves"
-        )
+        say(f"{out}: {len(found):,} decisions of {games:,} games of {game.name}, {size / 1e6:,.1f} MB")
+        say(f"  player {config.player}, seeds {config.seed} to {config.seed + games - 1}, {share:.0%} random moves")
+    if games < config.games:
+        print(f"interrupted; {out} holds the first {games:,} of {config.games:,} games", file=sys.stderr)
+        return INTERRUPTED
     return 0
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import check_writable, cluster_errors, one_line_errors, parse_with_game, patiently, print_json, say
+from leafwise.cli import check_writable, cluster_errors, one_line_errors, parse_with_game, print_json, say
+from leafwise.envs.core.interrupts import INTERRUPTED
 from leafwise.envs.core.play import prints
 from leafwise.training.runs.seeds import FINAL_SEED
 
@@ -64,7 +65,7 @@ MOST_FAULTS = 3
 """Reasons of faults that are told."""
 
 
-@contextmanager
+@contextlib.contextmanager
 def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """Yields a function that is told how much is done, and draws a bar on standard error if it is a terminal."""
     from rich.console import Console
@@ -206,23 +207,24 @@ def main(arguments: list[str]) -> int:
             check_writable(config.file, "--file")
         if config.save:
             check_writable(config.save, "--save")
-    with progress_bar(f"{game.name}, {config.player}", config.games) as progress:
-
-        def work() -> Evaluation:
-            return evaluate(
-                game,
-                config.player,
-                config.games,
-                config.seed,
-                opponent=opponent,
-                processes=config.processes,
-                progress=progress,
-                keep=keep,
-                **where,
-            )
-
-        with cluster_errors(), prints.shown(config.verbose):
-            evaluation = patiently(work) if config.processes == 1 and not config.cluster else work()
+    evaluation: Evaluation | None = None
+    bar = progress_bar(f"{game.name}, {config.player}", config.games)
+    with contextlib.suppress(KeyboardInterrupt), bar as progress, cluster_errors(), prints.shown(config.verbose):
+        evaluation = evaluate(
+            game,
+            config.player,
+            config.games,
+            config.seed,
+            opponent=opponent,
+            processes=config.processes,
+            progress=progress,
+            keep=keep,
+            **where,
+        )
+    if evaluation is None:
+        how = f"go on with --file {config.file} --resume" if file else "nothing was kept: --file FILE keeps games"
+        print(f"interrupted; {how}", file=sys.stderr)
+        return INTERRUPTED
     if config.save:
         from leafwise.envs.core.writing import write_named
 

@@ -17,7 +17,6 @@ from leafwise.cli import (
     make_search,
     one_line_errors,
     parse_with_game,
-    patiently,
     say,
     units_of_leaf,
     why_no_units,
@@ -182,18 +181,6 @@ def ask(prompt: str) -> str | None:
         return None
 
 
-def choose(chooser: Player, state: State) -> int:
-    """Returns a player's choice; Ctrl-C is heard meanwhile."""
-    from leafwise.envs.core.play.solver import SolverPlayer
-    from leafwise.search.players import search_of
-
-    if search := search_of(chooser):
-        return patiently(lambda: chooser.choose(state), search.stop)
-    if isinstance(chooser, SolverPlayer):
-        return patiently(lambda: chooser.choose(state), lambda: chooser.solver.stop.fill(1))
-    return patiently(lambda: chooser.choose(state))
-
-
 def turn_of_person(session: Session, hints: Hints) -> bool:
     """Lets the person type until an action is played or taken back; returns False to quit."""
     state = session.state
@@ -248,7 +235,7 @@ def play(config: Config, session: Session, hints: Hints) -> int:
                 return 0
             continue
         try:
-            action = choose(chooser, session.state)
+            action = chooser.choose(session.state)
         except Forfeit as reason:
             loser = session.state.current_player
             session.forfeit = f"player {loser + 1}: forfeit: {reason}", game.return_range[loser]

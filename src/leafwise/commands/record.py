@@ -14,7 +14,6 @@ from leafwise.cli import (
     game_file,
     one_line_errors,
     parse_with_game,
-    patiently,
     records_of,
     say,
     units_of_leaf,
@@ -96,7 +95,7 @@ def played(config: Config, game: Game) -> GameRecord:
             raise ValueError(f"expected no --opponent in {game.name}, a game for one player")
         names = [name or usual for name in (config.player, config.opponent)][: game.players]
         players = [player(name, game, config.seed + seat) for seat, name in enumerate(names)]
-        record = patiently(lambda: play_game(game, players, config.seed, config.moves).record())
+        record = play_game(game, players, config.seed, config.moves).record()
     for who in dict.fromkeys(players):
         search = search_of(who)
         by = f", leaf {search.evaluator.name}" if search else ""
@@ -141,8 +140,8 @@ def main(arguments: list[str]) -> int:
     else:
         record = played(config, game)
     states = pictured(record, config.chance)
-    lines = patiently(lambda: captions(record.game, states)) if config.values else []
-    data = patiently(lambda: gif(states, config.width, config.milliseconds, lines))
+    lines = captions(record.game, states) if config.values else []
+    data = gif(states, config.width, config.milliseconds, lines)
     with one_line_errors():
         write_named(Path(config.out), data)
         if config.save:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import tyro
 
 from leafwise.cli import (
-    INTERRUPTED,
     fail,
     numbered_lines,
     one_line_errors,
@@ -22,6 +21,7 @@ from leafwise.cli import (
     print_json,
     say,
 )
+from leafwise.envs.core.interrupts import INTERRUPTED, Deferred
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -73,39 +73,23 @@ def read_position(game: Game, text: str) -> State:
 
 
 def solve(solver: Solver, state: State, actions: str) -> tuple[Solution, bool]:
-    """Solves in a thread and shows progress on standard error; returns the solution and whether Ctrl-C cut it short."""
-    answer: list[Solution] = []
-    problem: list[BaseException] = []
-    done = threading.Event()  # an interrupted Thread.join takes the thread for finished (Python 3.11)
-
-    def work() -> None:
-        try:
-            answer.append(solver.solve(state, actions))
-        except BaseException as error:
-            problem.append(error)
-        finally:
-            done.set()
-
-    interrupted = False
-    thread = threading.Thread(target=work, daemon=True)
+    """Solves and shows progress on standard error; returns the solution and whether Ctrl-C cut it short."""
+    done = threading.Event()
+    watching = threading.Thread(target=watch, args=(solver, done), daemon=True)
+    watching.start()
     try:
-        thread.start()  # on a busy machine Ctrl-C may come before it returns
-        if not done.wait(PATIENCE):
-            watch(solver, done)
-    except KeyboardInterrupt:
-        if thread.ident is None:
-            raise
-        interrupted = True
-        solver.stop[0] = 1
-        while not done.wait(0.1):
-            solver.stop[0] = 1  # again and again: a solver that is just about to begin clears it
-    if problem:
-        raise problem[0]
-    return answer[0], interrupted
+        with Deferred() as stop:
+            solution = solver.solve(state, actions)
+        return solution, stop.requested
+    finally:
+        done.set()
+        watching.join()
 
 
 def watch(solver: Solver, done: threading.Event) -> None:
     """Tells what the solver knows until it is done: a live line on a terminal, else now and then a line."""
+    if done.wait(PATIENCE):
+        return
     from rich.console import Console
 
     console = Console(stderr=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import fail, parse, patiently, print_json, say
+from leafwise.cli import fail, parse, print_json, say
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 
@@ -147,7 +147,7 @@ def main(arguments: list[str]) -> int:
         game = find_game(name)
         for item, work in items(game if config.hooks else without_hooks(game)):
             start = time.process_time()  # what an idle core would take, however busy the machine is
-            patiently(work)
+            work()
             spent[item] = time.process_time() - start
             if not config.json:
                 say(f"{spent[item]:8.2f} s  {item}")

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from games import undecided
+from leafwise.envs.core import interrupts
+from leafwise.envs.core.interrupts import stoppable
 from leafwise.training.runs import loop
 from leafwise.training.runs.loop import find_variant, train_to_the_end
+from running.waiting import until
 
 
 class Learner:
-    goal, unit, done = 3000, "decisions", 0
+    goal, unit, done, breaks_whole = 3000, "decisions", 0, False
     config = SimpleNamespace(checkpoint_seconds=60.0)
     folder = SimpleNamespace(checkpoint_due=lambda seconds: False)
     saved = 0
@@ -21,6 +28,9 @@ class Learner:
     def step(self) -> dict[str, float]:
         self.done += 1000
         return {"train/loss": 0.5} | ({"eval/score_mean": self.done * 11.1} if self.done > 1000 else {})
+
+    def step_or_save(self, stop: Any) -> dict[str, float]:
+        return self.step()
 
     def save(self) -> None:
         self.saved += 1
@@ -43,3 +53,52 @@ def test_a_game_without_decisions_is_refused(monkeypatch: pytest.MonkeyPatch) ->
             find_variant("undecided", "")
     finally:
         undecided.GAME._shared_tables.stones[0] = 7
+
+
+class Folder:
+    def __init__(self) -> None:
+        self.saved: list[Any] = []
+
+    def checkpoint_due(self, seconds: float) -> bool:
+        return False
+
+    def save_state(self, tensors: Any, metadata: Any) -> None:
+        self.saved.append(({name: tensor.tolist() for name, tensor in tensors.items()}, metadata))
+
+
+class Broken(loop.Learner):
+    """A run whose third step is broken off in its middle, by Ctrl-C."""
+
+    program, unit, config = "test", "steps", SimpleNamespace(checkpoint_seconds=60.0, total_steps=5)
+    done = 0
+
+    def __init__(self, whole: bool) -> None:
+        self.breaks_whole, self.folder, self.weights = whole, Folder(), np.zeros(2)  # type: ignore[assignment]
+
+    def step(self) -> dict[str, Any]:
+        self.weights += 1
+        if self.done == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+            stop = np.zeros(1, dtype=np.uint8)
+            assert stoppable(lambda: until(lambda: stop[0]), stop) is None  # compiled code that ends early
+            interrupts.check()
+        self.done += 1
+        return {}
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        return {"weights": self.weights}, {"done": self.done}
+
+    def restore(self, tensors: Any, metadata: Any) -> None:
+        raise NotImplementedError
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize(("whole", "weights"), [(True, 3.0), (False, 2.0)], ids=["goes on", "is taken back"])
+def test_a_step_that_ctrl_c_breaks_off(whole: bool, weights: float) -> None:
+    learner: Any = Broken(whole)
+    events: Any = SimpleNamespace(add=lambda *told: None, flush=lambda: None)
+    assert train_to_the_end(learner, events, "test") == 2
+    [(tensors, metadata)] = learner.folder.saved
+    assert tensors == {"weights": [weights, weights]}
+    assert metadata["done"] == 2
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -182,7 +182,7 @@ def make(module: str = __name__, **changes: Any) -> Game:
         rules=Rules(
             chance=Chance(stages=("decision", "toss"), **some("outcomes", "sample", "stage", "max_outcomes")),
             **some("initial_state", "current_player", "legal_actions", "apply_action", "returns", "observe"),
-            **some("action_cost", "candidates", "key"),
+            **some("action_cost", "candidates", "key", "is_valid"),
         ),
         sizes=Sizes(dtype=np.uint16, **some("width", "max_actions")),
         observation=Observation(**some("space")),

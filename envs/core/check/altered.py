@@ -10,10 +10,11 @@ from random import Random
 
 import numpy as np
 
-from leafwise.envs.core.check.door import Door, Row, told, valid
+from leafwise.envs.core.check.door import Door, Row, valid
 from leafwise.envs.core.check.fault import Fault, expect
 from leafwise.envs.core.check.position import Checker
 from leafwise.envs.core.check.subject import words
+from leafwise.envs.core.lines import short
 
 LETTERS = "0123456789abcdefxo-+=/,. \x00é"
 """What is put into texts."""
@@ -87,8 +88,8 @@ class Stranger:
             expect("\n" not in str(problem), "parse", f"one line about {text!r}", repr(str(problem)))
             return
         except (Exception, SystemExit) as problem:
-            what = told(problem, subject.parse).replace("an answer", "a position or a ValueError", 1)
-            raise Fault("parse", what, text) from None
+            got = short(f"{type(problem).__name__}: {problem}")
+            raise Fault("parse", f"expected a position or a ValueError, got {got}", text) from None
         fits = given.shape == known.shape and given.tolist() == row.tolist()  # else `State` refuses it
         if fits and "is_valid" in subject.rules:
             self._check(row, text)

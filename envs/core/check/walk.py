@@ -31,7 +31,7 @@ COUNTING_SHARE = 0.4
 ALTERED = 6
 """Altered rows, and as many texts, that are tried for each random game."""
 ENOUGH = 30
-"""Positions among which every symmetry is to change one."""
+"""Positions among which every symmetry is to change one, and before which draws are counted at no further kinds of turns."""
 REMEMBERED = 400
 """Positions that are asked again at the end."""
 
@@ -77,7 +77,8 @@ class Walk:
             self._random_game(start)
             self._near()
             self._try_altered()
-            self._count_kinds(COUNTING_SHARE)
+            if len(self.seen) > ENOUGH:
+                self._count_kinds(COUNTING_SHARE)
         self._count_kinds(1.0)
         self._check_at_the_end()
         return [np.frombuffer(row, dtype=start.dtype) for row in self.seen]

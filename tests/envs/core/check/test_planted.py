@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from games import coins, miscompiled, misplayed, mistold
+from games import coins, miscompiled, misplayed, mistold, strange
 from leafwise.envs.core.check import process, source
 from leafwise.envs.core.check.checking import settled
 from leafwise.envs.core.check.fault import ContractError
 from leafwise.envs.core.contract.game import Game
 
-SOUND = "sound"
-PLANTED = {**misplayed.PLANTED, **mistold.PLANTED}
-SAID = {**misplayed.MISTAKES.said, **mistold.MISTAKES.said}
+SOUND, VALID = "sound", "sound, and says which rows are valid"
+PLANTED = {**misplayed.PLANTED, **mistold.PLANTED, **strange.PLANTED}
+SAID = {**misplayed.MISTAKES.said, **mistold.MISTAKES.said, **strange.MISTAKES.said}
 
 
 @cache
 def results(build: str) -> dict[str, dict[str, Any]]:
     """Returns what the processes of one build find of all games, by name: several share a process as long as it lives."""
-    games = {SOUND: coins.GAME, **(PLANTED if build == "plain" else miscompiled.COMPILED)}
+    games = {SOUND: coins.GAME, VALID: strange.SOUND, **(PLANTED if build == "plain" else miscompiled.COMPILED)}
     with TemporaryDirectory() as name:
         folder = Path(name)
         jobs = [job(game, folder) for game in games.values()]
@@ -54,8 +54,9 @@ def test_there_are_enough() -> None:
 
 
 @pytest.mark.parametrize("build", ["plain", "checked"])
-def test_the_sound_game_has_no_fault(build: str) -> None:
-    assert settled("coins", results(build)[SOUND])["positions"] > 30
+@pytest.mark.parametrize("name", [SOUND, VALID])
+def test_the_sound_game_has_no_fault(build: str, name: str) -> None:
+    assert settled("coins", results(build)[name])["positions"] > 30
 
 
 @pytest.mark.parametrize("name", miscompiled.COMPILED)

@@ -169,10 +169,12 @@ for k in range(rows):
     except ValueError:
         continue
     taken += 1
-    if taken < 25:
+    if taken > 300:
+        continue
+    if taken < 15:
         assert reader.fault(row) is None, (str(state), reader.fault(row))
     assert game.parse(str(state)) == state
-    for _ in range(12):  # on to positions further on
+    for _ in range(6):  # on to positions further on
         state.returns, state.stage, state.board()
         if state.is_terminal:
             break
@@ -192,8 +194,8 @@ print("taken", taken)
         ("trilobite", 20_000),
         ("trap", 20_000),
         ("threes", 20_000),
-        ("friday", 4000),
-        ("starship", 600),
+        ("friday", 1000),
+        ("starship", 300),
     ],
 )
 def test_random_rows_are_refused_or_played(name: str, rows: int) -> None:

@@ -1,0 +1,85 @@
+"""Positions of one game asked from several threads at once answer as from one: what rules scribble on is each thread's own."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import leafwise
+from games import nim
+from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
+
+THREADS = 4
+
+
+class Tables(NamedTuple):
+    sums: Any
+    stop: Any
+    leaf: Any
+
+
+@jit
+def scribbled_returns(S, i, T):
+    """Counts to the number of stones again and again, in memory that every call writes to."""
+    for _ in range(100):
+        T.sums[0] = 0
+        for k in range(8):
+            if k < S[i, 0]:
+                T.sums[0] += 1
+    return float(T.sums[0]) / 7.0
+
+
+def make_tables(options: Any) -> Tables:
+    return Tables(np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.uint8), ())
+
+
+SCRIBBLING = replace(
+    nim.GAME, rules=replace(nim.GAME.rules, returns=scribbled_returns), make_tables=make_tables, scratch=("sums",)
+)
+
+
+def answers(state: State) -> list[Any]:
+    return [state.returns, state.legal_actions, state.current_player, str(state)]
+
+
+def states(game: Game) -> list[State]:
+    rng, state, stream, found = Random(2), game.start(), new_stream(5), []
+    while not state.is_terminal and len(found) < 60:
+        state = state.sample(stream) if state.is_chance else state.play(rng.choice(state.legal_actions))
+        found.append(state)
+    return found
+
+
+@pytest.mark.parametrize("game", [SCRIBBLING, leafwise.game("starship")], ids=["plug-in", "starship"])
+def test_threads_answer_alike(game: Game) -> None:
+    found = states(game)
+    expected = [answers(state) for state in found]
+    again = (1000 if game is SCRIBBLING else 12) * [State.unchecked(game, state.row) for state in found]
+    with ThreadPoolExecutor(THREADS) as pool:
+        got = list(pool.map(lambda k: answers(State.unchecked(game, again[k].row)), range(len(again))))
+    wrong = sum(answer != expected[k % len(found)] for k, answer in enumerate(got))
+    assert wrong == 0, f"{wrong} of {len(got)} answers are wrong"
+    parsed = list(pool_map(game, [str(state) for state in found]))
+    assert parsed == found
+
+
+def pool_map(game: Game, texts: list[str]) -> list[State]:
+    """Reads texts in several threads at once."""
+    with ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(game.parse, texts))
+
+
+def test_a_game_without_scratch_has_one_set_of_tables() -> None:
+    with ThreadPoolExecutor(1) as pool:
+        tables = pool.submit(lambda: nim.GAME._thread_tables).result()
+        own = pool.submit(lambda: SCRIBBLING._thread_tables).result()
+    assert tables is nim.GAME._thread_tables
+    assert own.sums is not SCRIBBLING._thread_tables.sums

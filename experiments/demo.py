@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from leafwise.envs.core.commandline import parse
+from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import game
 from leafwise.training.runs.seeds import FINAL_SEED
@@ -168,7 +169,11 @@ def ways_on(run: Path) -> list[str]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Trains, compares, prints the table; returns 0 if the learned leaf wins at depth 1, intervals apart."""
-    config = parse(Config, sys.argv[1:] if arguments is None else arguments, prog="leafwise demo")
+    return as_command(_run, arguments)
+
+
+def _run(arguments: list[str]) -> int:
+    config = parse(Config, arguments, prog="leafwise demo")
     from rich.console import Console
 
     from leafwise.training.methods import td

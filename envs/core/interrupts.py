@@ -142,6 +142,22 @@ def at_command_line() -> None:
     _listener.listen()
 
 
+def as_command(run: Callable[[list[str]], int], arguments: list[str] | None) -> int:
+    """Returns the status of a command line; without `arguments` it is that of this process, which ends with it.
+
+    Then Ctrl-C is heard as `at_command_line` says; where `run` does not deal with it, it is one line and status 130.
+    """
+    if arguments is not None:
+        return run(arguments)
+    at_command_line()
+    try:
+        status = run(sys.argv[1:])
+    except KeyboardInterrupt:
+        _say("interrupted")
+        status = INTERRUPTED
+    leave(status)
+
+
 def leave(status: int) -> NoReturn:
     """Ends this process, whose work is done or stopped: after Ctrl-C without taking its memory apart, which takes seconds."""
     if not _listener.was_pressed:

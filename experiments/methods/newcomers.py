@@ -20,7 +20,7 @@ import numpy as np
 from gymnasium.spaces import flatten_space
 
 from leafwise.envs.core.commandline import parse
-from leafwise.envs.core.interrupts import Deferred
+from leafwise.envs.core.interrupts import Deferred, as_command
 from leafwise.envs.core.textfile import read_text
 from leafwise.models.files import write_atomically
 from leafwise.training.runs.folder import commit, hardware, need_train_extra, training_command
@@ -128,11 +128,13 @@ def train(config: Config) -> Path:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line."""
-    import sys
+    return as_command(_run, arguments)
 
+
+def _run(arguments: list[str]) -> int:
     from leafwise.envs.core.lines import print_error
 
-    config = parse(Config, sys.argv[1:] if arguments is None else arguments, f"python -m {PROGRAM}")
+    config = parse(Config, arguments, f"python -m {PROGRAM}")
     try:
         need_train_extra()
         train(config)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from leafwise.envs.core.commandline import parse, quiet_when_unread
-from leafwise.envs.core.interrupts import INTERRUPTED, at_command_line, leave
+from leafwise.envs.core.interrupts import INTERRUPTED, as_command
 from leafwise.envs.core.lines import print_error
 from leafwise.training.execution.places import executor_for
 from leafwise.training.runs.folder import training_command
@@ -126,9 +126,6 @@ def command(config_class: type[C], study: Callable[[C], object]) -> Callable[...
         return 0
 
     def main(arguments: list[str] | None = None) -> int:
-        if arguments is not None:
-            return run(arguments)
-        at_command_line()
-        leave(run(sys.argv[1:]))
+        return as_command(run, arguments)
 
     return main

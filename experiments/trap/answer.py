@@ -24,6 +24,8 @@ def main(arguments: list[str]) -> int:
     except ValueError as problem:
         print(problem, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:  # who asks has been told too
+        return 130
     return 0
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import listed, take_modules
 from leafwise.models.files import (
@@ -142,7 +142,10 @@ def units_of_network(network: Any, config: Config) -> dict[str, Any]:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line; wrong input is one line and status 2."""
-    words = sys.argv[1:] if arguments is None else arguments
+    return as_command(_run, arguments)
+
+
+def _run(words: list[str]) -> int:
     try:
         words = take_modules(words)
         config = parse(Config, todays_words(Config, words), prog=f"python -m {MODULE}")

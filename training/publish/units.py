@@ -22,6 +22,7 @@ import numpy as np
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.core.lines import print_error
 from leafwise.models.files import game_of, load_evaluator, load_tensors, model_path
 from leafwise.models.tensors import WEIGHTS, save_tensors
@@ -64,9 +65,11 @@ class Config:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line; wrong input is one line and status 2."""
-    config = parse(
-        Config, sys.argv[1:] if arguments is None else arguments, "python -m leafwise.training.publish.units"
-    )
+    return as_command(_run, arguments)
+
+
+def _run(arguments: list[str]) -> int:
+    config = parse(Config, arguments, "python -m leafwise.training.publish.units")
     try:
         path = model_path(config.model)
         game = game_of(path)

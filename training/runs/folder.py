@@ -25,7 +25,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from leafwise.envs.core.commandline import quiet_when_unread, with_home
-from leafwise.envs.core.interrupts import INTERRUPTED, at_command_line, leave
+from leafwise.envs.core.interrupts import INTERRUPTED, as_command
 from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import source_of, take_modules
 from leafwise.models.files import load_tensors, model_path, write_atomically
@@ -177,13 +177,12 @@ def run_main(
 
     `class_of` says which class the options of a game, by name, are of.
     """
-    if arguments is not None:
+
+    def run(words: list[str]) -> int:
         with quiet_when_unread():
-            return _trained(method, class_of, train, with_home(arguments))
-    at_command_line()
-    with quiet_when_unread():
-        status = _trained(method, class_of, train, with_home(sys.argv[1:]))
-    leave(status)
+            return _trained(method, class_of, train, with_home(words))
+
+    return as_command(run, arguments)
 
 
 def _trained(method: str, class_of: Callable[[str], type], train: Callable[[Any], Path], words: list[str]) -> int:

@@ -16,17 +16,24 @@ POSITIONS = ~((LOW7 << PLAYER) | (LOW7 << (PLAYER + CELL)) | (LOW7 << TARGET) | 
 
 
 def observation_space(options: Options) -> gym.spaces.Box:
-    """Returns a Box float32 [4, size, size] of 0 and 1: own cell, the other's, traps, and all ones where a throw is due."""
-    return gym.spaces.Box(0.0, 1.0, (4, options.size, options.size), dtype=np.float32)
+    """Returns a Box float32 [4, size, size] of 0 and 1: own cell, the other's, traps, and all ones where a throw is due.
+
+    With `observe_turn` a fifth plane holds the turns left everywhere.
+    """
+    planes = (1.0, 1.0, 1.0, 1.0, float(options.last_turn))[: 4 + options.observe_turn]
+    high = np.array([np.full((options.size, options.size), most) for most in planes], dtype=np.float32)
+    return gym.spaces.Box(np.zeros_like(high), high, dtype=np.float32)
 
 
 def labels(options: Options) -> dict[str, tuple[Labels, ...]]:
     """Returns what `observe` writes."""
+    turns = Labels(("turns left",), "everywhere the turns left until the draw, this one included")
     return {
         "": (
             Labels(("own cell", "opponent"), "1 at the own cell, and at the other's"),
             Labels(("traps",), "1 at every trap"),
             Labels(("throw due",), "1 everywhere if a throw is due, 0 everywhere if a move is"),
+            *([turns] if options.observe_turn else []),
         )
     }
 
@@ -36,6 +43,7 @@ def observe_as(S, i, player, O, e, T):
     word = S[i, 1]
     me, opponent = np.int64(cell_of(word, player)), np.int64(cell_of(word, 1 - player))
     throwing = np.float32(phase_of(word) != MOVE)
+    left = np.float32(T.max_turns - turn_of(word))
     for cell in range(T.cells):
         y, x = cell // T.size, cell % T.size
         trap = (S[i, 0] & T.bit[cell, 0]) | (word & SECOND_TRAPS & T.bit[cell, 1])
@@ -43,6 +51,8 @@ def observe_as(S, i, player, O, e, T):
         O[e, 1, y, x] = np.float32(cell == opponent)
         O[e, 2, y, x] = np.float32(trap != u64(0))
         O[e, 3, y, x] = throwing
+        if T.observe_turn:
+            O[e, 4, y, x] = left
 
 
 @jit(inline=True)

@@ -20,12 +20,14 @@ class Options:
     """When a player who has trapped itself has lost, one of SELF_TRAP."""
     max_turns: int | None = field(default=None, metadata=RULE_ONLY)
     """The turn after which the game is a draw, 1 to MOST_TURNS; None: four for each cell."""
+    observe_turn: bool = field(default=False, metadata=RULE_ONLY)
+    """Whether the observation tells the turns that are left until then."""
 
     def __post_init__(self) -> None:
         need_whole("trap", self, {"size": (MIN_SIZE, MAX_SIZE)})
         if self.max_turns is not None:
             need_whole("trap", self, {"max_turns": (1, MOST_TURNS)})
-        need_one_of("trap", self, {"self_trap": SELF_TRAP})
+        need_one_of("trap", self, {"self_trap": SELF_TRAP, "observe_turn": (False, True)})
 
     @property
     def last_turn(self) -> int:

@@ -69,6 +69,8 @@ class Tables(NamedTuple):
     immediate: bool
     """Whether a thrower who traps himself has lost at once."""
     max_turns: np.uint64
+    observe_turn: bool
+    """Whether the observation tells the turns left."""
     candidates: int
     """Which throws a search considers, an index into `CANDIDATES`."""
     stop: NDArray[np.uint8]

@@ -116,6 +116,7 @@ def make_tables(options: Options) -> Tables:
         east=np.array(bitboard([c for c in range(cells) if (c + 1) % size]), dtype=np.uint64),
         immediate=options.self_trap == "immediate",
         max_turns=np.uint64(options.last_turn),
+        observe_turn=options.observe_turn,
         candidates=0,
         stop=np.zeros(1, dtype=np.uint8),
         leaf=(),

@@ -97,6 +97,8 @@ class About:
     """What people are told of a game's environments; all of it may be left out."""
 
     actions: str = ""
+    observation: str = ""
+    """What the observation leaves out or adds."""
     ends: str = ""
     """When an episode ends."""
     rewards: Mapping[str, str] = field(default_factory=dict)

@@ -63,6 +63,9 @@ def observation(game: Game) -> Iterator[str]:
         if key in labels:
             yield from table(["entries", "least", "most", "what they say"], entries(labels[key], box))
             yield ""
+    if game.text.about.observation:
+        yield game.text.about.observation
+        yield ""
 
 
 def entries(labels: Sequence[Labels], box: gym.spaces.Box) -> Iterator[list[str]]:

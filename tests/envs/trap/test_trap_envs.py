@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
@@ -11,6 +12,9 @@ from gymnasium.utils.env_checker import check_env
 from pettingzoo.test import api_test
 
 import leafwise
+from leafwise.envs.core.check.inspection import Task, inspect_game
+from leafwise.envs.core.gym.page import page
+from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.trap import GAME
 
 
@@ -62,6 +66,41 @@ def test_the_cap_terminates_with_0() -> None:
     env.step(GAME.action("S"))
     _, reward, terminated, truncated, _ = env.step(GAME.action("1,2"))
     assert (reward, terminated, truncated) == (0, True, False)
+
+
+def test_the_observation_tells_the_turns_left_if_asked_to() -> None:
+    """Two positions that differ in the turn alone are one to the default observation."""
+    batches = {flag: GameVectorEnv(2, GAME, size=3, max_turns=9, observe_turn=flag) for flag in (False, True)}
+    rows = [GAME.variant(size=3, max_turns=9).parse(f"1../.#./..2 turn={turn}").row for turn in (0, 6)]
+    seen: dict[bool, Any] = {}
+    for flag, batch in batches.items():
+        batch.reset(seed=1)
+        batch.set_state({**batch.get_state(), "rows": np.array(rows)})
+        seen[flag] = batch.observations()
+        assert batch.observation_space.contains(seen[flag])
+    assert (seen[False][0] == seen[False][1]).all()
+    assert (seen[True][:, :4] == seen[False]).all()
+    assert (seen[True][0, 4] == 9).all()
+    assert (seen[True][1, 4] == 3).all()
+    told = gym.make("leafwise/Trap-v0", size=3, max_turns=9, observe_turn=True)
+    over = False
+    obs, info = told.reset(seed=3)
+    left = [int(obs[4, 0, 0])]
+    while not over:
+        obs, _, over, _, info = told.step(int(info["action_mask"].argmax()))
+        left.append(int(obs[4, 0, 0]))
+    assert left == sorted(left, reverse=True)
+    assert left[0] == 9
+
+
+def test_who_observes_the_turn_is_checked_and_advised_alike() -> None:
+    game = GAME.variant(size=3, observe_turn=True)
+    assert inspect_game(game, Task(0.3)).positions > 4
+    large = GAME.variant(observe_turn=True)
+    assert large.start().value(leafwise.leaf(large, "learned")) == GAME.start().value(leafwise.leaf(GAME, "learned"))
+    with pytest.raises(ValueError, match=r"^trap: expected observe_turn among False, True, got 1$"):
+        GAME.variant(observe_turn=1)
+    assert "does not tell the turn" in "\n".join(page(GAME, "Trap"))
 
 
 def test_the_batch_plays_the_single_environments_games() -> None:

@@ -52,10 +52,15 @@ def test_a_variant_is_written_with_an_option_whose_default_is_none() -> None:
 
 def test_options_are_one_frozen_object() -> None:
     trap = leafwise.game("trap", size=5)
-    assert types_of(trap.options) == {"size": "int", "self_trap": "str", "max_turns": "int | None"}
+    assert types_of(trap.options) == {
+        "size": "int",
+        "self_trap": "str",
+        "max_turns": "int | None",
+        "observe_turn": "bool",
+    }
     assert (trap.options.size, trap.options.last_turn) == (5, 100)
-    assert (trap.given_options, trap.rule_options) == ({"size": 5}, ("self_trap", "max_turns"))
-    assert dict(trap.defaults) == {"size": 7, "self_trap": "immediate", "max_turns": None}
+    assert (trap.given_options, trap.rule_options) == ({"size": 5}, ("self_trap", "max_turns", "observe_turn"))
+    assert dict(trap.defaults) == {"size": 7, "self_trap": "immediate", "max_turns": None, "observe_turn": False}
     assert pickle.loads(pickle.dumps(trap)) == trap == eval(repr(trap))
     assert len({trap, leafwise.game("trap", size=5), leafwise.game("trap")}) == 2
     with pytest.raises(FrozenInstanceError):

@@ -34,7 +34,7 @@ def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
     """Returns the row that a line of text describes; raises ValueError if no game leads there."""
     lengths = [T.n - 1 - point for point in range(T.n - 1)]
     shape = f"groups of {', '.join(map(str, lengths))} edges"
-    return row_of(marked(text.strip(), lengths, SIDES, shape, "edges"), T, text)
+    return row_of(marked(text, lengths, SIDES, shape, "edges"), T, text)
 
 
 def to_code(row: NDArray[Any], T: Tables) -> int:
@@ -50,9 +50,14 @@ def parse_code(code: int, T: Tables) -> NDArray[np.uint64]:
 
 
 def edge_name(text: str) -> str:
-    """Returns the name of the edge that a person means: `0-5` for `5-0`, `05` and `50`; another text as it is."""
-    found = re.fullmatch(r"([0-9])-?([0-9])", text)
-    return "-".join(sorted(found.groups())) if found else text
+    """Returns the name of the edge that a person means: `0-5` for `5-0`, `05`, `0,5`, `(0, 5)` and `AF`; another text as it is."""
+    found = re.fullmatch(
+        r"[({\[]?\s*(?:([0-9])\s*[-–—,: ]?\s*([0-9])|([A-Ha-h])\s*[-–—,: ]?\s*([A-Ha-h]))\s*[)}\]]?", text.strip()
+    )
+    if found is None:
+        return text
+    ends = [end if end.isdigit() else str("abcdefgh".index(end.lower())) for end in found.groups() if end]
+    return "-".join(sorted(ends))
 
 
 def row_of(colour: list[int], T: Tables, text: str) -> NDArray[np.uint64]:

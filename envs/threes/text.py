@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.typed_board import EMPTY, before_fields, typed_cells
 from leafwise.envs.core.contract.words import need, whole_number, words_by_name
 from leafwise.envs.threes import row as r
 from leafwise.envs.threes.row import Tables
@@ -22,6 +23,7 @@ ACTIONS = ("up", "down", "left", "right")
 DECISION, ENTER, DRAW, SETUP = (int(p) for p in (r.DECISION, r.ENTER, r.DRAW, r.SETUP))
 SIGNS: dict[int, tuple[str, Any]] = {r.HINT_PLUS: ("+", r.PLUS), r.HINT_COLOUR: ("white", r.WHITE)}
 """How a bonus is shown where its candidates are not: its text and its code."""
+COLOURS = {"blue": "1", "red": "2"}
 FIELDS = ("next", "deck", "move", "lanes", "start", "slot")
 
 
@@ -31,6 +33,10 @@ def tile_value(rank: int) -> int:
 
 
 RANKS = {tile_value(rank): rank for rank in range(16)}
+
+
+SYMBOLS = {**{str(value): rank for value, rank in RANKS.items()}, **dict.fromkeys(EMPTY, 0), "blue": 1, "red": 2}
+"""What may be typed for a tile -> its rank."""
 
 
 def ranks(row: NDArray[Any]) -> list[int]:
@@ -86,11 +92,10 @@ def to_text(row: NDArray[Any], T: Tables) -> str:
 
 def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
     """Returns the row that a line of text describes; raises ValueError in the game's words."""
-    words = text.split()
-    at = next((k for k, word in enumerate(words) if "=" in word or word == "setup"), len(words))
-    setup = words[at:].count("setup") == 1
-    given = words_by_name((word for word in words[at:] if word != "setup" or not setup), FIELDS)
-    board = parse_board(" ".join(words[:at]))
+    typed, words = before_fields(text, ("setup",))
+    setup = words.count("setup") == 1
+    given = words_by_name((word for word in words if word != "setup" or not setup), FIELDS)
+    board = parse_board(typed)
     highest = max(board >> 4 * cell & 15 for cell in range(16))
     need(highest < 15 or T.top != r.NO_MERGE_6144, "no 12288 with top='no_merge_6144'", text)
     need(board or setup, "a tile on the board", text)
@@ -113,17 +118,25 @@ def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
 
 
 def parse_board(text: str) -> int:
-    """Returns the board of `a b c d/e f g h/...`; raises ValueError if it is none."""
+    """Returns the board of `a b c d/e f g h/...`, or of another shape of `typed_board`; raises ValueError if it is none."""
+    text = text.strip()
     lines = text.split("/")
+    if [len(line.split()) for line in lines] != [4] * 4 or not set(text.replace("/", " ").split()) <= set(SYMBOLS):
+        cells = typed_cells(text, [4] * 4, (SYMBOLS,))
+        if cells is not None:
+            return sum(rank << 4 * cell for cell, rank in enumerate(cells))
     need(len(lines) == 4, "4 rows separated by '/'", len(lines), text)
     board = 0
     for y, line in enumerate(lines):
         tiles = line.split()
         need(len(tiles) == 4, f"4 tiles in row {y + 1}", len(tiles), line.strip())
         for x, tile in enumerate(tiles):
-            value = whole_number(tile, "a tile")
-            need(value in RANKS, "a tile 0, 1, 2, 3, 6, 12, ..., 12288", tile)
-            board |= RANKS[value] << 4 * (4 * y + x)
+            rank = SYMBOLS.get(tile)
+            if rank is None:
+                value = whole_number(tile, "a tile")
+                need(value in RANKS, "a tile 0, 1, 2, 3, 6, 12, ..., 12288", tile)
+                rank = RANKS[value]
+            board |= rank << 4 * (4 * y + x)
     return board
 
 
@@ -159,6 +172,7 @@ def parse_slot(given: dict[str, str], highest: int, T: Tables) -> int:
 
 def parse_next(text: str, highest: int, T: Tables) -> int:
     """Returns the fields of the tile shown; raises ValueError if it cannot be next on such a board."""
+    text = shown_name(text.lower(), highest, T)
     if text in ("1", "2", "3"):
         alike = text == "3" and T.hint == r.HINT_COLOUR and highest >= 7 and T.bonus_p > 0
         need(not alike, "next=white, a 3 and a bonus look alike with hint='colour'", text)
@@ -177,6 +191,20 @@ def parse_next(text: str, highest: int, T: Tables) -> int:
         need(last - first + 1 == size and low <= first and last <= high, limits, text)
         low, high = first, last
     return int(code) << int(r.SHOWN) | low << int(r.LOW) | high << int(r.HIGH)
+
+
+def shown_name(text: str, highest: int, T: Tables) -> str:
+    """Returns the name of the tile shown: `1` for `blue`, `2` for `red`; `white` is a 3 where no bonus can come, and `3+` the sign
+    of a bonus. Raises ValueError for `white` where it may be either."""
+    if text in COLOURS:
+        return COLOURS[text]
+    sign = SIGNS[T.hint][0] if T.hint in SIGNS else ""
+    if text == sign or text not in ("white", "3+"):
+        return text
+    if highest < 7 or (T.bonus_schedule == r.IID and T.bonus_p == 0):
+        return "3"
+    need(sign and text == "3+", "next=3 or the bonus that is shown, which do not look alike here", text)
+    return sign
 
 
 def parse_candidates(text: str) -> tuple[int, int]:

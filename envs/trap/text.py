@@ -13,11 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.typed_board import before_fields
 from leafwise.envs.core.contract.words import marked, need, whole_number
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.rules import Tables
 
 MARKS = ".#12"
+COURSE_CODES = {"0": 0, "-1": 1, "1": 2, "2": 3}
+"""What the course's boards show for MARKS."""
 ENDS = ("", "won=1", "won=2", "draw")
 
 
@@ -85,6 +88,8 @@ def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
 def parse_words(text: str) -> tuple[str, int, str | None, int]:
     """Returns the board, the turn, where a throw aims ("" not yet, None no throw) and which of ENDS it is said to be."""
     board, *words = text.split() or [""]
+    if "/" not in board.strip("/|"):  # in lines, or with spaces
+        board, words = before_fields(text, ("throw", "draw"))
     turn: int | None = None
     throw: str | None = None
     end = 0
@@ -103,7 +108,7 @@ def parse_words(text: str) -> tuple[str, int, str | None, int]:
 
 def parse_board(text: str, T: Tables) -> NDArray[np.uint64]:
     """Returns a row with the traps and players of a board; raises ValueError in the game's words."""
-    found = marked(text, [T.size] * T.size, MARKS, f"{T.size} rows of {T.size} cells", "cells")
+    found = marked(text, [T.size] * T.size, MARKS, f"{T.size} rows of {T.size} cells", "cells", (COURSE_CODES,))
     need(found.count(2) == 1 and found.count(3) == 1, "each of the players 1 and 2 on one cell", text)
     traps = sum(1 << cell for cell, mark in enumerate(found) if mark == 1)
     second = traps >> 64 | found.index(2) << int(r.PLAYER) | found.index(3) << int(r.PLAYER + r.CELL)

@@ -31,6 +31,7 @@ GAME = Game(
     text=Text(
         write=text.to_text,
         parse=text.parse_row,
+        action=text.column,
         board=draw.to_board,
         about=ABOUT,
     ),

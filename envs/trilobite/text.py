@@ -32,10 +32,16 @@ def to_text(row: NDArray[Any], T: Tables) -> str:
     return "/".join("".join(SIDES[cell] for cell in line) for line in cells(row, T))
 
 
+def column(text: str) -> str:
+    """Returns the name of the column that a person means, `4` for `d`; another text as it is."""
+    letter = text.strip().lower()
+    return str(ord(letter) - ord("a") + 1) if len(letter) == 1 and "a" <= letter <= "h" else text.strip()
+
+
 def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
     """Returns the row that a line of text describes; raises ValueError if no game leads there."""
     shape = f"{T.height} rows of {T.width} cells"
-    chips = marked(text.strip(), [T.width] * T.height, SIDES, shape, "cells")
+    chips = marked(text, [T.width] * T.height, SIDES, shape, "cells")
     sides = [0, 0]
     for k, player in enumerate(chips):
         up, x = divmod(k, int(T.width))

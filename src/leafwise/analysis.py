@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from leafwise.cli import load_code, make_search, make_tree_search, say, units_of_leaf, value_lines, why_no_units
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.play.by_name import after_moves, move_names
+from leafwise.envs.core.play.by_name import after_moves, is_action, is_board, move_names
 from leafwise.envs.core.play.gamefile import GameRecord, Step
 from leafwise.models.units import PLAIN, Units, written
 from leafwise.search import Result, Search
@@ -48,6 +48,8 @@ def read_position(game: Game, text: str, moves: str = "") -> State:
 
     Raises ValueError for text and moves that are none, and for a finished game.
     """
+    if text and not moves and not is_board(text) and all(is_action(game, name) for name in move_names(game, text)):
+        text, moves = "", text  # moves in the place of a position
     state = game.parse(text) if text else beginning(game)
     if moves:
         state = after_moves(state, move_names(game, moves), moves.strip())

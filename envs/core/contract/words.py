@@ -11,8 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.typed_board import EMPTY, Alphabet, typed_cells
+
 SIDES = ".xo"
 """Marks of boards on which two take turns: empty, the first player's, the second's."""
+
+
+SIDES_BY_NUMBER: tuple[Alphabet, ...] = ({"0": 0, "1": 1, "2": 2}, {"0": 0, "1": 1, "-1": 2})
+"""Numbers that stand for them in arrays."""
 
 
 def need(ok: object, expected: str, got: object = None, text: str | None = None) -> None:
@@ -43,12 +49,20 @@ def written(words: dict[str, Any]) -> str:
     return " ".join(f"{name}={value}" for name, value in words.items() if value)
 
 
-def marked(text: str, lengths: Sequence[int], marks: str, shape: str, what: str) -> list[int]:
-    """Returns which of `marks` stands in each cell of rows separated by '/', one row after the other.
+def marked(
+    text: str, lengths: Sequence[int], marks: str, shape: str, what: str, also: Sequence[Alphabet] = SIDES_BY_NUMBER
+) -> list[int]:
+    """Returns which of `marks`, the first of them an empty cell's, stands in each cell of rows separated by '/', one row after the
+    other; or of a board in another of the shapes of `typed_board`, also in the symbols of `also`.
 
     `shape` and `what` say in a refusal what the rows, and what the cells, should be.
     """
-    rows = text.split("/")
+    rows = text.strip().split("/")
+    if [len(row) for row in rows] != list(lengths) or not set("".join(rows)) <= set(marks):
+        own = {**dict.fromkeys(EMPTY, 0), **{mark: k for k, mark in enumerate(marks)}}
+        cells = typed_cells(text, lengths, (own, *also))
+        if cells is not None:
+            return cells
     need([len(row) for row in rows] == list(lengths), f"{shape} separated by '/'", text)
     for mark in "".join(rows):
         need(mark in marks, f"{what} among {', '.join(map(repr, marks))}", mark, text)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+
+BOARD = re.compile(r"""[/\n=|;]|\\n|[\[(]\s*[\[("']|[\[(](?:[^\[\]()\s,]+[\s,]+){2}[^\[\]()\s,]""")
+"""What no list of moves has: rows, words with values, lists in a list or of more than two."""
 
 
 def stepped(state: State, name: str) -> State:
@@ -34,9 +38,30 @@ def outcomes_told(state: State) -> str:
 
 
 def move_names(game: Game, text: str) -> list[str]:
-    """Returns the names of moves: words, or letters where every action is one: `0-1 2-3`, `4453`."""
-    names = text.split()
-    return list("".join(names)) if all(len(name) == 1 for name in game.actions) else names
+    """Returns the names of moves: words, perhaps with commas between, or letters where every action is one: `0-1, 2-3`, `4453`."""
+    text = re.sub(r"[({\[]([^(){}\[\]]*)[)}\]]", lambda found: re.sub(r"\s", "", found[0]), text)
+    if all(len(name) == 1 for name in game.actions):
+        return re.findall(r"[^\s,]", text)
+    names: list[str] = []
+    for word in re.findall(r"\S+", text):
+        whole = word.strip(",") or word
+        parts = [part for part in re.split(r",(?![^({\[]*[)}\]])", whole) if part]
+        names += parts if not is_action(game, whole) and all(is_action(game, part) for part in parts) else [whole]
+    return names
+
+
+def is_action(game: Game, name: str) -> bool:
+    """Whether a text names an action, in any of its spellings."""
+    try:
+        game.action(name)
+    except ValueError:
+        return False
+    return True
+
+
+def is_board(text: str) -> bool:
+    """Whether a text is a position rather than moves."""
+    return BOARD.search(text) is not None
 
 
 def after_moves(state: State, names: Sequence[str], text: str) -> State:

@@ -63,10 +63,9 @@ def read_position(game: Game, text: str) -> State:
 
     What chance did stands among the moves, by name; a position in which chance acts next is refused.
     """
-    from leafwise.envs.core.play.by_name import after_moves, move_names, outcomes_told
+    from leafwise.envs.core.play.by_name import after_moves, is_board, move_names, outcomes_told
 
-    moves = () if "/" in text else move_names(game, text)
-    state = game.parse(text) if "/" in text else after_moves(game.start(), moves, text.strip())
+    state = game.parse(text) if is_board(text) else after_moves(game.start(), move_names(game, text), text.strip())
     if state.is_chance:
         raise ValueError(f"{game.name}: expected what chance does next, {outcomes_told(state)}, got {text.strip()!r}")
     return state

@@ -341,3 +341,40 @@ def test_the_state_of_a_game_is_not_lost_between_turns(tmp_path: Path) -> None:
         player.choose(state)
     assert player.choose(GAME.start()) in GAME.start().legal_actions
     player.close()
+
+
+STAFF = """
+from BaseAI import BaseAI
+
+
+class Common(BaseAI):
+    def __init__(self):
+        self.pos, self.number = None, None
+
+    def setPosition(self, position):
+        self.pos = position
+
+    def setPlayerNum(self, number):
+        self.number = number
+
+    def getMove(self, grid):
+        return grid.get_neighbors(self.pos, only_available=True)[0]
+
+
+class {name}(Common):
+    def getTrap(self, grid):
+        return grid.getAvailableCells()[0]
+"""
+
+
+@pytest.mark.parametrize("name", ["HardAI", "EasyAI", "MinimaxAI"])
+def test_the_class_of_a_program_may_have_another_name(tmp_path: Path, name: str) -> None:
+    path = tmp_path / f"{name}.py"
+    path.write_text(STAFF.replace("{name}", name))
+    player = leafwise.player(f"course:{path}", GAME)
+    assert player.choose(GAME.start()) in GAME.start().legal_actions
+    path.write_text(STAFF.replace("{name}", name) + "\n\nclass OtherAI(Common):\n    pass\n")
+    with pytest.raises(
+        ValueError, match=rf"expected a class PlayerAI in {name}.py, got {' and '.join(sorted((name, 'OtherAI')))}$"
+    ):
+        leafwise.player(f"course:{path}", GAME)

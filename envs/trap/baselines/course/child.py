@@ -46,6 +46,15 @@ def place(frames: list[traceback.FrameSummary], folder: str) -> str:
     return ""
 
 
+def players_in(module: Any) -> list[str]:
+    """Returns the classes of a program that play: PlayerAI, else those of its own that move and throw, HardAI and the like."""
+    if hasattr(module, "PlayerAI"):
+        return ["PlayerAI"]
+    own = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == module.__name__]
+    players = {one for one in own if hasattr(one, "getMove") and hasattr(one, "getTrap")}
+    return sorted(one.__name__ for one in players if not any(one in other.__mro__[1:] for other in players))
+
+
 def failure(problem: BaseException, folder: str) -> dict[str, Any]:
     """Returns the answer for an exception of the program."""
     trace = without_own(problem.__traceback__)
@@ -114,9 +123,11 @@ class Desk:
         module = importlib.util.module_from_spec(spec)
         sys.modules["PlayerAI"] = module
         spec.loader.exec_module(module)
-        if not hasattr(module, "PlayerAI"):
-            return {"error": f"expected a class PlayerAI in {self.path.name}, got none", "where": "", "traceback": []}
-        self.ai = module.PlayerAI()
+        players = players_in(module)
+        if len(players) != 1:
+            got = " and ".join(players) or "none"
+            return {"error": f"expected a class PlayerAI in {self.path.name}, got {got}", "where": "", "traceback": []}
+        self.ai = getattr(module, players[0])()
         self.ai.setPlayerNum(number)
         return {"ready": True}
 

@@ -100,8 +100,8 @@ class AnalysePage {
   }
 
   async paste(text) {
-    if (!text.trim().startsWith("[")) {
-      await this.use(text.trim());
+    if (!/^\s*\[[A-Za-z]+ /.test(text)) {
+      await this.use(text);
       return this.openEditor();
     }
     const { games: [game] } = await ask("api/read", { file: text });

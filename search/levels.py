@@ -14,6 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
@@ -39,6 +42,17 @@ class Weakened(ByName):
     def __init__(self, strong: Chooser, blunders: float, seed: int, name: str) -> None:
         self.strong, self.blunders, self.name = strong, blunders, name
         self.stream = new_stream(seed)
+
+    @property
+    def stream(self) -> NDArray[np.uint64]:
+        """Its random numbers, which are also those of the player that it weakens."""
+        return self._stream
+
+    @stream.setter
+    def stream(self, stream: NDArray[np.uint64]) -> None:
+        self._stream = stream
+        if hasattr(self.strong, "stream"):
+            self.strong.stream = stream
 
     @property
     def draws(self) -> bool:

@@ -1,5 +1,8 @@
 """Players named by a short text: `random`, `greedy:openness`, `search:openness,depth=3,seconds=0.1`, `rollout:n=100`.
 
+`greedy` looks one decision ahead and breaks ties at random, as the opponent of that name in environments does;
+`greedy:openness,ties=first` plays the first best action.
+
 `best` searches with the shipped network where there is one, else with the game's default score, in the way that is strongest in the
 game; `best:depth=2` is depth-limited search with that leaf;
 `level:easy` and its kin are `leafwise.search.levels`.
@@ -22,6 +25,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import OwnSearch
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
+from leafwise.envs.core.play.greedy import compiled_greedy, rows_needed
 from leafwise.envs.core.play.named import ByName, UnknownPlayer, named_ai, own_programs, split
 from leafwise.envs.registry import MORE_PLAYERS
 from leafwise.search.engine import Search
@@ -123,6 +127,45 @@ class SearchPlayer(ByName):
         if action is None:
             raise ValueError(f"{self.name}: expected a decision, got a chance stage: {state}")
         return action
+
+
+class GreedyPlayer(SearchPlayer):
+    """Plays the action that is best one decision ahead; ties are broken at random.
+
+    In games for two it draws as the compiled opponent of environments does: from equal streams come equal moves.
+    """
+
+    def __init__(self, game: Game, evaluator: Evaluator, seed: int, name: str) -> None:
+        super().__init__(Search(game, evaluator, depth=1), name)
+        self.stream = new_stream(seed)
+        self._act: Callable[..., Any] | None = None
+        if game.players == 2 and evaluator.value is not None and not evaluator.slow:
+            rows = 1 + rows_needed(game)
+            self._act = compiled_greedy(game, evaluator)
+            self._S, self._P, self._T = game.rows(rows), np.zeros(rows), game.tables(evaluator)
+            self._A = np.zeros(game.max_actions, dtype=np.int64)
+
+    def choose(self, state: State) -> int:
+        if self._act is None:
+            return self._best_found(state)
+        if state.game != self.search.game or state.is_terminal or state.is_chance:
+            return super().choose(state)  # which says what is wrong
+        self._S[0] = state.row
+        first = np.uint64(0), np.uint64(1)
+        return int(self._act(self._S, *first, self._A, self._P, self.stream, self._T))
+
+    def _best_found(self, state: State) -> int:
+        """Returns a best action where only the search can ask the leaf, drawn as the compiled choice draws it."""
+        choice, best, ties = super().choose(state), -np.inf, 0
+        assert self.found is not None
+        for name, worth in self.found.action_values.items():
+            if worth > best or ties == 0:
+                choice, best, ties = state.game.action(name), worth, 1
+            elif worth == best:
+                ties += 1
+                if below(self.stream, ties) == 0:
+                    choice = state.game.action(name)
+        return choice
 
 
 class MctsPlayer(ByName):
@@ -229,8 +272,12 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
     if kind == "rollout":  # a search of its own depth 1 with that leaf
         words = split(text)
     name = leaf_name(words) or game.default_score
-    if kind == "greedy" and words:
-        raise ValueError(f"player {text!r}: expected options among none, got {words[0]!r}")
+    if kind == "greedy":
+        if words not in ([], ["ties=random"], ["ties=first"]):
+            raise ValueError(f"player {text!r}: expected ties=random or ties=first, got {','.join(words)!r}")
+        if words != ["ties=first"]:
+            return GreedyPlayer(game, leaf(game, name), seed, text)
+        words = []
     try:
         if kind == "mcts":
             options = search_options(words, MCTS_OPTIONS)

@@ -16,8 +16,9 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import GOLDEN, below, mix, new_stream, uniform
 from leafwise.envs.core.gym.observer import Observer
 from leafwise.models.players import player
-from leafwise.search.players import Player, SearchPlayer
+from leafwise.search.players import GreedyPlayer, Player, SearchPlayer
 from leafwise.training.evaluation.arena import BATCH
+from leafwise.training.evaluation.openings import PLAYER, derived
 from leafwise.training.execution.places import check_places, executor_for
 from leafwise.training.runs.seeds import SELECTION_SEED
 
@@ -176,16 +177,24 @@ def play(
 ) -> tuple[list[Decision], State]:
     """Plays one game; returns the decisions of the players that sit in `seats`, and how it ended.
 
-    Its chance is that of `env.reset(seed=seed)`; `other` plays where nobody sits.
+    Its chance is that of `env.reset(seed=seed)`; `other` plays where nobody sits, and draws as the environment's opponent does.
     """
     stream, moves = new_stream(seed), new_stream(int(mix(np.uint64(seed) ^ GOLDEN)))
+    both = streams_of_both(game, seed, stream) if game.players == 2 and other is None else None
+    for who in filter(None, (*seats, other)):
+        if begin := getattr(who, "begin", None):
+            begin()
+        draw_from(who, new_stream(derived(seed, PLAYER)))
     state, decisions = game.start().settle(stream), []
     while not state.is_terminal:
         own = seats[state.current_player]
         if own is None:
             assert other is not None
+            draw_from(other, stream)
             action = other.choose(state)
         else:
+            if both is not None:
+                draw_from(own, both[state.current_player])
             choice, value = decide(own, state)
             action = choice
             if exploration and uniform(moves) < exploration:
@@ -195,10 +204,29 @@ def play(
     return decisions, state
 
 
+def streams_of_both(game: Game, seed: int, stream: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
+    """Returns the random numbers of a player that plays both sides, by seat; `stream` is that of chance.
+
+    Either side is the other's opponent in an environment, and draws what that would draw: both in a game without chance; with
+    chance the second side alone, whose draws come between those of chance.
+    """
+    if game.max_stages:
+        return [new_stream(derived(seed, PLAYER)), stream]
+    return [new_stream(seed), new_stream(seed)]
+
+
+def draw_from(who: Player, stream: NDArray[np.uint64]) -> None:
+    """Lets a player that draws take its random numbers from a stream; environments do so before every decision."""
+    if hasattr(who, "stream"):
+        who.stream = stream
+
+
 def decide(own: Player, state: State) -> tuple[int, float]:
     """Returns a player's action, and its search's value for the player who acts; nan if it tells none."""
     if not isinstance(own, SearchPlayer):
         return own.choose(state), np.nan
+    if isinstance(own, GreedyPlayer):
+        return own.choose(state), own.search(state).value
     found = own.search(state)
     assert found.action is not None
     return found.action, found.value

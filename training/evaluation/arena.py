@@ -27,8 +27,8 @@ from leafwise.search.settings import MOST_SECONDS
 from leafwise.training.evaluation.elo import elo_difference
 from leafwise.training.evaluation.kept_games import NO_PACE, SAVE_SECONDS, Figures, KeptGames, Pace
 from leafwise.training.evaluation.match_workers import Maker, from_text, matches_for, unseen
+from leafwise.training.evaluation.openings import PLAYER, derived, plies_of
 from leafwise.training.evaluation.openings import openings as found_openings
-from leafwise.training.evaluation.openings import plies_of
 from leafwise.training.evaluation.result import Evaluation, Fault
 from leafwise.training.evaluation.tournament import Played, Tournament, check_amounts, plan
 from leafwise.training.execution.places import check_places, executor_for
@@ -63,15 +63,18 @@ class Watch:
 def play_game(
     game: Game, seats: Sequence[Player], seed: int, seat: int, keep: bool = False, opening: State | None = None
 ) -> Figures:
-    """Plays one game from an opening (default: the start), its chance drawn from `seed`; the figures are those of the player at
-    `seat`. Who forfeits loses.
+    """Plays one game from an opening (default: the start); the figures are those of the player at `seat`. Who forfeits loses.
+
+    Chance and players that draw take their random numbers from `seed`, a player the same ones in either seat.
 
     A player with a `dealer` that returns something deals itself: a baseline that is to see what is hidden. One with `begin` is told
     that a game begins. `keep`: with the game as text.
     """
-    for who in seats:
+    for k, who in enumerate(seats):
         if begin := getattr(who, "begin", None):
             begin()
+        if hasattr(who, "stream"):
+            who.stream = new_stream(derived(seed, PLAYER + (k != seat)))
     stream = new_stream(seed)
     settle = dealt(seats[seat], seed) or (lambda state: state.settle(stream))
     start = game.start() if opening is None else opening
@@ -141,16 +144,14 @@ class Batches:
 
 
 def loaded(text: str, game: Game, seed: int) -> Player:
-    """Returns a player whose compiled code is loaded, which is no part of a move.
-
-    It has answered once, and is then made anew; one that says `is_loaded` is asked nothing.
+    """Returns a player that has answered once, so that loading its code is no part of a move; one that says `is_loaded` is
+    asked nothing.
     """
     who = player(text, game, seed=seed)
-    if getattr(who, "is_loaded", False):
-        return who
-    with suppress(Forfeit):
-        who.choose(game.new(seed))
-    return player(text, game, seed=seed)
+    if not getattr(who, "is_loaded", False):
+        with suppress(Forfeit):
+            who.choose(game.new(seed))
+    return who
 
 
 def highest_cell(state: State) -> int:

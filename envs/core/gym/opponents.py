@@ -1,6 +1,7 @@
 """Who sits on the other side of an environment: a compiled function where there can be one, else a player that is asked.
 
-Compiled are `random`, and `greedy` with any leaf that has compiled code, a trained network too. Every other player is asked in
+Compiled are `random`, and `greedy` with any leaf that has compiled code, a trained network too: it breaks ties at random from the
+episode's stream (`greedy:ties=first` plays the first best action). Every other player is asked in
 Python: those named by a text, `Player` objects, and functions of a state.
 """
 
@@ -84,7 +85,8 @@ def _named(game: Game, text: str) -> Seated:
             raise UnknownPlayer
         if text == "random":
             return Seated(batch.random_opponent(game.rules, game.name, game.room))
-        if kind == "greedy" and len(words) < 2:
+        if kind == "greedy" and len(words) < 2 and "ties=first" not in words:
+            words = [word for word in words if word != "ties=random"]
             evaluator = registry.leaf(words[0], game) if words else game.score()
             if evaluator.value is not None and not evaluator.slow:
                 return Seated(compiled_greedy(game, evaluator), evaluator)

@@ -36,10 +36,10 @@ def equal(one: Dataset, other: Dataset) -> bool:
     )
 
 
-def replayed(env: GameEnv, found: Dataset, game: int) -> None:
-    """Plays a game of a dataset in an environment, and compares everything with what it gives."""
-    rows = np.flatnonzero(found.arrays["games"] == game)
+def replayed(env: GameEnv, found: Dataset, game: int, player: int | None = None) -> None:
+    """Plays a game of a dataset, or one player's part of it, in an environment, and compares everything with what it gives."""
     a = found.arrays
+    rows = np.flatnonzero((a["games"] == game) & ((a["players"] == player) if player is not None else True))
     obs: Any
     obs, info = env.reset(seed=int(a["seeds"][game]))
     gained = 0.0
@@ -87,6 +87,38 @@ def test_a_game_for_two_has_both_sides_or_one() -> None:
     assert seats == [{0}, {1}, {0}, {1}]
     for game in range(4):
         replayed(GameEnv(TRILOBITE, opponent="search:lines,depth=1", seat=("first", "second")[game % 2]), one, game)
+
+
+DRAWING = [
+    (TRILOBITE, "greedy"),
+    (TRILOBITE, "random"),
+    (TRILOBITE, "mcts:simulations=50"),
+    (TRILOBITE, "level:easy"),
+    (leafwise.game("cassis"), "greedy"),
+    (dice.GAME, "greedy"),
+    (dice.GAME, "mcts:simulations=20"),
+]
+
+
+@pytest.mark.parametrize(("game", "opponent"), DRAWING)
+def test_games_against_an_opponent_that_draws_replay(game: leafwise.Game, opponent: str) -> None:
+    found = collect(game, "random", 7, 5, opponent=opponent)
+    for number in set(found.arrays["games"]):
+        replayed(GameEnv(game, opponent=opponent, seat=("first", "second")[number % 2]), found, number)
+
+
+@pytest.mark.parametrize("text", ["greedy", "mcts:simulations=50"])
+def test_either_side_of_a_game_between_players_that_draw_replays(text: str) -> None:
+    found = collect(TRILOBITE, text, 3, 5, exploration=0.0)
+    for number in range(3):
+        for player, seat in enumerate(("first", "second")):
+            replayed(GameEnv(TRILOBITE, opponent=text, seat=seat), found, number, player)
+
+
+@pytest.mark.parametrize("text", ["random", "mcts:simulations=20"])
+def test_a_game_depends_on_its_seed_alone(text: str) -> None:
+    many, one = collect(dice.GAME, text, 7, 3).arrays, collect(dice.GAME, text, 1, 8).arrays
+    assert np.array_equal(many["actions"][many["games"] == 5], one["actions"])
 
 
 def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 
 import leafwise
 from games import dice
+from leafwise.envs.core.contract.state import State
 from leafwise.models.players import player
+from leafwise.training.evaluation import arena as evaluating
 from leafwise.training.evaluation.arena import evaluate, play_game
 
 
@@ -24,7 +27,9 @@ def test_the_result_does_not_depend_on_the_number_of_processes() -> None:
 
 def test_the_same_seed_gives_the_same_start_to_every_player() -> None:
     game = leafwise.game("threes")
-    scores = [evaluate(game, name, 4, 900_000).scores for name in ("greedy", "search:openness,depth=1", "random")]
+    scores = [
+        evaluate(game, name, 4, 900_000).scores for name in ("greedy:ties=first", "search:openness,depth=1", "random")
+    ]
     assert np.array_equal(scores[0], scores[1])
     assert not np.array_equal(scores[0], scores[2])
 
@@ -44,6 +49,45 @@ def test_no_player_remembers_the_game_before() -> None:
     seats = [player("mcts:simulations=40", game, seed=seed) for seed in (1, 2)]
     games = [play_game(game, seats, 1, 0, keep=True)[4] for _ in range(3)]
     assert games[0] == games[1] == games[2]
+
+
+def test_a_game_depends_on_its_seed_alone() -> None:
+    for text in ("random", "greedy", "mcts:simulations=20"):
+        many = evaluate(dice.GAME, text, 20, 900_000, opponent="random", keep=True)
+        assert evaluate(dice.GAME, text, 2, 900_007, opponent="random", keep=True).records == many.records[14:16]
+
+
+class Slow:
+    """A player that loads its code at its first move, which takes a while."""
+
+    name, loading = "slow", 0.3
+
+    def choose(self, state: State) -> int:
+        """Returns the first legal action."""
+        time.sleep(self.loading)
+        self.loading = 0.0
+        return state.legal_actions[0]
+
+
+def test_loading_code_is_no_part_of_a_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        evaluating, "player", lambda text, game, seed=0: Slow() if text == "slow" else player(text, game, seed)
+    )
+    played = evaluate(dice.GAME, "slow", 12, 900_000, opponent="random")
+    assert played.pace.longest < Slow.loading
+
+
+def test_greedy_breaks_ties_at_random_unless_it_is_told_not_to() -> None:
+    game = leafwise.game("cassis")
+    state = game.new(1)
+    chosen = {leafwise.player("greedy", game, seed).choose(state) for seed in range(40)}
+    assert len(chosen) > 5
+    assert {leafwise.player("greedy:ties=first", game, seed).choose(state) for seed in range(9)} == {0}
+    alone = leafwise.game("threes")
+    tied = alone.parse("0 0 0 0/0 1 0 0/0 0 0 0/0 0 0 0 next=3 deck=4,4,4")
+    assert len({leafwise.player("greedy:openness", alone, seed).choose(tied) for seed in range(40)}) > 1
+    with pytest.raises(ValueError, match="expected ties=random or ties=first, got 'ties=x'"):
+        leafwise.player("greedy:ties=x", game)
 
 
 def test_progress_counts_games() -> None:

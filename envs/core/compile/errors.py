@@ -122,7 +122,7 @@ def _tuples(things: Iterable[Any]) -> Iterator[Any]:
 def _log_folders() -> Iterator[Path]:
     """Yields the folders that a log may be written to, the best first."""
     with contextlib.suppress(OSError):
-        yield cache_root() / "errors"
+        yield own_folder(cache_root() / "errors")
     yield Path(tempfile.gettempdir())
 
 
@@ -132,7 +132,6 @@ def _write_log(name: str, said: str) -> str:
     for folder in _log_folders():
         path = folder / file
         try:
-            own_folder(folder)
             with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=folder, delete=False) as temporary:
                 temporary.write(said + "\n")
             os.replace(temporary.name, path)

@@ -90,7 +90,8 @@ class Game:
     """Players of this game alone: name -> (game, name, words after the colon) -> object with `name`, `choose(state)`;
     or name -> `OwnSearch`, `Programs`.
 
-    One that draws has its random numbers in `stream`; see `leafwise.envs.core.play.named`.
+    One that draws has its random numbers in `stream`; see `leafwise.envs.core.play.named`. Where the words may name code to run, it
+    is `Programs`: such words are then taken from the command line and from Python alone.
     """
     companion: Companion | None = None
     """How people follow a game that is played elsewhere."""

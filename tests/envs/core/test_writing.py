@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 
 import pytest
 
 from leafwise.envs.core.compile.cache import _folder
+from leafwise.envs.core.compile.errors import _write_log
 from leafwise.envs.core.writing import is_stream, open_itself, own_folder, write_atomically, write_named
 from leafwise.training.execution.worker import LOCK, warm
 
@@ -130,6 +133,25 @@ def test_the_lock_of_a_cache_is_no_link(own: Path, tmp_path: Path, monkeypatch) 
         warm(Work())
     assert len(loaded) == 2
     assert own.read_bytes() == b"mine"
+
+
+def test_what_the_compiler_said_is_written_through_no_link(own: Path, tmp_path: Path, monkeypatch) -> None:
+    cache, other, temporary = (tmp_path / name for name in ("cache", "other", "temporary"))
+    for folder in (cache, other, temporary):
+        folder.mkdir()
+    monkeypatch.setenv("LEAFWISE_CACHE_DIR", str(cache))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "link"))
+    (tmp_path / "link").symlink_to(temporary)  # which the system names
+    written = Path(_write_log("x", "said"))
+    assert written.parent == cache / "errors"
+    written.unlink()
+    written.symlink_to(own)
+    assert Path(_write_log("x", "said")).read_text() == "said\n"
+    assert own.read_bytes() == b"mine"
+    shutil.rmtree(cache / "errors")
+    (cache / "errors").symlink_to(other)
+    assert Path(_write_log("x", "said")).parent == tmp_path / "link"
+    assert not list(other.iterdir())
 
 
 def test_a_folder_of_a_cache_is_no_link(tmp_path: Path, monkeypatch) -> None:

@@ -110,7 +110,7 @@ def small_bits(cells: CellFeatures, small: Sequence[str]) -> int:
 
 def compiled(game: Game, layout: Layout) -> NTupleFunctions:
     """Returns the compiled functions for one layout of n-tuple networks."""
-    return _compiled(game, features(game), layout)
+    return _compiled(game.with_defaults, features(game), layout)
 
 
 @functools.cache

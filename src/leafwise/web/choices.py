@@ -27,8 +27,8 @@ PACES = {"0.01": "10 ms", "0.1": "100 ms", "1": "1 s"}
 """Seconds that a player may think, and how people say it."""
 NO_TABLE_MB = 1e-6
 """Memory that no solver can do with: it refuses before it loads any code."""
-VARIANTS = 64
-"""Variants of games that a process remembers answers about."""
+VARIANTS = 16
+"""Variants of games that a process remembers answers about, with their tables."""
 
 
 def runs_folder() -> Path | None:

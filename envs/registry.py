@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leafwise.envs.core.contract.options import types_of, with_files_read
+from leafwise.envs.core.contract.options import types_of, values_of, with_files_read
 from leafwise.envs.core.lines import perhaps
 from leafwise.envs.plugins import Listed, PluginWarning, announced, entry_points, imported, module_name, read_listing
 
@@ -174,6 +174,32 @@ def player(text: str, game: Game) -> Any:
 def leaf(name: str, game: Game) -> Any:
     """Returns the leaf evaluator that a text names, for rooms, which know no models; raises ValueError if there is none."""
     return _makers["leaf"](game, name)
+
+
+def variant_id(game: Game) -> str | None:
+    """Returns the Gymnasium id of a variant, without namespace and version; None if it has none."""
+    ids = (short for short, options in game.ids.items() if game.variant(**{**game.defaults, **options}) == game)
+    return next(ids, None)
+
+
+def unregistered(game: Game) -> str:
+    """Returns a line that tells the rules of a variant that has options of its own and no id; "" of any other.
+
+    Beside it stand the ids that have all the options that were given.
+    """
+    given = game.given_options
+    if not given or variant_id(game) is not None:
+        return ""
+    full = {short: {**game.defaults, **options} for short, options in game.ids.items()}
+    near = {short: options for short, options in full.items() if given.items() <= options.items()}
+    named = "; ".join(f"{short} is {_written(options)}" for short, options in near.items())
+    return (
+        f"rules: {game.name} with {_written(values_of(game.options))}, a variant without an id{named and f' ({named})'}"
+    )
+
+
+def _written(options: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in options.items())
 
 
 def register_game(new: Game) -> None:

@@ -23,6 +23,7 @@ from leafwise.envs.core.contract.stream import below, new_stream, uniform
 from leafwise.envs.core.play.named import ByName, named_ai, own_level
 from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
 from leafwise.envs.core.textfile import read_text
+from leafwise.envs.registry import variant_id
 
 FILE = Path(__file__).with_name("levels.toml")
 
@@ -94,12 +95,6 @@ def solver_player(game: Game, level: str, seed: int, name: str) -> SolverPlayer 
         return SolverPlayer(game, level, seed, name=name)
     except ValueError:  # the solver is for smaller variants
         return None
-
-
-def variant_id(game: Game) -> str | None:
-    """Returns the Gymnasium id of a variant, without namespace and version; None if it has none."""
-    ids = (short for short, options in game.ids.items() if game.variant(**{**game.defaults, **options}) == game)
-    return next(ids, None)
 
 
 @cache

@@ -19,7 +19,7 @@ from leafwise.envs.core.contract.options import options_from_text
 from leafwise.envs.core.lines import perhaps, print_error
 from leafwise.envs.core.textfile import read_text, text_of
 from leafwise.envs.core.writing import is_stream
-from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words
+from leafwise.envs.registry import check_name, games, option_defaults, option_types, position_words, unregistered
 from leafwise.envs.registry import game as find_game
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ __all__ = [
     "print_json",
     "records_of",
     "say",
+    "tell_rules",
+    "tell_untold",
     "units_of_leaf",
     "value_lines",
     "why_no_units",
@@ -56,8 +58,24 @@ WRONG_INPUT = 2
 """Exit status; that of Ctrl-C is `leafwise.envs.core.interrupts.INTERRUPTED`."""
 
 
+_untold: list[str] = []
+"""What standard error is still to be told, once it is known that the input is not refused."""
+
+
+def tell_rules(game: Game) -> None:
+    """Has standard error told the rules of a variant without an id, before the command prints or works."""
+    _untold[:] = filter(None, [unregistered(game)])
+
+
+def tell_untold() -> None:
+    """Prints what standard error is still to be told."""
+    while _untold:
+        print(_untold.pop(0), file=sys.stderr, flush=True)
+
+
 def say(text: str = "") -> None:
     """Prints a line for people, as it is: no markup, no wrapping."""
+    tell_untold()
     print(text, flush=True)
 
 
@@ -118,7 +136,9 @@ def parse_with_game(config_class: type[C], arguments: Sequence[str], prog: str) 
         if hasattr(config, "position"):
             words = {name: options.pop(name) for name in position_words(game) if name in options}
             config = with_words(config, words)
-        return config, find_game(game, **options_from_text(option_types(game), options, flag_of))
+        found = find_game(game, **options_from_text(option_types(game), options, flag_of))
+    tell_rules(found)
+    return config, found
 
 
 def game_file(arguments: Sequence[str]) -> tuple[str, list[str]]:
@@ -257,11 +277,13 @@ def positions_of(lines: Iterable[tuple[int, str]], read: Callable[[str], State])
         fail(wrong[0] + (f" (and {len(wrong) - 1:,} more)" if len(wrong) > 1 else ""))
 
 
-def check_writable(file: str, flag: str) -> None:
-    """Raises ValueError for a file, the value of `flag`, that cannot be written."""
+def check_writable(file: str, flag: str, *, overwrite: bool = True) -> None:
+    """Raises ValueError for a file, the value of `flag`, that cannot be written, or that is there and is to stay."""
     path = Path(os.path.realpath(file))
     if is_stream(Path(file)):
         unfit = path.is_dir() or not os.access(file, os.W_OK)
+    elif not overwrite and path.is_file():
+        raise ValueError(f"expected a new file for {flag}, or --overwrite, got {file!r}, which is there")
     else:
         unfit = not path.parent.is_dir() or not os.access(path.parent, os.W_OK)
     if unfit:
@@ -270,6 +292,7 @@ def check_writable(file: str, flag: str) -> None:
 
 def print_json(value: object) -> None:
     """Prints one line of JSON; infinity and nan become null."""
+    tell_untold()
     print(json.dumps(finite(value), allow_nan=False), flush=True)
 
 

@@ -284,6 +284,64 @@ def test_record_writes_a_small_animation(shell: Shell, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["game.gif"]
 
 
+WRITING = (
+    ("record", "trilobite", "--player", "random", "--opponent", "random", "--out"),
+    ("record", "trilobite", "--player", "random", "--opponent", "random", "--out", "{new}.gif", "--save"),
+    ("eval", "trilobite", "random", "--opponent", "random", "--games", "2", "--save"),
+    ("arena", "trilobite", "random", "greedy", "--games", "2", "--save"),
+    ("play", "trilobite", "--opponent", "random", "--save"),
+    ("analyze", "--game", "{game}", "--depth", "1", "--leaf", "lines", "--review", "--svg"),
+)
+
+
+@pytest.mark.parametrize("words", WRITING, ids=lambda words: f"{words[0]} {words[-1]}")
+def test_a_file_is_overwritten_on_request_alone(words: tuple[str, ...], shell: Shell, tmp_path: Path) -> None:
+    game, file = tmp_path / "one.txt", tmp_path / "kept.gif"
+    game.write_text('[Game "trilobite"]\n1. 1\n2. 2\n3. 1\n4. 2\n5. 1\n')
+    line = [word.format(new=tmp_path / "new", game=game) for word in words]
+    file.write_text("kept")
+    said = shell(*line, str(file), typed="q\n").refusal
+    assert f"expected a new file for {words[-1]}, or --overwrite, got {str(file)!r}, which is there" in said
+    assert file.read_text() == "kept"
+    assert shell(*line, str(file), "--overwrite", typed="q\n").status == 0
+    assert file.read_bytes() != b"kept"
+
+
+THREE_IN_A_ROW = "rules: trilobite with board=7x6, k=3, a variant without an id (Trilobite7x6 is board=7x6, k=4)\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "eval trilobite random --opponent random --games 2",
+        "eval trilobite random --opponent random --games 2 --json",
+        "arena trilobite random greedy --games 2",
+        "play trilobite --opponent random",
+        "analyze trilobite --moves 1 --leaf lines --depth 1",
+        "record trilobite --player random --opponent random --moves 2 --out {out}",
+    ],
+)
+def test_rules_that_no_id_stands_for_are_told(line: str, shell: Shell, tmp_path: Path) -> None:
+    words = line.format(out=tmp_path / "game.gif").split()
+    told = shell(*words, "--board", "7x6", typed="q\n")
+    assert (told.status, told.error) == (0, THREE_IN_A_ROW)
+    assert shell(*words[:2], "nobody", "--x", "1", "--board", "7x6").refusal
+
+
+def test_rules_of_an_id_need_no_words(shell: Shell) -> None:
+    words = ("eval", "trilobite", "random", "--opponent", "random", "--games", "2")
+    assert shell(*words, "--board", "7x6", "--k", "4").error == shell(*words).error == ""
+    assert shell(*words, "--board", "4x4").error == "rules: trilobite with board=4x4, k=3, a variant without an id\n"
+    refused = shell("eval", "trilobite", "nobody", "--board", "4x4").refusal
+    assert "expected a player like" in refused
+
+
+@pytest.mark.parametrize("seat", ["second", "third"])
+def test_a_game_for_one_has_no_seats(shell: Shell, seat: str) -> None:
+    expected = f"expected no --seat in threes, a game for one player, got {seat!r}"
+    assert expected in shell("play", "threes", "--seat", seat, typed="q\n").refusal
+
+
 def test_bench_prints_rates(shell: Shell) -> None:
     rates = json.loads(shell("bench", "threes", "envs", "--seconds", "0.01", "--json").out)
     assert rates.keys() == {"envs/single", "envs/batch_1", "envs/batch_64", "envs/batch_1024"}

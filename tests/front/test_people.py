@@ -136,9 +136,9 @@ def test_eval_arena_and_record_keep_games(shell: Shell, dice_game: None, tmp_pat
     assert [r.seed for r in records] == [1_000_000, 1_000_000, 1_000_001, 1_000_001]
     assert all(r.states[-1].is_terminal for r in records)
     words = ("--seed", "5", "--player", "random", "--opponent", "greedy")
-    shell("record", "dice", *words, "--out", str(tmp_path / "game.gif"), "--save", str(file))
+    shell("record", "dice", *words, "--out", str(tmp_path / "game.gif"), "--save", str(file), "--overwrite")
     assert load_game(file).players == ("random", "greedy")
-    shell("arena", "trilobite", "random", "greedy", "--games", "2", "--save", str(file))
+    shell("arena", "trilobite", "random", "greedy", "--games", "2", "--save", str(file), "--overwrite")
     both = [load_game(file, number) for number in (1, 2)]
     assert {r.players for r in both} == {("random", "greedy"), ("greedy", "random")}
     assert both[0].start == both[1].start != both[0].game.start()

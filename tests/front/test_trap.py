@@ -35,7 +35,8 @@ def test_record_shows_what_chance_may_do(shell: Shell, tmp_path: Path) -> None:
     frames = []
     for words in ((), ("--chance",)):
         out = tmp_path / "game.gif"
-        shell("record", "trap", "--player", "random", "--opponent", "random", "--moves", "6", "--out", str(out), *words)
+        who = ("--player", "random", "--opponent", "random")
+        shell("record", "trap", *who, "--moves", "6", "--out", str(out), "--overwrite", *words)
         with Image.open(out) as image:
             frames.append(getattr(image, "n_frames", 1))
     assert frames == [7, 10]

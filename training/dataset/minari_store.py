@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from leafwise.envs import registry
 from leafwise.envs.core.contract.game import Game
-from leafwise.search.levels import variant_id
 from leafwise.training.dataset.games import FINAL, OBSERVATIONS, Dataset
 
 PREFIX = "minari:"
@@ -109,7 +108,7 @@ def env_spec(game: Game, about: Mapping[str, Any]) -> EnvSpec | None:
 
     Where the player played both sides, it is its own opponent.
     """
-    short = variant_id(game) or next(iter(game.ids), None)
+    short = registry.variant_id(game) or next(iter(game.ids), None)
     if short is None:
         return None
     spec = deepcopy(gym.spec(f"{registry.NAMESPACE}/{short}-v0"))

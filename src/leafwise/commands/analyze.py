@@ -63,6 +63,8 @@ class Config:
     """With --game: look back on each game, what it was worth at every decision and the three decisions that cost most."""
     svg: str = ""
     """With --review: file for a picture of it."""
+    overwrite: bool = False
+    """Write the file of --svg anew if it is there already."""
     json: bool = False
     """Print one JSON object."""
 
@@ -155,9 +157,9 @@ def review_games(records: list[GameRecord], config: Config) -> int:
 
     with one_line_errors():
         if config.svg:
-            check_writable(config.svg, "--svg")
             if len(records) != 1:
                 raise ValueError(f"expected a file of one game with --svg, got {len(records)}")
+            check_writable(config.svg, "--svg", overwrite=config.overwrite)
     analysts: dict[Game, Analyst] = {}
     for number, record in enumerate(records, start=1):
         if record.game not in analysts:

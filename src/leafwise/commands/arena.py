@@ -59,6 +59,8 @@ class Config:
     save: str = ""
     """File for the games: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`; with
     --resume those played now are added."""
+    overwrite: bool = False
+    """Write the file of --save anew if it is there already."""
 
 
 class Progress:
@@ -129,7 +131,7 @@ def kept(config: Config) -> str:
     """Returns the games that the file of --save holds and that are gone on with; "" if there are none."""
     with one_line_errors():
         if config.save:
-            check_writable(config.save, "--save")
+            check_writable(config.save, "--save", overwrite=config.overwrite or config.resume)
             if config.resume and Path(config.save).exists() and not is_stream(Path(config.save)):
                 return read_text(config.save)
     return ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import tyro
 
-from leafwise.cli import check_writable, cluster_errors, one_line_errors, parse_with_game, print_json, say
+from leafwise.cli import check_writable, cluster_errors, one_line_errors, parse_with_game, print_json, say, tell_untold
 from leafwise.envs.core.interrupts import INTERRUPTED
 from leafwise.envs.core.play import prints
 from leafwise.training.runs.seeds import FINAL_SEED
@@ -54,6 +54,8 @@ class Config:
     """Go on with what the file of --file holds; more games may be asked for than before."""
     save: str = ""
     """File for the games: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`."""
+    overwrite: bool = False
+    """Write the file of --save anew if it is there already."""
     verbose: bool = False
     """Show, on standard error, what other people's programs print (course:DIR/PlayerAI.py); otherwise only the last lines before
     a fault are told, with the fault."""
@@ -72,6 +74,7 @@ def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
     from leafwise.training.runs.progress import run_progress
 
+    tell_untold()
     with run_progress(Console(stderr=True), shown=sys.stderr.isatty(), transient=True) as bar:
         task = bar.add_task(what, total=total, told="")
 
@@ -206,7 +209,7 @@ def main(arguments: list[str]) -> int:
         if config.file:
             check_writable(config.file, "--file")
         if config.save:
-            check_writable(config.save, "--save")
+            check_writable(config.save, "--save", overwrite=config.overwrite or config.resume)
     evaluation: Evaluation | None = None
     bar = progress_bar(f"{game.name}, {config.player}", config.games)
     with contextlib.suppress(KeyboardInterrupt), bar as progress, cluster_errors(), prints.shown(config.verbose):

@@ -70,6 +70,8 @@ class Config:
     save: str = ""
     """File for the game: every move and act of chance, for `analyze --game`, `record --game` and `leafwise.load_game`; with
     --assist it is kept up to date, and a game that it holds goes on."""
+    overwrite: bool = False
+    """Write the file of --save anew if it is there already; with --assist a game that it holds goes on."""
     leaf: str = ""
     """Leaf of the search that hints: a hand-made score, `learned`, a run folder or a model file (default: the shipped
     network, else the game's score)."""
@@ -257,6 +259,8 @@ def seats(config: Config, game: Game) -> dict[int, Player | None]:
     if game.players == 1:
         if config.opponent or config.strength:
             raise ValueError(f"expected no --opponent and no --strength in {game.name}, a game for one player")
+        if config.seat != "first":
+            raise ValueError(f"expected no --seat in {game.name}, a game for one player, got {config.seat!r}")
         return {0: None}
     if config.seat not in ("first", "second"):
         raise ValueError(f"expected --seat first or second, got {config.seat!r}")
@@ -359,7 +363,7 @@ def main(arguments: list[str]) -> int:
             if not 0 <= config.seed < 2**63:
                 raise ValueError(f"expected --seed of 0 to 2**63 - 1, got {config.seed!r}")
             if config.save:
-                check_writable(config.save, "--save")
+                check_writable(config.save, "--save", overwrite=config.overwrite)
             state = game.parse(config.position) if config.position else game.start()
             session = Session(state, new_stream(config.seed), seats(config, game), config.seed)
         hints = make_hints(config, game, session.seats)

@@ -48,6 +48,8 @@ class Config:
     """File to write."""
     save: str = ""
     """File for the game as text: every move and act of chance."""
+    overwrite: bool = False
+    """Write files that are there already anew."""
     number: int = 1
     """Which game of the file of --game."""
     width: int = 240
@@ -78,9 +80,9 @@ def check(config: Config) -> None:
             raise ValueError(f"expected --{name} of {low} to {high}, got {getattr(config, name)}")
     if not config.out.endswith(".gif"):
         raise ValueError(f"expected a file name that ends with .gif for --out, got {config.out!r}")
-    check_writable(config.out, "--out")
+    check_writable(config.out, "--out", overwrite=config.overwrite)
     if config.save:
-        check_writable(config.save, "--save")
+        check_writable(config.save, "--save", overwrite=config.overwrite)
 
 
 def played(config: Config, game: Game) -> GameRecord:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from leafwise.cli import fail, flag_of, one_line_errors, say
+from leafwise.cli import fail, flag_of, one_line_errors, say, tell_rules, tell_untold
 from leafwise.envs.core.contract.options import options_from_text
 from leafwise.envs.core.lines import perhaps
 from leafwise.envs.registry import check_name, game, games, option_types
@@ -29,7 +29,7 @@ def with_variant(name: str, arguments: list[str]) -> list[str]:
         value, rest = take_option(rest, flag_of(option))
         if value is not None:
             given[option] = value
-    game(name, **options_from_text(option_types(name), given, flag_of))
+    tell_rules(game(name, **options_from_text(option_types(name), given, flag_of)))
     for option in given:
         if any(word.partition("=")[0] == option for word in (variant or "").split(",")):
             raise ValueError(f"expected {flag_of(option)} or {option} in --variant, got both")
@@ -59,5 +59,6 @@ def main(arguments: list[str]) -> int:
             words = ["--game", named, "--help"]
         else:
             words = with_recipe(named, method, ["--game", named, *with_variant(named, rest)])
+    tell_untold()
     status: int = importlib.import_module(found[method]).main(words)
     return status

@@ -15,6 +15,7 @@ from leafwise.envs.core.check.door import AT, Door, Row, permit, told
 from leafwise.envs.core.check.fault import Fault, expect
 from leafwise.envs.core.check.guards import guarded_tables
 from leafwise.envs.core.check.note import Note
+from leafwise.envs.core.check.option_files import check_option_files
 from leafwise.envs.core.check.subject import Subject, subject_of, words
 from leafwise.envs.core.check.walk import Walk
 from leafwise.envs.core.compile.jit import BOUNDSCHECK, DISABLED
@@ -54,6 +55,7 @@ class Found(NamedTuple):
 def inspect_game(game: Game, task: Task, note: Note | None = None) -> Found:
     """Checks a game in this process, as it is compiled here (or not); raises Fault where it breaks its contract."""
     subject = _subject(game)
+    check_option_files(game)
     door = Door(subject, note)
     before = digest(subject.game.tables(), subject.scratch)
     for expected in task.expected:

@@ -96,7 +96,7 @@ class Deferred:
 
     def _request(self, number: int, frame: FrameType | None) -> None:
         self.requested = True
-        if self.raises:
+        if self.raises and not _whole.depth:
             raise KeyboardInterrupt
 
     def check(self) -> None:
@@ -128,6 +128,44 @@ class Deferred:
             _deferred.remove(self)
         for number, handler in self._before.items():
             signal.signal(number, handler)
+
+
+class _Whole:
+    """The blocks that Ctrl-C does not break off."""
+
+    depth = 0
+    pressed = False
+
+    def keep(self, number: int, frame: FrameType | None) -> None:
+        self.pressed = True
+
+
+_whole = _Whole()
+_keep = _whole.keep
+
+
+@contextlib.contextmanager
+def whole() -> Iterator[None]:
+    """Has Ctrl-C raise KeyboardInterrupt at the end of a block, be it within another one, instead of anywhere in it.
+
+    For one compilation: raised where a compiler calls back it would be lost, and the code with it.
+    """
+    if threading.get_ident() != _main:
+        yield
+        return
+    own = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if own:
+        signal.signal(signal.SIGINT, _keep)
+    _whole.depth += 1
+    try:
+        yield
+    finally:
+        _whole.depth -= 1
+        if own:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        if _whole.pressed or (_deferred and _deferred[-1].requested and _deferred[-1].raises):
+            _whole.pressed = False
+            raise KeyboardInterrupt
 
 
 def check() -> None:
@@ -232,7 +270,8 @@ class _Listener:
         """Whether a signal is to end what runs: those of other handlers are theirs."""
         if number == signal.SIGTERM:
             return bool(_deferred)
-        return number == signal.SIGINT and (bool(_deferred) or signal.getsignal(number) is signal.default_int_handler)
+        own = signal.default_int_handler, _keep
+        return number == signal.SIGINT and (bool(_deferred) or signal.getsignal(number) in own)
 
     def _press(self) -> None:
         now = time.monotonic()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.interrupts import Deferred, stoppable
+from leafwise.envs.core.interrupts import Deferred, stoppable, whole
 from leafwise.envs.registry import game
 from leafwise.search import Search, Stopped
 from leafwise.search.mcts import Mcts
@@ -125,3 +125,28 @@ def test_a_deferred_interrupt_raises_nothing():
             deferred.check()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert stoppable(lambda: int(stop[0]), stop) == 0
+
+
+def test_a_compilation_is_whole_when_it_is_broken_off():
+    def press():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.05)
+
+    done = []
+
+    def compiled_twice():
+        with whole():
+            with whole():
+                press()
+                done.append("inner")
+            done.append("outer")
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            compiled_twice()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert done == ["inner", "inner"]
+    with Deferred() as deferred, pytest.raises(KeyboardInterrupt), deferred.raising(), whole():
+        press()
+        done.append("deferred")
+    assert done[-1] == "deferred"

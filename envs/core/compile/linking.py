@@ -38,6 +38,7 @@ from leafwise.envs.core.compile.cache import tell_not_kept
 from leafwise.envs.core.compile.copied import Pipeline, is_copied, loaded
 from leafwise.envs.core.compile.errors import explained
 from leafwise.envs.core.compile.held import Held
+from leafwise.envs.core.interrupts import whole
 
 PREFIX = "leafwise."
 """How the symbols begin."""
@@ -263,7 +264,7 @@ class Function(CPUDispatcher):
             del self.overloads[kinds]
         if kinds in self.overloads:
             return self.overloads[kinds].entry_point
-        with _garbage_left():
+        with _garbage_left(), whole():
             return self._compile(sig, inside=self._inside and not self.door)
 
     def compile_inside(self, kinds: tuple[Any, ...]) -> None:

@@ -8,6 +8,7 @@ import inspect
 import io
 import json
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -201,6 +202,10 @@ def split_options(config_class: type, arguments: Sequence[str]) -> tuple[list[st
         name = flag[2:].replace("-", "_")
         if word == "--":
             own += [word, *words]
+        elif re.match(
+            r"-[^=]*[/\n]", word
+        ):  # a board whose first cell is typed as a dash, which tyro takes for an option
+            own.append(f" {word}")
         elif not flag.startswith("--") or name in fields or name.removeprefix("no_") in fields:
             own.append(word)
         else:

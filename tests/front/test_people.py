@@ -182,3 +182,30 @@ def test_compiling_is_no_part_of_a_search_s_time(tmp_path: Path) -> None:
             text=True,
         )
         assert json.loads(told.stdout)["seconds"] < 0.2
+
+
+def test_positions_and_moves_are_read_as_people_type_them(shell: Shell, tmp_path: Path) -> None:
+    asked = ("trilobite", "--depth", "1", "--leaf", "lines", "--json")
+    expected = json.loads(shell("analyze", *asked, ".../.o./xxo").out)
+    typed = [
+        "- - -\n- O -\nX X O",
+        "---/-o-/xxo",
+        "[[0, 0, 0], [0, 2, 0], [1, 1, 2]]",
+        "|   |   |   |\n|   | O |   |\n| X | X | O |",
+    ]
+    for text in typed:
+        told = json.loads(shell("analyze", *asked, text).out)
+        assert (told["player"], told["action_values"]) == (expected["player"], expected["action_values"]), text
+    moves = json.loads(shell("analyze", *asked, "--moves", "1322").out)
+    for words in (("a, c, b, b",), ("--moves", "A,C,B,B")):
+        assert json.loads(shell("analyze", *asked, *words).out)["action_values"] == moves["action_values"]
+    assert json.loads(shell("analyze", *asked, "a, c, b, b").out)["position"] == moves["position"]
+    file = tmp_path / "positions.txt"
+    file.write_text("[[0,0,0],[0,2,0],[1,1,2]]\n--- / -O- / XXO\n.../.o./xxo\n")
+    for command in (("analyze", *asked, "--file", str(file)), ("solve", "trilobite", "--json", "--file", str(file))):
+        lines = [json.loads(line) for line in shell(*command).out.splitlines()]
+        assert len(lines) == 3
+        assert lines[0]["action_values"] == lines[1]["action_values"] == lines[2]["action_values"]
+    solved = json.loads(shell("solve", "cassis", "--moves", "0-1 2-3", "--json").out)["action_values"]
+    assert json.loads(shell("solve", "cassis", "--moves", "(1, 0), (2, 3)", "--json").out)["action_values"] == solved
+    assert "expected 3 rows of 3 cells" in shell("analyze", *asked, "[[0,1],[2,3]]").refusal

@@ -43,9 +43,10 @@ class Config:
     game: tyro.conf.Positional[str]
     """Name of the game."""
     position: tyro.conf.Positional[str] = ""
-    """Position in the game's own text; for Threes "1 2 0 3/3 3 6 6/0 0 3 0/6 3 1 2", with more words as options."""
+    """Position in the game's own text, or a board in lines, as lists or as NumPy prints it; for
+    Threes "1 2 0 3/3 3 6 6/0 0 3 0/6 3 1 2", with more words as options."""
     moves: str = ""
-    """Moves from there, `4453` or "0-1 2-3"; where chance acts in between, what it did by name: "SE 1,1 1,2"."""
+    """Moves from there, `4453`, "d, d, e" or "0-1 2-3"; where chance acts in between, what it did by name: "SE 1,1 1,2"."""
     leaf: str = ""
     """Leaf: a hand-made score, `learned`, rollout:n=20, a run folder or a model file (default: the shipped network, else the
     game's score)."""
@@ -118,6 +119,7 @@ def analyst_of(game: Game, config: Config) -> Analyst:
 def analyze_position(game: Game, config: Config) -> int:
     """Searches one position and prints what is found."""
     from leafwise.analysis import described, read_position, show
+    from leafwise.envs.core.play.by_name import is_board
 
     with one_line_errors():
         state = read_position(game, config.position, config.moves)
@@ -127,8 +129,8 @@ def analyze_position(game: Game, config: Config) -> int:
     analyst = analyst_of(game, config)
     result = analyst(state)
     if config.json:
-        text = config.position if not config.moves else str(state)
-        print_json(described(text or str(state), result, analyst))
+        text = config.position if is_board(config.position) and not config.moves else str(state)
+        print_json(described(text, result, analyst))
     else:
         show(state, result, analyst)
     return 0

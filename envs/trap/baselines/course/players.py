@@ -1,6 +1,7 @@
 """Players of the course by name: `course:is`, `course:hard`, `course:ais,depth=3,chance=full`, `course:PATH/PlayerAI.py`.
 
-A folder stands for the PlayerAI.py in it.
+A folder stands for the PlayerAI.py in it. The class of a program is PlayerAI, or the only one that moves and throws: HardAI and
+the like.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,11 @@ def test_a_step_after_the_end_is_told_of_as_pettingzoo_does(monkeypatch: pytest.
 
 WHOLE = [np.array(1), np.int8(1), np.uint64(1), torch.tensor(1), 1]
 NO_ACTIONS = ["down", "S", None, 1.0, np.float64(1), np.array([1, 2]), np.array(1.0), 1j, 4, -1]
-MAKERS = {"single": GameEnv, "turns": leafwise.envs.aec, "batch": lambda game: GameVectorEnv(1, game)}
+MAKERS: dict[str, Callable[[Any], Any]] = {
+    "single": GameEnv,
+    "turns": leafwise.envs.aec,
+    "batch": lambda game: GameVectorEnv(1, game),
+}
 
 
 def position(env: Any) -> str:

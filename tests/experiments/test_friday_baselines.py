@@ -12,7 +12,7 @@ import pytest
 
 from leafwise.experiments.friday.baselines import PLAN, Config, Entry, Outcome, figures, page, study
 from leafwise.training.evaluation.arena import Evaluation
-from leafwise.training.evaluation.intervals import share_interval
+from leafwise.training.evaluation.intervals import mean_interval, share_interval
 
 
 def test_the_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -42,8 +42,8 @@ def test_figures_of_parts_are_those_of_the_whole() -> None:
     assert json.loads(json.dumps(parts)) == json.loads(json.dumps(whole))
     assert (whole["wins"], whole["moves"], whole["seconds"]) == (3, 126, 2.25)
     assert (whole["score"], whole["reached"]) == (8.0, {"yellow": 6 / 9, "red": 4 / 9, "pirates": 2 / 9})
-    error = 1.96 * np.std([o.score for o in outcomes], ddof=1) / 3
-    assert (whole["score_ci_low"], whole["score_ci_high"]) == pytest.approx((8 - error, 8 + error))
+    expected = mean_interval(np.array([float(o.score) for o in outcomes]))
+    assert (whole["score_ci_low"], whole["score_ci_high"]) == pytest.approx(expected)
 
 
 def test_share_interval() -> None:
@@ -51,5 +51,5 @@ def test_share_interval() -> None:
     assert (low, high) == pytest.approx((0.0215, 0.1118), abs=2e-4)
     assert share_interval(0, 10)[0] == 0.0
     assert share_interval(10, 10)[1] == pytest.approx(1.0)
-    lost = Evaluation("nobody", 1_000_000, np.zeros(10), np.zeros(10, dtype=np.int64), 100, 0.1)
+    lost = Evaluation("nobody", 1_000_000, np.zeros(10), np.zeros(10, dtype=np.int64), 100, 0.1, return_range=(0, 1))
     assert lost.interval() == share_interval(0, 10)

@@ -47,8 +47,8 @@ class Evaluation:
     opponent_pace: Pace = NO_PACE
     faults: tuple[Fault, ...] = ()
     """The games that a player gave away, in the order of their seeds."""
-    return_range: tuple[float, float] = (-1.0, 1.0)
-    """Of the game."""
+    return_range: tuple[float, float] = (-np.inf, np.inf)
+    """Of the game: it says what kind of interval the mean has."""
     asked: int = 0
     """Games that were asked for, where there are fewer different ones than that."""
     plies: int = 0

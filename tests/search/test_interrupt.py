@@ -146,7 +146,11 @@ def test_a_compilation_is_whole_when_it_is_broken_off():
             compiled_twice()
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert done == ["inner", "inner"]
-    with Deferred() as deferred, pytest.raises(KeyboardInterrupt), deferred.raising(), whole():
+
+    def press_and_go_on():
         press()
         done.append("deferred")
+
+    with Deferred() as deferred, pytest.raises(KeyboardInterrupt), deferred.raising(), whole():
+        press_and_go_on()
     assert done[-1] == "deferred"

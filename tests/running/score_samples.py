@@ -28,7 +28,7 @@ def sample(name: str) -> NDArray[np.float64]:
 def random_scores(games: int) -> list[int]:
     """Returns the scores of random games of Threes."""
     env = gym.make_vec("leafwise/Threes-v0", num_envs=games)
-    _, info = env.reset(seed=list(range(FIRST_SEED, FIRST_SEED + games)))
+    _, info = env.reset(seed=list(range(FIRST_SEED, FIRST_SEED + games)))  # type: ignore[arg-type]
     rng, scores, running = np.random.default_rng(FIRST_SEED), np.zeros(games), np.ones(games, dtype=bool)
     while running.any():
         actions = np.where(info["action_mask"] == 1, rng.random((games, 4)), -1.0).argmax(axis=1)

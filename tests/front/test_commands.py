@@ -7,15 +7,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from front.console import Shell
 from PIL import Image
 
 import leafwise
+from games import dice
 from leafwise.__main__ import command_names, summary
+from leafwise.commands.eval import figures, show
 from leafwise.commands.train import with_variant
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import SearchPlayer
+from leafwise.training.evaluation.result import Evaluation
 
 BOARD = "48 24 12 6/3 1 2 0/3 0 1 0/2 0 0 0"
 
@@ -272,6 +276,34 @@ def test_eval_against_an_opponent(shell: Shell, dice_game: None) -> None:
     assert "won" in shell("eval", "dice", "greedy", "--opponent", "random", "--games", "4").out
     assert "expected an even number of games" in shell("eval", "dice", "greedy", "--games", "3").refusal
     assert "expected a player like" in shell("eval", "dice", "greedy", "--opponent", "x").refusal
+
+
+def test_eval_says_what_games_begin_with(shell: Shell) -> None:
+    words = ("eval", "trilobite", "minimax", "--opponent", "solver", "--games", "80", "--plies", "1")
+    told = json.loads(shell(*words, "--json").out)
+    assert {name: told[name] for name in ("games", "asked", "plies", "openings")} == {
+        "games": 4, "asked": 80, "plies": 1, "openings": 2,
+    }  # fmt: skip
+    assert told["ci_low"] < told["ci_high"]
+    assert (
+        "  begin   after 1 random plies, 2 different openings; of the 80 games asked for only 4 differ, "
+        "since neither player draws at random\n"
+    ) in shell(*words).out
+    assert "  begin   at the start\n" in shell(*words[:4], "random", "--games", "4", "--plies", "0").out
+    assert (
+        "expected no plies in 'threes', a game for one player, got 1"
+        in shell("eval", "threes", "random", "--plies", "1").refusal
+    )
+    assert "expected openings of 0 to 1000 plies, got 1001" in shell(*words[:4], "random", "--plies", "1001").refusal
+    assert "expected openings that leave something to play, got 9 plies" in shell(*words[:-1], "9").refusal
+
+
+def test_eval_of_scores_that_are_alike_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    alike = Evaluation("p", 1, np.full(3, 7.0), np.zeros(3, dtype=np.int64), 30, 0.1, return_range=(0.0, 100.0))
+    told = figures(dice.GAME, alike)
+    assert (told["ci_low"], told["ci_high"]) == (None, None)
+    show(told)
+    assert "  mean    7.000   no interval: all scores are alike\n" in capsys.readouterr().out
 
 
 def test_record_writes_a_small_animation(shell: Shell, tmp_path: Path) -> None:

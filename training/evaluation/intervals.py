@@ -82,13 +82,14 @@ def returns_interval(returns: Floats, span: tuple[float, float]) -> Interval:
     """Returns the 95 % interval of the mean return of a game whose returns lie within `span`.
 
     `results_interval` where games are won, drawn or lost (-1 to 1), `share_interval` where each is won (1) or not (0 of 0 to 1),
-    `mean_interval` of all other scores.
+    `mean_interval` of all other scores, within `span`.
     """
     if span == (-1.0, 1.0):
         return results_interval(returns)
     if span == (0.0, 1.0) and np.isin(returns, (0.0, 1.0)).all():
         return share_interval(int(returns.sum()), len(returns))
-    return mean_interval(returns)
+    low, high = np.clip(mean_interval(returns), *span)
+    return float(low), float(high)
 
 
 def ratio_interval(sums: Floats, counts: Floats) -> Interval:

@@ -116,8 +116,11 @@ def test_a_game_says_which_interval_its_mean_return_has() -> None:
     won = np.array([1.0] * 10)
     assert returns_interval(won, (0.0, 1.0)) == share_interval(10, 10)
     assert returns_interval(won, (-1.0, 1.0)) == results_interval(won)
-    quality = np.array([0.5, 0.75, 1.0])
+    quality = np.array([0.4, 0.45, 0.5])
     assert returns_interval(quality, (0.0, 1.0)) == mean_interval(quality)
+    low, high = mean_interval(np.array([3.0, 6.0, 900.0]))
+    assert low < 0
+    assert returns_interval(np.array([3.0, 6.0, 900.0]), (0.0, 25e6)) == (0.0, high)
 
 
 def test_the_interval_of_a_ratio_covers_it() -> None:

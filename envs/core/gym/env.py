@@ -176,8 +176,8 @@ class GameEnv(gym.Env[Observation, int]):
         return self._stepper.state(0)
 
     def get_state(self) -> dict[str, NDArray[Any]]:
-        """Returns row, stream, seat, whether the episode is over, its steps and its illegal actions since a legal one, each with
-        a leading axis of 1."""
+        """Returns row, stream, seat, whether the episode is over, its steps, its illegal actions since a legal one, and a number of
+        the game's variant, each with a leading axis of 1."""
         return self._stepper.get_state()
 
     def set_state(self, state: Mapping[str, NDArray[Any]]) -> None:

@@ -14,12 +14,14 @@ import atexit
 import builtins
 import contextlib
 import os
+import select
 import signal
 import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -66,6 +68,7 @@ def stoppable(work: Callable[[], R], *stops: NDArray[np.uint8]) -> R:
     if threading.get_ident() != _main:
         return work()
     _listener.listen()
+    _listener.settle()
     call = _Call(stops)
     call.set(0)
     try:  # no context manager: Ctrl-C as its end begins would leave the call among those that run
@@ -77,13 +80,13 @@ def stoppable(work: Callable[[], R], *stops: NDArray[np.uint8]) -> R:
         raise
     except BaseException:
         if call.heard and not _defers():
-            raise KeyboardInterrupt from None
+            _interrupt()
         raise
     finally:
         if call in _running:
             _running.remove(call)
-    if call.heard and not _defers():  # also where Python's own was lost, as in a destructor
-        raise KeyboardInterrupt
+    if call.heard and not _defers():
+        _interrupt()
     return result
 
 
@@ -207,6 +210,12 @@ def leave(status: int) -> NoReturn:
     os._exit(status)
 
 
+def _interrupt() -> NoReturn:
+    """Raises KeyboardInterrupt: Python's own if that is still on its way, else one in its place, as a destructor swallows it."""
+    time.sleep(0.001)
+    raise KeyboardInterrupt from None
+
+
 def _defers() -> bool:
     return bool(_deferred) and not _deferred[-1].raises
 
@@ -226,6 +235,9 @@ class _Listener:
         self._next = -1
         """Who else listens: what comes is passed on."""
         self._pressed, self._announced, self.was_pressed = 0.0, False, False
+        self._pending: Callable[[], object] = list
+        """Whether signals wait to be read."""
+        self._handles = False
 
     def listen(self) -> None:
         """Makes sure that signals are heard; for the main thread."""
@@ -235,13 +247,20 @@ class _Listener:
         self._renewed = now
         if self._ends is None:
             self._ends = socket.socketpair()
-            self._ends[1].setblocking(False)
+            for end in self._ends:
+                end.setblocking(False)
+            self._pending = _readable(self._ends[0], 0)
             threading.Thread(target=self._run, args=(self._ends[0],), name="leafwise-interrupts", daemon=True).start()
         own = self._ends[1].fileno()
         with contextlib.suppress(ValueError):  # not the main interpreter
             before = signal.set_wakeup_fd(own, warn_on_full_buffer=False)
             if before != own:
                 self._next = before
+
+    def settle(self) -> None:
+        """Waits until what was pressed before now is dealt with: it stops no call that begins later. For the main thread."""
+        while self._pending() or self._handles:
+            time.sleep(0.0005)
 
     def forget(self) -> None:
         """Begins anew in a process that was forked, which has no such thread."""
@@ -252,12 +271,12 @@ class _Listener:
         _running.clear()
 
     def _run(self, end: socket.socket) -> None:
+        wait, wait_again = _readable(end, None), _readable(end, AGAIN_SECONDS)
         while True:
-            end.settimeout(AGAIN_SECONDS if self._pressed else None)
-            try:
-                signals = end.recv(64)
-            except TimeoutError:
-                signals = b""
+            self._handles = False
+            is_readable = wait_again() if self._pressed else wait()
+            self._handles = True  # before the signals are read, so that `settle` misses none
+            signals = end.recv(64) if is_readable else b""
             if signals and self._next >= 0:
                 with contextlib.suppress(OSError, ValueError), socket.socket(fileno=os.dup(self._next)) as other:
                     other.send(signals)
@@ -293,6 +312,15 @@ class _Listener:
         elif time.monotonic() - self._pressed > ANNOUNCED_SECONDS and not self._announced:
             self._announced = True
             _say(ANNOUNCEMENT)
+
+
+def _readable(end: socket.socket, seconds: float | None) -> Callable[[], object]:
+    """Returns a function that waits at most `seconds` (None: for ever) for something to read, and says whether there is."""
+    if not hasattr(select, "poll"):
+        return lambda: select.select([end], [], [], seconds)[0]
+    poll = select.poll()
+    poll.register(end, select.POLLIN)
+    return partial(poll.poll, None if seconds is None else 1000 * seconds)
 
 
 def _say(line: str) -> None:

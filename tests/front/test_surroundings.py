@@ -15,9 +15,10 @@ from front.console import Shell
 import leafwise
 from leafwise.envs.core.commandline import with_home
 from leafwise.envs.core.compile.mode import DISABLED, PLAIN
+from leafwise.envs.core.contract.options import read_text
 from leafwise.envs.core.play.gamefile import load_game, play_game, read_games
 from leafwise.envs.starship.files import load
-from leafwise.envs.starship.settings import from_toml, read_text
+from leafwise.envs.starship.settings import from_toml
 from leafwise.search.players import RandomPlayer
 from leafwise.training.runs.options import read_table
 

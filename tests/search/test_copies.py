@@ -31,7 +31,7 @@ COPIES: dict[str, Callable[[Any], Any]] = {
 }
 SEARCHES: dict[str, Callable[[], Any]] = {
     "plain": lambda: Search(GAME, GAME.score(), 2, nodes=0),
-    "pruning": lambda: Search(SMALL, SMALL.score(), 3, pruning=True, all_values=False, threads=2),
+    "pruning": lambda: Search(SMALL, SMALL.score(), 3, pruning=True, all_values=False),
     "rollout": lambda: Search(SMALL, named_leaf(SMALL, "rollout:n=3"), 1),
     "learned": lambda: Search(leafwise.game("cassis"), leafwise.load("cassis"), 1),
     "tree": lambda: Mcts(SMALL, SMALL.score(), simulations=40, seed=5, temperature=0.7),

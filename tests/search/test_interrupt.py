@@ -74,6 +74,7 @@ def test_ctrl_c_ends_a_search(make):
     timer.join()
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a destructor may swallow Python's own
 def test_a_search_after_ctrl_c_is_as_if_nothing_had_been():
     expected = Search(CASSIS, CASSIS.score(), 3)(START).values
     search, heard = Search(CASSIS, CASSIS.score(), 3), 0

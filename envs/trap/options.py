@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from leafwise.envs.core.contract.options import RULE_ONLY, need_one_of, need_whole
+from leafwise.envs.core.contract.options import RULE_ONLY, SHOWN_ONLY, need_one_of, need_whole
 
 MIN_SIZE, MAX_SIZE, MOST_TURNS = 3, 9, 60_000
 SELF_TRAP = ("immediate", "deferred")
@@ -20,7 +20,7 @@ class Options:
     """When a player who has trapped itself has lost, one of SELF_TRAP."""
     max_turns: int | None = field(default=None, metadata=RULE_ONLY)
     """The turn after which the game is a draw, 1 to MOST_TURNS; None: four for each cell."""
-    observe_turn: bool = field(default=False, metadata=RULE_ONLY)
+    observe_turn: bool = field(default=False, metadata=SHOWN_ONLY)
     """Whether the observation tells the turns that are left until then."""
 
     def __post_init__(self) -> None:

@@ -55,6 +55,7 @@ MEASURED = [
     ("friday", {"level": 4, "start_life": 18}),  # what the level has anyway
     ("trap", {}),
     ("trap", {"size": 5, "max_turns": 100}),  # four turns a cell, as usual
+    ("trap", {"observe_turn": True}),
     ("starship", {"preset": "classic"}),
     ("starship", {"preset": "cruiser"}),
 ]
@@ -90,7 +91,7 @@ def test_rules_that_were_not_measured_have_none_and_a_line_says_why(name: str, o
 
 
 def test_every_rule_option_is_tried_above() -> None:
-    tried = {(name, option) for name, options in OTHERS for option in options}
+    tried = {(name, option) for name, options in (*OTHERS, *MEASURED) for option in options}
     for name in ("threes", "trilobite", "cassis", "trap", "friday", "starship"):
         game = leafwise.game(name)
         texts = {"parameters", "hull"}  # files of a ship's

@@ -14,6 +14,8 @@ from typing import Any
 
 RULE_ONLY = {"rule_only": True}
 """Metadata of a field that no network sees: a model of one variant serves another that differs in such options alone."""
+SHOWN_ONLY = RULE_ONLY | {"shown_only": True}
+"""Metadata of such a field that changes what environments show, and no rule."""
 FROM_FILE = "from_file"
 MAX_FILE = 1 << 18
 """Bytes of a file that is read for an option, at most."""
@@ -36,6 +38,11 @@ def types_of(options: Any) -> dict[str, str]:
     """Returns the type of each option of a dataclass (or instance) as it is written: `int | None`."""
     types = {field.name: field.type for field in dataclasses.fields(options)}
     return {name: kind.__name__ if isinstance(kind, type) else str(kind) for name, kind in types.items()}
+
+
+def shown_only(options: Any) -> tuple[str, ...]:
+    """Returns the names of the options that change only what environments show."""
+    return tuple(field.name for field in dataclasses.fields(options) if field.metadata.get("shown_only"))
 
 
 def rule_only(options: Any) -> tuple[str, ...]:

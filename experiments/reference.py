@@ -164,8 +164,9 @@ def measure(config: Config) -> None:
             start = time.process_time()
             returns = np.array(play(gym.make(f"{NAMESPACE}/{env_id}"), make(), games))
             interval = returns_interval(returns, game.return_range)
-            limits = bounds(interval).values()
-            found = Reference(player, role, float(returns.mean()), *limits, games, FIRST_SEED, steps, commit())
+            ends, mean = bounds(interval), float(returns.mean())
+            limits = ends["ci_low"], ends["ci_high"]
+            found = Reference(player, role, mean, *limits, games, FIRST_SEED, steps, commit())
             keep(config, env_id, found)
             print(
                 f"{env_id} {player}: {found.mean:.4g} ({interval_text(*interval, '.4g')}), {games} games, "

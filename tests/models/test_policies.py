@@ -54,7 +54,7 @@ def test_a_prior_of_numbers_of_any_size_adds_up_to_1(size):
         assert np.allclose(weights.sum(axis=1), 1)
         assert (weights[numbers == -np.inf] == 0).all()
         assert weights[0, 2] > 0.8
-        assert np.allclose(weights[1:], [[0.5, 0.5, 0], [1, 0, 0]])
+        assert np.allclose(weights[1:], np.array([[0.5, 0.5, 0], [1, 0, 0]]))
 
 
 @pytest.mark.parametrize("unfit", [np.nan, np.inf, -np.inf])

@@ -49,7 +49,7 @@ def test_units_are_found_by_the_leaf_s_name(tmp_path: Path) -> None:
         units_of(game, str(file))
 
 
-MEASURED = [
+MEASURED: list[tuple[str, dict[str, Any]]] = [
     ("friday", {}),
     *(("friday", {"level": level}) for level in (2, 3, 4)),
     ("friday", {"level": 4, "start_life": 18}),  # what the level has anyway
@@ -59,7 +59,7 @@ MEASURED = [
     ("starship", {"preset": "classic"}),
     ("starship", {"preset": "cruiser"}),
 ]
-OTHERS = [
+OTHERS: list[tuple[str, dict[str, Any]]] = [
     ("friday", {"level": 4, "start_life": 30}),
     ("friday", {"level": 4, "start_life": 20}),
     ("friday", {"scared_stacking": "one"}),
@@ -91,7 +91,7 @@ def test_rules_that_were_not_measured_have_none_and_a_line_says_why(name: str, o
 
 
 def test_every_rule_option_is_tried_above() -> None:
-    tried = {(name, option) for name, options in (*OTHERS, *MEASURED) for option in options}
+    tried = {(name, option) for cases in (OTHERS, MEASURED) for name, options in cases for option in options}
     for name in ("threes", "trilobite", "cassis", "trap", "friday", "starship"):
         game = leafwise.game(name)
         texts = {"parameters", "hull"}  # files of a ship's

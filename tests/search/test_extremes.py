@@ -151,7 +151,7 @@ def test_logistic_functions_never_overflow():
 
 
 def test_three_chances_of_extreme_numbers():
-    rows = [
+    rows: list[list[float]] = [
         [0, 0, 0],
         [800, 0, 0],
         [0, 800, 0],

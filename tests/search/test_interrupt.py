@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from leafwise.search.rollout import rollout
 
 CASSIS = game("cassis")
 START = CASSIS.start()
-LONG = {"pruning": False, "table_mb": 0}
+LONG: dict[str, Any] = {"pruning": False, "table_mb": 0}
 
 
 def zeros(rows, T):
@@ -65,7 +66,12 @@ SEARCHES = {
 def test_ctrl_c_ends_a_search(make):
     compiled(make())  # so that the signal meets the search
     search, pressed = make(), []
-    timer = threading.Timer(1.0, lambda: (pressed.append(time.monotonic()), os.kill(os.getpid(), signal.SIGINT)))
+
+    def press():
+        pressed.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(1.0, press)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         search(START)
@@ -93,7 +99,7 @@ def test_a_search_after_ctrl_c_is_as_if_nothing_had_been():
 def test_a_loop_of_an_environment_hears_ctrl_c():
     import gymnasium
 
-    env = gymnasium.make("leafwise/Cassis-v0")
+    env: Any = gymnasium.make("leafwise/Cassis-v0")
     env.reset(seed=1)
 
     def play():

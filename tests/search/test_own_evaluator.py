@@ -1,6 +1,7 @@
 """A search whose evaluator asks the same search, by whatever way, says so instead of waiting for itself."""
 
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ WAYS = {
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("make", SEARCHES.values(), ids=SEARCHES)
 def test_a_search_in_its_own_evaluator_is_an_error(make, way):
-    search = []
+    search: list[Any] = []
     search.append(make(asking(way(search))))
     with pytest.raises(RuntimeError, match=r"^(search|mcts): expected no call while it searches, got one by its own"):
         search[0](START)
@@ -55,9 +56,9 @@ def test_a_search_in_its_own_evaluator_is_an_error(make, way):
 
 @pytest.mark.parametrize("ask", [lambda m, r: r.line, lambda m, r: m.forget()], ids=["line", "forget"])
 def test_what_else_waits_for_the_search_is_an_error_too(ask):
-    known = []
+    known: list[Any] = []
     leaf = asking(lambda: ask(search, known[0]) if known else None)
-    search = Mcts(CASSIS, leaf, simulations=4, proofs=False)
+    search: Any = Mcts(CASSIS, leaf, simulations=4, proofs=False)
     known.append(search(START))
     known[0].__dict__.pop("line", None)
     search._last = lambda: None

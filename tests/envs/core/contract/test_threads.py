@@ -52,7 +52,8 @@ def answers(state: State) -> list[Any]:
 
 
 def states(game: Game) -> list[State]:
-    rng, state, stream, found = Random(2), game.start(), new_stream(5), []
+    rng, state, stream = Random(2), game.start(), new_stream(5)
+    found: list[State] = []
     while not state.is_terminal and len(found) < 60:
         state = state.sample(stream) if state.is_chance else state.play(rng.choice(state.legal_actions))
         found.append(state)

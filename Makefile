@@ -19,7 +19,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 demo: $(VENV)/.installed
 	$(BIN)/leafwise demo
 
-# Everything that a change can break, in some 6 minutes on two quiet cores. In three runs, since a worker keeps what it has compiled in memory.
+# Everything that a change can break, in up to half an hour on two slow cores. In three runs, since a worker keeps what it has compiled in memory.
 PARTS := "architecture contract envs" "search models front" "training experiments examples"
 test: $(VENV)/.installed
 	status=0; for part in $(PARTS); do $(PYTEST) $$(printf 'tests/%s ' $$part) || status=1; done; exit $$status

@@ -17,61 +17,120 @@ from leafwise.envs.registry import game, games, register_game, set_makers
 from leafwise.registration import register_when_there
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from leafwise.envs.core.check.checking import check_game
     from leafwise.envs.core.check.fault import ContractError
     from leafwise.envs.core.contract.evaluator import Evaluator
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
-    from leafwise.envs.core.play.gamefile import load_game
+    from leafwise.envs.core.gym.env import GameEnv
+    from leafwise.envs.core.gym.vector import GameVectorEnv
+    from leafwise.envs.core.play.companion import Following
+    from leafwise.envs.core.play.gamefile import GameRecord, load_game
+    from leafwise.models import Network, NetworkKind, register_network, save_network
     from leafwise.models.leaves import leaf
+    from leafwise.models.units import Units, units_of
     from leafwise.search import Result, Search
+    from leafwise.search.mcts import Mcts, MctsResult
     from leafwise.search.players import Player
+    from leafwise.training.dataset import Dataset, collect_dataset, read_dataset, write_dataset
+    from leafwise.training.evaluation.arena import arena, evaluate
+    from leafwise.training.evaluation.result import Evaluation
+    from leafwise.training.evaluation.tournament import Tournament
+    from leafwise.training.execution.places import executor_for
+    from leafwise.training.networks.sb3 import Sb3VecEnv
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ContractError",
+    "Dataset",
+    "Evaluation",
     "Evaluator",
+    "Following",
     "Game",
+    "GameEnv",
+    "GameRecord",
+    "GameVectorEnv",
+    "Mcts",
+    "MctsResult",
+    "Network",
+    "NetworkKind",
     "Player",
     "Result",
     "Search",
     "State",
+    "Tournament",
+    "Units",
     "aec",
+    "arena",
     "check_game",
+    "collect_dataset",
     "envs",
+    "evaluate",
+    "executor_for",
     "game",
     "games",
     "leaf",
     "load",
     "load_game",
     "player",
+    "read_dataset",
     "reference",
     "register_game",
+    "register_network",
+    "save_network",
+    "sb3_vec_env",
     "score",
+    "train",
+    "units_of",
+    "write_dataset",
 ]
+"""The public names, with those of `leafwise.authoring`. Whatever else is in the package may move from one version to the next."""
 
 _HOMES = {
-    "ContractError": "leafwise.envs.core.check.fault",
-    "Evaluator": "leafwise.envs.core.contract.evaluator",
-    "Game": "leafwise.envs.core.contract.game",
-    "leaf": "leafwise.models.leaves",
-    "Player": "leafwise.search.players",
-    "Result": "leafwise.search",
-    "Search": "leafwise.search",
-    "State": "leafwise.envs.core.contract.state",
-    "check_game": "leafwise.envs.core.check.checking",
-    "load_game": "leafwise.envs.core.play.gamefile",
+    "ContractError": "envs.core.check.fault",
+    "Dataset": "training.dataset",
+    "Evaluation": "training.evaluation.result",
+    "Evaluator": "envs.core.contract.evaluator",
+    "Following": "envs.core.play.companion",
+    "Game": "envs.core.contract.game",
+    "GameEnv": "envs.core.gym.env",
+    "GameRecord": "envs.core.play.gamefile",
+    "GameVectorEnv": "envs.core.gym.vector",
+    "Mcts": "search.mcts",
+    "MctsResult": "search.mcts",
+    "Network": "models",
+    "NetworkKind": "models",
+    "Player": "search.players",
+    "Result": "search",
+    "Search": "search",
+    "State": "envs.core.contract.state",
+    "Tournament": "training.evaluation.tournament",
+    "Units": "models.units",
+    "arena": "training.evaluation.arena",
+    "check_game": "envs.core.check.checking",
+    "collect_dataset": "training.dataset",
+    "evaluate": "training.evaluation.arena",
+    "executor_for": "training.execution.places",
+    "leaf": "models.leaves",
+    "load_game": "envs.core.play.gamefile",
+    "read_dataset": "training.dataset",
+    "register_network": "models",
+    "save_network": "models",
+    "units_of": "models.units",
+    "write_dataset": "training.dataset",
 }
-"""Public names that are imported when they are first used, and where they live: they bring numba along."""
+"""Public names that are imported when they are first used, and the modules of leafwise that have them: they bring numba along."""
 
 register_when_there()
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
-    if name in ("search", "models", "training", "experiments"):
+        return getattr(importlib.import_module(f"leafwise.{_HOMES[name]}"), name)
+    if name in ("authoring", "search", "models", "training", "experiments"):
         return importlib.import_module(f"leafwise.{name}")
     raise AttributeError(f"module 'leafwise' has no attribute {name!r}")
 
@@ -108,6 +167,33 @@ def player(text: str, game: str | Game, seed: int = 0) -> Player:
     from leafwise.models.players import player as named
 
     return named(text, envs.registry.game(game) if isinstance(game, str) else game, seed)
+
+
+def train(game: str, method: str = "", **options: Any) -> Path:
+    """Trains a model as `leafwise train GAME` does and returns its run folder, which `load` takes (extra `train`).
+
+    `method` is "td", "selfplay", "alphazero", "dqn", "ppo" or one of the game's own (default: the one that fits). `options` are
+    the method's, by the names that its page has. Those that are not given are the game's recipe, else the method's defaults.
+    Raises ValueError for a method or an option that does not exist.
+    """
+    from leafwise.training.runs.recipes import train
+
+    return train(game, method, options)
+
+
+def sb3_vec_env(game: str | Game, num_envs: int, **options: Any) -> Sb3VecEnv:
+    """Returns a batch of environments as Stable-Baselines3 takes it: `PPO("MlpPolicy", leafwise.sb3_vec_env("threes", 256))`.
+
+    All `num_envs` games are stepped in one compiled call. `options` are those of `GameVectorEnv`, and the game's own. Raises
+    ImportError where Stable-Baselines3 (extra `train`) is not installed.
+    """
+    try:
+        from leafwise.training.networks.sb3 import Sb3VecEnv
+    except ModuleNotFoundError as missing:
+        raise ImportError(f"leafwise.sb3_vec_env needs {missing.name}: pip install 'leafwise[train]'") from None
+    from leafwise.envs.core.gym.vector import GameVectorEnv
+
+    return Sb3VecEnv(GameVectorEnv(num_envs, game, autoreset_mode="SameStep", **options))
 
 
 def _leaf(game: Game, name: str) -> Evaluator:

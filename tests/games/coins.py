@@ -10,13 +10,23 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import numpy as np
 
-from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries
-from leafwise.envs.core.contract.stream import below, u64
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.authoring import (
+    CHANCE,
+    TERMINAL,
+    Canvas,
+    Chance,
+    Evaluator,
+    Game,
+    Observation,
+    Rules,
+    SearchDefaults,
+    Sizes,
+    Symmetries,
+    Text,
+    below,
+    jit,
+    u64,
+)
 
 LEFT, RIGHT, STOP = range(3)
 TOSSES, PHASE, WIDTH = 2, 3, 4  # words of a row: both piles, tosses so far, phase

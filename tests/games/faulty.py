@@ -9,12 +9,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NoReturn
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.play.forfeit import Forfeit
-from leafwise.envs.core.play.solver import FunctionPlayer
-from leafwise.envs.trilobite import GAME as TRILOBITE
+import leafwise
+from leafwise.authoring import Forfeit, FunctionPlayer, Game, State
 
+TRILOBITE = leafwise.game("trilobite")
 LATE = 6
 """Chips on the board from which on the faults show: loading a player and its first moves go well."""
 

@@ -9,10 +9,7 @@ from games.coins import (
     PHASE,
     TOSSES,
 )
-from leafwise.envs.core.compile.intrinsics import prefetch
-from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.stream import u64
+from leafwise.authoring import Game, jit, prefetch, u64
 
 
 @jit

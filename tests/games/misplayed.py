@@ -24,9 +24,7 @@ from games.coins import (
     legal_actions,
     stage,
 )
-from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.rules import CHANCE
-from leafwise.envs.core.contract.stream import below, u64
+from leafwise.authoring import CHANCE, below, jit, u64
 
 MISTAKES = Mistakes(__name__)
 PLANTED = MISTAKES.games

@@ -15,8 +15,7 @@ from games.coins import (
     copy,
     transform,
 )
-from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.stream import u64
+from leafwise.authoring import jit, u64
 
 MISTAKES = Mistakes(__name__)
 PLANTED = MISTAKES.games

@@ -5,10 +5,7 @@ from __future__ import annotations
 import gymnasium as gym
 import numpy as np
 
-from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, Sizes
-from leafwise.envs.core.contract.rules import TERMINAL, Rules
+from leafwise.authoring import TERMINAL, Game, Observation, Rules, Sizes, jit
 
 STONES, PLAYER = 0, 1
 

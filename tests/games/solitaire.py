@@ -15,14 +15,23 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import need_whole
-from leafwise.envs.core.contract.parts import Observation, Sizes, Text
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries
-from leafwise.envs.core.contract.stream import below, u64
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.authoring import (
+    CHANCE,
+    TERMINAL,
+    Canvas,
+    Chance,
+    Evaluator,
+    Game,
+    Observation,
+    Rules,
+    Sizes,
+    Symmetries,
+    Text,
+    below,
+    jit,
+    need_whole,
+    u64,
+)
 
 u16 = np.uint16
 ACTIONS = ("left", "right", "discard")

@@ -14,14 +14,25 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.cells import CellFeatures, SmallTable, rectangle_views
-from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, Sizes, Text
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries
-from leafwise.envs.core.contract.stream import u64, uniform
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.authoring import (
+    CHANCE,
+    TERMINAL,
+    Canvas,
+    CellFeatures,
+    Chance,
+    Evaluator,
+    Game,
+    Observation,
+    Rules,
+    Sizes,
+    SmallTable,
+    Symmetries,
+    Text,
+    jit,
+    rectangle_views,
+    u64,
+    uniform,
+)
 
 STACKS, HEIGHT, CELLS, TOP = 5, 5, 25, 15
 # Words 0 and 1: cell 5 * stack + place, place 0 at the bottom, at bits 4 * (cell % 16) of word cell // 16. Word 2: the tile

@@ -9,9 +9,7 @@ import numpy as np
 
 from games import coins, dice
 from games.coins import OVER, PHASE, TOSS_LEFT, TOSS_RIGHT, TOSSES, Mistakes
-from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.stream import below, u64
+from leafwise.authoring import Game, below, bind, jit, u64
 
 ONE, TWO, SIX = u64(1), u64(2), u64(6)
 FACE, FACE_PLAIN = u64(2), u64(11)

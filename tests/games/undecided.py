@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from games import nim
-from leafwise.envs.core.compile.jit import jit
+from leafwise.authoring import jit
 
 
 class Tables(NamedTuple):

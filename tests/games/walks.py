@@ -3,9 +3,7 @@
 from functools import cache
 from random import Random
 
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.stream import new_stream
+from leafwise.authoring import Game, State, new_stream
 
 
 @cache

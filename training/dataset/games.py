@@ -75,7 +75,7 @@ def check(
     processes: int,
     cluster: str = "",
 ) -> None:
-    """Raises ValueError, saying what was expected, if `collect` cannot do this."""
+    """Raises ValueError, saying what was expected, if `collect_dataset` cannot do this."""
     if not 1 <= games <= MOST_GAMES:
         raise ValueError(f"dataset: expected 1 to {MOST_GAMES:,} games, got {games!r}")
     check_places(processes, cluster)
@@ -97,7 +97,7 @@ def default_exploration(game: Game) -> float:
     return 0.0 if len(game.stages) > 1 else EXPLORATION
 
 
-def collect(
+def collect_dataset(
     game: Game,
     text: str = "best",
     games: int = 100,

@@ -16,10 +16,15 @@ A game in a single file has them beside it, `solitaire.toml` beside `solitaire.p
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence, Set
+from pathlib import Path
+from typing import Any, get_type_hints
 
+import msgspec
+
+from leafwise.envs.core.lines import perhaps
 from leafwise.envs.registry import game as find_game
 from leafwise.training.runs.options import code_in, file_of, flag_of, old_names, read_table, take_option, todays_words
 
@@ -79,12 +84,45 @@ def with_recipe(name: str, method: str, words: Sequence[str]) -> list[str]:
     given = {word.partition("=")[0] for word in added}
     if file := file_of(added):
         given |= {flag_of(old_names(config_class).get(option, option)) for option in read_table(file)}
-    for option, value in recipe(name, method, take_option(added, "--variant")[0]).items():
+    for option, value in missing(name, method, take_option(added, "--variant")[0], given):
+        if isinstance(value, bool):
+            added.append(flag_of(option) if value else flag_of(option).replace("--", "--no-", 1))
+        else:
+            added += [flag_of(option), *(map(str, value) if isinstance(value, list) else [str(value)])]
+    return added
+
+
+def missing(name: str, method: str, variant: str | None, given: Set[str]) -> Iterator[tuple[str, Any]]:
+    """Yields the options that a game's recipe adds to those given, which are told as flags.
+
+    Raises ValueError for a recipe that names what runs code.
+    """
+    for option, value in recipe(name, method, variant).items():
         if flag_of(option) not in given and value != []:
             if code_in(value, name):
                 raise ValueError(f"{name}: expected a recipe that names nothing that runs code, got {option} {value!r}")
-            if isinstance(value, bool):
-                added.append(flag_of(option) if value else flag_of(option).replace("--", "--no-", 1))
-            else:
-                added += [flag_of(option), *(map(str, value) if isinstance(value, list) else [str(value)])]
-    return added
+            yield option, value
+
+
+def train(name: str, method: str, options: Mapping[str, Any]) -> Path:
+    """Trains a model, with what the game's recipe adds to these options, and returns its run folder.
+
+    Raises ValueError for a method or an option that does not exist.
+    """
+    found, method = modules(name), method or default_method(name)
+    if method not in found:
+        raise ValueError(f"expected a method among {', '.join(found)}, got {method!r}{perhaps(method, found)}")
+    config_class = class_of(name, method)
+    types, todays = get_type_hints(config_class), old_names(config_class)
+    known = [field.name for field in dataclasses.fields(config_class) if field.name != "game"]
+    chosen = {todays.get(option, option): value for option, value in options.items()}
+    for option in chosen:
+        if option not in known:
+            raise ValueError(
+                f"expected an option of {method} ({', '.join(known)}), got {option!r}{perhaps(option, known)}"
+            )
+    for option, value in missing(name, method, chosen.get("variant"), {flag_of(option) for option in chosen}):
+        option = todays.get(option, option)
+        chosen[option] = msgspec.convert(value, types[option])
+    folder: Path = importlib.import_module(found[method]).train(config_class(game=name, **chosen))
+    return folder

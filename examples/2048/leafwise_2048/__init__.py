@@ -13,17 +13,35 @@ from typing import Any, NamedTuple
 import gymnasium as gym
 import numpy as np
 
-from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.bits import count_bits
-from leafwise.envs.core.contract.cells import CellFeatures, square_views
-from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.nibbles import NIBBLES, looked_up, occupied, sum_of_rows, symmetric_boards, transpose
-from leafwise.envs.core.contract.parts import Observation, Sizes, Text
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries
-from leafwise.envs.core.contract.stream import below, u64, uniform
-from leafwise.envs.core.contract.words import need, whole_number, words_by_name
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.authoring import (
+    CHANCE,
+    NIBBLES,
+    TERMINAL,
+    Canvas,
+    CellFeatures,
+    Chance,
+    Evaluator,
+    Game,
+    Observation,
+    Rules,
+    Sizes,
+    Symmetries,
+    Text,
+    below,
+    count_bits,
+    jit,
+    looked_up,
+    need,
+    occupied,
+    square_views,
+    sum_of_rows,
+    symmetric_boards,
+    transpose,
+    u64,
+    uniform,
+    whole_number,
+    words_by_name,
+)
 
 DECISION, SPAWN, OVER = u64(0), u64(1), u64(2)
 FOURS, FOUR = u64(2), 0.1  # where 4s are counted in word 1, and how likely a tile is one

@@ -10,11 +10,7 @@ import pytest
 from leafwise_2048 import GAME
 
 import leafwise
-from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.registry import listing, register_game
-from leafwise.training.evaluation.arena import evaluate
-from leafwise.training.methods import td
+from leafwise.authoring import State, listing, new_stream
 
 
 def tiles(state: State) -> list[int]:
@@ -107,18 +103,18 @@ def test_impossible_positions_are_refused(text: str) -> None:
 
 @pytest.mark.long
 def test_a_minute_of_learning_beats_a_greedy_player_by_a_factor(tmp_path: Path) -> None:
-    register_game(GAME)  # also where the package is not installed
-    words = [
-        "--game",
+    leafwise.register_game(GAME)  # also where the package is not installed
+    run = leafwise.train(
         "game2048",
-        "--run",
-        str(tmp_path / "run"),
-        "--tuples",
-        "012345 456789 012456 45689a",
-        "--coherence",
-    ]
-    words += ["--total-steps", "15000000", "--learning-rate", "1", "--hold", "0.7", "--evaluate-every", "30"]
-    assert td.main([*words, "--evaluate-games", "100"]) == 0
-    learned = evaluate(GAME, f'greedy:"{tmp_path / "run"}"', 100)
-    by_hand = evaluate(GAME, "greedy:room", 100)
+        "td",
+        run=str(tmp_path / "run"),
+        total_steps=15_000_000,
+        hold=0.7,
+        final_learning_rate=0.0125,
+        interval=500_000,
+        evaluate_every=30,
+        evaluate_games=100,
+    )
+    learned = leafwise.evaluate(GAME, f'greedy:"{run}"', 100)
+    by_hand = leafwise.evaluate(GAME, "greedy:room", 100)
     assert learned.interval()[0] > 5 * by_hand.interval()[1]

@@ -11,13 +11,20 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, Sizes, Text
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules
-from leafwise.envs.core.contract.stream import below
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.authoring import (
+    CHANCE,
+    TERMINAL,
+    Canvas,
+    Chance,
+    Evaluator,
+    Game,
+    Observation,
+    Rules,
+    Sizes,
+    Text,
+    below,
+    jit,
+)
 
 ROLL, STOP = 0, 1
 SUM, ROLLS, PHASE = 0, 1, 2

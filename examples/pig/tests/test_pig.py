@@ -9,7 +9,7 @@ import pytest
 from leafwise_pig import GAME
 
 import leafwise
-from leafwise.envs.registry import listing
+from leafwise.authoring import listing
 
 IMPOSSIBLE = ("13 after 2 rolls", "30 after 5 rolls", "0 after 1 rolls", "2 after -1 rolls")
 

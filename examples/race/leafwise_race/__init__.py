@@ -17,14 +17,24 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import need_whole
-from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
-from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries
-from leafwise.envs.core.contract.stream import below, u64
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.authoring import (
+    CHANCE,
+    TERMINAL,
+    Canvas,
+    Chance,
+    Evaluator,
+    Game,
+    Observation,
+    Rules,
+    SearchDefaults,
+    Sizes,
+    Symmetries,
+    Text,
+    below,
+    jit,
+    need_whole,
+    u64,
+)
 
 LEFT, RIGHT, HOLD, WILD = range(4)
 ACTIONS = ("left", "right", "hold", "wild")

@@ -7,8 +7,7 @@ import leafwise_race
 from leafwise_race import GAME
 
 import leafwise
-from leafwise.envs.registry import listing
-from leafwise.training.evaluation.arena import evaluate
+from leafwise.authoring import listing
 
 
 def test_it_keeps_the_contract() -> None:
@@ -21,4 +20,4 @@ def test_the_data_file_says_what_the_game_says() -> None:
 
 
 def test_looking_ahead_beats_random_play() -> None:
-    assert evaluate(GAME, "search:lead,depth=2", 200, opponent="random").mean > 0.1
+    assert leafwise.evaluate(GAME, "search:lead,depth=2", 200, opponent="random").mean > 0.1

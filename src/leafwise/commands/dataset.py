@@ -48,7 +48,7 @@ class Config:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     config, game = parse_with_game(Config, arguments, "leafwise dataset")
-    from leafwise.training.dataset import collect, write_dataset
+    from leafwise.training.dataset import collect_dataset, write_dataset
     from leafwise.training.dataset.files import check_file
     from leafwise.training.dataset.games import check, default_exploration
 
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
         check_file(config.out)
         check(game, config.player, config.games, config.seed, config.opponent, share, config.processes, config.cluster)
     with progress_bar(f"{game.name}, {config.player}", config.games) as progress, cluster_errors():
-        found = collect(
+        found = collect_dataset(
             game,
             config.player,
             config.games,

@@ -1,7 +1,7 @@
 """Template: fifteen stones; in turn two players take one to three of them, and who takes the last one has won.
 
 What `leafwise new` writes is a copy of this file. A game is compiled functions on rows of a two-dimensional array `S`: a row is a
-position, `T` holds what all positions share. `leafwise.envs.core.contract.rules` says what each function takes and returns.
+position, `T` holds what all positions share. `leafwise.authoring.Rules` says what each function takes and returns.
 """
 
 from __future__ import annotations
@@ -13,12 +13,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.parts import Observation, Sizes, Text
-from leafwise.envs.core.contract.rules import TERMINAL, Rules
-from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.authoring import TERMINAL, Canvas, Evaluator, Game, Observation, Rules, Sizes, Text, jit
 
 LEFT, PLAYER = 0, 1  # the words of a row: stones that are left, and who takes next, 0 or 1
 STONES, MOST = 15, 3

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import leafwise
 from games import dice
 from leafwise.envs.core.gym.env import GameEnv
-from leafwise.training.dataset import Dataset, collect, read_dataset, write_dataset
+from leafwise.training.dataset import Dataset, collect_dataset, read_dataset, write_dataset
 from leafwise.training.dataset.games import FIELDS, FINAL, OBSERVATIONS
 
 THREES, TRILOBITE = leafwise.game("threes"), leafwise.game("trilobite")
@@ -56,7 +56,7 @@ def replayed(env: GameEnv, found: Dataset, game: int, player: int | None = None)
 
 
 def test_a_solo_game_replays_in_the_environment() -> None:
-    found = collect(THREES, "search:openness,depth=1", 3, 11, exploration=0.2)
+    found = collect_dataset(THREES, "search:openness,depth=1", 3, 11, exploration=0.2)
     for game in range(3):
         replayed(GameEnv(THREES), found, game)
     a = found.arrays
@@ -70,7 +70,7 @@ def test_a_solo_game_replays_in_the_environment() -> None:
 
 
 def test_a_game_for_two_has_both_sides_or_one() -> None:
-    both = collect(dice.GAME, "random", 6, 0).arrays
+    both = collect_dataset(dice.GAME, "random", 6, 0).arrays
     assert set(both["players"]) == {0, 1}
     assert np.isnan(both["values"]).all()
     for game in range(6):
@@ -82,7 +82,7 @@ def test_a_game_for_two_has_both_sides_or_one() -> None:
             assert both["rewards"][own].sum() == pytest.approx(both["results"][own][0])
             results += set(both["results"][own])
         assert len(results) == 1 or results[0] == -results[1] != 0
-    one = collect(TRILOBITE, "search:lines,depth=1", 4, 5, opponent="search:lines,depth=1", exploration=0.0)
+    one = collect_dataset(TRILOBITE, "search:lines,depth=1", 4, 5, opponent="search:lines,depth=1", exploration=0.0)
     seats = [set(one.arrays["players"][one.arrays["games"] == game]) for game in range(4)]
     assert seats == [{0}, {1}, {0}, {1}]
     for game in range(4):
@@ -102,14 +102,14 @@ DRAWING = [
 
 @pytest.mark.parametrize(("game", "opponent"), DRAWING)
 def test_games_against_an_opponent_that_draws_replay(game: leafwise.Game, opponent: str) -> None:
-    found = collect(game, "random", 7, 5, opponent=opponent)
+    found = collect_dataset(game, "random", 7, 5, opponent=opponent)
     for number in set(found.arrays["games"]):
         replayed(GameEnv(game, opponent=opponent, seat=("first", "second")[number % 2]), found, number)
 
 
 @pytest.mark.parametrize("text", ["greedy", "mcts:simulations=50"])
 def test_either_side_of_a_game_between_players_that_draw_replays(text: str) -> None:
-    found = collect(TRILOBITE, text, 3, 5, exploration=0.0)
+    found = collect_dataset(TRILOBITE, text, 3, 5, exploration=0.0)
     for number in range(3):
         for player, seat in enumerate(("first", "second")):
             replayed(GameEnv(TRILOBITE, opponent=text, seat=seat), found, number, player)
@@ -117,17 +117,17 @@ def test_either_side_of_a_game_between_players_that_draw_replays(text: str) -> N
 
 @pytest.mark.parametrize("text", ["random", "mcts:simulations=20"])
 def test_a_game_depends_on_its_seed_alone(text: str) -> None:
-    many, one = collect(dice.GAME, text, 7, 3).arrays, collect(dice.GAME, text, 1, 8).arrays
+    many, one = collect_dataset(dice.GAME, text, 7, 3).arrays, collect_dataset(dice.GAME, text, 1, 8).arrays
     assert np.array_equal(many["actions"][many["games"] == 5], one["actions"])
 
 
 def test_the_number_of_processes_changes_nothing(tmp_path: Path) -> None:
-    alone = collect(TRILOBITE, "search:lines,depth=1", 7, 3)
-    assert equal(collect(TRILOBITE, "search:lines,depth=1", 7, 3, processes=2), alone)
+    alone = collect_dataset(TRILOBITE, "search:lines,depth=1", 7, 3)
+    assert equal(collect_dataset(TRILOBITE, "search:lines,depth=1", 7, 3, processes=2), alone)
 
 
 def test_files_give_back_what_was_written(tmp_path: Path) -> None:
-    found = collect(THREES, "greedy", 2, 0)
+    found = collect_dataset(THREES, "greedy", 2, 0)
     write_dataset(tmp_path / "new" / "d.npz", found)
     assert equal(read_dataset(tmp_path / "new" / "d.npz"), found)
     assert [file.name for file in (tmp_path / "new").iterdir()] == ["d.npz"]
@@ -146,7 +146,7 @@ def test_files_give_back_what_was_written(tmp_path: Path) -> None:
 @pytest.mark.skipif(find_spec("pyarrow") is None, reason="without the extra `data`")
 def test_parquet_gives_back_what_was_written(tmp_path: Path) -> None:
     for game in (THREES, TRILOBITE):
-        found = collect(game, "random", 2, 0)
+        found = collect_dataset(game, "random", 2, 0)
         write_dataset(tmp_path / f"{game.name}.parquet", found)
         assert equal(read_dataset(tmp_path / f"{game.name}.parquet"), found)
     (tmp_path / "bad.parquet").write_bytes(b"nonsense")
@@ -166,7 +166,7 @@ def test_without_the_extra_it_is_one_line(
 
 
 def test_a_network_of_ones_own_learns_from_a_file(tmp_path: Path) -> None:
-    write_dataset(tmp_path / "d.npz", collect(TRILOBITE, "random", 300, 0))
+    write_dataset(tmp_path / "d.npz", collect_dataset(TRILOBITE, "random", 300, 0))
     data = np.load(tmp_path / "d.npz")
     observations, results = torch.tensor(data["observations"]), torch.tensor(data["results"]).float()
     torch.manual_seed(0)

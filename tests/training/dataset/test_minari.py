@@ -11,7 +11,7 @@ import pytest
 from front.console import Shell, make_shell
 
 import leafwise
-from leafwise.training.dataset import Dataset, collect, read_dataset, write_dataset
+from leafwise.training.dataset import Dataset, collect_dataset, read_dataset, write_dataset
 
 minari = pytest.importorskip("minari", reason="without the extra `data`")
 pytest.importorskip("h5py", reason="without the extra `data`")
@@ -61,7 +61,7 @@ def replayed(written: Any) -> int:
 
 @pytest.mark.long
 def test_episodes_of_threes_replay(store: Path) -> None:
-    found = collect(leafwise.game("threes"), "search:openness,depth=1", 3, 11, exploration=0.2)
+    found = collect_dataset(leafwise.game("threes"), "search:openness,depth=1", 3, 11, exploration=0.2)
     assert write_dataset("minari:threes/openness-v0", found) == store / "threes" / "openness-v0"
     assert set(minari.list_local_datasets()) == {"threes/openness-v0"}
     assert sorted(path.name for path in store.iterdir()) == ["threes"]
@@ -77,7 +77,7 @@ def test_episodes_of_threes_replay(store: Path) -> None:
 
 def test_episodes_of_both_players_of_trilobite_replay() -> None:
     game = leafwise.game("trilobite", board="4x4", k=3)
-    found = collect(game, "search:lines,depth=1", 2, 5, exploration=0.0)
+    found = collect_dataset(game, "search:lines,depth=1", 2, 5, exploration=0.0)
     write_dataset("minari:both-v1", found)
     written = minari.load_dataset("both-v1")
     assert written.env_spec.kwargs == {"game": "trilobite", **game.given_options, "opponent": "search:lines,depth=1"}
@@ -86,7 +86,7 @@ def test_episodes_of_both_players_of_trilobite_replay() -> None:
 
 
 def test_episodes_of_trilobite_against_an_opponent_replay() -> None:
-    found = collect(
+    found = collect_dataset(
         leafwise.game("trilobite"), "search:lines,depth=1", 4, 5, opponent="search:lines,depth=2", exploration=0.3
     )
     write_dataset("minari:one-v0", found)
@@ -97,7 +97,7 @@ def test_episodes_of_trilobite_against_an_opponent_replay() -> None:
 @pytest.mark.skipif(find_spec("pyarrow") is None, reason="without the extra `data`")
 @pytest.mark.long
 def test_observations_of_starship_by_name(tmp_path: Path) -> None:
-    found = collect(leafwise.game("starship"), "random", 2, 0)
+    found = collect_dataset(leafwise.game("starship"), "random", 2, 0)
     write_dataset("minari:ships-v0", found)
     assert replayed(minari.load_dataset("ships-v0")) == 2
     write_dataset(tmp_path / "ships.parquet", found)
@@ -108,7 +108,7 @@ def test_observations_of_starship_by_name(tmp_path: Path) -> None:
 
 
 def test_a_dataset_of_trilobite_is_new_and_whole(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = collect(leafwise.game("trilobite"), "random", 1, 0)
+    found = collect_dataset(leafwise.game("trilobite"), "random", 1, 0)
     with monkeypatch.context() as broken:
         broken.setattr("leafwise.training.dataset.minari_store.told", lambda dataset, rows: 1 / 0)
         with pytest.raises(ZeroDivisionError):

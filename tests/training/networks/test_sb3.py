@@ -16,6 +16,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import VecMonitor
 
+import leafwise
 from games import dice
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.vector import GameVectorEnv
@@ -61,7 +62,7 @@ def test_learners_run_on_a_batch() -> None:
     learner = MaskablePPO("MlpPolicy", vec, **SMALL).learn(1024)
     assert learner.num_timesteps == 1024
     assert learner.ep_info_buffer  # episodes were told from one another
-    PPO("MlpPolicy", Sb3VecEnv(GameVectorEnv(4, "threes", autoreset_mode="SameStep")), **SMALL).learn(256)
+    PPO("MlpPolicy", leafwise.sb3_vec_env("threes", 4), **SMALL).learn(256)
 
 
 def test_the_adapter_tells_what_the_batch_does() -> None:

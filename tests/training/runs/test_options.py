@@ -16,7 +16,7 @@ from leafwise.commands.train import main as leafwise_train
 from leafwise.models.files import load_tensors
 from leafwise.training.methods import dqn, ppo, selfplay, td
 from leafwise.training.runs import recipes
-from leafwise.training.runs.options import described, read_options, to_toml
+from leafwise.training.runs.options import described, flag_of, parse_options, read_options, to_toml
 from leafwise.training.runs.recipes import class_of, modules, recipe, with_recipe
 
 TD: dict[str, Any] = {"game": "threes", "total_steps": 4000, "interval": 1000, "evaluate_games": 4, "tuples": "0145"}
@@ -170,6 +170,32 @@ def test_a_room_says_how_its_game_is_learned(tmp_path: Path, capsys, monkeypatch
     with pytest.raises(SystemExit):
         leafwise_train(["threes", "--method", "values"])
     assert "expected --method among td, selfplay, alphazero, dqn, ppo, got 'values'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("game", "given"),
+    [("friday", {}), ("friday", {"variant": "level=2", "total_steps": 3}), ("trilobite", {"iterations": 2})],
+)
+def test_python_trains_with_the_options_of_the_command(game: str, given: dict[str, Any], monkeypatch) -> None:
+    taken: list[Any] = []
+    monkeypatch.setattr(selfplay, "train", lambda config: taken.append(config) or Path("run"))
+    assert leafwise.train(game, "selfplay", **given) == Path("run")
+    words = [word for name, value in given.items() for word in (flag_of(name), str(value))]
+    words = with_recipe(game, "selfplay", ["--game", game, *words])
+    assert taken == [parse_options(lambda game: selfplay.Config, words, "it")[0]]
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "message"),
+    [
+        ("nothing", {}, "expected a method among td, selfplay, alphazero, dqn, ppo, got 'nothing'"),
+        ("selfplay", {"bord": 3}, r"expected an option of selfplay \(.*\), got 'bord'"),
+        ("selfplay", {"positons": 3}, r"expected an option of selfplay \(.*\), got 'positons'; perhaps 'positions'"),
+    ],
+)
+def test_python_is_told_what_there_is_not(method: str, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        leafwise.train("trilobite", method, **given)
 
 
 def test_a_game_in_a_single_file_has_its_recipe_beside_it(tmp_path: Path, monkeypatch) -> None:

@@ -65,6 +65,44 @@ def compiled(tmp_path: Path, cache: Path, *most: str) -> tuple[list[str], list[s
     ]
 
 
+OUTSIDE = """
+from numba.core import event
+import leafwise.authoring as authoring
+from leafwise.authoring import bind, count_bits, jit, u64
+from pathlib import Path
+
+FACTOR = 3
+
+@jit
+def bits(x):
+    return FACTOR * count_bits(x)
+
+def make(counted):
+    @bind("of the bits", Path(__file__))
+    def more(x):
+        return counted(x) + authoring.count_bits(x)
+    return more
+
+with event.install_recorder("numba:compile") as recorder:
+    print(make(bits)(u64(7)), any(e.is_start for _, e in recorder.buffer))
+"""
+
+
+@pytest.mark.skipif(DISABLED or PLAIN, reason="nothing is kept")
+def test_a_game_outside_is_kept_and_compiled_anew_after_an_edit(tmp_path: Path) -> None:
+    script, environment = tmp_path / "script.py", {**os.environ, "LEAFWISE_CACHE_DIR": str(tmp_path / "cache")}
+
+    def run(source: str) -> list[str]:
+        script.write_text(source)
+        done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    edited = OUTSIDE.replace("FACTOR = 3", "FACTOR = 5")
+    answers = [run(source) for source in (OUTSIDE, OUTSIDE, edited, edited)]
+    assert answers == [["12", "True"], ["12", "False"], ["18", "True"], ["18", "False"]]
+
+
 @pytest.mark.skipif(DISABLED or PLAIN, reason="nothing is kept")
 @pytest.mark.parametrize("damage", ["flipped", *(pytest.param(x, marks=pytest.mark.long) for x in ("cut", "empty"))])
 def test_damaged_code_is_compiled_anew_with_a_word(tmp_path: Path, damage: str) -> None:

@@ -18,7 +18,7 @@ from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.observer import Observer
 from leafwise.envs.core.gym.vector import GameVectorEnv
-from leafwise.training.dataset.games import collect
+from leafwise.training.dataset.games import collect_dataset
 from leafwise.training.networks.sb3 import Sb3VecEnv
 
 GAMES = [leafwise.game("trilobite"), leafwise.game("cassis", n=5), leafwise.game("trap", size=3), dice.GAME, nim.GAME]
@@ -136,7 +136,9 @@ def last_observations(batch: GameVectorEnv, actions: list[list[int]]) -> list[ND
 
 @pytest.mark.parametrize("game", GAMES[:4], ids=repr)
 def test_recorded_players_see_their_own_side(game: leafwise.Game) -> None:
-    dataset = collect(game, "greedy:ties=first", games=6, exploration=0.0)  # draws nothing: all that is drawn is chance
+    dataset = collect_dataset(
+        game, "greedy:ties=first", games=6, exploration=0.0
+    )  # draws nothing: all that is drawn is chance
     arrays, end = dataset.arrays, 0
     assert len(arrays["final_observations"]) == arrays["terminations"].sum() > 6
     for number in range(6):

@@ -1,0 +1,70 @@
+"""What a game is written with: every name that a package of a game of its own imports, beside those of `leafwise`.
+
+`leafwise new NAME` writes a game that begins so, docs/howto/game.md explains it. Games of the package itself import the modules
+behind these names. Compiled functions are the same objects by either way.
+"""
+
+from __future__ import annotations
+
+from leafwise.envs.core.compile.intrinsics import prefetch
+from leafwise.envs.core.compile.jit import bind, jit
+from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.cells import CellFeatures, SmallTable, rectangle_views, square_views
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.grid import GridFeatures
+from leafwise.envs.core.contract.nibbles import (
+    LINE,
+    NIBBLES,
+    flip,
+    highest_rank,
+    looked_up,
+    mirror,
+    occupied,
+    sum_of_rows,
+    symmetric_boards,
+    transpose,
+)
+from leafwise.envs.core.contract.options import RULE_ONLY, SHOWN_ONLY, from_file, need_one_of, need_whole
+from leafwise.envs.core.contract.outside import reads_back
+from leafwise.envs.core.contract.parts import (
+    About,
+    Labels,
+    Observation,
+    OwnSearch,
+    Programs,
+    SearchDefaults,
+    Sizes,
+    StepInfo,
+    Text,
+)
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries, copy_row
+from leafwise.envs.core.contract.sparse import SparseFeatures
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import below, mix, new_stream, next_u64, u64, uniform
+from leafwise.envs.core.contract.typed_board import typed_cells
+from leafwise.envs.core.contract.words import need, whole_number, words_by_name
+from leafwise.envs.core.pictures.canvas import Canvas
+from leafwise.envs.core.play.companion import Companion, Question, read_choices
+from leafwise.envs.core.play.forfeit import Forfeit
+from leafwise.envs.core.play.solver import FunctionPlayer, Solution, solver_player
+from leafwise.envs.core.play.typed import Choice
+from leafwise.envs.registry import listing
+
+__all__ = [  # noqa: RUF022 - by what they are for
+    # a game and its parts
+    "Game", "Rules", "Chance", "Symmetries", "CHANCE", "TERMINAL", "Sizes", "Observation", "StepInfo", "Labels", "Text", "About",
+    "SearchDefaults", "OwnSearch", "Programs", "State", "listing",
+    # compiled functions, and evaluators made of them
+    "jit", "bind", "prefetch", "Evaluator",
+    # what networks see
+    "CellFeatures", "SmallTable", "square_views", "rectangle_views", "GridFeatures", "SparseFeatures",
+    # rows, bits, boards of sixteen cells of four bits in a word, random streams
+    "u64", "copy_row", "count_bits", "LINE", "NIBBLES", "flip", "mirror", "transpose", "occupied", "highest_rank", "looked_up",
+    "sum_of_rows", "symmetric_boards", "new_stream", "next_u64", "mix", "below", "uniform",
+    # options, and positions as text
+    "RULE_ONLY", "SHOWN_ONLY", "from_file", "need_one_of", "need_whole", "need", "whole_number", "words_by_name", "typed_cells",
+    "reads_back",
+    # pictures, a companion at a real table, players and solvers of the game's own
+    "Canvas", "Companion", "Question", "Choice", "read_choices", "FunctionPlayer", "Forfeit", "Solution", "solver_player",
+]  # fmt: skip

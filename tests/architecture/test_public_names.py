@@ -1,0 +1,133 @@
+"""What is public: the names of `leafwise` and `leafwise.authoring`. Whoever is outside of the package imports these alone."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import subprocess
+import sys
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import leafwise
+from leafwise import authoring
+
+ROOT = Path(__file__).parents[2]
+LEAFWISE = [
+    "ContractError", "Dataset", "Evaluation", "Evaluator", "Following", "Game", "GameEnv", "GameRecord", "GameVectorEnv",
+    "Mcts", "MctsResult", "Network", "NetworkKind", "Player", "Result", "Search", "State", "Tournament", "Units", "aec",
+    "arena", "check_game", "collect_dataset", "envs", "evaluate", "executor_for", "game", "games", "leaf", "load",
+    "load_game", "player", "read_dataset", "reference", "register_game", "register_network", "save_network", "sb3_vec_env",
+    "score", "train", "units_of", "write_dataset",
+]  # fmt: skip
+AUTHORING = [
+    "About", "CHANCE", "Canvas", "CellFeatures", "Chance", "Choice", "Companion", "Evaluator", "Forfeit", "FunctionPlayer",
+    "Game", "GridFeatures", "LINE", "Labels", "NIBBLES", "Observation", "OwnSearch", "Programs", "Question", "RULE_ONLY",
+    "Rules", "SHOWN_ONLY", "SearchDefaults", "Sizes", "SmallTable", "Solution", "SparseFeatures", "State", "StepInfo",
+    "Symmetries", "TERMINAL", "Text", "below", "bind", "copy_row", "count_bits", "flip", "from_file", "highest_rank", "jit",
+    "listing", "looked_up", "mirror", "mix", "need", "need_one_of", "need_whole", "new_stream", "next_u64", "occupied",
+    "prefetch", "read_choices", "reads_back", "rectangle_views", "solver_player", "square_views", "sum_of_rows",
+    "symmetric_boards", "transpose", "typed_cells", "u64", "uniform", "whole_number", "words_by_name",
+]  # fmt: skip
+"""A name leaves these lists, or changes what it means, only with a line in the changelog that says what to write instead."""
+PUBLIC = {"leafwise": set(LEAFWISE) | {"authoring"}, "leafwise.authoring": set(AUTHORING)}
+OF_A_ROOM = "tests/games/hurried.py"
+"""Threes with mistakes in functions of its own: no game outside of the package."""
+
+
+def tracked(*patterns: str) -> list[str]:
+    listed = subprocess.run(["git", "ls-files", *patterns], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    return [name for name in listed.splitlines() if (ROOT / name).exists() and name != OF_A_ROOM]
+
+
+INSIDE = ("envs/", "search/", "models/", "training/", "experiments/", "src/")
+OUTSIDE = tracked(
+    "README.md", "docs/*.md", "docs/*.ipynb", "examples/*.py", "src/leafwise/template/*", "tests/games/*.py"
+)
+
+
+def code_of(path: Path) -> Iterator[str]:
+    """Yields the Python of a module, of a page's blocks or of a notebook's cells; a block that writes a module is two."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+            yield block
+            yield from re.findall(r'write_text\("""\n(.*?)"""\)', block, re.DOTALL)
+    elif path.suffix == ".ipynb":
+        for cell in json.loads(text)["cells"]:
+            if cell["cell_type"] == "code":
+                yield re.sub(r"^( *)[%!].*$", r"\1pass", "".join(cell["source"]), flags=re.MULTILINE)
+    elif path.suffix in (".py", ".txt"):
+        yield text
+
+
+def reached(code: str) -> set[tuple[str, str]]:
+    """Returns what code imports of leafwise, and the attributes that it reads of the module: a module and a name in it each."""
+    found: set[tuple[str, str]] = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "leafwise":
+            found |= {(node.module or "", alias.name) for alias in node.names}
+        elif isinstance(node, ast.Import):
+            dotted = [alias.name.rpartition(".") for alias in node.names if alias.name.startswith("leafwise.")]
+            found |= {(module, name) for module, _, name in dotted}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "leafwise":
+            found.add(("leafwise", node.attr))
+    return found
+
+
+def test_the_lists_are_those_of_the_modules() -> None:
+    assert leafwise.__all__ == sorted(LEAFWISE)
+    assert sorted(authoring.__all__) == sorted(AUTHORING)
+    assert [name for name in leafwise.__all__ if not hasattr(leafwise, name)] == []
+
+
+def test_the_page_names_them() -> None:
+    page = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    first, second = page.split("## leafwise.authoring")
+    for part, names in ((first, set(LEAFWISE) - {"envs"}), (second, set(AUTHORING))):
+        table = {
+            name for row in re.findall(r"^\|.*\|(.*)\|$", part, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+        }
+        assert table == names
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_who_is_outside_imports_public_names(name: str) -> None:
+    for code in code_of(ROOT / name):
+        assert [(module, what) for module, what in sorted(reached(code)) if what not in PUBLIC.get(module, ())] == []
+
+
+def test_they_import_something() -> None:
+    assert sum(bool(reached(code)) for name in OUTSIDE for code in code_of(ROOT / name)) > 50
+    assert reached("import leafwise.envs.threes\nfrom leafwise.search import Search\nleafwise.training") == {
+        ("leafwise.envs", "threes"),
+        ("leafwise.search", "Search"),
+        ("leafwise", "training"),
+    }
+
+
+@pytest.mark.parametrize(
+    "name", tracked("envs/*.py", "search/*.py", "models/*.py", "training/*.py", "experiments/*.py", "src/*.py")
+)
+def test_games_outside_alone_import_authoring(name: str) -> None:
+    if not name.startswith("src/leafwise/template/"):
+        assert "leafwise.authoring" not in {module for module, _ in reached((ROOT / name).read_text(encoding="utf-8"))}
+
+
+@pytest.mark.parametrize("module", [leafwise, authoring], ids=lambda module: module.__name__)
+def test_public_functions_and_classes_are_described(module: typing.Any) -> None:
+    for name in module.__all__:
+        thing = getattr(module, name)
+        if callable(thing) and name != "u64":
+            assert getattr(thing, "__doc__", None), name
+
+
+def test_public_names_bring_no_torch() -> None:
+    code = "import sys, leafwise, leafwise.authoring; [getattr(leafwise, name) for name in leafwise.__all__]"
+    told = "print(sorted({'torch', 'stable_baselines3', 'ray', 'pettingzoo'} & set(sys.modules)))"
+    run = subprocess.run([sys.executable, "-c", f"{code}; {told}"], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

@@ -41,9 +41,13 @@ class Results(dict[str, Any]):
     def keep(self, name: str, found: Any, told: str = "") -> None:
         """Keeps a result, writes all of them, and tells the new one."""
         self[name] = found
+        self.write()
+        print(told or f"{name} {found}", flush=True)
+
+    def write(self) -> None:
+        """Writes all of them."""
         everything = {**self.about, self.under: dict(self)} if self.about else dict(self)
         write_json(self.study, self.name, everything, self.indent)
-        print(told or f"{name} {found}", flush=True)
 
     def find(self, name: str, work: Callable[[], Any]) -> Any:
         """Returns a result, worked out now if it is not known."""

@@ -2,7 +2,8 @@
 
 `python -m leafwise.experiments.trap.learned` plays the matches of every part that are missing and writes `learned.json`
 after every few games; what stands there is not played again, so a stopped study goes on where it was. `learned.md` is the
-table, made when all are played; `--parts` without a part makes it of what is there. Every seed is played from both seats.
+table, made when all are played; `--parts` without a part makes it of what is there. Shares, intervals and Elo are worked out of
+the scores each time. Every seed is played from both seats.
 Times are processor time, so that a busy machine does not disturb them.
 """
 
@@ -145,6 +146,12 @@ def figures(scores: list[float]) -> dict[str, Any]:
     return {"share": float(points.mean()), **bounds(points_interval(points)), "elo": elo, "elo_error": error}
 
 
+def work_out(results: Results) -> None:
+    """Works the figures of all matches out of their scores, as they are worked out now, and writes them."""
+    results.update({title: found | figures(found["scores"]) for title, found in results.items()})
+    results.write()
+
+
 def play(match: Match, results: Results, first_seed: int, **where: Any) -> None:
     """Plays the games of a match that are missing; raises ValueError if those that are known are other players'."""
     known = results.get(match.title, {"player": match.player, "opponent": match.opponent})
@@ -230,6 +237,7 @@ def study(config: Config) -> None:
     results = Results(config, "learned.json")
     for match in wanted:
         play(match, results, config.first_seed, processes=config.processes, cluster=config.cluster)
+    work_out(results)
     write_page(config, "learned.md", page(results, config))
     if config.plot:
         plot(results, config.target("strength.png"))

@@ -12,7 +12,7 @@ from typing import Any
 
 from leafwise.envs.registry import game
 from leafwise.experiments.study import PlacedStudy, Results, command, table, write_page
-from leafwise.experiments.trap.learned import row
+from leafwise.experiments.trap.learned import row, work_out
 from leafwise.experiments.trap.turns import Pairs, go_on, network_of, whole_turns
 from leafwise.training.execution.places import executor_for
 
@@ -66,6 +66,7 @@ def study(config: Config) -> None:
     for size in config.sizes:
         for seconds in config.seconds:
             play(size, seconds, results, config)
+    work_out(results)
     write_page(config, "sizes.md", page(results, config))
 
 

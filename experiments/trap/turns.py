@@ -19,7 +19,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.registry import game
 from leafwise.experiments.study import Results, Study, command, digest_of, missing_seeds, table, write_page
 from leafwise.experiments.study.program import Program
-from leafwise.experiments.trap.learned import figures, row
+from leafwise.experiments.trap.learned import figures, row, work_out
 from leafwise.models.players import player
 from leafwise.models.shipped import LEARNED, need_shipped
 from leafwise.training.evaluation.arena import batches_of, play_game
@@ -209,6 +209,7 @@ def study(config: Config) -> None:
     results = Results(config, "turns.json")
     for match in wanted:
         play(match, results, config)
+    work_out(results)
     write_page(config, "turns.md", page(results, config))
 
 

@@ -38,6 +38,15 @@ def test_figures_are_of_pairs() -> None:
     assert found["elo"] > 0
 
 
+def test_figures_are_worked_out_of_the_scores_each_time(tmp_path: Path) -> None:
+    told = {"player": "a", "opponent": "b", "scores": [1.0, -1.0, 1.0, 1.0]} | dict.fromkeys(figures([1.0, 1.0]), 0.0)
+    (tmp_path / "learned.json").write_text(json.dumps({"a match": told}))
+    study(Config(tmp_path, tmp_path, parts=()))
+    found = json.loads((tmp_path / "learned.json").read_text())["a match"]
+    assert found == told | figures(told["scores"])
+    assert f"| a match | 4 | 3 / 0 / 1 | 75.0% ({found['ci_low']:.1%} to" in (tmp_path / "learned.md").read_text()
+
+
 def test_curves_want_a_run(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"^expected a run that logged eval/elo, .*, got "):
         curves(str(tmp_path))

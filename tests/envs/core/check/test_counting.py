@@ -44,7 +44,7 @@ def test_the_rarest_kind_of_turn_comes_first() -> None:
 
 def test_a_die_that_is_off_at_one_turn_of_six(tmp_path: Path) -> None:
     games = {"sound": dice.GAME, **strange.RACES}
-    jobs = [{"origin": source.origin(game, tmp_path), "task": {"seconds": 5.0}} for game in games.values()]
+    jobs = [{"origin": source.origin(game, tmp_path), "task": {"seconds": 8.0}} for game in games.values()]
     results = dict(zip(games, process.run(jobs, "plain", tmp_path, process.Limits(call_s=30.0)), strict=True))
     assert settled("dice", results.pop("sound"))["positions"] > 100
     for result in results.values():

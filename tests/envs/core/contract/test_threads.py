@@ -38,12 +38,20 @@ def scribbled_returns(S, i, T):
     return total / (7.0 * CELLS * ROUNDS)
 
 
+@jit
+def any_row(S, i, T):
+    return True
+
+
 def make_tables(options: Any) -> Tables:
     return Tables(np.zeros(CELLS, dtype=np.int64), np.zeros(1, dtype=np.uint8), ())
 
 
 SCRIBBLING = replace(
-    nim.GAME, rules=replace(nim.GAME.rules, returns=scribbled_returns), make_tables=make_tables, scratch=("sums",)
+    nim.GAME,
+    rules=replace(nim.GAME.rules, returns=scribbled_returns, is_valid=any_row),
+    make_tables=make_tables,
+    scratch=("sums",),
 )
 
 
@@ -64,7 +72,7 @@ def states(game: Game) -> list[State]:
 def test_threads_answer_alike(game: Game) -> None:
     found = states(game)
     expected = [answers(state) for state in found]
-    again = (200 if game is SCRIBBLING else 12) * [State.unchecked(game, state.row) for state in found]
+    again = (200 if game is SCRIBBLING else 6) * [State.unchecked(game, state.row) for state in found]
     with ThreadPoolExecutor(THREADS) as pool:
         got = list(pool.map(lambda k: answers(State.unchecked(game, again[k].row)), range(len(again))))
     wrong = sum(answer != expected[k % len(found)] for k, answer in enumerate(got))

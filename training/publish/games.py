@@ -119,7 +119,7 @@ def figures(told: dict[str, Any]) -> list[str]:
     first, other = told["score"][0], f"hand-made (`{told['hand_made']}`)" if told["hand_made"] else "random play"
     if first["players"] == 2:
         lines = [
-            f"Mean result against {other} in the same search, a win 1, a loss -1, with 95 % bootstrap intervals:",
+            f"Mean result against {other} in the same search, a win 1, a loss -1, with 95 % intervals:",
             "",
             "| search depth | games | mean |",
             "|---|---|---|",
@@ -127,7 +127,7 @@ def figures(told: dict[str, Any]) -> list[str]:
         ]
     else:
         lines = [
-            "Mean return in the same search on the same seeds, with 95 % bootstrap intervals:",
+            "Mean return in the same search on the same seeds, with 95 % intervals:",
             "",
             f"| search depth | games | learned | {other} |",
             "|---|---|---|---|",

@@ -89,7 +89,12 @@ def kept(judged: Judged, network: SparseNetwork, piece: tuple[int, str]) -> dict
     depth, name = piece
     leaf = network.evaluator(name) if name == "learned" else network.game.score()
     keeps = judged.kept(judged.choices(leaf, depth))
-    return {"mean": float(keeps.mean()), **bounds(share_interval(int(keeps.sum()), len(keeps)))}
+    return with_interval(float(keeps.mean()), len(keeps))
+
+
+def with_interval(share: float, positions: int) -> dict[str, float | None]:
+    """Returns a share of positions with its interval."""
+    return {"mean": share, **bounds(share_interval(round(share * positions), positions))}
 
 
 def about(path: Path, told: dict[str, Any]) -> list[str]:
@@ -130,10 +135,12 @@ def figures(told: dict[str, Any]) -> list[str]:
     )
     lines = [
         f"Share of {first['positions']} critical positions (some legal action loses value) after {low} to {high}",
-        f"{source} in which the search's choice keeps the game's value, with 95 % bootstrap intervals:",
+        f"{source} in which the search's choice keeps the game's value, with Wilson's 95 % intervals:",
         "",
         f"| search depth | learned | hand-made (`{told['hand_made']}`) |",
         "|---|---|---|",
     ]
-    lines += [f"| {s['depth']} | {interval(s['learned'])} | {interval(s['hand_made'])} |" for s in told["score"]]
+    for s in told["score"]:
+        shares = (interval(with_interval(s[name]["mean"], s["positions"])) for name in ("learned", "hand_made"))
+        lines.append(f"| {s['depth']} | {' | '.join(shares)} |")
     return [*lines, "", f"Positions are drawn from seed {FINAL_SEED:,}, which neither training nor selection used."]

@@ -130,7 +130,7 @@ def figures(told: dict[str, Any]) -> list[str]:
     ]
     return [
         f"Ships on the hulls and requests of the {seeds_line(first, last)}, one placement ahead in one pass;",
-        "quality 0 where a ship is not valid; 95 % bootstrap intervals:",
+        "quality 0 where a ship is not valid; 95 % intervals:",
         "",
         "| preset | learned | by hand | gain, paired | valid, learned |",
         "|---|---|---|---|---|",

@@ -39,7 +39,7 @@ class Config(PlacedStudy):
     """Compares all ways to learn in all games."""
 
     games: tuple[str, ...] = tuple(PLANS)
-    """Games."""
+    """Games; none: only the page is made again."""
     ways: tuple[str, ...] = ()
     """Ways to learn, as td or "SB3 PPO" (default: all)."""
     minutes: float = 30.0
@@ -172,6 +172,8 @@ def study(config: Config) -> None:
     with stopped_by_sigterm():
         for name in config.games:
             of_game(config, results, name)
+    if results:
+        page.write(config.bare, results)
 
 
 main = command(Config, study)

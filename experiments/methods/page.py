@@ -8,7 +8,7 @@ import numpy as np
 
 from leafwise.experiments.methods.plans import PLANS, Plan
 from leafwise.experiments.methods.runs import RECIPE, length_said
-from leafwise.experiments.study import Results, Study, picture, signed, table, write_page
+from leafwise.experiments.study import Results, Study, bootstrapped, picture, signed, table, write_page
 from leafwise.training.evaluation.intervals import interval_text
 
 NAME, PICTURE = "methods.md", "methods.png"
@@ -130,5 +130,6 @@ def write(study: Study, results: Results) -> None:
         "a row again with `--games`, `--ways` and `--minutes` as it says (0: its recipe's).", "",
         *curves,
         *(line for name in PLANS for line in section(name, results)),
+        *bootstrapped(results.values()),
     ]  # fmt: skip
     write_page(study, NAME, signed(study, lines))

@@ -31,6 +31,7 @@ from leafwise.experiments.search.contests import (
 from leafwise.experiments.study import (
     PlacedStudy,
     Results,
+    bootstrapped,
     command,
     digest_of,
     picture,
@@ -58,7 +59,7 @@ class Config(PlacedStudy):
     """Plays both searches against each other and writes search.json, search.md and search.png."""
 
     games: tuple[str, ...] = tuple(CONTESTS)
-    """Games to play."""
+    """Games to play; none: only the page is made again."""
     milliseconds: tuple[int, ...] = (1, 10, 100)
     """Processor time a move."""
     leaves: tuple[str, ...] = tuple(LEAVES)
@@ -151,7 +152,7 @@ def report(config: Config, results: Results) -> None:
         "# Depth-limited search and Monte Carlo tree search at equal time", "",
         f"Games for two begin with random decisions ({openings}), each opening from both seats. Both searches value the actions",
         "of a decision once, however long that takes: of Starship's more than 1 ms where a part has hundreds of places.", "",
-        *table(head, rows), "",
+        *table(head, rows), "", *bootstrapped(results.values()),
     ]  # fmt: skip
     lines += [
         "![scores and shares of the points by milliseconds a move](search.png)", "",
@@ -212,6 +213,8 @@ def study(config: Config) -> None:
             )  # fmt: skip
             results.keep(cell.name, found | about, f"{cell.name}: {found['mean']:.4g}")
             report(config, results)
+    if results:
+        report(config, results)
 
 
 main = command(Config, study)

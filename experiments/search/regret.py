@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import add_module
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.search.contests import MCTS, mcts_defaults
-from leafwise.experiments.study import Results, Study, command, digest_of, signed, table, write_page
+from leafwise.experiments.study import Results, Study, bootstrapped, command, digest_of, signed, table, write_page
 from leafwise.experiments.study.config import CHECKOUT
 from leafwise.experiments.trilobite.critical import positions as critical
 from leafwise.models.files import write_atomically
@@ -73,7 +73,7 @@ class Config(Study):
     """Measures regret and writes positions/*.jsonl, regret.json and regret.md."""
 
     games: tuple[str, ...] = tuple(TRUTHS)
-    """Games to measure on."""
+    """Games to measure on; none: only the page is made again."""
     positions: int = 300
     """Critical decisions of each game."""
     depths: tuple[int, ...] = (1, 2, 4, 6)
@@ -178,9 +178,10 @@ def measured(text: str, game: Game, asked: list[tuple[State, dict[int, float]]])
     for state, values in asked:
         regrets.append(max(values.values()) - values[who.choose(state)])
     lost = np.array(regrets)
+    low, high = mean_interval(lost)
     return {
         "regret": float(lost.mean()),
-        **bounds(mean_interval(lost)),
+        **bounds((max(low, 0.0), high)),  # no regret is negative
         "kept": float((lost <= EQUAL).mean()),
         "positions": len(asked),
     }
@@ -206,7 +207,8 @@ def report(config: Config, results: Results) -> None:
             "",
             *table("player | regret: | 95 % interval: | value kept:", rows),
         ]
-    write_page(config, "regret.md", signed(config, [*lines, ""]))
+    lines += ["", *bootstrapped(r for found in results.values() for r in found.values())]
+    write_page(config, "regret.md", signed(replace(config, games=Config.games), lines))
 
 
 def study(config: Config) -> None:
@@ -224,6 +226,8 @@ def study(config: Config) -> None:
                 found = {**measured(text, game, asked), **told}
                 results.keep(label, {**known, text: found}, f"{label}, {text}: {found['regret']:.4f}")
                 report(config, results)
+    if results:
+        report(config, results)
 
 
 main = command(Config, study)

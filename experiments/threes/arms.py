@@ -22,6 +22,7 @@ from leafwise.envs.registry import game
 from leafwise.experiments.study import (
     Results,
     Study,
+    bootstrapped,
     command,
     digest_of,
     points,
@@ -114,6 +115,7 @@ def report(config: Config, results: Results) -> None:
         "",
         *table(f"arm | million moves: | s:{depths}", rows),
         "",
+        *bootstrapped(depth for found in results.values() for depth in found["depths"]),
     ]
     write_page(config, "arms.md", signed(replace(config, arms=Config.arms), lines))
 
@@ -142,6 +144,7 @@ def run(config: Config) -> None:
 
             results.find(f"{name}, seed {seed}", work)
             report(config, results)
+    report(config, results)
 
 
 main = command(Config, run)

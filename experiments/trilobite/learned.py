@@ -24,7 +24,17 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.play.solver import exact_solver
 from leafwise.envs.registry import game
-from leafwise.experiments.study import PlacedStudy, Results, command, leaves, results_of, signed, table, write_page
+from leafwise.experiments.study import (
+    PlacedStudy,
+    Results,
+    bootstrapped,
+    command,
+    leaves,
+    results_of,
+    signed,
+    table,
+    write_page,
+)
 from leafwise.experiments.trilobite.fair_openings import FILE, LARGE, PLIES, read
 from leafwise.models.files import load_evaluator
 from leafwise.training.evaluation.agreement import TABLE_MB, Judged, Keeping, critical_positions, value_keeping
@@ -144,7 +154,7 @@ def study(config: Config) -> None:
     if config.large:
         learned = load_evaluator(LARGE, config.large)
         lines += judge_large(config, results, learned) + play_large(config, results)
-    write_page(config, "learned.md", signed(config, lines))
+    write_page(config, "learned.md", signed(config, [*lines, *bootstrapped(results.values())]))
 
 
 main = command(Config, study)

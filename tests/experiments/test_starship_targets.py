@@ -27,4 +27,9 @@ def test_evolution(tmp_path: Path) -> None:
     methods = json.loads((tmp_path / "results.json").read_text())["methods"]
     assert set(methods) == {"random places", "genetic algorithm", "evolution strategy", "best by hand", "hand"}
     assert all(ship["quality"] <= 1 and ship["tries"] > 0 for ships in methods.values() for ship in ships)
-    assert "| genetic algorithm | " in (tmp_path / "README.md").read_text()
+    page = (tmp_path / "README.md").read_text()
+    assert "| genetic algorithm | " in page
+    (tmp_path / "README.md").unlink()
+    assert evolution.main([*words, "--redraw"]) == 0
+    assert (tmp_path / "README.md").read_text() == page
+    assert json.loads((tmp_path / "results.json").read_text())["methods"] == methods

@@ -5,9 +5,10 @@ python -m leafwise.experiments.starship.evolution
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.state import FIRST
 from leafwise.envs.core.contract.stream import mix, new_stream
+from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game
 from leafwise.envs.starship.hand import finish_by_hand
 from leafwise.envs.starship.problem import ShipProblem
@@ -43,6 +45,8 @@ class Config(Study):
     """Builders, each of which builds one ship and takes what time it takes."""
     first_seed: int = 2_600_000
     """First seed of the hulls."""
+    redraw: bool = False
+    """Only write the page, from the results that are known."""
 
 
 class Trials:
@@ -124,7 +128,19 @@ def best_by_hand(preset: str, seed: int, seconds: float) -> Found:
 
 
 def study(config: Config) -> None:
-    """Measures, and writes the page."""
+    """Measures, or takes what is known, and writes the page."""
+    if config.redraw:
+        results = json.loads(read_text(config.needed("results.json", config.program())))
+    else:
+        results = measured(config)
+        write_json(config, "results.json", results)
+    lines = page(replace(config, redraw=False), results)
+    write_page(config, "README.md", lines)
+    print("\n".join(lines))
+
+
+def measured(config: Config) -> dict[str, Any]:
+    """Returns what every method makes of every hull."""
     config.target("results.json")  # says at once if there is no folder
     seeds = range(config.first_seed, config.first_seed + config.hulls)
     found: dict[str, list[dict[str, float]]] = {}
@@ -137,11 +153,7 @@ def study(config: Config) -> None:
     for name, run in runs.items():
         run(config.first_seed - 1, 0.01)  # loads the machine code, which is no part of a ship's time
         found[name] = [timed(run, seed, config.seconds) for seed in seeds]
-    results = {"methods": found}
-    write_json(config, "results.json", results)
-    lines = page(config, results)
-    write_page(config, "README.md", lines)
-    print("\n".join(lines))
+    return {"methods": found}
 
 
 def built(build: Build, seed: int, seconds: float) -> Found:

@@ -45,7 +45,9 @@ class Config(PlacedStudy):
     first_seed: int = 1_000_000
     """First seed of every set."""
     redraw: bool = False
-    """Only measure the rates again, and write the page and the pictures from the results that are known."""
+    """Only write the page and the pictures, from the results that are known."""
+    rates: bool = False
+    """With --redraw: measure the rates again."""
 
 
 MEASURED = ("classic", "scout", "cruiser")
@@ -60,7 +62,8 @@ def study(config: Config) -> None:
         settings, results = (
             json.loads(read_text(config.needed(name, config.program()))) for name in ("config.json", "results.json")
         )
-        results["rates"] = _rates()
+        if config.rates:
+            results["rates"] = _rates()
     else:
         config.target("results.json")  # says at once if there is no folder
         results = _measure(config)

@@ -11,7 +11,7 @@ scores.py   what players make, by their texts
 """
 
 from leafwise.experiments.study.config import PlacedStudy, Study, command
-from leafwise.experiments.study.page import points, share, signed, table, write_page
+from leafwise.experiments.study.page import bootstrapped, points, share, signed, table, write_page
 from leafwise.experiments.study.picture import picture, with_bars
 from leafwise.experiments.study.results import Results, digest_of, missing_seeds, results_of, write_json
 from leafwise.experiments.study.runs import finished, logged, trained
@@ -21,6 +21,7 @@ __all__ = [
     "PlacedStudy",
     "Results",
     "Study",
+    "bootstrapped",
     "command",
     "digest_of",
     "finished",

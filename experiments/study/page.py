@@ -29,6 +29,24 @@ def points(found: Mapping[str, Any]) -> list[str]:
     return [f"{found['mean']:,.0f}", interval_text(found["ci_low"], found["ci_high"], ",.0f")]
 
 
+def bootstrapped(figures: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Returns what a page says of figures whose `interval` is told as "bootstrap"; nothing where there are none.
+
+    They were measured before intervals were those of `leafwise.training.evaluation.intervals`, and their samples are not kept.
+    """
+    with_intervals = [found for found in figures if "ci_low" in found]
+    old = sum(found.get("interval") == "bootstrap" for found in with_intervals)
+    if not old:
+        return []
+    count = "All" if old == len(with_intervals) else f"{old} of the {len(with_intervals)}"
+    others = "." if old == len(with_intervals) else "; the others are Student's, or Wilson's of shares."
+    return [
+        f"{count} intervals are by bootstrap{others}",
+        "Of the games or decisions behind them only the figures are kept.",
+        "",
+    ]
+
+
 def write_page(study: Study, name: str, lines: Iterable[str]) -> None:
     """Writes a page to the study's folder."""
     write_atomically(study.target(name), ("\n".join(lines) + "\n").encode())

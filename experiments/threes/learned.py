@@ -6,7 +6,8 @@ same search with each leaf, at equal depth and at equal processor time per move)
 survival). Games have paired final seeds, from 1,000,000 on; those of the learned leaf at depths and times begin at 2,000,000,
 which no network before it was judged by. Every figure is written to `learned.json` as soon as it is known, a player's after
 each tenth of its games, and what stands there, or in `baselines.json`, is not worked out again, so a stopped study goes on
-where it was; games of another network than the learned leaf's are played anew. `learned.md` and the plots are made of it.
+where it was; games of another network than the learned leaf's are played anew. Intervals are worked out of the scores each time
+where they are kept. `learned.md` and the plots are made of it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.packing import merged
 from leafwise.search.players import Player, player
 from leafwise.training.evaluation.arena import FINAL_SEED, Evaluation, evaluate
+from leafwise.training.evaluation.intervals import bounds, mean_interval
 from leafwise.training.kernels.ntuple_games import play_games
 
 THREES = game("threes")
@@ -106,6 +108,11 @@ class Config(PlacedStudy):
     """Folder of those runs."""
 
 
+def rescored(found: dict[str, Any]) -> dict[str, Any]:
+    """Returns figures with the interval of their scores as it is worked out now, where the scores are kept."""
+    return found | bounds(mean_interval(np.array(found["scores"]))) if "scores" in found else found
+
+
 class Parts:
     """The parts of the study: the results so far, and how to get more."""
 
@@ -117,7 +124,7 @@ class Parts:
         self.config = config
         self.results = Results(config, "learned.json")
         for part in PARTS:
-            self.results.setdefault(part, {})
+            self.results[part] = {name: rescored(found) for name, found in self.results.get(part, {}).items()}
 
     def games(self, n: int) -> int:
         """Returns how many games to play instead of n."""
@@ -283,6 +290,7 @@ def study(config: Config) -> None:
     for part in config.parts:
         getattr(parts, part)()
         report(parts.results, config)
+    parts.results.write()
     report(parts.results, config)
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from leafwise.experiments.study import Study, picture, points, table, with_bars, write_page
+from leafwise.experiments.study import Study, bootstrapped, picture, points, table, with_bars, write_page
+from leafwise.training.evaluation.intervals import error_half
 
 PUBLISHED = {
     "hand-made, depth 8 (2026)": (3300.0, 321_016),
@@ -84,8 +85,9 @@ def ending_table(results: dict[str, Any]) -> list[str]:
     """Returns the table of the endings."""
     rows = []
     for name, r in results.items():
-        scored = f"{r['mean']:,.0f} +- {r['error']:,.0f}", f"{r['median']:,.0f}"
-        lasted = f"{r['moves']:.0f} +- {r['moves_error']:.0f}", f"{r['points_a_move']:.0f}"
+        points_half, moves_half = (error_half(r[name], r["games"]) for name in ("error", "moves_error"))
+        scored = f"{r['mean']:,.0f} +- {points_half:,.0f}", f"{r['median']:,.0f}"
+        lasted = f"{r['moves']:.0f} +- {moves_half:.0f}", f"{r['points_a_move']:.0f}"
         rows.append([name, f"{r['games']}", *scored, *lasted])
     return table("leaf | games: | points to the end: | median: | moves to the end: | points a move:", rows)
 
@@ -112,7 +114,7 @@ SECTIONS: dict[str, tuple[str, str, Callable[[dict[str, Any]], list[str]]]] = {
     "endings": (
         "The last moves",
         "Positions 40 moves before the learned leaf's games at depth 1 ended, played on at depth 2: by short runs of `td` that "
-        "learned a power of the tile scores (0.7), the score itself or survival, and by hand-made leaves.",
+        "learned a power of the tile scores (0.7), the score itself or survival, and by hand-made leaves. 95 % intervals.",
         ending_table,
     ),
 }
@@ -127,6 +129,10 @@ def report(results: Results, study: Study) -> None:
     for part, (title, note, lines_of) in SECTIONS.items():
         if results[part]:
             lines += ["", f"## {title}", "", note, "", *lines_of(results[part])]
+            if part != "ingredients" and (
+                told := bootstrapped(results[part].values())
+            ):  # those have no interval on the page
+                lines += ["", *told[:-1]]
             if part == "time" and results["depth"]:
                 lines += ["", "![Mean score against time per move, with published players](learned.png)"]
     write_page(study, "learned.md", lines)

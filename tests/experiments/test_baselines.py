@@ -2,7 +2,11 @@
 
 import json
 
+import numpy as np
+
+from leafwise.experiments.threes import learned
 from leafwise.experiments.threes.baselines import PLAN, Config, page, study
+from leafwise.training.evaluation.intervals import mean_interval
 
 
 def test_the_study_goes_on_where_it_was(tmp_path, capsys):
@@ -47,3 +51,20 @@ def test_a_study_stopped_in_the_middle_of_a_player_ends_as_if_it_had_not_been(tm
         found[-1].pop("seconds_per_move")
     assert found[0] == found[1]
     assert found[0]["games"] == 5
+
+
+def test_intervals_are_worked_out_of_kept_scores_each_time(tmp_path):
+    scores = [24.0, 96.0, 300.0]
+    told = {"games": 3, "mean": 140.0, "median": 96.0, "reached": {"3072": 0.0, "6144": 0.0, "12288": 0.0}}
+    told |= {"seconds_per_move": 0.001, "ci_low": 24.0, "ci_high": 300.0}
+    known = {"depth": {"rows 1": told | {"scores": scores}}, "curves": {"a run 1": {"mean": 1.0, "ci_low": 0.5}}}
+    (tmp_path / "learned.json").write_text(json.dumps(known))
+    config = learned.Config(out=tmp_path, data=tmp_path, parts=())
+    parts = learned.Parts(config)
+    found = parts.results["depth"]["rows 1"]
+    assert (found["ci_low"], found["ci_high"]) == mean_interval(np.array(scores))
+    assert parts.results["curves"] == known["curves"]
+    (tmp_path / "learned.json").write_text(json.dumps({"depth": known["depth"]}))
+    learned.study(config)
+    assert json.loads((tmp_path / "learned.json").read_text())["depth"]["rows 1"] == found
+    assert "| 1 | rows | 3 | 140 | -216 to 496 |" in (tmp_path / "learned.md").read_text()

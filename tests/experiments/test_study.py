@@ -12,7 +12,18 @@ from pathlib import Path
 import pytest
 
 from leafwise import experiments
-from leafwise.experiments.study import Results, Study, command, config, missing_seeds, picture, results_of, share, table
+from leafwise.experiments.study import (
+    Results,
+    Study,
+    bootstrapped,
+    command,
+    config,
+    missing_seeds,
+    picture,
+    results_of,
+    share,
+    table,
+)
 from leafwise.experiments.study.picture import with_bars
 from leafwise.experiments.trap import curves
 
@@ -112,6 +123,13 @@ def test_tables() -> None:
         "|---|---:|---|",
         "| `a` | 1 | 50.0% (40.0% to 75.0%) |",
     ]
+
+
+def test_a_page_says_which_intervals_are_by_bootstrap() -> None:
+    new, old = {"ci_low": 0.1}, {"ci_low": 0.1, "interval": "bootstrap"}
+    assert bootstrapped([new, {"steps": 3}]) == []
+    assert bootstrapped([old, {"steps": 3}])[0].startswith("All intervals are by bootstrap.")
+    assert bootstrapped([old, new, old])[0].startswith("2 of the 3 intervals are by bootstrap")
 
 
 def test_points_are_joined_only_where_their_bars_lie_apart(tmp_path: Path) -> None:

@@ -1,13 +1,11 @@
-"""Work in other threads: a search's root actions, its alarm, and whose turn it is."""
+"""Work that threads share: the root actions of a search."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar, copy_context
-from functools import partial
+from contextvars import copy_context
 from typing import Generic, TypeVar
 
 R = TypeVar("R")
@@ -46,60 +44,6 @@ class Background(Generic[R]):
         if self._problem is not None:
             raise self._problem
         return self._answer[0]
-
-
-class Turn:
-    """Lets one search at a time use an object: other threads wait, its own evaluator is refused."""
-
-    def __init__(self, what: str) -> None:
-        """`what` the object is, for messages."""
-        self._what, self._lock = what, threading.Lock()
-
-    def take(self, work: Callable[[], R]) -> R:
-        """Returns what `work` returns, alone with the object; raises RuntimeError where it is asked by its own evaluator."""
-        before = _turns.get()
-        if self in before and self._lock.locked():
-            raise RuntimeError(
-                f"{self._what}: expected no call while it searches, got one by its own evaluator; give that a search of its own"
-            )
-        with self._lock:
-            try:
-                _turns.set((*before, self))
-                return work()
-            finally:
-                _turns.set(before)
-
-
-_turns: ContextVar[tuple[Turn, ...]] = ContextVar("turns", default=())
-"""The turns that this thread has, and those of the thread that it works for."""
-
-
-class Alarm:
-    """Calls back from a thread of its own when the caller's time is up, unless it is cancelled before."""
-
-    def __init__(self, seconds: float, ring: Callable[[], None], clock: str = "wall") -> None:
-        """Starts to wait; "cpu": until the calling thread has computed for so long, which not every system can tell."""
-        self._read, self._ring, self._off = time.perf_counter, ring, threading.Event()
-        if clock == "cpu":
-            self._read = partial(time.clock_gettime, time.pthread_getcpuclockid(threading.get_ident()))
-        self._end = self._read() + seconds
-        threading.Thread(target=self._run, daemon=True).start()
-
-    def _run(self) -> None:
-        left = self._end - self._read()
-        while left > 0:
-            if self._off.wait(left):
-                return
-            try:
-                left = self._end - self._read()
-            except OSError:  # the thread whose time it was has ended meanwhile
-                return
-        if not self._off.is_set():
-            self._ring()
-
-    def cancel(self) -> None:
-        """Calls the alarm off."""
-        self._off.set()
 
 
 def share_out(

@@ -1,11 +1,10 @@
-"""Depth-limited search over any game: `Search` and its `Result`."""
+"""Depth-limited search over any game: `Search`, one depth or ever deeper ones, and what it hands to compiled code."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -14,28 +13,36 @@ from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.interrupts import stoppable
 from leafwise.search.alpha_beta import bounds
-from leafwise.search.background import Turn, share_out
+from leafwise.search.background import share_out
+from leafwise.search.base import BaseSearch, Line
 from leafwise.search.compiled import compiled_search
-from leafwise.search.copies import Copied, Follow
-from leafwise.search.deepening import ROUNDING, Deepening, Stopped
-from leafwise.search.frames import FAILED, LEAVES, NO_ROWS, NODES, STOPPED
+from leafwise.search.frames import CUTS, FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier
-from leafwise.search.result import Result
-from leafwise.search.settings import MAX_DEPTH, ORDERINGS, ROUNDED, Settings, check_parts, make_buffers, renewed
+from leafwise.search.options import MAX_DEPTH, ORDERINGS, ROUNDED, SearchOptions, make_buffers, renewed
+from leafwise.search.result import Result, principal_line
 
 ROOT, TOP = np.uint64(0), np.uint64(1)
+FEWEST, MORE = 64, 4
+"""Decisions that a first depth without bounds is sure of, and how many times as many it is given next, until the time is up."""
+ROUNDING = 1e-12
+"""What the order of sums may change in a value, relative to the greater of 1 and its size."""
 
 
-class Search(Copied, Deepening):
+class Stopped(Exception):
+    """A search was stopped before its first depth was complete."""
+
+
+class Search(BaseSearch):
     """Searches a fixed number of decisions deep, or deeper and deeper until the time is up.
 
     One instance searches one position at a time: calls from other threads wait for their turn, and its own evaluator has to ask
-    another. Exact: expectiminimax over
-    max, min and chance nodes, whose values no option changes
-    but `cutoff`, `nodes`, `rare`, `width` and `candidates`.
+    another. Exact: expectiminimax over max, min and chance nodes, whose values no option changes but `cutoff`, `nodes`, `rare`,
+    `width` and `candidates`.
     """
+
+    kind = "search"
+    options: SearchOptions
 
     def __init__(
         self,
@@ -64,86 +71,46 @@ class Search(Copied, Deepening):
         """Compiles the search, or finds it in the cache.
 
         Args:
-            depth: decisions looked ahead, at least 1; with `seconds` the most (default: `game.search.depth`, with
-                `seconds` no limit).
-            seconds: wall time per search; the deepest complete depth counts, the first is always completed (in games some of whose
-                actions cost no depth, with 64 decisions, and in the time that is left with four times as many, and so on). Of the
-                first search it begins after that, once the code is compiled.
-            all_values: True: every root action gets its exact value. False, faster where the search prunes: only the
-                best does, the value of another may be an upper bound (`Result.bounds`); of a depth that time breaks off, the
-                actions searched by then count, and where one action is left, or the best has the most that there is to get,
-                nothing deeper is searched.
-            pruning: alpha-beta at decisions, Star1 at chance nodes if the evaluator has bounds (exact; default: on in
-                games of two players).
-            table_mb: size of the transposition table in MB (32 bytes a position, 0: none; exact; default: 16 with
-                pruning and in games some of whose actions cost no depth, else none).
-            ordering: what a pruning search tries first, any of "table" (best action of an earlier, shallower search),
-                "values" (one-ply values) and "killers" (what pruned beside it); exact.
-            star2: probes one action of each outcome before chance nodes are searched (exact; needs pruning and bounds; off
-                by default, since it costs more than it saves where an action has few outcomes).
-            deepening: also without `seconds` searches depth after depth, for the order of actions (exact; off by default,
-                since one-ply values order the actions of most games well enough).
-            cutoff: decisions less probable than this are leaves (0: exact; above 0: approximate).
-            nodes: most decisions searched at each depth, the root included: what is left of them is shared out evenly among the
-                actions of a decision and by probability among outcomes, and where less than one is left, a decision is a leaf
-                (approximate; 0: no limit; default: `game.search.nodes`, which is 0 in most games, with `seconds` no limit).
-            rare: outcomes of chance less probable than this are valued at once by the leaf, the others are searched (0: exact;
-                above 0: approximate).
-            width: most actions searched at a decision, the best by one-ply value; the root keeps all, and so do decisions
-                with one decision to go (approximate; default: no limit).
-            candidates: the actions considered, one of `game.search.candidates` (approximate; default: all legal ones).
-            batched: grow the tree first and value its leaves in batches (exact; without pruning, table and width; default: only for
-                an evaluator that has no compiled value).
-            threads: share the root actions among so many threads, each with memory of its own (exact).
-            clock: what `seconds` are, "wall" time or "cpu" time of the thread that searches, for measurements on a busy machine.
-            symmetric: positions that a symmetry of the board turns into each other share an entry of the table, where the search
-                prunes (exact for leaves that value them alike, as networks do not; off by default, since finding the common
-                form costs more than it saves).
-            whole_rows: the table compares whole positions instead of trusting 93 bits of hashes; for tests.
+            depth: Decisions looked ahead; with `seconds` the most.
+            seconds: Time for a search; the deepest complete depth counts.
+            all_values: Every root action gets its exact value; False, faster where the search prunes: only the best
+                does.
+            pruning: Alpha-beta at decisions, and Star1 at chance nodes where the leaf has bounds.
+            table_mb: Size of the transposition table in MB, 32 bytes a position; 0: none.
+            ordering: What a pruning search tries first: "table", "values", "killers".
+            star2: Probes one action of each outcome before chance nodes are searched; needs pruning and a leaf with
+                bounds.
+            deepening: Searches depth after depth also without `seconds`, for the order of actions.
+            cutoff: Decisions less probable than this are leaves; 0: none.
+            nodes: Most decisions searched at each depth, the root included; 0: no limit.
+            rare: Outcomes of chance less probable than this are valued at once by the leaf; 0: all are searched.
+            width: Most actions searched at a decision, the best by one-ply value; default: no limit.
+            candidates: The actions considered, one of `game.search.candidates`; default: all legal ones.
+            batched: Grows the tree first and values its leaves in batches; without pruning, table, width, threads and
+                rare.
+            threads: Threads that share the root actions, each with memory of its own.
+            clock: What `seconds` are: "wall" time, or "cpu" time of the thread that searches.
+            whole_rows: The table compares whole positions instead of trusting 93 bits of hashes; for tests.
+            symmetric: Positions that a symmetry of the board turns into each other share an entry of the table.
 
         Raises ValueError for options out of range, or an evaluator of another game.
         """
-        check_parts(game, evaluator)
-        if nodes is None:
-            nodes = game.search.nodes if seconds is None and not cutoff else 0
-        self.settings = Settings(
-            depth=depth,
-            seconds=seconds,
-            all_values=all_values,
-            pruning=pruning,
-            table_mb=table_mb,
-            ordering=ordering,  # type: ignore[arg-type]
-            star2=star2,
-            deepening=deepening,
-            cutoff=cutoff,
-            nodes=nodes,
-            rare=rare,
-            width=width,
-            batched=evaluator.value is None if batched is None else batched,
-            threads=threads,
-            clock=clock,
-            whole_rows=whole_rows,
-            symmetric=symmetric,
-        ).checked()
-        depth, seconds, nodes, cutoff = (
-            self.settings.depth,
-            self.settings.seconds,
-            self.settings.nodes,
-            self.settings.cutoff,
-        )
-        if depth is None:
-            depth = game.search.depth if seconds is None else MAX_DEPTH
-        self.game, self.evaluator, self.depth, self.seconds = game, evaluator, depth, seconds
-        self._prunes = self.settings.prunes(game)
-        self._T = game.tables(evaluator, candidates)
-        self._bare = self._T._replace(leaf=())  # what rules are compiled for
+        super().__init__(game, evaluator, SearchOptions.of_call(locals()))
+        options = self.options
+        nodes = options.nodes or 0
+        if options.depth is None:
+            depth = game.search.depth if options.seconds is None else MAX_DEPTH
+        else:
+            depth = options.depth
+        self.depth, self._limit, self._grows = depth, nodes, options.grows(game)
+        self._prunes = options.prunes(game)
         self._frontier = None
-        if self.settings.batched:
-            least, toll = (ROUNDED / nodes, 1.0 / nodes) if nodes else (cutoff, 0.0)
+        if options.batched:
+            least, toll = (ROUNDED / nodes, 1.0 / nodes) if nodes else (options.cutoff, 0.0)
             self._frontier = Frontier(game, evaluator, self._T, cutoff=least, toll=toll)
         else:
             compiled = compiled_search(game, evaluator)
-            leaves_out = self._prunes or self.settings.width is not None or self.settings.rare
+            leaves_out = self._prunes or options.width is not None or options.rare
             self._plain = None if leaves_out else Direct(compiled.depth_first)
             self._plain_root = Direct(compiled.plain_root)
             self._windowed, self._root_search = Direct(compiled.alpha_beta), Direct(compiled.search_root)
@@ -151,28 +118,15 @@ class Search(Copied, Deepening):
         self._apply_action, self._action_cost = Direct(game.rules.apply_action), Direct(game.rules.action_cost)
         self._actions, self._values = np.zeros(game.max_actions, dtype=np.int64), np.zeros(game.max_actions)
         self._is_bound = np.zeros(game.max_actions, dtype=np.bool_)
-        reads_clock = clocks.READABLE and not self.settings.batched and not evaluator.slow
-        self._needs_alarm = not reads_clock
-        options = self.settings.options(game, *bounds(game, evaluator))
-        entries, whole_rows = self.settings.entries(game), self.settings.whole_rows
-        self._S, self._B = make_buffers(game, depth, entries, whole_rows, options, evaluator.expensive)
+        self._reads_clock = clocks.READABLE and not options.batched and not evaluator.slow
+        read = options.compiled(game, *bounds(game, evaluator))
+        self._S, self._B = make_buffers(
+            game, depth, options.entries(game), options.whole_rows, read, evaluator.expensive
+        )
         self._remembers = self._prunes or len(self._B.table) > 1
-        self.recipe = {**asdict(self.settings), "candidates": candidates}
-        alone = {**self.recipe, "threads": 1}
-        self._turn, self._follow = Turn("search"), Follow(self)
-        self._loaded = set()
-        self._limit, self._grows = nodes, self.settings.grows(game)
-        self._others = [Search(game, evaluator, **alone) for _ in range(self.settings.threads - 1)]
-
-    @property
-    def _crew(self) -> list[Search]:
-        """Itself and who shares its work; not kept: a search in a cycle keeps its table until garbage is looked for."""
-        return [self, *self._others]
-
-    def stop(self) -> None:
-        """Ends the running search soon; it answers with its deepest complete depth. Callable from any thread."""
-        for search in self._crew:
-            search._T.stop[0] = 1
+        self._line_of = Line(self)
+        alone = {**vars(options), "threads": 1}
+        self._others = [Search(game, evaluator, **alone) for _ in range(options.threads - 1)]
 
     def __call__(self, state: State) -> Result:
         """Searches a position.
@@ -180,49 +134,74 @@ class Search(Copied, Deepening):
         Raises ValueError for a position of another game or a finished one, Stopped if `stop` came before a first depth was
         complete, and RuntimeError where its own evaluator calls it. Ctrl-C ends it at once with KeyboardInterrupt.
         """
-        if state.game != self.game:
+        if state.game is not self.game and state.game != self.game:
             raise ValueError(f"search: expected a position of {self.game!r}, got one of {state.game!r}")
         if state.is_terminal:
             raise ValueError(f"search: expected a position to play, got a finished game: {state}")
-        return self._turn.take(lambda: self._search(state))
+        return self._run(lambda: self._search(state))
 
     def _search(self, state: State) -> Result:
-        """Searches a position that can be searched, alone with the buffers."""
-        start = time.perf_counter()
-        self._clear()
-        if self._remembers:
-            for search in self._crew:
-                search._forget()
-        return self._heard(lambda: self._deepen(state, start))
+        """Searches the one depth, or depth after depth, against the clock too."""
+        for worker in self._workers:
+            worker._B.counts[:] = 0
+            if self._remembers:  # old entries give way, and count only against the clock: see `Options.recall`
+                worker._B = renewed(worker._B)
+        if self.seconds is None:
+            best = None
+            for depth in range(1 if self.options.deepening else self.depth, self.depth + 1):
+                best = self._root(state, depth, best)
+            assert best is not None
+            return best
+        best = self._limited(state, FEWEST) if self._grows else self._root(state, 1)
+        self._has_loaded(state.is_chance)
+        with self._until_late():
+            try:
+                for found in self._deeper(state, best):
+                    best = found
+            except Stopped:
+                pass
+        return best
 
-    def _heard(self, work: Callable[[], Result]) -> Result:
-        """Returns what `work` returns; Ctrl-C ends it."""
-        return stoppable(work, *(search._T.stop for search in self._crew))
+    def _deeper(self, state: State, best: Result) -> Iterator[Result]:
+        """Yields what comes after the first answer: the first depth with more and more decisions until none is cut; the next."""
+        nodes = FEWEST
+        while self._grows and not self._settled(best) and any(worker._B.counts[CUTS] for worker in self._workers):
+            nodes *= MORE
+            best = self._limited(state, nodes)
+            yield best
+        for depth in range(2, self.depth + 1):
+            if self._settled(best) or self._B.counts[FAILED]:
+                break
+            best = self._root(state, depth, best)
+            yield best
 
-    def _clear(self) -> None:
-        """Clears the stop bytes and the counts."""
-        for search in self._crew:
-            search._T.stop[0] = 0
-            search._B.counts[:] = 0
+    def _limited(self, state: State, nodes: int) -> Result:
+        """Searches the first depth with at most so many decisions."""
+        for worker in self._workers:
+            worker._B.counts[CUTS] = 0
+        self._limit = nodes
+        try:
+            return self._root(state, 1)
+        finally:
+            self._limit = 0
 
-    def _forget(self) -> None:
-        """Makes the entries of the table old: they give way, and count only against the clock.
+    def _settled(self, best: Result) -> bool:
+        """Whether a deeper search could choose no better action (asked only if the others' values do not matter)."""
+        if self.options.all_values or not best.values:
+            return False
+        return len(best.values) == 1 or best.value >= self._B.options.most - ROUNDING
 
-        So a search of given depth does not depend on those before it, and one with `seconds` goes on from them.
-        """
-        self._B = renewed(self._B)
-
-    def _root(self, state: State, depth: int, start: float, before: Result | None = None) -> Result:
+    def _root(self, state: State, depth: int, before: Result | None = None) -> Result:
         """Searches one depth: every root action in turn, the best of the depth before first."""
-        for search in self._crew:
-            search._S[0] = state.row
+        for worker in self._workers:
+            worker._S[0] = state.row
         upper_bounds: frozenset[int] = frozenset()
         if self._frontier is not None:
             value, values = self._batched(self._frontier, state, depth)
         elif state.is_chance:
             self._share(0)
             value, values = self._value(ROOT, TOP, depth), {}
-        elif self._plain is not None and self.settings.threads == 1:
+        elif self._plain is not None and self.options.threads == 1:
             values = self._plainly(depth)
             value = max(values.values())
         else:
@@ -231,13 +210,13 @@ class Search(Copied, Deepening):
             if before is not None and self._prunes:
                 actions.sort(key=lambda a: -before.values[a])
             self._share(len(actions))
-            if self.settings.threads == 1:
+            if self.options.threads == 1:
                 values, upper_bounds = self._in_turn(actions, depth, before)
             else:
                 values, upper_bounds = self._shared_out(state, actions, depth)
             value = max(values.values())
         exact = [a for a in values if a not in upper_bounds] if upper_bounds else values
-        counts = [search._B.counts.tolist() for search in self._crew]
+        counts = [worker._B.counts.tolist() for worker in self._workers]
         return Result(
             action=max(exact, key=values.__getitem__) if exact else None,
             value=value,
@@ -245,18 +224,18 @@ class Search(Copied, Deepening):
             nodes=sum(count[NODES] for count in counts),
             leaves=sum(count[LEAVES] for count in counts),
             depth=before.depth if before and counts[0][FAILED] else depth,
-            seconds=time.perf_counter() - start,
+            seconds=time.perf_counter() - self._start,
             bounds=upper_bounds,
             state=state,
-            _follow=self._follow,
+            _line_of=self._line_of,
         )
 
     def _share(self, actions: int) -> None:
         """Shares the limit of work out among so many root actions."""
-        if self._grows or self.settings.nodes:
-            cutoff, toll = self.settings.share(actions, self._limit)
-            for search in self._crew:
-                search._B = search._B._replace(options=search._B.options._replace(cutoff=cutoff, toll=toll))
+        if self._grows or self.options.nodes:
+            cutoff, toll = self.options.share(actions, self._limit)
+            for worker in self._workers:
+                worker._B = worker._B._replace(options=worker._B.options._replace(cutoff=cutoff, toll=toll))
 
     def _batched(self, frontier: Frontier, state: State, depth: int) -> tuple[float, dict[int, float]]:
         """Returns the values of a position and its actions, for the player who acts, by a tree with batched leaves."""
@@ -269,7 +248,7 @@ class Search(Copied, Deepening):
 
     def _plainly(self, depth: int) -> dict[int, float]:
         """Returns the exact values of the root actions, by one compiled call."""
-        if self._grows or self.settings.nodes:
+        if self._grows or self.options.nodes:
             self._share(len(self._considered()))
         done = self._plain_root(self._S, self._B, self._actions, self._values, depth, self._T)
         self._check(depth)
@@ -286,7 +265,7 @@ class Search(Copied, Deepening):
         asked, values, is_bound = self._actions[:n], self._values[:n], self._is_bound[:n]
         asked[:] = actions
         rounding = ROUNDING if self.game.max_stages else 0.0
-        exact = self.settings.all_values or not self._prunes
+        exact = self.options.all_values or not self._prunes
         done = self._root_search(self._S, self._B, asked, values, is_bound, depth, exact, rounding, self._T)
         if before is None or self.seconds is None or exact or not done or self._B.counts[FAILED] != STOPPED:
             self._check(depth)
@@ -305,7 +284,7 @@ class Search(Copied, Deepening):
         def work(search: Search, a: int) -> float:
             nonlocal best, first
             known, rounding = -math.inf, 0.0
-            if self._prunes and not self.settings.all_values and first >= 0:
+            if self._prunes and not self.options.all_values and first >= 0:
                 known = best
                 if self.game.max_stages:
                     rounding = ROUNDING * max(1.0, abs(best))  # a mean's bound may pass the window by its last bits
@@ -318,18 +297,18 @@ class Search(Copied, Deepening):
                 best, first = value, a
             return value
 
-        values = share_out(self._crew, actions, work, self.stop)
+        values = share_out(self._workers, actions, work, self.stop)
         return dict(sorted(zip(actions, values, strict=True))), frozenset(upper_bounds)
 
     def _considered(self) -> list[int]:
         """Returns the actions that the search considers at the root."""
-        n = self._find_actions(self._S, ROOT, self._actions, self._bare)
-        return [*self._actions[:n].tolist()]
+        n = self._find_actions(self._S, ROOT, self._actions, self._rules_T)
+        return self._actions[:n].tolist()
 
     def _action_value(self, state: State, a: int, depth: int, known: float) -> float:
         """Returns the value of a root action for the player who acts, or an upper bound of it that is at most `known`."""
-        self._apply_action(self._S, ROOT, a, TOP, self._bare)
-        left = depth - int(self._action_cost(self._S, ROOT, a, self._bare))
+        self._apply_action(self._S, ROOT, a, TOP, self._rules_T)
+        left = depth - int(self._action_cost(self._S, ROOT, a, self._rules_T))
         if state.current_player == 1:
             return -self._value(TOP, TOP + np.uint64(1), left, upper=-known)
         return self._value(TOP, TOP + np.uint64(1), left, lower=known)
@@ -356,11 +335,20 @@ class Search(Copied, Deepening):
         if failed or (self.evaluator.slow and self._T.stop[0]):
             raise Stopped
 
-    def again(self, state: State, depth: int) -> Result:
-        """Searches a position on the principal line."""
+    def _line(self, result: Result) -> tuple[str, ...]:
+        """Returns the principal line of a result: each step by a search, with the decisions that are left."""
+        at, action, depth = result.state, result.action, result.depth
 
-        def again() -> Result:
-            self._clear()
-            return self._heard(lambda: self._root(state, depth, time.perf_counter()))
+        def answer(state: State) -> int | None:
+            nonlocal at, action, depth
+            assert action is not None
+            self._S[ROOT] = at.row
+            depth -= int(self._action_cost(self._S, ROOT, action, self._rules_T))
+            if depth <= 0:
+                return None
+            for worker in self._workers:
+                worker._B.counts[:] = 0
+            at, action = state, self._root(state, depth).action
+            return action
 
-        return self._turn.take(again)
+        return self._run(lambda: principal_line(at, action, answer))

@@ -32,6 +32,8 @@ from leafwise.search.engine import Search
 from leafwise.search.frontier import bound_values
 from leafwise.search.levels import level_player
 from leafwise.search.mcts import PRIORS, Mcts, MctsResult, Policy
+from leafwise.search.mcts.options import MctsOptions
+from leafwise.search.options import SearchOptions, readable
 from leafwise.search.result import Result
 from leafwise.search.rollout import OPTIONS as ROLLOUT_OPTIONS
 from leafwise.search.rollout import is_rollout, parse_rollout
@@ -46,38 +48,10 @@ def switch(text: str) -> bool:
     return {"0": False, "1": True}[text]
 
 
-OPTIONS: dict[str, Callable[[str], Any]] = {
-    "depth": int,
-    "seconds": float,
-    "table_mb": float,
-    "cutoff": float,
-    "nodes": int,
-    "rare": float,
-    "width": int,
-    "candidates": str,
-    "pruning": switch,
-    "star2": switch,
-    "symmetric": switch,
-    "deepening": switch,
-    "batched": switch,
-    "threads": int,
-    "clock": str,
-}
+READERS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "str": str, "bool": switch}
+OPTIONS = {name: READERS[kind] for name, kind in readable(SearchOptions).items()}
 """Options of `Search` that a player's text may hold, and what reads them."""
-MCTS_OPTIONS: dict[str, Callable[[str], Any]] = {
-    "simulations": int,
-    "seconds": float,
-    "exploration": float,
-    "scale": str,
-    "prior": str,
-    "temperature": float,
-    "gumbel": int,
-    "proofs": switch,
-    "reuse": switch,
-    "memory_mb": float,
-    "candidates": str,
-    "clock": str,
-}
+MCTS_OPTIONS = {name: READERS[kind] for name, kind in readable(MctsOptions).items()}
 """Options of `Mcts` that a player's text may hold."""
 
 LEAF_OPTIONS: dict[str, tuple[str, ...]] = {"rollout": ROLLOUT_OPTIONS, "sb3": ("normalize",)}

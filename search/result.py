@@ -7,12 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from leafwise.envs.core.contract.state import State
-from leafwise.search.copies import Again
-
-ROOT = np.uint64(0)
 
 
 @dataclass(frozen=True)
@@ -32,8 +27,8 @@ class Result:
     bounds: frozenset[int]
     """Ids of the root actions whose value is only an upper bound, or stood unasked when time was up (`all_values=False`)."""
     state: State = field(repr=False)
-    _follow: Callable[[], Again] | None = field(repr=False, compare=False)
-    """Finds what the line is searched by; None once the line is known, in what was pickled or copied."""
+    _line_of: Callable[[Result], tuple[str, ...]] | None = field(repr=False, compare=False)
+    """Finds the line; None where it is known, in what was pickled or copied."""
 
     @property
     def name(self) -> str | None:
@@ -49,23 +44,26 @@ class Result:
     def line(self) -> tuple[str, ...]:
         """The principal line: best actions, and what chance does most probably in between.
 
-        Searched when first asked for, or for a pickle or copy: every step after the first costs a search one shallower.
+        Found when first asked for, or for a pickle or copy: after the first step by searches, each one shallower.
         """
-        names: list[str] = []
-        assert self._follow is not None
-        search = self._follow()
-        state, step, depth = self.state, self, self.depth
-        while depth > 0 and step.action is not None:
-            names.append(state.game.actions[step.action])
-            cost = int(state.game.rules.action_cost(state._rows(), ROOT, step.action, state.game._thread_tables))
-            state, depth = state.play(step.action), depth - cost
-            while state.is_chance:
-                before, (_, state) = state, max(state.outcomes(), key=lambda outcome: outcome[0])
-                names.append(state.game.text.outcome_name(before.row, state.row, state.game._thread_tables))
-            if state.is_terminal or depth <= 0:
-                break
-            step = search.again(state, depth)
-        return tuple(names)
+        assert self._line_of is not None
+        return self._line_of(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "line": self.line, "_follow": None}
+        return {**vars(self), "line": self.line, "_line_of": None}
+
+
+def principal_line(state: State, action: int | None, answer: Callable[[State], int | None]) -> tuple[str, ...]:
+    """Returns the names along a line of play: an action, what chance does most probably then, and so on by `answer`.
+
+    `answer` says of a decision what is played there; the line ends with a game, or where an action is None.
+    """
+    names: list[str] = []
+    while action is not None:
+        names.append(state.game.actions[action])
+        state = state.play(action)
+        while state.is_chance:
+            before, (_, state) = state, max(state.outcomes(), key=lambda outcome: outcome[0])
+            names.append(before.outcome_name(state))
+        action = None if state.is_terminal else answer(state)
+    return tuple(names)

@@ -113,8 +113,8 @@ def answer(search: Search | Mcts, state: State) -> Answer:
 
 def measured(game: Game, leaf: str, ms: int, states: list[State]) -> dict[str, float]:
     """Returns the figures of both searches."""
-    deep, tree = (search_of(player(text(kind, leaf, ms), game)) for kind in (SEARCH, MCTS))
-    tree.reuse = False
+    texts = text(SEARCH, leaf, ms), text(MCTS, leaf, ms) + ",reuse=0"
+    deep, tree = (search_of(player(each, game)) for each in texts)
     one, other = asked(deep, states), asked(tree, states)
     return {
         "search_ms": fmean(found.ms for found in one),

@@ -19,36 +19,35 @@ from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.statement import EVALUATE, RETURNS, statement
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.interrupts import stoppable
 from leafwise.search.alpha_beta import bounds
-from leafwise.search.background import Alarm, Turn
-from leafwise.search.copies import Copied, check_pickles
+from leafwise.search.base import BaseSearch, Line, check_pickles
 from leafwise.search.frontier import values_of
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.choice import choice, values_of_edges
 from leafwise.search.mcts.gumbel import halve
-from leafwise.search.mcts.options import MOST_SIMULATIONS, MctsSettings, Policy
+from leafwise.search.mcts.options import MOST_SIMULATIONS, MctsOptions, Policy
 from leafwise.search.mcts.proofs import bounds_of_edges, knows_all
 from leafwise.search.mcts.result import MctsResult
 from leafwise.search.mcts.simulate import ENDED, PROVEN, STUCK, compiled_mcts, make_add_node, make_descend
 from leafwise.search.mcts.tree import NONE, ROW, Options, back_up, find_node, forget_nodes, give_back, new_tree
-from leafwise.search.settings import Settings, check_parts, make_buffers
+from leafwise.search.options import SearchOptions, make_buffers
+from leafwise.search.result import principal_line
 
-MEMORY_MB = 64.0
 MOST_NODES = 1 << 20
 EDGE_BYTES, NODE_BYTES, BOUND_BYTES = 48, 72, 16
 ROUND, SOON = 1 << 12, 1e-3
 """Simulations in one compiled call; of slow leaves fewer, some of these seconds."""
-AT_ONCE = 64
-"""Most leaves that a batch holds."""
 
 
-class Mcts(Copied):
+class Mcts(BaseSearch):
     """Searches by simulations, until their number or the time is up.
 
     One instance searches one position at a time, calls from other threads wait for their turn; its tree goes on from search to
     search. Memory is fixed: where it is full, rows without a node are valued where they stand.
     """
+
+    kind = "mcts"
+    options: MctsOptions
 
     def __init__(
         self,
@@ -64,8 +63,8 @@ class Mcts(Copied):
         gumbel: int = 0,
         proofs: bool = True,
         reuse: bool = True,
-        memory_mb: float = MEMORY_MB,
-        at_once: int = AT_ONCE,
+        memory_mb: float = 64.0,
+        at_once: int = 64,
         candidates: str | None = None,
         clock: str = "wall",
         seed: int = 0,
@@ -73,84 +72,53 @@ class Mcts(Copied):
         """Compiles the search, or finds it in the cache.
 
         Args:
-            simulations: simulations a search (default: `game.search.simulations` without `seconds`, no limit with them).
-            seconds: time a search; of the first it begins once the code is compiled.
-            exploration: the constant of PUCT, in units of `scale`.
-            scale: "spread": how far the values of simulations lie from the mean of the action that they tried, as a root mean
-                square over the tree, so that one constant fits games whose actions differ much or hardly, with chance or without
-                (as KataGo's "dynamic variance-scaled cPUCT" does for each node); "span": the least to the greatest value seen
-                (Schrittwieser et al., "Mastering Atari, Go, chess and shogi by planning with a learned model", 2020).
-            prior: "policy": the leaf's own, of a network with a value and a policy, which is asked once for both (the default for
-                such); "values": a new node's actions are valued one ply deep, chance averaged, and better ones are tried first,
-                which costs a leaf or more for each (the default for other leaves); "uniform": one leaf a simulation, no action is
-                preferred (what leaves without a compiled value and roll-outs get); or a policy: (rows [n, width], T) ->
-                float [n, game.max_actions], at least 0.
-            temperature: divides those one-ply values, scaled to 0 to 1 at each node; small ones trust the leaf more.
-            gumbel: chooses at the root among so many actions by sequential halving with Gumbel noise (Danihelka et al., "Policy
-                improvement by planning with Gumbel", 2022); needs `simulations`. 0: by PUCT like everywhere.
-            proofs: in games without chance, finished games prove values, and a search whose position is proven ends (score bounded
-                Monte Carlo tree search, Cazenave and Saffidine, 2010); games with chance have no proofs.
-            reuse: the tree of the search before goes on where the position is in it.
-            memory_mb: size of the tree.
-            at_once: leaves valued in one batch, where they have no compiled value or the prior is a policy.
-            candidates: the actions considered, one of `game.search.candidates` (default: all legal ones).
-            clock: what `seconds` are, "wall" or "cpu" time.
-            seed: of the random numbers; the same seed and simulations give the same tree.
+            simulations: Simulations a search.
+            seconds: Time a search; the first begins it when the code is compiled.
+            exploration: The constant of PUCT, in units of `scale`.
+            scale: The unit of exploration: "spread" of the simulations' values, or "span" from the least to the
+                greatest.
+            prior: What says which actions are tried first: "policy", "values", "uniform" or a function of rows.
+            temperature: Divides one-ply values, scaled to 0 to 1 at each node, where they are the prior; small ones
+                trust the leaf more.
+            gumbel: Root actions among which sequential halving with Gumbel noise chooses; 0: PUCT does, like
+                everywhere.
+            proofs: In games without chance finished games prove values, and a search whose position is proven ends.
+            reuse: The tree of the search before goes on where the position is in it.
+            memory_mb: Size of the tree in MB.
+            at_once: Most leaves valued in one batch, where they have no compiled value or the prior is a function.
+            candidates: The actions considered, one of `game.search.candidates`; default: all legal ones.
+            clock: What `seconds` are: "wall" time, or "cpu" time of the thread that searches.
+            seed: Of the random numbers; the same seed and simulations give the same tree.
 
         Raises ValueError for options out of range, or an evaluator of another game.
         """
-        check_parts(game, evaluator, "mcts")
-        if simulations is None and seconds is None:
-            simulations = game.search.simulations
-        if prior is None:
-            prior = "values" if evaluator.policy is None else "policy"
-        batched = evaluator.value is None or callable(prior)
-        if prior == "values" and (evaluator.value is None or evaluator.slow):
-            prior = "uniform"
-        self.settings = settings = MctsSettings(
-            simulations=simulations,
-            seconds=seconds,
-            exploration=exploration,
-            scale=scale,
-            prior=prior,
-            temperature=temperature,
-            gumbel=gumbel,
-            proofs=proofs,
-            reuse=reuse,
-            memory_mb=memory_mb,
-            at_once=at_once,
-            candidates=candidates,
-            clock=clock,
-            seed=seed,
-        ).checked()
-        self.recipe = dict(vars(settings))
-        if prior == "policy" and evaluator.policy is None:
-            raise ValueError(f"mcts: expected a leaf with a policy for the prior policy, got {evaluator.name!r}")
-        self.game, self.evaluator = game, evaluator
-        self.seconds, self.simulations = settings.seconds, settings.simulations
-        self.prior, self.gumbel, self.reuse, self.clock = prior, settings.gumbel, settings.reuse, clock
-        self._options = Options(
-            settings.exploration, scale == "spread", settings.temperature, prior == "values", prior == "policy"
+        super().__init__(game, evaluator, MctsOptions.of_call(locals()))
+        options, limits = self.options, bounds(game, evaluator)
+        batched = evaluator.value is None or callable(options.prior)
+        self.simulations = options.simulations
+        self._read = Options(
+            options.exploration,
+            by_spread=options.scale == "spread",
+            temperature=options.temperature,
+            one_ply=options.prior == "values",
+            policy=options.prior == "policy",
         )
-        self._T = game.tables(evaluator, candidates)
-        self._bare = self._T._replace(leaf=())
         edges = min(game.max_actions, M.EDGES_A_NODE)
-        limits = bounds(game, evaluator)
-        proofs, at_once = settings.proofs and game.max_outcomes == 0, settings.at_once
+        proofs, at_once = options.proofs and game.max_outcomes == 0, options.at_once
         per_node = game.rows(1).nbytes + NODE_BYTES + EDGE_BYTES * edges + (BOUND_BYTES * (1 + edges) if proofs else 0)
-        nodes = max(2, min(MOST_NODES, int(settings.memory_mb * 1e6) // per_node))
+        nodes = max(2, min(MOST_NODES, int(options.memory_mb * 1e6) // per_node))
         self.tree = new_tree(
-            game, nodes, at_once if batched else 1, new_stream(settings.seed), limits if proofs else None
+            game, nodes, at_once if batched else 1, new_stream(options.seed), limits if proofs else None
         )
         self._stated = statement(evaluator, game.stages)
-        options = Settings(depth=1).options(game, *limits)
-        self._S, self._B = make_buffers(game, 2, 1, False, options, evaluator.expensive)
+        read = SearchOptions(depth=1).compiled(game, *limits)
+        self._S, self._B = make_buffers(game, 2, 1, False, read, evaluator.expensive)
         self._add_node = make_add_node(game.rules, game.name, game.room)
         self._compiled = None if evaluator.value is None else compiled_mcts(game, evaluator)
         self._descend = make_descend(game.rules, self._stated.stage, game.name, game.room) if batched else None
         self._batch_rows = game.rows(at_once)
         self._values = values_of(evaluator, game.room) if batched else None
-        self._turn, self._is_loaded = Turn("mcts"), False
+        self._line_of = Line(self)
         self._last: Callable[[], MctsResult | None] = _nothing
         self._reads_clock = clocks.READABLE and not batched and not evaluator.slow
 
@@ -159,10 +127,9 @@ class Mcts(Copied):
         copied.__setstate__(self.tree.stream)
         return copied
 
-    def __reduce__(self) -> Any:
-        check_pickles(
-            self.prior, f"expected a prior that is a module's function, to pickle a search, got {self.prior!r}"
-        )
+    def __reduce__(self) -> tuple[Any, ...]:
+        prior = self.options.prior
+        check_pickles(prior, f"expected a prior that is a module's function, to pickle a search, got {prior!r}")
         return (*super().__reduce__(), self.tree.stream.copy())
 
     def __setstate__(self, stream: NDArray[np.uint64]) -> None:
@@ -186,11 +153,7 @@ class Mcts(Copied):
             self._keep_line()
             forget_nodes(self.tree)
 
-        self._turn.take(forget)
-
-    def stop(self) -> None:
-        """Ends the running search soon; it answers with what it knows. Callable from any thread."""
-        self._T.stop[0] = 1
+        self._take_turn(forget)
 
     def __call__(self, state: State) -> MctsResult:
         """Searches a decision.
@@ -198,41 +161,29 @@ class Mcts(Copied):
         Raises ValueError for a position of another game, a finished one or a stage of chance, and RuntimeError where its own
         evaluator or policy calls it. Ctrl-C ends it at once with KeyboardInterrupt; the tree stays.
         """
-        if state.game != self.game:
+        if state.game is not self.game and state.game != self.game:
             raise ValueError(f"mcts: expected a position of {self.game!r}, got one of {state.game!r}")
         if state.is_terminal or state.is_chance:
             what = "a finished game" if state.is_terminal else f"chance acting ({state.stage})"
             raise ValueError(f"mcts: expected a decision, got {what}: {state}")
-        return self._turn.take(lambda: stoppable(lambda: self._search(state), self._T.stop))
+        return self._run(lambda: self._search(state))
 
     def _search(self, state: State) -> MctsResult:
         """Searches a decision, alone with the tree."""
         self._keep_line()
-        start, begun = time.perf_counter(), time.thread_time()
         tree = self.tree
-        self._T.stop[0] = 0
         tree.counts[[M.SIMULATIONS, M.LEAVES, M.FAILED, M.DEEPEST]] = 0
         root = self._root(state)
-        if not self._is_loaded:
-            self._load(root)
-            start, begun = time.perf_counter(), time.thread_time()
-        alarm = None
-        if self.seconds is not None:
-            spent = time.perf_counter() - start if self.clock == "wall" else time.thread_time() - begun
-            left = max(self.seconds - spent, 0.0)
-            alarm = None if self._reads_clock else Alarm(left, self.stop, self.clock)
-            self._B.deadline[:2] = clocks.after(left, self.clock) if alarm is None else (0, 0)
+        if self._compiled is not None and self._descend is None and not self._loaded:
+            self._compiled.simulate(self._S, self._B, tree, root, NONE, 0, self._read, self._T)
+        self._has_loaded("decisions")
         forced: int | None = None
-        try:
-            if self.gumbel and self.simulations is not None:
-                forced = halve(tree, root, self.gumbel, self.simulations, self._run)
+        with self._until_late():
+            if self.options.gumbel and self.simulations is not None:
+                forced = halve(tree, root, self.options.gumbel, self.simulations, self._simulate)
             else:
-                self._run(root, NONE, MOST_SIMULATIONS if self.simulations is None else self.simulations)
-        finally:
-            self._B.deadline[:2] = 0
-            if alarm:
-                alarm.cancel()
-        return self._result(state, root, forced, start)
+                self._simulate(root, NONE, MOST_SIMULATIONS if self.simulations is None else self.simulations)
+        return self._result(state, root, forced)
 
     def _root(self, state: State) -> int:
         """Returns the node of a position; the tree is begun anew where it is not in it, or memory is half full."""
@@ -240,30 +191,24 @@ class Mcts(Copied):
         self._S[ROW] = state.row
         root = int(find_node(tree, self._S, ROW))
         crowded = 2 * tree.counts[M.NODES] > len(tree.rows) or 2 * tree.counts[M.EDGES] > len(tree.action)
-        if root != NONE and self.reuse and not crowded:
+        if root != NONE and self.options.reuse and not crowded:
             return root
         forget_nodes(tree)
-        root = int(self._add_node(self._S, ROW, state.current_player, self._B.A[0], tree, self._bare))
+        root = int(self._add_node(self._S, ROW, state.current_player, self._B.A[0], tree, self._rules_T))
         if root == NONE:
             raise ValueError(
                 f"mcts: expected memory for {len(state.legal_actions)} actions, got {len(tree.action)} edges"
             )
         self._S[ROW] = state.row
-        if self._options.one_ply and self._compiled is not None:
-            self._compiled.one_ply(self._S, self._B, root, tree, self._options.temperature, self._T)
-        elif self._options.policy and self._compiled is not None:
+        if self._read.one_ply and self._compiled is not None:
+            self._compiled.one_ply(self._S, self._B, root, tree, self._read.temperature, self._T)
+        elif self._read.policy and self._compiled is not None:
             self._compiled.by_policy(self._S, root, tree, self._T)
-        elif callable(self.prior):
+        elif callable(self.options.prior):
             self._ask_policy(np.array([root]))
         return root
 
-    def _load(self, root: int) -> None:
-        """Loads the compiled code, which is no part of a search's time."""
-        if self._compiled is not None and self._descend is None:
-            self._compiled.simulate(self._S, self._B, self.tree, root, NONE, 0, self._options, self._T)
-        self._is_loaded = True
-
-    def _run(self, root: int, root_edge: int, simulations: int) -> None:
+    def _simulate(self, root: int, root_edge: int, simulations: int) -> None:
         """Makes so many simulations, or fewer where the search is stopped or late, or knows all."""
         tree, done, slow = self.tree, 0, self.evaluator.slow
         each = 1 if slow else ROUND
@@ -272,7 +217,7 @@ class Mcts(Copied):
                 break
             most, begun = min(simulations - done, each), time.perf_counter()
             if self._compiled is not None and self._descend is None:
-                done += self._compiled.simulate(self._S, self._B, tree, root, root_edge, most, self._options, self._T)
+                done += self._compiled.simulate(self._S, self._B, tree, root, root_edge, most, self._read, self._T)
             else:
                 done += self._batch(root, root_edge, min(most, len(self._batch_rows)))
             if self._T.stop[0]:
@@ -291,7 +236,7 @@ class Mcts(Copied):
         done = 0
         try:
             for b in range(most):
-                how, node = self._descend(S, A, tree, b, root, root_edge, self._options, self._bare)
+                how, node = self._descend(S, A, tree, b, root, root_edge, self._read, self._rules_T)
                 ends[b] = how, node
                 done += 1
                 if how == PROVEN:
@@ -303,8 +248,8 @@ class Mcts(Copied):
                     give_back(tree, b)
                     tree.lengths[b] = 0
                     continue
-                player = int(rules.current_player(S, ROW, self._bare))
-                outcome = float(rules.returns(S, ROW, self._bare))
+                player = int(rules.current_player(S, ROW, self._rules_T))
+                outcome = float(rules.returns(S, ROW, self._rules_T))
                 if player == TERMINAL and self._stated.rule != EVALUATE:
                     offsets[b] = self._finished(outcome)
                     continue
@@ -317,7 +262,7 @@ class Mcts(Copied):
             for b in range(done):
                 give_back(tree, b)
             raise
-        if callable(self.prior) and added:
+        if callable(self.options.prior) and added:
             self._ask_policy(np.array(added))
         offsets[asked] += signs[asked] * values
         for b in range(done):
@@ -342,11 +287,11 @@ class Mcts(Copied):
 
     def _ask_policy(self, nodes: NDArray[np.int64]) -> None:
         """Gives nodes the priors of the policy."""
-        assert callable(self.prior)
+        assert callable(self.options.prior)
         tree = self.tree
         shape = len(nodes), self.game.max_actions
         expected = f"mcts: expected of a policy {shape} numbers of at least 0 with a finite sum"
-        found = answered(self.prior(tree.rows[nodes], self._T), shape, expected)
+        found = answered(self.options.prior(tree.rows[nodes], self._T), shape, expected)
         with np.errstate(over="ignore"):
             sums = found.sum(axis=1)
         unfit = np.append(found[found < 0], sums[~np.isfinite(sums)])
@@ -358,7 +303,7 @@ class Mcts(Copied):
             total = legal.sum()
             tree.prior[edges] = legal / total if total > 0 else 1.0 / len(legal)
 
-    def _result(self, state: State, root: int, forced: int | None, start: float) -> MctsResult:
+    def _result(self, state: State, root: int, forced: int | None) -> MctsResult:
         tree = self.tree
         edges = slice(int(tree.first[root]), int(tree.end[root]))
         actions, n, values = tree.action[edges].tolist(), tree.n[edges], values_of_edges(tree, root)
@@ -374,14 +319,13 @@ class Mcts(Copied):
             nodes=int(tree.counts[M.NODES]),
             leaves=int(tree.counts[M.LEAVES]),
             depth=int(tree.counts[M.DEEPEST]),
-            seconds=time.perf_counter() - start,
+            seconds=time.perf_counter() - self._start,
             bounds=frozenset(np.array(actions)[(n == 0) & (least < most)].tolist()),
             state=state,
-            _follow=None,
+            _line_of=self._line_of,
             visits=visits,
             simulations=int(tree.counts[M.SIMULATIONS]),
             proven=knows_all(tree, root),
-            _way=weakref.WeakMethod(self._line),
         )
         self._last = weakref.ref(result)
         return result
@@ -395,31 +339,26 @@ class Mcts(Copied):
     def _line(self, result: MctsResult) -> tuple[str, ...]:
         """Returns the names along the actions taken most often, from the chosen one on."""
         known = result.__dict__  # it may be looked up by another thread meanwhile
-        return self._turn.take(lambda: known["line"] if "line" in known else self._names(result))
+        return self._take_turn(lambda: known["line"] if "line" in known else self._names(result))
 
     def _names(self, result: MctsResult) -> tuple[str, ...]:
         """Returns what `_line` does, for who has the turn."""
-        state, action, names = result.state, result.chosen, list[str]()
-        for _ in range(M.LONGEST):
-            names.append(state.game.actions[action])
-            state = state.play(action)
-            while state.is_chance:
-                before, (_, state) = state, max(state.outcomes(), key=lambda outcome: outcome[0])
-                names.append(before.outcome_name(state))
-            if state.is_terminal:
-                break
-            action = self._oftenest(state)
-            if action == NONE:
-                break
-        return tuple(names)
+        left = M.LONGEST
 
-    def _oftenest(self, state: State) -> int:
-        """Returns the action to play at a decision; NONE where no simulation went on from it and nothing is certain."""
+        def answer(state: State) -> int | None:
+            nonlocal left
+            left -= 1
+            return self._oftenest(state) if left else None
+
+        return principal_line(result.state, result.chosen, answer)
+
+    def _oftenest(self, state: State) -> int | None:
+        """Returns the action to play at a decision; None where no simulation went on from it and nothing is certain."""
         tree = self.tree
         self._S[ROW] = state.row
         node = int(find_node(tree, self._S, ROW))
         if node == NONE or not (tree.visits[node] or knows_all(tree, node)):
-            return NONE
+            return None
         return int(tree.action[int(tree.first[node]) + choice(tree, node)])
 
 

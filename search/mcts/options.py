@@ -1,14 +1,15 @@
-"""The options of a Monte Carlo tree search, checked."""
+"""The options of a Monte Carlo tree search."""
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from leafwise.envs.core.contract.numbers import Reals, Wholes, checked_options
-from leafwise.search.settings import SECONDS
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.search.options import ABOVE_0, CLOCKS, MOST_MB, SECONDS, BaseOptions, option
 
 Policy = Callable[[Any, Any], Any]
 """(rows [n, width], T) -> float [n, game.max_actions]: how good each action is thought to be, at least 0."""
@@ -16,55 +17,81 @@ Policy = Callable[[Any, Any], Any]
 MOST_SIMULATIONS = 1 << 40
 MOST_EXPLORATION = 1e100
 PRIORS = ("uniform", "values", "policy")
-CLOCKS = ("wall", "cpu")
 SCALES = ("spread", "span")
-WHOLE: Wholes = {
-    "simulations": (1, MOST_SIMULATIONS, f"simulations of 1 to {MOST_SIMULATIONS}"),
-    "gumbel": (0, MOST_SIMULATIONS, "gumbel of at least 0, with simulations"),
-    "at_once": (1, 1 << 16, "at_once of 1 to 65536"),
-    "seed": (0, 2**64 - 1, "a seed of 0 to 2**64 - 1"),
-}
-REAL: Reals = {
-    "seconds": SECONDS,
-    "exploration": (lambda x: 0 <= x <= MOST_EXPLORATION, f"an exploration of 0 to {MOST_EXPLORATION:g}"),
-    "temperature": (lambda x: 0 < x < math.inf, "a temperature above 0"),
-    "memory_mb": (lambda x: 1 <= x <= 65536, "memory_mb of 1 to 65536"),
-}
-SWITCHES = {"proofs", "reuse"}
-OPEN = ("simulations", "seconds")
-"""Options that may be None: no limit."""
 
 
 @dataclass(frozen=True)
-class MctsSettings:
-    """The options of `Mcts`, which documents them."""
+class MctsOptions(BaseOptions):
+    """The options of `Mcts`: their names, types, ranges and defaults, and what each does.
 
-    simulations: int | None
-    seconds: float | None
-    exploration: float
-    scale: str
-    prior: str | Policy
-    temperature: float
-    gumbel: int
-    proofs: bool
-    reuse: bool
-    memory_mb: float
-    at_once: int
-    candidates: str | None
-    clock: str
-    seed: int
+    The first line of each is what `Mcts` and the page on searches say of it.
+    """
 
-    def checked(self) -> MctsSettings:
-        """Returns the options in one type each; raises ValueError for those out of range."""
-        given = {name: value for name, value in vars(self).items() if value is not None or name not in OPEN}
-        found = checked_options("mcts", given, WHOLE, REAL, SWITCHES)
-        if self.scale not in SCALES:
-            raise ValueError(f"mcts: expected a scale among {', '.join(SCALES)}, got {self.scale!r}")
-        if not callable(self.prior) and self.prior not in PRIORS:
+    simulations: int | None = option(None, 1, MOST_SIMULATIONS, f"simulations of 1 to {MOST_SIMULATIONS}")
+    """Simulations a search.
+
+    Default: `game.search.simulations` without `seconds`, no limit with them.
+    """
+    seconds: float | None = option(None, *SECONDS)
+    """Time a search; the first begins it when the code is compiled."""
+    exploration: float = option(2.5, 0.0, MOST_EXPLORATION, f"an exploration of 0 to {MOST_EXPLORATION:g}")
+    """The constant of PUCT, in units of `scale`."""
+    scale: str = option("spread", among=SCALES)
+    """The unit of exploration: "spread" of the simulations' values, or "span" from the least to the greatest.
+
+    The spread is how far the values of simulations lie from the mean of the action that they tried, as a root mean square over the
+    tree, so that one constant fits games whose actions differ much or hardly, with chance or without (as KataGo's "dynamic
+    variance-scaled cPUCT" does for each node). The span is of all values seen (Schrittwieser et al., "Mastering Atari, Go, chess
+    and shogi by planning with a learned model", 2020).
+    """
+    prior: str | Policy | None = option(None)  # noqa: RUF009  (a field)
+    """What says which actions are tried first: "policy", "values", "uniform" or a function of rows.
+
+    "policy": the leaf's own, of a network with a value and a policy, which is asked once for both (the default for such). "values":
+    a new node's actions are valued one ply deep, chance averaged, and better ones are tried first, which costs a leaf or more for
+    each (the default for other leaves). "uniform": one leaf a simulation, no action is preferred (what leaves without a compiled
+    value and roll-outs get). Or a policy: (rows [n, width], T) -> float [n, game.max_actions], at least 0.
+    """
+    temperature: float = option(0.4, ABOVE_0, sys.float_info.max, "a temperature above 0")
+    """Divides one-ply values, scaled to 0 to 1 at each node, where they are the prior; small ones trust the leaf more."""
+    gumbel: int = option(0, 0, MOST_SIMULATIONS, "gumbel of at least 0, with simulations")
+    """Root actions among which sequential halving with Gumbel noise chooses; 0: PUCT does, like everywhere.
+
+    Needs `simulations` (Danihelka et al., "Policy improvement by planning with Gumbel", 2022).
+    """
+    proofs: bool = option(True)
+    """In games without chance finished games prove values, and a search whose position is proven ends.
+
+    Score bounded Monte Carlo tree search (Cazenave and Saffidine, 2010). Games with chance have no proofs.
+    """
+    reuse: bool = option(True)
+    """The tree of the search before goes on where the position is in it."""
+    memory_mb: float = option(64.0, 1, MOST_MB, f"memory_mb of 1 to {MOST_MB}")
+    """Size of the tree in MB."""
+    at_once: int = option(64, 1, 1 << 16, f"at_once of 1 to {1 << 16}", in_text=False)
+    """Most leaves valued in one batch, where they have no compiled value or the prior is a function."""
+    candidates: str | None = option(None)
+    """The actions considered, one of `game.search.candidates`; default: all legal ones."""
+    clock: str = option("wall", among=CLOCKS)
+    """What `seconds` are: "wall" time, or "cpu" time of the thread that searches."""
+    seed: int = option(0, 0, 2**64 - 1, "a seed of 0 to 2**64 - 1", in_text=False)
+    """Of the random numbers; the same seed and simulations give the same tree."""
+
+    def resolved(self, game: Game, evaluator: Evaluator) -> MctsOptions:
+        """Returns the options in range, those that depend on the game and the leaf resolved; raises ValueError in one line."""
+        simulations, prior = self.simulations, self.prior
+        if simulations is None and self.seconds is None:
+            simulations = game.search.simulations
+        if prior is None:
+            prior = "values" if evaluator.policy is None else "policy"
+        if prior == "values" and (evaluator.value is None or evaluator.slow):
+            prior = "uniform"
+        found = replace(self, simulations=simulations, prior=prior).in_range("mcts")
+        if not callable(prior) and prior not in PRIORS:
             expected = f"a prior among {', '.join(PRIORS)} or a function of rows"
-            raise ValueError(f"mcts: expected {expected}, got {self.prior!r}")
-        if found["gumbel"] and self.simulations is None:
+            raise ValueError(f"mcts: expected {expected}, got {prior!r}")
+        if prior == "policy" and evaluator.policy is None:
+            raise ValueError(f"mcts: expected a leaf with a policy for the prior policy, got {evaluator.name!r}")
+        if found.gumbel and found.simulations is None:
             raise ValueError(f"mcts: expected gumbel of at least 0, with simulations, got {self.gumbel!r}")
-        if self.clock not in CLOCKS:
-            raise ValueError(f"mcts: expected a clock among {', '.join(CLOCKS)}, got {self.clock!r}")
-        return replace(self, **found)
+        return found

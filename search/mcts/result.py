@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
 
 from leafwise.search.result import Result
 
@@ -15,7 +12,8 @@ class MctsResult(Result):
     """What a Monte Carlo tree search found. The value of an action is the mean of its simulations, for the player to move,
     within what is proven of it.
 
-    `depth` is the most actions on the way of one simulation.
+    `depth` is the most actions on the way of one simulation. `line` are the actions taken most often; it is looked up when first
+    asked for, or when the tree is about to change.
     """
 
     visits: dict[int, int] = field(default_factory=dict)
@@ -24,8 +22,6 @@ class MctsResult(Result):
     """Simulations of this search."""
     proven: bool = False
     """Whether the value is exact, in a game without chance: no simulation could change it."""
-    _way: Callable[[], Callable[[MctsResult], tuple[str, ...]] | None] = field(kw_only=True, repr=False, compare=False)
-    """Finds what looks the line up in the tree, while the search is there; it leaves the line behind when it goes."""
 
     @property
     def chosen(self) -> int:
@@ -37,16 +33,3 @@ class MctsResult(Result):
     def action_visits(self) -> dict[str, int]:
         """Simulations by action, by name."""
         return {self.state.game.actions[a]: n for a, n in self.visits.items()}
-
-    @cached_property
-    def line(self) -> tuple[str, ...]:
-        """The principal line: actions taken most often, and what chance does most probably in between.
-
-        Looked up when first asked for, or when the tree is about to change.
-        """
-        look_up = self._way()
-        assert look_up is not None
-        return look_up(self)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_way": None}

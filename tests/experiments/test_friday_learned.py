@@ -44,7 +44,7 @@ def test_a_limit_is_what_players_are_told() -> None:
     }
     search = player(f"search:pirates,{told['depth 2']}", GAME)
     assert isinstance(search, SearchPlayer)
-    assert (search.search.depth, search.search.settings.nodes) == (2, 100)
+    assert (search.search.depth, search.search.options.nodes) == (2, 100)
 
 
 def test_actions_in_words() -> None:

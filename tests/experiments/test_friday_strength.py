@@ -79,4 +79,4 @@ def test_the_plan_is_what_players_are_told() -> None:
     assert sum(point.hours(point.games) for point in PLAN) < 18
     search = player(PLAN[0].player("pirates"), game("friday"))
     assert isinstance(search, SearchPlayer)
-    assert (search.search.seconds, search.search.settings.clock) == (0.001, "cpu")
+    assert (search.search.seconds, search.search.options.clock) == (0.001, "cpu")

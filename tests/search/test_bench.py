@@ -109,7 +109,7 @@ def test_a_search_says_what_it_expects():
 def test_a_player_s_text_holds_the_options():
     found = player("search:lead,depth=4,pruning=1,table_mb=1,width=2,nodes=500", dice.GAME)
     assert isinstance(found, SearchPlayer)
-    settings = found.search.settings
+    settings = found.search.options
     assert (settings.depth, settings.pruning, settings.table_mb, settings.width) == (4, True, 1.0, 2)
     assert settings.nodes == 500
     assert found.choose(dice.GAME.new(900_001)) in dice.GAME.new(900_001).legal_actions

@@ -42,7 +42,7 @@ READ = "import pickle, sys; found = pickle.load(sys.stdin.buffer); print(found.l
 
 def plain(result: Any) -> dict[str, Any]:
     """Returns what a result says, but for its time and the line."""
-    return {name: value for name, value in vars(result).items() if name not in ("seconds", "_follow", "_way", "line")}
+    return {name: value for name, value in vars(result).items() if name not in ("seconds", "_line_of", "line")}
 
 
 @pytest.mark.parametrize("how", COPIES)
@@ -53,7 +53,7 @@ def test_a_search_is_its_recipe(name: str, how: str) -> None:
     expected = search(state)
     other = COPIES[how](search)
     assert type(other) is type(search)
-    assert (other.game, other.recipe, other.evaluator.name) == (search.game, search.recipe, search.evaluator.name)
+    assert (other.game, other.options, other.evaluator.name) == (search.game, search.options, search.evaluator.name)
     assert not np.shares_memory(other._S, search._S)
     if isinstance(search, Search):
         assert plain(other(state)) == plain(expected)

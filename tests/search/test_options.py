@@ -78,8 +78,8 @@ def test_a_tree_search_refuses_options_of_other_types_in_one_line(name: str) -> 
 
 
 def test_every_option_is_tried() -> None:
-    assert set(WRONG) == set(Search(GAME, GAME.score(), 1).recipe)
-    assert set(WRONG_MCTS) == set(Mcts(GAME, GAME.score(), simulations=1).recipe)
+    assert set(WRONG) == set(vars(Search(GAME, GAME.score(), 1).options))
+    assert set(WRONG_MCTS) == set(vars(Mcts(GAME, GAME.score(), simulations=1).options))
 
 
 @pytest.mark.parametrize("kind", [Search, Mcts])
@@ -99,13 +99,13 @@ def test_numbers_of_numpy_are_taken_and_go_on_as_pythons_own() -> None:
         "width": np.array(3),
     }
     same = Search(GAME, GAME.score(), np.int8(2), **given)  # type: ignore[arg-type]
-    assert same.recipe == plain.recipe
-    assert {type(value) for value in same.recipe.values()} == {int, float, bool, str, tuple, type(None)}
+    assert same.options == plain.options
+    assert {type(value) for value in vars(same.options).values()} == {int, float, bool, str, tuple, type(None)}
     state = GAME.new(4)
     assert same(state).values == plain(state).values
     given = {"simulations": np.int32(40), "temperature": np.float64(0.4), "reuse": np.False_, "seed": np.uint64(2)}
     tree = Mcts(GAME, GAME.score(), simulations=40, temperature=0.4, reuse=False, seed=2)
-    assert Mcts(GAME, GAME.score(), **given).recipe == tree.recipe
+    assert Mcts(GAME, GAME.score(), **given).options == tree.options
 
 
 WRONG_ANSWERS: dict[str, tuple[Callable[[int], Any], str]] = {

@@ -122,16 +122,16 @@ def test_players_take_the_option():
     state = solitaire.GAME.new(900_000)
     many = player("search:hope,depth=2,threads=2", solitaire.GAME)
     assert isinstance(many, SearchPlayer)
-    assert many.search.settings.threads == 2
+    assert many.search.options.threads == 2
     assert many.choose(state) == player("search:hope,depth=2", solitaire.GAME).choose(state)
     batched = player("search:hope,depth=2,batched=1", solitaire.GAME)
     assert isinstance(batched, SearchPlayer)
-    assert batched.search.settings.batched
+    assert batched.search.options.batched
 
 
 def test_a_batch_only_evaluator_keeps_one_thread():
     evaluator = replace(solitaire.GAME.score(), value=None, batch=lambda rows, T: np.zeros(len(rows)))
-    assert Search(solitaire.GAME, evaluator, 1).settings.threads == 1
+    assert Search(solitaire.GAME, evaluator, 1).options.threads == 1
 
 
 def test_calls_from_several_threads_wait_for_their_turn():

@@ -109,7 +109,7 @@ def test_exact_options_change_no_value(g, score, count, budget):
                     assert value <= result.value
                 else:
                     assert same(value, plain.values[a]), (str(state), name)
-            assert not (result.bounds and search.settings.all_values)
+            assert not (result.bounds and search.options.all_values)
             assert result.action not in result.bounds
     assert work["table"] <= work["plain"]
     assert work["pruning"] <= work["plain"]

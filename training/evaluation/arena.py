@@ -22,8 +22,8 @@ from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.gamefile import Recorder
 from leafwise.envs.core.writing import is_stream
 from leafwise.models.players import player
+from leafwise.search.options import MOST_SECONDS
 from leafwise.search.players import Player, draws
-from leafwise.search.settings import MOST_SECONDS
 from leafwise.training.evaluation.elo import elo_difference
 from leafwise.training.evaluation.kept_games import NO_PACE, SAVE_SECONDS, Figures, KeptGames, Pace
 from leafwise.training.evaluation.match_workers import Maker, from_text, matches_for, unseen

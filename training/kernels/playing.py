@@ -15,7 +15,7 @@ from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.search.alpha_beta import bounds
 from leafwise.search.compiled import CompiledSearch
 from leafwise.search.frames import Buffers, Options
-from leafwise.search.settings import ORDERINGS, ROUNDED, TABLE_FROM, Settings, make_buffers
+from leafwise.search.options import ROUNDED, TABLE_FROM, SearchOptions, make_buffers
 from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, name_of
 
 GAMES, PLIES, WON_BY_FIRST = 0, 1, 2
@@ -55,12 +55,12 @@ def new_table(
     if depth <= TABLE_FROM and game.search.decisions_per_depth == 1:
         expensive = expensive and game.max_outcomes > 0  # without chance few leaves are met twice,
         remember = remember and expensive  # and the table would stay empty
-    settings = Settings(depth, rare=rare, nodes=nodes, ordering=ORDERINGS, table_mb=TABLE_MB if remember else 0.0)
-    options = settings.options(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
+    given = SearchOptions(depth=depth, rare=rare, nodes=nodes, table_mb=TABLE_MB if remember else 0.0)
+    options = given.compiled(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
     # `share_out` multiplies it by the actions of the decision that is searched
-    cutoff, toll = settings.share(1, settings.nodes)
+    cutoff, toll = given.share(1, nodes)
     options = options._replace(cutoff=cutoff, toll=toll)
-    entries = settings.entries(game)
+    entries = given.entries(game)
     (rows, buffers), (_, other_buffers) = (
         make_buffers(game, depth + 1, entries, False, options, expensive) for _ in range(2)
     )

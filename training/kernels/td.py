@@ -24,7 +24,7 @@ from leafwise.models.ntuple_functions import Layout, features, no_index, small_b
 from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
 from leafwise.search.frames import Buffers
-from leafwise.search.settings import Settings, make_buffers
+from leafwise.search.options import SearchOptions, make_buffers
 from leafwise.training.kernels.siblings import Siblings, make_best_sibling, most_siblings, new_siblings
 from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, name_of, put_row
 from leafwise.training.kernels.trajectories import CAROUSEL, MOVES, SQUARED_ERRORS, make_trajectories
@@ -90,7 +90,7 @@ def new_trainer(
     """Returns an actor that is about to start its first game and plays `depth` decisions deep, with the search's `cutoff`;
     its trajectories begin in turn at a start and at each of `marks`, if there are some."""
     S, buffers = make_buffers(
-        game, depth, 1, False, Settings(depth=depth, cutoff=cutoff).options(game, -np.inf, np.inf)
+        game, depth, 1, False, SearchOptions(depth=depth, cutoff=cutoff).compiled(game, -np.inf, np.inf)
     )
     errors, sizes = coherence or (np.zeros(1, dtype=np.float32), np.zeros(1, dtype=np.float32))
     return Trainer(

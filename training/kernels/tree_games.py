@@ -24,7 +24,7 @@ from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.noise import add_noise, take_back
 from leafwise.search.mcts.simulate import MctsFunctions, compiled_mcts, make_add_node
 from leafwise.search.mcts.tree import NONE, ROW, Options, Tree, find_node, forget_nodes, new_tree
-from leafwise.search.settings import Settings, make_buffers
+from leafwise.search.options import SearchOptions, make_buffers
 from leafwise.training.kernels.playing import GAMES, PLIES, WON_BY_FIRST, make_open_game
 from leafwise.training.kernels.recording import CHOSEN, Record, make_write_targets, new_record
 from leafwise.training.kernels.steps import HERE, make_settle, put_row
@@ -89,10 +89,10 @@ class Kernels(NamedTuple):
 def new_table(game: Game, evaluator: Evaluator, simulations: int) -> Table:
     """Returns a table for games of searches of so many simulations."""
     R = new_stream(0)
-    settings = Settings(depth=1).options(game, *bounds(game, evaluator))
+    options = SearchOptions(depth=1).compiled(game, *bounds(game, evaluator))
 
     def seat() -> Seat:
-        rows, buffers = make_buffers(game, 2, 1, False, settings, evaluator.expensive)
+        rows, buffers = make_buffers(game, 2, 1, False, options, evaluator.expensive)
         return Seat(new_tree(game, max(LEAST_NODES, TREE_SEARCHES * simulations), 1, R), rows, buffers)
 
     actions = np.zeros(game.max_actions, dtype=np.int64)

@@ -6,7 +6,7 @@ Whatever type they come in, they go on in one type, so that compiled code is mad
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from numbers import Real
 from typing import Any
 
@@ -14,11 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.lines import short
-
-Wholes = Mapping[str, tuple[int, int, str]]
-"""Options that are whole numbers: name -> the least, the most, what is expected."""
-Reals = Mapping[str, tuple[Callable[[float], bool], str]]
-"""Options that are any numbers: name -> which fit, what is expected."""
 
 
 def whole(value: Any, least: int, most: int, expected: str) -> int:
@@ -48,26 +43,6 @@ def switch(value: Any, expected: str) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise ValueError(f"{expected}, got {short(repr(value))}")
     return bool(value)
-
-
-def checked_options(
-    who: str, given: Mapping[str, Any], wholes: Wholes, reals: Reals, switches: Collection[str]
-) -> dict[str, Any]:
-    """Returns those of the given options that are numbers or switches, in one type each.
-
-    `who` asks for them. Raises ValueError, in one line, for one of another type or out of range.
-    """
-    found: dict[str, Any] = {}
-    for name, value in given.items():
-        if name in wholes:
-            least, most, expected = wholes[name]
-            found[name] = whole(value, least, most, f"{who}: expected {expected}")
-        elif name in reals:
-            fits, expected = reals[name]
-            found[name] = real(value, fits, f"{who}: expected {expected}")
-        elif name in switches:
-            found[name] = switch(value, f"{who}: expected {name} as True or False")
-    return found
 
 
 def real_numbers(found: Any, expected: str) -> NDArray[np.float64]:

@@ -5,7 +5,10 @@ Imports nothing, so that a command line can read a game's options without the ga
 
 from __future__ import annotations
 
+import ast
 import dataclasses
+import inspect
+import itertools
 import os
 import stat
 from collections.abc import Callable, Mapping
@@ -38,6 +41,22 @@ def types_of(options: Any) -> dict[str, str]:
     """Returns the type of each option of a dataclass (or instance) as it is written: `int | None`."""
     types = {field.name: field.type for field in dataclasses.fields(options)}
     return {name: kind.__name__ if isinstance(kind, type) else str(kind) for name, kind in types.items()}
+
+
+def texts_of(source: Path, class_name: str, without: str = "") -> dict[str, str]:
+    """Returns the docstring of each field of a dataclass, read from its source without importing it.
+
+    Fields whose default is a call with a keyword `without` are left out.
+    """
+    module = ast.parse(source.read_text(encoding="utf-8"))
+    body = next(one.body for one in module.body if isinstance(one, ast.ClassDef) and one.name == class_name)
+    return {
+        field.target.id: inspect.cleandoc(text.value.value)
+        for field, text in itertools.pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+        if without not in (key.arg for key in getattr(field.value, "keywords", ()))
+    }
 
 
 def shown_only(options: Any) -> tuple[str, ...]:

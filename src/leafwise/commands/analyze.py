@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
@@ -23,12 +24,26 @@ from leafwise.cli import (
     records_of,
     say,
 )
+from leafwise.envs.core.contract.options import texts_of
 
 if TYPE_CHECKING:
     from leafwise.analysis import Analyst
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.gamefile import GameRecord
+
+
+def options_help() -> str:
+    """Returns the help of --options: what a search is told besides, read without importing it."""
+    search = importlib.util.find_spec("leafwise.search")
+    assert search is not None
+    assert search.origin is not None
+    texts = texts_of(Path(search.origin).with_name("options.py"), "SearchOptions", without="in_text")
+    told = [f"{name}: {text.splitlines()[0]}" for name, text in texts.items() if name not in ("depth", "seconds")]
+    return "\n".join(["More of the search's options, as in players: threads=2,pruning=0.", *told])
+
+
+OPTIONS_HELP = options_help()
 
 
 @dataclass(frozen=True)
@@ -56,8 +71,7 @@ class Config:
     """Seconds per position, after warm-up (0: no limit)."""
     simulations: int = 0
     """Monte Carlo tree search with at most so many simulations (0: depth-limited search). Of a position, not of games."""
-    options: str = ""
-    """More of the search's options, as in players: threads=2, batched=1, pruning=0, table_mb=64, width=5, nodes=2000."""
+    options: Annotated[str, tyro.conf.arg(help=OPTIONS_HELP)] = ""
     file: str = ""
     """File of positions, one a line; - is standard input."""
     review: bool = False

@@ -1,0 +1,324 @@
+"""What a search is told: its options, each with its range and what it does, and the memory that they need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.numbers import real, switch, whole
+from leafwise.search.frames import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE, WORTHS, Buffers, Options
+from leafwise.search.table import ENTRY_BYTES, GENERATIONS, MAX_ACTIONS
+
+D = TypeVar("D")
+
+MAX_DEPTH = 64
+"""Where iterative deepening ends if no clock ends it."""
+MAX_THREADS = 256
+MOST_SECONDS = 1e6
+"""Most time for a search: eleven days."""
+MOST_NODES = 10**15
+MOST_MB = 65536
+NEVER = 1 << 62
+ROUNDED = 1 - 1e-9
+"""What rounding leaves of a toll at least."""
+TABLE_MB = 16.0
+"""Size of the table where it pays and nothing else is said: where pruning is on, or an action can cost no depth."""
+LEAF_ENTRIES, EXPENSIVE_LEAF_ENTRIES = 1 << 12, 1 << 14
+"""Most leaves that are remembered beside a table, of cheap and of expensive ones."""
+CLOCKS = ("wall", "cpu")
+ORDERINGS = ("table", "values", "killers")
+TABLE_FROM = 2
+"""Least depth left at which the table pays; 1 where an action can cost no depth."""
+VALUES_FROM = 3
+"""Least depth left at which one-ply values pay."""
+PROBE_FROM = 2
+"""Least depth left at which Star2 probes."""
+ABOVE_0, BELOW_1 = math.ulp(0.0), math.nextafter(1.0, 0.0)
+SECONDS = ABOVE_0, MOST_SECONDS, f"seconds above 0 and at most {MOST_SECONDS:,.0f}"
+
+
+def option(
+    default: D,
+    least: float = -math.inf,
+    most: float = math.inf,
+    expected: str = "",
+    *,
+    among: tuple[str, ...] = (),
+    exact: bool = True,
+    in_text: bool = True,
+) -> D:
+    """Returns a field of a dataclass of options.
+
+    Args:
+        least, most: the range of a number; `expected` says it in words, after which messages tell what came.
+        among: the names that a text may be.
+        exact: whether the option changes no value of the search.
+        in_text: whether a player's text may hold it.
+    """
+    what = {"range": (least, most), "expected": expected, "among": among, "exact": exact, "in_text": in_text}
+    found: Any = field(default=default, metadata=what)
+    return found
+
+
+def kind_of(one: Field[Any]) -> str:
+    """Returns the type of an option, None left out: `int` for `int | None`."""
+    return str(one.type).removesuffix(" | None")
+
+
+def readable(options: type[BaseOptions]) -> dict[str, str]:
+    """Returns the options that a player's text may hold, and their types: int, float, bool or str."""
+    return {one.name: kind_of(one).partition(" ")[0] for one in fields(options) if one.metadata["in_text"]}
+
+
+@dataclass(frozen=True)
+class BaseOptions:
+    """What both kinds of search do with their options."""
+
+    @classmethod
+    def of_call(cls, given: Mapping[str, Any]) -> Self:
+        """Returns the options among the arguments of a call."""
+        return cls(**{one.name: given[one.name] for one in fields(cls)})
+
+    def in_range(self, who: str) -> Self:
+        """Returns the options with numbers in one type each; raises ValueError, in one line, for one that does not fit."""
+        return replace(self, **{one.name: checked(who, one, getattr(self, one.name)) for one in fields(self)})
+
+
+def checked(who: str, one: Field[Any], value: Any) -> Any:
+    """Returns the value of an option in its type; raises ValueError for another type, or one out of range."""
+    kind, what = kind_of(one), one.metadata
+    if value is None and str(one.type).endswith(" | None"):
+        return None
+    if kind == "bool":
+        return switch(value, f"{who}: expected {one.name} as True or False")
+    least, most = what["range"]
+    if kind == "int":
+        return whole(value, least, most, f"{who}: expected {what['expected']}")
+    if kind == "float":
+        return real(value, lambda x: least <= x <= most, f"{who}: expected {what['expected']}")
+    if kind == "str" and what["among"] and value not in what["among"]:
+        article = "an" if one.name[0] in "aeiou" else "a"
+        raise ValueError(f"{who}: expected {article} {one.name} among {', '.join(what['among'])}, got {value!r}")
+    return value
+
+
+@dataclass(frozen=True)
+class SearchOptions(BaseOptions):
+    """The options of `Search`: their names, types, ranges and defaults, and what each does.
+
+    The first line of each is what `Search`, the page on searches and `--help` say of it.
+    """
+
+    depth: int | None = option(None, 1, MAX_DEPTH, f"a depth of 1 to {MAX_DEPTH}")
+    """Decisions looked ahead; with `seconds` the most.
+
+    Default: `game.search.depth`, with `seconds` no limit.
+    """
+    seconds: float | None = option(None, *SECONDS)
+    """Time for a search; the deepest complete depth counts.
+
+    The first depth is always completed: in games some of whose actions cost no depth with 64 decisions, and in the time that is
+    left with four times as many, and so on. The first search begins its time when the code is compiled.
+    """
+    all_values: bool = option(True, in_text=False)
+    """Every root action gets its exact value; False, faster where the search prunes: only the best does.
+
+    The value of another action may then be an upper bound (`Result.bounds`). Of a depth that time breaks off, the actions searched
+    by then count. Where one action is left, or the best has the most that there is to get, nothing deeper is searched.
+    """
+    pruning: bool | None = option(None)
+    """Alpha-beta at decisions, and Star1 at chance nodes where the leaf has bounds.
+
+    Default: on in games of two players, but for a search in batches.
+    """
+    table_mb: float | None = option(None, 0, MOST_MB, f"table_mb of 0 to {MOST_MB}")
+    """Size of the transposition table in MB, 32 bytes a position; 0: none.
+
+    It pays where the search prunes, or an action can cost no depth: there the default is 16, else 0.
+    """
+    ordering: Iterable[str] = option(ORDERINGS, among=ORDERINGS, in_text=False)
+    """What a pruning search tries first: "table", "values", "killers".
+
+    The best action of an earlier, shallower search; one-ply values; what pruned beside it.
+    """
+    star2: bool = option(False)
+    """Probes one action of each outcome before chance nodes are searched; needs pruning and a leaf with bounds.
+
+    Off by default, since it costs more than it saves where an action has few outcomes.
+    """
+    deepening: bool = option(False)
+    """Searches depth after depth also without `seconds`, for the order of actions.
+
+    Off by default, since one-ply values order the actions of most games well enough.
+    """
+    cutoff: float = option(0.0, 0.0, BELOW_1, "a cutoff in [0, 1)", exact=False)
+    """Decisions less probable than this are leaves; 0: none."""
+    nodes: int | None = option(None, 0, MOST_NODES, f"nodes of 0 to {MOST_NODES:,}", exact=False)
+    """Most decisions searched at each depth, the root included; 0: no limit.
+
+    What is left of them is shared out evenly among the actions of a decision and by probability among outcomes; where less than one
+    is left, a decision is a leaf. Default: `game.search.nodes`, which is 0 in most games; with `seconds` or `cutoff` no limit.
+    """
+    rare: float = option(0.0, 0.0, 1.0, "rare in [0, 1]", exact=False)
+    """Outcomes of chance less probable than this are valued at once by the leaf; 0: all are searched."""
+    width: int | None = option(None, 1, NEVER, "a width of at least 1", exact=False)
+    """Most actions searched at a decision, the best by one-ply value; default: no limit.
+
+    The root keeps all, and so do decisions with one decision to go.
+    """
+    candidates: str | None = option(None, exact=False)
+    """The actions considered, one of `game.search.candidates`; default: all legal ones."""
+    batched: bool | None = option(None)
+    """Grows the tree first and values its leaves in batches; without pruning, table, width, threads and rare.
+
+    Default: only for a leaf that has no compiled value.
+    """
+    threads: int = option(1, 1, MAX_THREADS, f"1 to {MAX_THREADS} threads")
+    """Threads that share the root actions, each with memory of its own."""
+    clock: str = option("wall", among=CLOCKS)
+    """What `seconds` are: "wall" time, or "cpu" time of the thread that searches.
+
+    The latter is for measurements on a busy machine.
+    """
+    whole_rows: bool = option(False, in_text=False)
+    """The table compares whole positions instead of trusting 93 bits of hashes; for tests."""
+    symmetric: bool = option(False)
+    """Positions that a symmetry of the board turns into each other share an entry of the table.
+
+    Where the search prunes; exact for leaves that value such positions alike, as networks do not. Off by default, since finding the
+    common form costs more than it saves.
+    """
+
+    def resolved(self, game: Game, evaluator: Evaluator) -> SearchOptions:
+        """Returns the options in range, those that depend on the game and the leaf resolved; raises ValueError in one line."""
+        nodes, batched = self.nodes, self.batched
+        if nodes is None:
+            nodes = game.search.nodes if self.seconds is None and not self.cutoff else 0
+        if batched is None:
+            batched = evaluator.value is None
+        found = replace(self, nodes=nodes, batched=batched, ordering=named(self.ordering)).in_range("search")
+        found._check_together()
+        return found
+
+    def _check_together(self) -> None:
+        """Raises ValueError for options that do not go together."""
+        if self.nodes and self.cutoff:
+            raise ValueError(f"search: expected a cutoff or nodes, got {self.cutoff!r} and {self.nodes!r}")
+        threads = self.threads
+        if self.clock == "cpu" and (threads > 1 or self.batched):
+            raise ValueError(f"search: expected the clock cpu with one thread and not batched, got {threads!r} threads")
+        if self.batched and (self.pruning or self.table_mb or self.width is not None or threads > 1 or self.rare):
+            got = f"{self.pruning!r}, {self.table_mb!r}, {self.width!r}, {threads!r} and {self.rare!r}"
+            raise ValueError(
+                f"search: expected batched without pruning, table_mb, width, more threads and rare, got {got}"
+            )
+        if self.symmetric and self.whole_rows:
+            raise ValueError("search: expected symmetric or whole_rows, got both")
+
+    def prunes(self, game: Game) -> bool:
+        """Whether the search prunes: as told, or if the game has two players and leaves are valued one by one."""
+        return game.players == 2 and not self.batched if self.pruning is None else self.pruning
+
+    def entries(self, game: Game) -> int:
+        """Returns the size of the table, a power of two; 1 is no table."""
+        size = self.table_mb
+        if size is None:
+            size = TABLE_MB if not self.batched and (self.prunes(game) or game.search.decisions_per_depth > 1) else 0.0
+        if size and game.max_actions >= MAX_ACTIONS:
+            raise ValueError(f"search: expected table_mb=0 for {game.max_actions} actions, got {size!r}")
+        return 1 if size == 0 else 1 << max(1, int(size * 1e6 / ENTRY_BYTES).bit_length() - 1)
+
+    def grows(self, game: Game) -> bool:
+        """Whether the first depth is searched with more and more decisions: against the clock, where the game bounds a depth."""
+        return bool(game.search.nodes and self.seconds) and not (self.nodes or self.cutoff or self.batched)
+
+    def share(self, actions: int, nodes: int) -> tuple[float, float]:
+        """Returns the cutoff and the toll below each of so many root actions, or below a root where nobody decides (0).
+
+        With `nodes`, where k more decisions may be searched a decision is reached with a probability of k tolls.
+        """
+        if not nodes:
+            return self.cutoff, 0.0
+        toll = 1.0 / nodes
+        if actions:
+            toll = actions / (nodes - 1) if nodes > 1 else 2.0
+        return toll * ROUNDED, toll
+
+    def compiled(self, game: Game, least: float, most: float) -> Options:
+        """Returns what compiled code reads; no leaf is worth less than `least` or more than `most`."""
+        return Options(
+            cutoff=float(self.cutoff),
+            toll=0.0,
+            generation=np.uint64(0),
+            recall=self.seconds is not None,
+            prune=self.prunes(game),
+            least=least,
+            most=most,
+            table_from=TABLE_FROM if game.search.decisions_per_depth == 1 else 1,
+            table_move="table" in self.ordering,
+            values_from=VALUES_FROM if "values" in self.ordering else NEVER,
+            killers="killers" in self.ordering,
+            probe_from=PROBE_FROM if self.star2 else NEVER,
+            rare=float(self.rare),
+            width=self.width or NEVER,
+            symmetries=game.symmetry_count if self.symmetric else 1,
+        )
+
+
+def named(ordering: Any) -> tuple[str, ...]:
+    """Returns the names of an ordering as a tuple; raises ValueError for others, and for a single text."""
+    known = ", ".join(ORDERINGS)
+    if isinstance(ordering, str) or not isinstance(ordering, Iterable):
+        raise ValueError(f"search: expected an ordering as names among {known}, got {ordering!r}")
+    names = tuple(ordering)
+    for name in names:
+        if name not in ORDERINGS:
+            raise ValueError(f"search: expected an ordering among {known}, got {name!r}")
+    return names
+
+
+def make_buffers(
+    game: Game, depth: int, entries: int, whole_rows: bool, options: Options, expensive: bool = False
+) -> tuple[Any, Buffers]:
+    """Returns the rows and the other memory of one search thread, whose leaves may be `expensive`."""
+    levels = depth * game.search.decisions_per_depth + 1
+    n = 1 + levels * (1 + game.max_stages * game.max_outcomes) + game.max_outcomes
+    if game.rules.afterstates is not None:
+        n += game.max_actions + 1
+    frames = (levels + 1) * (1 + game.max_stages)
+    table = np.zeros((entries, ENTRY_BYTES // 8), dtype=np.uint64)
+    leaves = np.zeros((min(entries, EXPENSIVE_LEAF_ENTRIES if expensive else LEAF_ENTRIES), 2), dtype=np.uint64)
+    return game.rows(n), Buffers(
+        P=np.zeros(n),
+        A=np.zeros((frames, game.max_actions), dtype=np.int64),
+        scores=np.zeros((frames, game.max_actions)),
+        frames=np.zeros((frames, COLUMNS), dtype=np.uint64),
+        worth=np.zeros((frames, WORTHS)),
+        between=np.zeros((n, 2)),
+        best=np.zeros(n),
+        killers=np.full((MAX_DEPTH + 1, 2), -1, dtype=np.int64),
+        counts=np.zeros(COUNTS, dtype=np.int64),
+        deadline=np.array([0, 0, POLL_EXPENSIVE if expensive else POLL], dtype=np.int64),
+        table=table,
+        proven=table.view(np.float64),
+        leaves=leaves,
+        leaf_values=leaves.view(np.float64),
+        rows=game.rows(entries if whole_rows else 1),
+        options=options,
+    )
+
+
+def renewed(B: Buffers) -> Buffers:
+    """Returns buffers in which the entries of the table are old, and no killers are known."""
+    generation = (int(B.options.generation) + 1) % GENERATIONS
+    if generation == 0:
+        B.table[:] = 0
+        generation = 1
+    B.killers[:] = -1
+    return B._replace(options=B.options._replace(generation=np.uint64(generation)))

@@ -1,0 +1,91 @@
+"""An option of a search stands in two places, its signature and its dataclass; all else that tells of options follows these."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from games import dice
+from leafwise.envs.core.contract.options import texts_of
+from leafwise.search import Search
+from leafwise.search.mcts import Mcts
+from leafwise.search.mcts.options import MctsOptions
+from leafwise.search.options import SearchOptions
+from leafwise.search.players import MCTS_OPTIONS, OPTIONS
+
+KINDS: Any = pytest.mark.parametrize(("kind", "options"), [(Search, SearchOptions), (Mcts, MctsOptions)])
+PAGE = Path(__file__).parents[2] / "docs/search.md"
+
+
+def summaries(options: type) -> dict[str, str]:
+    """Returns the first line of every option's docstring."""
+    source = Path(inspect.getfile(options))
+    return {name: text.partition("\n")[0] for name, text in texts_of(source, options.__name__).items()}
+
+
+def shown(value: object) -> str:
+    """Returns a default as the page has it."""
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+@KINDS
+def test_the_signature_and_the_dataclass_are_one_list(kind: type, options: Any) -> None:
+    given = list(inspect.signature(kind).parameters.values())[2:]
+    assert [(one.name, one.annotation, one.default) for one in given] == [
+        (one.name, one.type, one.default) for one in fields(options)
+    ]
+
+
+@KINDS
+def test_the_signature_says_of_each_option_what_the_dataclass_says_first(kind: type, options: Any) -> None:
+    lines = [
+        line
+        for name, summary in summaries(options).items()
+        for line in textwrap.wrap(f"{name}: {summary}", 120, initial_indent=" " * 12, subsequent_indent=" " * 16)
+    ]
+    told = str(kind.__init__.__doc__)  # type: ignore[misc]
+    assert told.partition("Args:\n")[2].partition("\n\n")[0].split("\n") == lines
+
+
+@KINDS
+def test_every_option_has_a_docstring_a_range_and_a_default_in_it(kind: type, options: Any) -> None:
+    texts = summaries(options)
+    for one in fields(options):
+        assert texts[one.name][0].isupper(), one.name
+        assert texts[one.name][-1] == "."
+        if one.type.partition(" ")[0] in ("int", "float"):
+            least, most = one.metadata["range"]
+            assert one.metadata["expected"]
+            assert least < most
+            assert one.default is None or least <= one.default <= most
+            for value in (least, most):
+                if abs(value) < float("inf"):
+                    assert getattr(options(**{one.name: value}).in_range("x"), one.name) == value
+        if one.metadata["among"] and isinstance(one.default, str):
+            assert one.default in one.metadata["among"]
+    assert options().resolved(dice.GAME, dice.GAME.score())
+
+
+@KINDS
+def test_the_page_on_searches_has_the_same_list(kind: type, options: Any) -> None:
+    exact = options is SearchOptions
+    texts = summaries(options)
+    rows = [
+        f"| `{one.name}` | {shown(one.default)} |"
+        + (f" {'yes' if one.metadata['exact'] else 'no'} |" if exact else "")
+        + f" {texts[one.name]} |"
+        for one in fields(options)
+    ]
+    assert "\n" + "\n".join(rows) + "\n\n" in PAGE.read_text(encoding="utf-8")
+
+
+def test_players_texts_take_the_options_that_can_be_written() -> None:
+    assert set(vars(SearchOptions())) - set(OPTIONS) == {"all_values", "ordering", "whole_rows"}
+    assert set(vars(MctsOptions())) - set(MCTS_OPTIONS) == {"at_once", "seed"}
+    numbers = {"depth", "seconds", "table_mb", "cutoff", "nodes", "rare", "width", "threads"}
+    assert {name for name, read in OPTIONS.items() if read in (int, float)} == numbers

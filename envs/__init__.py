@@ -9,18 +9,22 @@ if TYPE_CHECKING:
     from leafwise.envs.core.gym.aec import GameAECEnv
 
 
-def aec(game: str | Game, *, render_mode: str | None = None, illegal: str = "lose", **options: Any) -> GameAECEnv:
-    """Returns a game as a PettingZoo AECEnv: `leafwise.envs.aec("trap")`; keywords as `GameAECEnv`, then the game's.
+def aec(game: str | Game, *, render_mode: str | None = None, illegal: str | None = None, **options: Any) -> GameAECEnv:
+    """Returns a game as a PettingZoo AECEnv: `leafwise.aec("trap")`.
+
+    Keywords are those of `EnvOptions`, where each is explained, and the game's own options.
 
     Raises ValueError for wrong input, TypeError for unknown keywords, and ImportError where PettingZoo (extra `multiagent`) is
     not installed.
     """
+    given = locals()
     try:
         from leafwise.envs.core.gym.aec import GameAECEnv
     except ModuleNotFoundError as missing:
         if missing.name != "pettingzoo":
             raise
         raise ImportError("leafwise.envs.aec needs PettingZoo: pip install 'leafwise[multiagent]'") from None
-    from leafwise.envs.core.gym.stepper import as_game, keywords_of
+    from leafwise.envs.core.gym.options import EnvOptions, as_game, names_of
 
-    return GameAECEnv(as_game(game, options, keywords_of(GameAECEnv)), render_mode=render_mode, illegal=illegal)
+    game = as_game(game, options, names_of("turns"))
+    return GameAECEnv(game, EnvOptions.among(given, game, "turns"))

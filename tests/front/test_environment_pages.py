@@ -53,7 +53,17 @@ def test_a_page_tells_everything_in_words(name: str, short: str) -> None:
     assert game.text.about.actions
     assert game.text.about.ends
     text = "\n".join(page(game, short))
-    for what in ("Observation", "Actions", "Rewards", "Ends", "Info", "Options", "Reference returns", "Versions"):
+    for what in (
+        "Observation",
+        "Actions",
+        "Rewards",
+        "Ends",
+        "Info",
+        "Keywords",
+        "Options",
+        "Reference returns",
+        "Versions",
+    ):
         assert f"\n## {what}\n" in text
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs import registry
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.gym.options import SEAT_NAMES
 from leafwise.training.dataset.games import FINAL, OBSERVATIONS, Dataset
 
 PREFIX = "minari:"
@@ -148,7 +149,7 @@ def told(dataset: Dataset, rows: NDArray[np.int64]) -> dict[str, Any]:
     arrays, first = dataset.arrays, rows[0]
     return {
         "game": int(arrays["games"][first]),
-        "seat": ("first", "second")[arrays["players"][first]],
+        "seat": SEAT_NAMES[arrays["players"][first]],
         "result": float(arrays["results"][first]),
     }
 

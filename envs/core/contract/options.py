@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import inspect
 import itertools
 import os
 import stat
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -57,6 +59,12 @@ def texts_of(source: Path, class_name: str, without: str = "") -> dict[str, str]
         if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
         if without not in (key.arg for key in getattr(field.value, "keywords", ()))
     }
+
+
+@functools.cache
+def docs_of(options: type[Any]) -> dict[str, str]:
+    """Returns the docstring of each field of a dataclass."""
+    return texts_of(Path(sys.modules[options.__module__].__file__ or ""), options.__name__)
 
 
 def shown_only(options: Any) -> tuple[str, ...]:

@@ -12,20 +12,18 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream, u64
-from leafwise.envs.core.gym.env import FPS, RENDER_MODES, check_render_mode
 from leafwise.envs.core.gym.observation import at, new_observations, reader
+from leafwise.envs.core.gym.options import RENDER_MODES, EnvOptions, one_of
 from leafwise.envs.core.gym.stepper import (
-    ILLEGAL,
     action_id,
     first_decision,
     key_of,
     new_key,
-    one_of,
     patience,
     reset_options,
     said_of_illegal,
 )
-from leafwise.envs.core.gym.window import Window
+from leafwise.envs.core.gym.window import FPS, Display
 
 BEGUN = ("agent_selection", "rewards", "terminations", "truncations", "infos", "position")
 """What there is of an environment once it was reset."""
@@ -37,17 +35,17 @@ class GameAECEnv(AECEnv):
     An observation is a dict: `observation`, the game as the agent sees it whoever acts, and `action_mask`, int8 [A]: 1 for each
     legal action, and all ones for an agent that does not act. Rewards are differences of returns. An illegal action
     loses ("lose"), does nothing ("noop") or raises ValueError ("raise"); `infos[agent]["illegal"]` says so. Under "noop" the
-    game is truncated for all after as many illegal actions in a row as in `GameEnv`. Render modes are those of `GameEnv`.
+    game is truncated for all after as many illegal actions in a row as in `GameEnv`.
     """
 
-    def __init__(self, game: Game, *, render_mode: str | None = None, illegal: str = "lose") -> None:
+    def __init__(self, game: Game, options: EnvOptions) -> None:
+        """`options` are checked ones, as `leafwise.aec` hands them over."""
         super().__init__()
         self.game = game
-        self.render_mode = check_render_mode(game, render_mode)
-        self.illegal: str = one_of("illegal", illegal, ILLEGAL, game)
+        self.render_mode, self.illegal = options.render_mode, options.illegal
         self.metadata = {
             "name": f"leafwise_{game.name}_v0",
-            "render_modes": list(RENDER_MODES),
+            "render_modes": list(RENDER_MODES["turns"]),
             "render_fps": FPS,
             "is_parallelizable": False,
         }
@@ -63,7 +61,7 @@ class GameAECEnv(AECEnv):
         self.action_spaces = {agent: gym.spaces.Discrete(len(game.actions)) for agent in self.possible_agents}
         self._tables = game.tables()
         self._stream = new_stream(int(new_key(np.random.default_rng())))
-        self._window = Window(game, FPS) if render_mode == "human" else None
+        self._display = Display(game, options.render_mode)
 
     def __getattr__(self, name: str) -> Any:
         if name in BEGUN:  # as PettingZoo's own wrapper says it
@@ -102,7 +100,7 @@ class GameAECEnv(AECEnv):
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._illegal_in_a_row = 0
         self._select()
-        self._show()
+        self._display.show(self.position)
 
     def _select(self) -> None:
         """Gives the turn to the player who acts; at the end all are done."""
@@ -148,7 +146,7 @@ class GameAECEnv(AECEnv):
         else:
             self._illegal(agent, a)
         self._accumulate_rewards()
-        self._show()
+        self._display.show(self.position)
 
     def _reward(self, gain: float) -> None:
         for player, agent in enumerate(self.possible_agents):
@@ -166,20 +164,12 @@ class GameAECEnv(AECEnv):
             self._reward(worst - self.position.returns)
             self.terminations = dict.fromkeys(self.agents, True)
 
-    def _show(self) -> None:
-        if self._window is not None:
-            self._window.show(self.position.rgb())
-
     def render(self) -> Any:
         """Returns the position as text or picture, as `render_mode` says; a window shows it again."""
         if not hasattr(self, "position"):
             EnvLogger.error_render_before_reset()
-        self._show()
-        if self.render_mode in (None, "human"):
-            return None
-        return self.position.board() if self.render_mode == "ansi" else self.position.rgb()
+        return self._display.frame(self.position, self.render_mode)
 
     def close(self) -> None:
         """Closes the window, if there is one."""
-        if self._window is not None:
-            self._window.close()
+        self._display.close()

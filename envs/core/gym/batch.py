@@ -19,6 +19,7 @@ from leafwise.envs.core.compile.held import unpacked
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row
 from leafwise.envs.core.contract.stream import below, u64
+from leafwise.envs.core.gym.options import NEXT_STEP, NOOP, RAISE, RANDOM_SEAT, SAME_STEP, StepOptions
 
 OVER, TERMINATED, TRUNCATED, ILLEGAL, SEAT = 0, 1, 2, 3, 4
 """Rows of `Buffers.flags`."""
@@ -27,20 +28,7 @@ GOING, ENDED, CUT_OFF, UNBEGUN = 0, 1, 2, 3
 """Values of OVER: an episode goes on; the game is over; it was truncated, and the game is not over; none has begun yet."""
 
 STEPS, IN_A_ROW = 0, 1
-"""Rows of `Buffers.counts`, and where `Buffers.limits` has theirs: steps of the episode, illegal actions since a legal one."""
-
-NO_LIMIT = 2**62
-
-WAIT, SAME_STEP, NEXT_STEP = 0, 1, 2
-"""What follows the end of an episode: a call of reset, a new start in the same step, or one in the next."""
-
-LOSE, NOOP, RAISE = 0, 1, 2
-"""What an illegal action does."""
-
-RANDOM_SEAT = 2
-
-AUTORESET, ON_ILLEGAL, SEATING, PLIES = 0, 1, 2, 3
-"""Indices of `Buffers.options`."""
+"""Rows of `Buffers.counts`: steps of the episode, illegal actions since a legal one."""
 
 SOME_TERMINATED, SOME_TRUNCATED, SOME_ILLEGAL, SOME_UNBEGUN = 1, 2, 4, 8
 SOME_ENDED = SOME_TERMINATED | SOME_TRUNCATED
@@ -82,16 +70,16 @@ class Buffers(NamedTuple):
     """[5, n]: OVER (the episode has ended and none has begun), TERMINATED, TRUNCATED and ILLEGAL in this step, SEAT."""
     counts: NDArray[np.int64]
     """[2, n]: STEPS and IN_A_ROW; an episode is truncated when one reaches its limit."""
-    limits: NDArray[np.int64]
-    """[2]: where STEPS and IN_A_ROW end an episode."""
+    patience: int
+    """Where IN_A_ROW ends an episode."""
     fresh: NDArray[np.uint8]
     """[n]: where `refresh` starts an episode; read."""
     legal: NDArray[np.int64]
     """[max_actions]: scratch."""
     P: NDArray[np.float64]
     """[n + scratch]: scratch for probabilities."""
-    options: NDArray[np.int64]
-    """[4]: what to do about AUTORESET, ON_ILLEGAL and SEATING, and the most random actions that an episode begins with."""
+    options: StepOptions
+    """The environment's options as numbers."""
 
 
 @cache
@@ -172,14 +160,14 @@ def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path
     def begin(e, B, T):
         """Starts an episode, the first game in which the agent gets to decide; returns whether there is one."""
         i, o, R = u64(e), u64(B.reward.shape[0]), B.R[e]
-        seat = B.options[SEATING]
+        seat = B.options.seat
         if seat == RANDOM_SEAT:
             seat = np.int64(below(R, 2))
         B.flags[SEAT, e] = seat
         over = 1
-        for _ in range(OVER_IN_A_ROW + MORE_WITH_PLIES * B.options[PLIES]):
+        for _ in range(OVER_IN_A_ROW + MORE_WITH_PLIES * B.options.plies):
             initial_state(B.S, i, T)
-            open_randomly(B.S, i, B.options[PLIES], R, B, T)
+            open_randomly(B.S, i, B.options.plies, R, B, T)
             over = play_on(B.S, i, o, seat, R, B, T)
             if over != 1:
                 break
@@ -256,9 +244,9 @@ def refused(B):
         if a < 0 or a >= B.mask.shape[1]:
             return e
         if B.flags[OVER, e]:
-            if B.options[AUTORESET] != NEXT_STEP or B.flags[OVER, e] == UNBEGUN:
+            if B.options.autoreset_mode != NEXT_STEP or B.flags[OVER, e] == UNBEGUN:
                 return e
-        elif B.options[ON_ILLEGAL] == RAISE and B.mask[e, a] == 0:
+        elif B.options.illegal == RAISE and B.mask[e, a] == 0:
             return e
     return -1
 
@@ -350,7 +338,7 @@ def _batch(
             return act(e, B, T)
         B.flags[ILLEGAL, e] = 1
         B.counts[IN_A_ROW, e] += 1
-        if B.options[ON_ILLEGAL] == NOOP:
+        if B.options.illegal == NOOP:
             return 0
         forfeit(e, B, T)
         return 1
@@ -377,7 +365,7 @@ def _batch(
                 if over == UNDECIDED:
                     B.flags[OVER, e] = UNBEGUN
                     return SOME_UNBEGUN
-                cut = B.counts[STEPS, e] >= B.limits[STEPS] or B.counts[IN_A_ROW, e] >= B.limits[IN_A_ROW]
+                cut = B.counts[STEPS, e] >= B.options.max_episode_steps or B.counts[IN_A_ROW, e] >= B.patience
                 if B.flags[ILLEGAL, e]:
                     summary |= SOME_ILLEGAL
                 if cut:
@@ -388,7 +376,7 @@ def _batch(
                     summary |= SOME_TERMINATED
                     B.flags[TERMINATED, e] = 1
                     B.flags[OVER, e] = ENDED
-                if (over or cut) and B.options[AUTORESET] == SAME_STEP:
+                if (over or cut) and B.options.autoreset_mode == SAME_STEP:
                     show(e, B.final, B.final_mask, B, T)
                     for word in range(B.last.shape[1]):
                         B.last[e, word] = B.S[e, word]

@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.gym.batch import SOME_ILLEGAL, SOME_TERMINATED, SOME_TRUNCATED, SOME_UNBEGUN, WAIT
+from leafwise.envs.core.gym.batch import SOME_ILLEGAL, SOME_TERMINATED, SOME_TRUNCATED, SOME_UNBEGUN
 from leafwise.envs.core.gym.observation import Observation, at, reader
 from leafwise.envs.core.gym.opponents import Opponent
-from leafwise.envs.core.gym.stepper import Stepper, as_game, key_of, keywords_of, new_key, reset_options
-from leafwise.envs.core.gym.window import Window
-
-RENDER_MODES = ("human", "ansi", "rgb_array")
-FPS = 4
-"""Pictures a second in a window or a film."""
+from leafwise.envs.core.gym.options import RENDER_MODES, EnvOptions, as_game, explained, names_of
+from leafwise.envs.core.gym.stepper import Stepper, key_of, new_key, reset_options
+from leafwise.envs.core.gym.window import FPS, Display
 
 
-def check_render_mode(game: Game, render_mode: str | None, modes: tuple[str, ...] = RENDER_MODES) -> str | None:
-    """Returns a render mode; raises ValueError if it is not among `modes`."""
-    if render_mode is not None and render_mode not in modes:
-        raise ValueError(f"{game.name}: expected render_mode among {', '.join(modes)}, got {render_mode!r}")
-    return render_mode
-
-
+@explained
 class GameEnv(gym.Env[Observation, int]):
     """One game as an environment; in a game for two, against a built-in opponent.
 
@@ -38,32 +31,14 @@ class GameEnv(gym.Env[Observation, int]):
     `max_episode_steps`, and after so many illegal actions in a row: 100, or as many as the game has actions if they are
     more. Whoever heeds the masks is never truncated unless `max_episode_steps` is given.
 
-    Args:
-        game: A name, or a `Game`; further keywords are options of the game.
-        render_mode: None, "ansi" (text), "rgb_array" (uint8 [height, width, 3]) or "human" (a window, which shows every position
-            by itself; needs pygame, the extra `human`).
-        reward: None (difference of returns, from the agent's side; also called "score", or "returns" in a game whose
-            rewards have a "score" of their own) or one of `game.rewards`.
-        illegal: What an illegal action does: "lose" (the episode ends with the least return; default for two players),
-            "noop" (nothing, reward 0, and a truncation after many in a row; default for one) or "raise" (ValueError).
-            `info["illegal"]` says so in words.
-        opponent: None ("greedy"), or the text of any player, as `leafwise.player` takes it:
-            "greedy:LEAF", "search:learned,depth=4", "solver:level=easy"; or a Player object, or a function of the `State`
-            that returns an action. "random" and "greedy" with a leaf of compiled code, hand-made or learned, are compiled
-            into the step; with all others every step, of a batch too, is Python around the compiled rules. One that draws takes
-            its random numbers from the environment's stream where it has a `stream`; what an object of your own remembers
-            besides is no part of `get_state`, and copies of the environment need one that can be pickled.
-        seat: "first", "second" or "random", drawn anew for each episode.
-        max_episode_steps: Steps after which an episode is truncated; None: never.
-        plies: Most random actions, of whoever is to act, that an episode begins with; their number is drawn, rewards count from
-            there. So agents meet positions that their own play does not lead to.
+    `game` is a name or a `Game`. The other keywords are those of `EnvOptions`, where each is explained, and the game's own options.
 
     `reset(seed=s)` starts the game that `game.new(s)` is (with seat="random" the seat is drawn first, and with `plies` random
     actions follow), and all further chance comes from the stream of that seed; `reset()` goes on with it. Raises ValueError for
     wrong input, TypeError for unknown keywords.
     """
 
-    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES), "render_fps": FPS}  # noqa: RUF012
+    metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES["single"]), "render_fps": FPS}  # noqa: RUF012
 
     def __init__(
         self,
@@ -78,22 +53,13 @@ class GameEnv(gym.Env[Observation, int]):
         plies: int = 0,
         **options: Any,
     ) -> None:
-        self.game = as_game(game, options, keywords_of(GameEnv))
-        self.render_mode = check_render_mode(self.game, render_mode)
-        self._stepper = Stepper(
-            self.game,
-            1,
-            reward=reward,
-            illegal=illegal,
-            opponent=opponent,
-            seat=seat,
-            autoreset=WAIT,
-            max_episode_steps=max_episode_steps,
-            plies=plies,
-        )
-        self.reward_name = self._stepper.reward
+        given = locals()
+        self.game = as_game(game, options, names_of("single"))
+        chosen = EnvOptions.among(given, self.game, "single")
+        self._stepper = Stepper(self.game, 1, replace(chosen, autoreset_mode=AutoresetMode.DISABLED))
+        self.render_mode, self.reward_name = chosen.render_mode, chosen.reward
         self._keyed, self._tells = False, self.game.observation.info is not None
-        self._window = Window(self.game, FPS) if render_mode == "human" else None
+        self._display = Display(self.game, chosen.render_mode)
         self.observation_space = self.game.observation_space()  # type: ignore[assignment]
         self.action_space = gym.spaces.Discrete(len(self.game.actions))  # type: ignore[assignment]
         self._bind()
@@ -106,7 +72,7 @@ class GameEnv(gym.Env[Observation, int]):
         self._see, self._mask = reader(at(buffers.obs, 0)), buffers.mask[0]
         self._copy_mask = self._mask.copy
         self._call_step = self._first_step
-        self._quiet = self._window is None and not self._tells
+        self._quiet = self._display.window is None and not self._tells
 
     def _first_step(self) -> int:
         """Compiles the step, which takes its own place."""
@@ -128,8 +94,8 @@ class GameEnv(gym.Env[Observation, int]):
         else:
             self._stepper.start({} if self._keyed else {0: new_key(self.np_random)})
         self._keyed = True
-        if self._window is not None:
-            self._window.show(self.state.rgb())
+        if self._display.window is not None:
+            self._display.show(self.state)
         return self._see(), {"action_mask": self._mask.copy(), **self._told(ended=False)}
 
     def _told(self, *, ended: bool) -> dict[str, Any]:
@@ -159,8 +125,8 @@ class GameEnv(gym.Env[Observation, int]):
             self._stepper.fail_to_begin()
         if summary & SOME_ILLEGAL:
             info["illegal"] = self._stepper.sentence(0)
-        if self._window is not None:
-            self._window.show(self.state.rgb())
+        if self._display.window is not None:
+            self._display.show(self.state)
         terminated, truncated = summary & SOME_TERMINATED != 0, summary & SOME_TRUNCATED != 0
         if self._tells:
             info |= self._told(ended=terminated or truncated)
@@ -188,21 +154,16 @@ class GameEnv(gym.Env[Observation, int]):
 
     def render(self) -> Any:
         """Returns the position as text or picture, as `render_mode` says; a window shows it again."""
-        if self._window is None:
-            return self._stepper.frame(0, self.render_mode)
-        self._window.show(self.state.rgb())
-        return None
+        return self._display.frame(self.state, self.render_mode)
 
     def close(self) -> None:
         """Closes the window, if there is one."""
-        if self._window is not None:
-            self._window.close()
+        self._display.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        bound = ("_action", "_reward", "_see", "_mask", "_copy_mask", "_call_step", "_quiet", "_window")
+        bound = ("_action", "_reward", "_see", "_mask", "_copy_mask", "_call_step", "_quiet")
         return {name: value for name, value in self.__dict__.items() if name not in bound}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._window = Window(self.game, FPS) if self.render_mode == "human" else None
         self._bind()

@@ -44,12 +44,9 @@ class Seated(NamedTuple):
     """Whether `act` is a Python function."""
 
 
-def seated(game: Game, opponent: Opponent, seat: str) -> Seated:
+def seated(game: Game, opponent: Opponent | None) -> Seated:
     """Returns an opponent as the step calls it; raises ValueError, listing what there is, for what is none."""
     if game.players == 1:
-        for what, given, only in (("opponent", opponent, "greedy"), ("seat", seat, "first")):
-            if given != only:
-                raise ValueError(f"{game.name}: expected no {what} in a game for one player, got {given!r}")
         return Seated(batch.no_opponent(game.name, game.room))
     if isinstance(opponent, str):
         return _named(game, opponent)
@@ -63,7 +60,7 @@ def seated(game: Game, opponent: Opponent, seat: str) -> Seated:
     raise ValueError(_expected(game, opponent))
 
 
-def check_picklable(game: Game, opponent: Opponent) -> None:
+def check_picklable(game: Game, opponent: Opponent | None) -> None:
     """Raises ValueError for an opponent that cannot be copied or sent to another process."""
     if isinstance(opponent, str):
         return

@@ -1,15 +1,19 @@
-"""The page of an environment, made of what the code says: observation, actions, rewards, ends, options, reference returns."""
+"""The page of an environment, made of what the code says: what is seen, done, paid, told, taken as keyword or option, and got."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import Field, fields
+from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium.vector import AutoresetMode
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.options import values_of
+from leafwise.envs.core.contract.options import docs_of, values_of
 from leafwise.envs.core.contract.parts import Labels
+from leafwise.envs.core.gym.options import EnvOptions, default_of
 from leafwise.envs.core.gym.stepper import patience
 from leafwise.envs.reference import Reference, reference
 from leafwise.envs.registry import NAMESPACE
@@ -39,6 +43,7 @@ def page(game: Game, short: str) -> list[str]:
         "## Rewards", "", *rewards(variant),
         "## Ends", "", *ends(variant),
         "## Info", "", *info(variant),
+        "## Keywords", "", *keywords(variant),
         "## Options", "", *options(variant),
         "## Reference returns", "", *returns(env_id, game),
         "## Versions", "", *HISTORY,
@@ -122,8 +127,35 @@ def ends(game: Game) -> Iterator[str]:
     yield ""
 
 
+def keywords(game: Game) -> Iterator[str]:
+    """Yields the keywords of the environment and of its batches, with their defaults here."""
+    rows = [
+        [f"`{one.name}`", f"`{shown(default_of(one, game, 'single'))}`", says(one)]
+        for one in fields(EnvOptions)
+        if game.players == 2 or not one.metadata["two_player"]
+    ]
+    yield from table(["keyword", "default here", "what it says"], rows)
+    yield ""
+
+
+def every_keyword() -> Iterator[str]:
+    """Yields the table of keywords of all games, for `docs/howto/environments.md`."""
+    rows = [[f"`{one.name}`", ", ".join(one.metadata["kinds"]), says(one)] for one in fields(EnvOptions)]
+    yield from table(["keyword", "environments", "what it says"], rows)
+
+
+def says(one: Field[Any]) -> str:
+    """Returns what an option of environments says, in short."""
+    return docs_of(EnvOptions)[one.name].partition("\n\n")[0]
+
+
+def shown(value: Any) -> str:
+    """Returns the value of a keyword as a caller writes it."""
+    return repr(value.value if isinstance(value, AutoresetMode) else value)
+
+
 def options(game: Game) -> Iterator[str]:
-    """Yields the options with what they are here."""
+    """Yields the options of the game with what they are here."""
     rows = [
         [f"`{name}`", f"`{value!r}`", game.text.about.options.get(name, "")]
         for name, value in values_of(game.options).items()

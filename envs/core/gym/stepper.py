@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from inspect import signature
 from operator import index
 from typing import Any
 
@@ -16,68 +15,20 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.held import hold
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import whole
-from leafwise.envs.core.contract.options import with_files_read
 from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym import batch
 from leafwise.envs.core.gym.observation import new_observations
-from leafwise.envs.core.gym.opponents import Opponent, check_picklable, seated
+from leafwise.envs.core.gym.opponents import check_picklable, seated
+from leafwise.envs.core.gym.options import NO_LIMIT, SEAT_NAMES, SEATS, EnvOptions
 from leafwise.envs.core.lines import short
 from leafwise.envs.core.play.greedy import rows_needed
 
-ILLEGAL = {"lose": batch.LOSE, "noop": batch.NOOP, "raise": batch.RAISE}
-SEATS = {"first": 0, "second": 1, "random": batch.RANDOM_SEAT}
 STEP_ROWS = 2
 """Scratch rows of a step: right after the action, and the next decision."""
 
-MOST_PLIES = 1000
-"""Random actions that an episode may begin with."""
-
 PATIENCE = 100
 """How many illegal actions in a row end an episode under "noop", at least; in a game with more actions, as many as it has."""
-
-
-def as_game(game: str | Game, options: Mapping[str, Any], keywords: tuple[str, ...]) -> Game:
-    """Returns the game named (or given) with options.
-
-    Raises ValueError for a name that does not exist or an option's value that does not fit, and TypeError for a keyword that is
-    neither an option nor among `keywords`, as Python does: wrappers try keywords out and wait for it.
-    """
-    if not isinstance(game, Game):
-        from leafwise.envs.registry import game as by_name
-
-        game = by_name(game)
-    for name in options:
-        if name not in game.defaults:
-            known = ", ".join((*keywords, *game.defaults))
-            raise TypeError(f"{game.name}: got an unexpected keyword argument {name!r}, expected some of {known}")
-    return game.variant(**with_files_read(game.name, game.options, options))
-
-
-def keywords_of(environment: type[Any]) -> tuple[str, ...]:
-    """Returns the keywords that an environment takes beside the game's options."""
-    parameters = signature(environment.__init__).parameters.values()
-    return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
-
-
-def step_limit(max_episode_steps: Any, game: Game) -> int:
-    """Returns after how many steps an episode is truncated; raises ValueError for what is no number of steps."""
-    if max_episode_steps is None:
-        return batch.NO_LIMIT
-    expected = f"{game.name}: expected max_episode_steps as a number of at least 1, or None"
-    return whole(max_episode_steps, 1, batch.NO_LIMIT - 1, expected)
-
-
-def random_plies(plies: Any, game: Game) -> int:
-    """Returns how many random actions an episode begins with at most; raises ValueError for what is no number of actions."""
-    return whole(plies, 0, MOST_PLIES, f"{game.name}: expected plies as a number in 0..{MOST_PLIES}")
-
-
-def one_of(what: str, given: Any, choices: Mapping[str, Any] | list[str], game: Game) -> Any:
-    """Returns `given`; raises ValueError if it is none of `choices`."""
-    if not isinstance(given, str) or given not in choices:
-        raise ValueError(f"{game.name}: expected {what} among {', '.join(choices)}, got {given!r}")
-    return given
 
 
 def reset_options(options: Any, game: Game, known: tuple[str, ...] = ()) -> Mapping[str, Any]:
@@ -125,7 +76,7 @@ def patience(game: Game) -> int:
     return max(PATIENCE, len(game.actions))
 
 
-def said_of_illegal(game: Game, action: int, illegal: str, *, truncated: bool) -> str:
+def said_of_illegal(game: Game, action: int, illegal: str | None, *, truncated: bool) -> str:
     """Returns what is said of an illegal action."""
     nothing = "nothing happens, and the episode is truncated" if truncated else "nothing happens"
     what = nothing if illegal == "noop" else "the game is lost"
@@ -140,9 +91,7 @@ def variant_number(game: Game) -> int:
 
 def nothing_to_decide(game: Game, seat: int | None = None) -> ValueError:
     """Returns the error of a game in which a player, of a `seat` or alone, never gets to decide."""
-    who, other = (
-        ("a player", "options") if seat is None else (f"the {('first', 'second')[seat]} player", "a seat or options")
-    )
+    who, other = ("a player", "options") if seat is None else (f"the {SEAT_NAMES[seat]} player", "a seat or options")
     return ValueError(f"expected {other} with which {who} gets to decide, got {game!r}, where that never comes")
 
 
@@ -157,34 +106,13 @@ def first_decision(game: Game, stream: NDArray[np.uint64]) -> State:
 class Stepper:
     """Steps n environments of one game; everything it shows is overwritten by the next call.
 
-    Raises ValueError for a reward, illegal, opponent or seat that the game does not have.
+    `options` are checked ones; raises ValueError for an opponent that the game does not have.
     """
 
-    def __init__(
-        self,
-        game: Game,
-        n: int,
-        *,
-        reward: str | None,
-        illegal: str | None,
-        opponent: Opponent | None,
-        seat: str,
-        autoreset: int,
-        max_episode_steps: int | None = None,
-        plies: int = 0,
-    ) -> None:
-        self.game, self.n = game, n
-        self.max_episode_steps, self.plies = max_episode_steps, plies
-        self.reward = one_of(
-            "reward", game.reward_names[0] if reward is None else reward, list(game.reward_names), game
-        )
-        default = "noop" if game.players == 1 else "lose"
-        self.illegal = one_of("illegal", default if illegal is None else illegal, ILLEGAL, game)
-        self.seat = one_of("seat", seat, SEATS, game)
-        self.opponent: Opponent = "greedy" if opponent is None else opponent
-        self.autoreset = autoreset
-        play, evaluator, asked = seated(game, self.opponent, seat)
-        other = game.rewards.get(self.reward)
+    def __init__(self, game: Game, n: int, options: EnvOptions) -> None:
+        self.game, self.n, self.options = game, n, options
+        play, evaluator, asked = seated(game, options.opponent)
+        other = game.rewards.get(options.reward)  # type: ignore[arg-type]  # checked ones name a reward
         fixed = game.rules, play, other, game.return_range, game.name, game.room
         self.compiled = batch.plain_batch(*fixed) if asked else batch.make_batch(*fixed)
         self.tables = game.tables(evaluator)
@@ -202,13 +130,11 @@ class Stepper:
             so_far=np.zeros(n),
             flags=np.zeros((5, n), dtype=np.uint8),
             counts=np.zeros((2, n), dtype=np.int64),
-            limits=np.array([step_limit(max_episode_steps, game), patience(game)], dtype=np.int64),
+            patience=patience(game),
             fresh=np.zeros(n, dtype=np.uint8),
             legal=np.zeros(game.max_actions, dtype=np.int64),
             P=np.zeros(max(n + scratch, game.max_actions)),
-            options=np.array(
-                [autoreset, ILLEGAL[self.illegal], SEATS[self.seat], random_plies(plies, game)], dtype=np.int64
-            ),
+            options=options.compiled(),
         )
         self.buffers.flags[batch.OVER] = batch.UNBEGUN  # until the first reset
 
@@ -267,7 +193,7 @@ class Stepper:
     def sentence(self, e: int) -> str:
         """Returns what is said of the illegal action that environment e has just taken."""
         truncated = bool(self.buffers.flags[batch.TRUNCATED, e])
-        return said_of_illegal(self.game, int(self.buffers.action[e]), self.illegal, truncated=truncated)
+        return said_of_illegal(self.game, int(self.buffers.action[e]), self.options.illegal, truncated=truncated)
 
     def told(self) -> dict[str, NDArray[Any]]:
         """Returns what the game tells of every environment at every step, arrays [n] by key."""
@@ -285,12 +211,6 @@ class Stepper:
     def state(self, e: int) -> State:
         """Returns the position of environment e."""
         return State.unchecked(self.game, self.buffers.S[e])
-
-    def frame(self, e: int, render_mode: str | None) -> Any:
-        """Returns the picture of environment e: text for "ansi", uint8 [height, width, 3] for "rgb_array"."""
-        if render_mode is None:
-            return None
-        return self.state(e).board() if render_mode == "ansi" else self.state(e).rgb()
 
     def get_state(self) -> dict[str, NDArray[Any]]:
         """Returns copies of all that the future depends on: rows [n, width], streams [n, 2], and of each environment [n]:
@@ -343,11 +263,11 @@ class Stepper:
                 raise ValueError(f"{name}: expected {key} of a state as {expected}, got {got}")
         if (state["variant"] != now["variant"]).any():
             raise ValueError(f"{name}: expected a state of {self.game!r}, got one of another game or variant")
-        seats = [0, 1] if self.seat == "random" else [SEATS[self.seat]]
+        seats = [0, 1] if self.options.seat == "random" else [SEATS[self.options.seat]]
         self._need("seats", state["seats"], seats[0], seats[-1])
         self._need("over", state["over"], batch.GOING, batch.UNBEGUN)
         for key in ("steps", "illegal_in_a_row"):
-            self._need(key, state[key], 0, batch.NO_LIMIT)
+            self._need(key, state[key], 0, NO_LIMIT)
         known: dict[bytes, State] = {}
         for e, row in enumerate(state["rows"]):
             if state["over"][e] == batch.UNBEGUN and not row.any():
@@ -372,12 +292,13 @@ class Stepper:
             raise ValueError(f"{self.game.name}: expected {expected} in the row of a state, got {short(position)}")
 
     def __reduce__(self) -> Any:
-        check_picklable(self.game, self.opponent)
-        keywords = {name: getattr(self, name) for name in keywords_of(Stepper)}  # each is an attribute of its name
-        return _rebuild, (self.game, self.n, keywords, self.get_state())
+        check_picklable(self.game, self.options.opponent)
+        return _rebuild, (self.game, self.n, self.options, self.get_state())
 
 
-def _rebuild(game: Game, n: int, keywords: dict[str, Any], state: dict[str, NDArray[Any]]) -> Stepper:
-    stepper = Stepper(game, n, **keywords)
+def _rebuild(game: Game, n: int, options: EnvOptions, state: dict[str, NDArray[Any]]) -> Stepper:
+    if not isinstance(options, EnvOptions):
+        raise ValueError(f"{game.name}: expected an environment pickled by this version of leafwise, got an older one")
+    stepper = Stepper(game, n, options)
     stepper.set_state(state)
     return stepper

@@ -16,36 +16,20 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import whole
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym import batch
-from leafwise.envs.core.gym.env import GameEnv, check_render_mode
+from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.observation import Observation, at, reader
 from leafwise.envs.core.gym.opponents import Opponent
-from leafwise.envs.core.gym.stepper import Stepper, as_game, key_of, keywords_of, new_key, reset_options
-
-RENDER_MODES = ("ansi", "rgb_array")
-MODES = {
-    AutoresetMode.NEXT_STEP: batch.NEXT_STEP,
-    AutoresetMode.SAME_STEP: batch.SAME_STEP,
-    AutoresetMode.DISABLED: batch.WAIT,
-}
+from leafwise.envs.core.gym.options import RENDER_MODES, EnvOptions, as_game, explained, names_of
+from leafwise.envs.core.gym.stepper import Stepper, key_of, new_key, reset_options
+from leafwise.envs.core.gym.window import Display
 
 
-def as_mode(game: Game, mode: AutoresetMode | str) -> AutoresetMode:
-    """Returns the autoreset mode given or named; raises ValueError for one that there is not."""
-    for known in MODES:
-        if mode in (known, known.value, known.name):
-            return known
-    expected = ", ".join(known.value for known in MODES)
-    raise ValueError(f"{game.name}: expected autoreset_mode among {expected}, got {mode!r}")
-
-
+@explained
 class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]]):
-    """`num_envs` environments of one game, stepped together; keywords as `GameEnv`.
+    """`num_envs` environments of one game, stepped together; keywords as `GameEnv`, and `autoreset_mode`.
 
     Environment i seeded with s plays the very game of a `GameEnv` seeded with s + i. Arrays have a leading axis of
-    `num_envs`; `info["action_mask"]` is int8 [num_envs, A]. `autoreset_mode` says when an environment whose episode has
-    ended or was truncated starts anew: in the next step, whose action counts for nothing ("NextStep", as Gymnasium's own); in
-    the same step, the last observation and info in `info["final_obs"]` and `info["final_info"]` ("SameStep"); or when `reset`
-    is told so by `options={"reset_mask": bool [num_envs]}` ("Disabled").
+    `num_envs`; `info["action_mask"]` is int8 [num_envs, A].
     """
 
     def __init__(
@@ -63,25 +47,18 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         plies: int = 0,
         **options: Any,
     ) -> None:
-        self.game = as_game(game, options, ("num_envs", *keywords_of(GameVectorEnv)))
+        given = locals()
+        self.game = as_game(game, options, ("num_envs", *names_of("batch")))
         self.num_envs = whole(
             num_envs, 1, sys.maxsize, f"{self.game.name}: expected num_envs as a number of at least 1"
         )
-        self.render_mode = check_render_mode(self.game, render_mode, RENDER_MODES)
-        self.autoreset_mode = as_mode(self.game, autoreset_mode)
-        self.metadata = {**GameEnv.metadata, "render_modes": list(RENDER_MODES), "autoreset_mode": self.autoreset_mode}
-        self._stepper = Stepper(
-            self.game,
-            self.num_envs,
-            reward=reward,
-            illegal=illegal,
-            opponent=opponent,
-            seat=seat,
-            autoreset=MODES[self.autoreset_mode],
-            max_episode_steps=max_episode_steps,
-            plies=plies,
-        )
-        self.reward_name = self._stepper.reward
+        chosen = EnvOptions.among(given, self.game, "batch")
+        self._stepper = Stepper(self.game, self.num_envs, chosen)
+        self.render_mode, self.reward_name = chosen.render_mode, chosen.reward
+        self.autoreset_mode: AutoresetMode = chosen.autoreset_mode  # type: ignore[assignment]  # checked ones are no texts
+        modes = {"render_modes": list(RENDER_MODES["batch"]), "autoreset_mode": self.autoreset_mode}
+        self.metadata = {**GameEnv.metadata, **modes}
+        self._display = Display(self.game, chosen.render_mode)
         self._bind()
         self._keyed = np.zeros(self.num_envs, dtype=np.bool_)
         self._everywhere = np.ones(self.num_envs, dtype=np.bool_)
@@ -227,7 +204,7 @@ class GameVectorEnv(gym.vector.VectorEnv[Observation, NDArray[Any], NDArray[Any]
         """Returns one text or picture for each environment, as `render_mode` says."""
         if self.render_mode is None:
             return None
-        return tuple(self._stepper.frame(e, self.render_mode) for e in range(self.num_envs))
+        return tuple(self._display.frame(self.state(e), self.render_mode) for e in range(self.num_envs))
 
     def __getstate__(self) -> dict[str, Any]:
         bound = ("_see", "_reward", "_mask", "_terminated", "_truncated", "_tells")

@@ -1,4 +1,4 @@
-"""A window that shows an environment to people, for `render_mode="human"`; needs the extra `human`, pygame."""
+"""What an environment shows to people: text, pictures, or a window of pygame (the extra `human`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,38 @@ from gymnasium.error import DependencyNotInstalled
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.state import State
+
+FPS = 4
+"""Pictures a second in a window or a film."""
+
+
+class Display:
+    """Shows positions of a game as a render mode says."""
+
+    def __init__(self, game: Game, render_mode: str | None) -> None:
+        self._made_of = game, render_mode
+        self.window = Window(game) if render_mode == "human" else None
+
+    def show(self, state: State) -> None:
+        """Shows a position in the window, if there is one."""
+        if self.window is not None:
+            self.window.show(state.rgb())
+
+    def frame(self, state: State, render_mode: str | None) -> Any:
+        """Returns a position as text for "ansi", as uint8 [height, width, 3] for "rgb_array"; a window shows it again."""
+        self.show(state)
+        if render_mode is None or self.window is not None:
+            return None
+        return state.board() if render_mode == "ansi" else state.rgb()
+
+    def close(self) -> None:
+        """Closes the window, if there is one."""
+        if self.window is not None:
+            self.window.close()
+
+    def __reduce__(self) -> Any:
+        return Display, self._made_of  # a copy has a window of its own
 
 
 class Window:
@@ -17,14 +49,14 @@ class Window:
     Raises gymnasium's DependencyNotInstalled where pygame is not installed.
     """
 
-    def __init__(self, game: Game, fps: int) -> None:
+    def __init__(self, game: Game) -> None:
         try:
             import pygame
         except ModuleNotFoundError:
             raise DependencyNotInstalled(
                 f"{game.name}: expected pygame for render_mode 'human', it is not installed: pip install 'leafwise[human]'"
             ) from None
-        self._pygame, self._title, self._fps = pygame, game.title, fps
+        self._pygame, self._title = pygame, game.title
         self._screen: Any = None
 
     def show(self, picture: NDArray[np.uint8]) -> None:
@@ -39,7 +71,7 @@ class Window:
         pygame.surfarray.blit_array(self._screen, picture.transpose(1, 0, 2))
         pygame.event.pump()  # else the desktop takes the window for one that hangs
         pygame.display.flip()
-        self._clock.tick(self._fps)
+        self._clock.tick(FPS)
 
     def close(self) -> None:
         """Closes the window, if one is open."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -14,8 +13,8 @@ import pytest
 
 import leafwise
 from games import dice
-from leafwise.envs.core.gym.aec import GameAECEnv
 from leafwise.envs.core.gym.env import GameEnv
+from leafwise.envs.core.gym.options import Kind, names_of
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.training.networks.sb3 import Sb3VecEnv
 
@@ -37,18 +36,8 @@ ANOTHER: dict[str, tuple[leafwise.Game, Any]] = {
 COPIES = {"deepcopy": copy.deepcopy, "pickle": lambda env: pickle.loads(pickle.dumps(env))}
 
 
-def keywords_taken(environment: type[Any]) -> list[str]:
-    """Returns the names of an environment's keywords beside the game's options."""
-    parameters = inspect.signature(environment.__init__).parameters.values()
-    return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
-
-
-def cases(environment: type[Any]) -> list[Any]:
-    return [
-        pytest.param(name, copied, id=f"{name}-{how}")
-        for name in keywords_taken(environment)
-        for how, copied in COPIES.items()
-    ]
+def cases(kind: Kind) -> list[Any]:
+    return [pytest.param(name, copied, id=f"{name}-{how}") for name in names_of(kind) for how, copied in COPIES.items()]
 
 
 def plain(told: Any) -> Any:
@@ -99,17 +88,17 @@ def check_copies(make: Callable[..., Any], tell: Callable[[Any], Any], name: str
     assert tell(make(game)) != told
 
 
-@pytest.mark.parametrize(("name", "copied"), cases(GameEnv))
+@pytest.mark.parametrize(("name", "copied"), cases("single"))
 def test_copies_of_an_environment_keep_every_keyword(name: str, copied: Any) -> None:
     check_copies(GameEnv, story, name, copied)
 
 
-@pytest.mark.parametrize(("name", "copied"), cases(GameVectorEnv))
+@pytest.mark.parametrize(("name", "copied"), cases("batch"))
 def test_copies_of_a_batch_keep_every_keyword(name: str, copied: Any) -> None:
     check_copies(lambda game, **keywords: GameVectorEnv(2, game, **keywords), lambda env: story(env, 2), name, copied)
 
 
-@pytest.mark.parametrize(("name", "copied"), cases(GameAECEnv))
+@pytest.mark.parametrize(("name", "copied"), cases("turns"))
 def test_copies_of_pettingzoos_view_keep_every_keyword(name: str, copied: Any) -> None:
     check_copies(leafwise.aec, turns, name, copied)
 

@@ -16,6 +16,7 @@ from games import nim
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.opponents import seated
+from leafwise.envs.core.gym.options import EnvOptions
 from leafwise.envs.core.gym.stepper import Stepper
 from leafwise.envs.core.play.solver import FunctionPlayer, exact_solver
 from leafwise.search.players import RandomPlayer
@@ -134,8 +135,8 @@ def test_a_learned_leaf_is_compiled_into_the_step_and_a_search_is_asked() -> Non
             played = [a for a in before.legal_actions if before.play(a).row.tobytes() == learned.state.row.tobytes()]
             values = search(before).values
             assert [values[a] for a in played] == [max(values.values())]  # several may win at once
-    assert seated(learned.game, "greedy:learned", "first").asked is False
-    assert seated(learned.game, "search:lines,depth=2", "first").asked is True
+    assert seated(learned.game, "greedy:learned").asked is False
+    assert seated(learned.game, "search:lines,depth=2").asked is True
 
 
 @pytest.mark.parametrize("opponent", ["search:lines,depth=2", RandomPlayer(), first_legal])
@@ -156,7 +157,7 @@ def test_players_of_any_kind_play_alike_alone_and_in_batches(opponent: Any) -> N
 
 def test_a_game_without_a_score_has_a_greedy_opponent_that_takes_what_wins_at_once() -> None:
     env = GameEnv(nim.GAME)
-    assert env._stepper.opponent == "greedy"
+    assert env._stepper.options.opponent == "greedy"
     env.reset(seed=0)
     env.step(2)  # four stones are left: it takes one to three of them
     left = int(env.state.row[0])
@@ -212,16 +213,9 @@ def test_an_illegal_opponent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_rebuilt_stepper_keeps_its_opponent() -> None:
-    stepper = Stepper(
-        leafwise.game("trilobite"),
-        1,
-        reward="score",
-        illegal=None,
-        opponent="solver:level=easy",
-        seat="first",
-        autoreset=0,
-    )
+    game = leafwise.game("trilobite")
+    stepper = Stepper(game, 1, EnvOptions(opponent="solver:level=easy").checked(game, "single"))
     stepper.start({0: np.uint64(3)})
     again = copy.deepcopy(stepper)
-    assert again.opponent == "solver:level=easy"
+    assert again.options.opponent == "solver:level=easy"
     assert np.array_equal(again.buffers.S[:1], stepper.buffers.S[:1])

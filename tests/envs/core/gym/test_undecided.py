@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from gymnasium.vector import AutoresetMode
 
+import leafwise
 from games import undecided
-from leafwise.envs.core.gym.aec import GameAECEnv
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.vector import GameVectorEnv
 
@@ -96,7 +96,7 @@ def test_an_automatic_reset_after_which_no_decision_comes(mode: AutoresetMode) -
 
 
 def test_agents_in_turn() -> None:
-    made = GameAECEnv(undecided.GAME)
+    made = leafwise.aec(undecided.GAME)
     made.game._shared_tables.stones[0] = 0
     with pytest.raises(ValueError, match=r"^expected options with which a player gets to decide, got"):
         made.reset(seed=1)

@@ -8,13 +8,23 @@ PYTEST := $(BIN)/python -m pytest -n logical --dist loadscope --no-loadscope-reo
 QUICK := tests/architecture/test_imports.py tests/contract tests/envs/*/test_*scenarios.py tests/envs/core \
   tests/models/test_files.py tests/search/test_clock.py tests/search/test_twin.py tests/front/test_commands.py
 
-.PHONY: demo test test-quick test-long test-numba campaign lint types docs clean
+.PHONY: demo links test test-quick test-long test-numba campaign lint types docs clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
 	  -e ".[train,experiments,multiagent,data,human,cluster,hub,web,docs,dev]"
 	touch $@
+	$(MAKE) links
+
+# The package as it is installed, in links: type checkers, editors and the documentation find modules there, which an editable
+# install hides from them.
+LINKS := build/links/leafwise
+ROOMS := envs search models training experiments
+links:
+	mkdir -p $(LINKS)
+	for link in $(LINKS)/*; do [ -e "$$link" ] || rm -f "$$link"; done
+	for place in src/leafwise/* $(ROOMS); do ln -sfn "$(CURDIR)/$$place" $(LINKS)/; done
 
 demo: $(VENV)/.installed
 	$(BIN)/leafwise demo
@@ -55,17 +65,14 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-# Type-checks the built wheel (an editable install hides the packages from the checker) and the tests.
-types: $(VENV)/.installed
-	rm -rf build/types
-	$(BIN)/python -m build --outdir build/types . > /dev/null
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target build/types/site build/types/*.whl
-	MYPYPATH=build/types/site $(BIN)/mypy -p leafwise
-	MYPYPATH=build/types/site:tests $(BIN)/mypy --explicit-package-bases tests
+# The package, by its links, and the tests.
+types: $(VENV)/.installed links
+	$(BIN)/mypy -p leafwise
+	MYPYPATH=tests $(BIN)/mypy --explicit-package-bases tests
 
 # The documentation as a site in build/site; any warning is an error. `make docs DOCS=serve` shows it while you write.
 DOCS ?= build
-docs: $(VENV)/.installed
+docs: $(VENV)/.installed links
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs $(DOCS) --strict
 
 clean:

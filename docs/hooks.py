@@ -1,4 +1,4 @@
-"""MkDocs hooks: the package laid out as it is installed, pages that live beside what they tell of, and pictures it makes."""
+"""MkDocs hooks: pages that live beside what they tell of, and pictures it makes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from mkdocs.structure.files import File, Files
 from pictures import drawings
 
 ROOT = Path(__file__).resolve().parents[1]
-LAYOUT = ROOT / "build/docs/leafwise"
-ROOMS = ("envs", "search", "models", "training", "experiments")
 PAGES = re.compile(r"(experiments/|models/weights/|examples/|(CHANGELOG|CONTRIBUTING|SECURITY|NOTICE)\.md$).*")
 """Tracked files that become part of the site at the place that they have in the repository."""
 KINDS = (".md", ".png", ".svg", ".gif")
@@ -24,16 +22,6 @@ def tracked() -> list[str]:
     """Returns the files that git knows, relative to the repository."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return [name for name in listed.splitlines() if (ROOT / name).exists()]
-
-
-def on_startup(**given: Any) -> None:
-    """Links the rooms under one name, before plugins look for them: the API reference is read from sources."""
-    LAYOUT.mkdir(parents=True, exist_ok=True)
-    places = {path.name: path for path in (ROOT / "src/leafwise").iterdir()} | {room: ROOT / room for room in ROOMS}
-    for name, place in places.items():
-        link = LAYOUT / name
-        if not link.is_symlink():
-            link.symlink_to(place)
 
 
 def on_files(files: Files, config: Any) -> Files:

@@ -118,7 +118,8 @@ def collect_dataset(
         opponent: who plays the other side instead; its decisions are left out, and the player sits first in every other game.
         exploration: share of the player's moves that are random (default: none, 0.1 in games without chance, which would all be
             one game).
-        processes, cluster: where the games are played, as `leafwise.training.execution.places.executor_for` has it.
+        processes: how many processes play, as `leafwise.executor_for` has it.
+        cluster: the Ray cluster that plays instead, as `leafwise.executor_for` has it.
         progress: is told how many games are done.
         partial_on_interrupt: Ctrl-C returns the games that have ended by then, if there are any.
 

@@ -239,7 +239,7 @@ def evaluate(
     play them again, all others play fewer games than asked for.
 
     `progress` is told how many games are done; `keep` keeps every game as text. `processes` and `cluster` say where they are
-    played, as `leafwise.training.execution.places.executor_for` has it, and change no game. With `file` the games are written
+    played, as `leafwise.executor_for` has it, and change no game. With `file` the games are written
     there as they end; `resume` goes on with what it holds. Raises ValueError as `check` does, and for a file of something else.
     """
     where: dict[str, Any] = {"cluster": cluster, "file": file, "resume": resume}

@@ -21,7 +21,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row, row_hash
-from leafwise.envs.core.contract.statement import EVALUATE, RETURNS, Statement, statement
+from leafwise.envs.core.contract.statement import EVALUATE, Statement, finished_value, statement
 from leafwise.search import frames as F
 
 ROWS, BYTES = 1 << 18, 1 << 26
@@ -159,10 +159,7 @@ def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compi
                 tree.value[i] = outcome
             return
         tree.kind[i] = KNOWN
-        if stated.rule == RETURNS:
-            tree.value[i] = outcome
-        else:
-            tree.value[i] = stated.win if outcome > 0 else stated.loss if outcome < 0 else stated.draw
+        tree.value[i] = finished_value(stated.rule, stated.win, stated.draw, stated.loss, outcome)
 
     @bind(name, room, inline=True)
     def add_outcomes(S, tree, i, top, T):

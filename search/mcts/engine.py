@@ -17,7 +17,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.statement import EVALUATE, RETURNS, statement
+from leafwise.envs.core.contract.statement import EVALUATE, finished_value, statement
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.search.alpha_beta import bounds
 from leafwise.search.base import BaseSearch, Line, check_pickles
@@ -228,7 +228,7 @@ class Mcts(BaseSearch):
     def _batch(self, root: int, root_edge: int, most: int) -> int:
         """Makes simulations whose leaves are valued together; returns how many."""
         assert self._descend is not None
-        tree, S, A, rules = self.tree, self._S, self._B.A[0], self.game.rules
+        tree, S, A, rules, spec = self.tree, self._S, self._B.A[0], self.game.rules, self._stated
         signs, offsets = np.zeros(most), np.zeros(most)
         ends = [(0, NONE)] * most
         asked: list[int] = []
@@ -250,11 +250,11 @@ class Mcts(BaseSearch):
                     continue
                 player = int(rules.current_player(S, ROW, self._rules_T))
                 outcome = float(rules.returns(S, ROW, self._rules_T))
-                if player == TERMINAL and self._stated.rule != EVALUATE:
-                    offsets[b] = self._finished(outcome)
+                if player == TERMINAL and spec.rule != EVALUATE:
+                    offsets[b] = finished_value(spec.rule, spec.win, spec.draw, spec.loss, outcome)
                     continue
                 signs[b] = -1.0 if player == 1 else 1.0
-                offsets[b] = outcome if self._stated.to_go else 0.0
+                offsets[b] = outcome if spec.to_go else 0.0
                 self._batch_rows[len(asked)] = S[ROW]
                 asked.append(b)
             values = self._ask(len(asked))
@@ -270,12 +270,6 @@ class Mcts(BaseSearch):
                 how, node = ends[b]
                 back_up(tree, b, offsets[b], node, how == ENDED)
         return done
-
-    def _finished(self, outcome: float) -> float:
-        """Returns what a finished game is worth to the leaf."""
-        if self._stated.rule == RETURNS:
-            return outcome
-        return self._stated.win if outcome > 0 else self._stated.loss if outcome < 0 else self._stated.draw
 
     def _ask(self, n: int) -> NDArray[np.float64]:
         """Returns the evaluator's numbers for the first n rows of the batch."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 
 EVALUATE, RETURNS, TRIPLE = 0, 1, 2
@@ -31,3 +32,11 @@ def statement(evaluator: Evaluator, stages: tuple[str, ...]) -> Statement:
     rule = {"evaluate": EVALUATE, "returns": RETURNS}.get(str(evaluator.terminal), TRIPLE)
     win, draw, loss = evaluator.terminal if isinstance(evaluator.terminal, tuple) else (0.0, 0.0, 0.0)
     return Statement(stages.index(evaluator.stage), evaluator.to_go, rule, float(win), float(draw), float(loss))
+
+
+@jit(inline=True)
+def finished_value(rule, win, draw, loss, outcome):
+    """Returns what a finished game of a return `outcome` is worth to a leaf that is not asked: `rule` is RETURNS or TRIPLE."""
+    if rule == RETURNS:
+        return outcome
+    return win if outcome > 0 else loss if outcome < 0 else draw

@@ -16,7 +16,7 @@ from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
-from leafwise.envs.core.contract.statement import EVALUATE, RETURNS, Statement, statement
+from leafwise.envs.core.contract.statement import EVALUATE, Statement, finished_value, statement
 from leafwise.envs.core.contract.stream import below, u64
 
 if TYPE_CHECKING:
@@ -47,12 +47,7 @@ def make_greedy(rules: Rules, value: Compiled, stated: Statement, name: str, roo
     def row_value(S, i, player, T):
         """Returns player 0's value of row i, at which `player` acts (or TERMINAL, or CHANCE at the asked stage)."""
         if player == TERMINAL and rule != EVALUATE:
-            result = returns(S, i, T)
-            if rule == RETURNS:
-                return result
-            if result > 0.0:
-                return win
-            return draw if result == 0.0 else loss
+            return finished_value(rule, win, draw, loss, returns(S, i, T))
         worth = for_player_zero(value(S, i, T), player)
         if to_go:
             worth += returns(S, i, T)

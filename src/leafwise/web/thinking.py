@@ -18,6 +18,7 @@ from leafwise.models.players import player as named_player
 from leafwise.models.units import PLAIN, Units, units_of, why_no_units, written
 from leafwise.search import Result, Search, Stopped
 from leafwise.search.players import search_of
+from leafwise.search.result import principal_line
 from leafwise.web import choices
 from leafwise.web.asks import AnalyseAsk, GameAsk, MoveAsk, PrepareAsk, ReviewAsk, SolveAsk
 from leafwise.web.games_as_text import records
@@ -83,20 +84,14 @@ class Thinker:
 
     def line(self, result: Result) -> list[str]:
         """Returns the principal line: best moves, and what chance does most probably in between."""
-        names: list[str] = []
-        state, step = result.state, result
-        for _ in range(min(result.depth, MOST_LINE)):
-            if step.action is None:
-                break
-            names.append(str(step.name))
-            state = state.play(step.action)
-            while state.is_chance:
-                before, (_, state) = state, max(state.outcomes(), key=lambda outcome: outcome[0])
-                names.append(before.outcome_name(state))
-            if state.is_terminal:
-                break
-            step = self.think(state, LINE_SECONDS)
-        return names
+        left = min(result.depth, MOST_LINE)
+
+        def answer(state: State) -> int | None:
+            nonlocal left
+            left -= 1
+            return self.think(state, LINE_SECONDS).action if left > 0 else None
+
+        return list(principal_line(result.state, result.action, answer))
 
     def told(self, result: Result, line: list[str]) -> dict[str, Any]:
         """Returns a result as JSON, values as the leaf has them and as people read them."""

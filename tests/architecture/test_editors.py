@@ -19,7 +19,7 @@ SEEN = {
     "leafwise.Search.__call__": "(self: Search, state: State) -> Result",
     "leafwise.train": '(game: str, method: str = "", **options: Any) -> Path',
     "authoring.Game": "type[Game]",
-    "rules.CHANCE": "Literal[-1]",
+    "rules.current_player": "(S: Unknown, i: Unknown, T: Unknown) -> int",
     "td.Config.tuples": "str",
 }
 PROBE = """
@@ -33,10 +33,10 @@ from leafwise.training.methods import td
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the links are laid by make, and found on any system the same")
-def test_pyright_follows_imports_from_a_checkout(tmp_path: Path) -> None:
+def test_pyright_follows_imports_and_checks_calls_of_kernels(tmp_path: Path) -> None:
     subprocess.run(["make", "--silent", "links"], cwd=ROOT, check=True)
     probe = tmp_path / "probe.py"
-    probe.write_text(PROBE + "".join(f"reveal_type({name})\n" for name in SEEN))
+    probe.write_text(PROBE + "".join(f"reveal_type({name})\n" for name in SEEN) + "rules.apply_action(1, 2)\n")
     environment = {
         **os.environ,
         "PATH": f"{NODE}{os.pathsep}{os.environ['PATH']}",
@@ -44,8 +44,11 @@ def test_pyright_follows_imports_from_a_checkout(tmp_path: Path) -> None:
     }
     command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, str(probe)]
     told = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    found = json.loads(told.stdout)["generalDiagnostics"]
-    assert [line["message"] for line in found] == [f'Type of "{name}" is "{kind}"' for name, kind in SEEN.items()]
+    found = [line["message"] for line in json.loads(told.stdout)["generalDiagnostics"]]
+    assert found == [
+        *(f'Type of "{name}" is "{kind}"' for name, kind in SEEN.items()),
+        'Arguments missing for parameters "a", "j", "T"',
+    ]
 
 
 def test_no_link_is_tracked() -> None:

@@ -57,7 +57,8 @@ class Pooled(torch.autograd.Function):
         ctx.save_for_backward(*given)
         codes, maps, *weights = (t.detach().numpy() for t in given)
         pooled = np.zeros((len(codes), weights[3].shape[1]), dtype=np.float32)
-        grid_kernels.pool(codes, maps, *weights, *scratch(weights), side_of(maps), pooled)
+        arguments = (codes, maps, *weights, *scratch(weights), side_of(maps), pooled)
+        grid_kernels.pool(*arguments)
         return torch.from_numpy(pooled)
 
     @staticmethod
@@ -65,7 +66,8 @@ class Pooled(torch.autograd.Function):
         codes, maps, *weights = (t.detach().numpy() for t in ctx.saved_tensors)
         found = [np.zeros_like(w) for w in weights]
         grad = grads[0].contiguous().numpy()
-        grid_kernels.pool_gradients(codes, maps, *weights, *scratch(weights), side_of(maps), grad, *found)
+        arguments = (codes, maps, *weights, *scratch(weights), side_of(maps), grad, *found)
+        grid_kernels.pool_gradients(*arguments)
         return None, None, *map(torch.from_numpy, found)
 
 

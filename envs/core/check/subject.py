@@ -43,7 +43,10 @@ class Subject:
 def subject_of(game: Game) -> Subject:
     """Returns what is checked of a game."""
     symmetries = game.symmetries
-    others = {"transform": symmetries.transform, "transform_action": symmetries.transform_action}
+    others: dict[str, Callable[..., Any]] = {
+        "transform": symmetries.transform,
+        "transform_action": symmetries.transform_action,
+    }
     if game.rules.is_valid is not None:
         others["is_valid"] = game.rules.is_valid
     return Subject(

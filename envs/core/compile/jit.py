@@ -13,7 +13,7 @@ import functools
 import types as python_types
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar, overload
 
 import numba
 import numpy as np
@@ -23,10 +23,30 @@ from leafwise.envs.core.compile.fingerprint import fingerprint
 from leafwise.envs.core.compile.mode import BOUNDSCHECK as BOUNDSCHECK
 from leafwise.envs.core.compile.mode import DISABLED, FLAGS, PLAIN, PLAIN_FLAGS
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
+"""What a function takes and returns: compiled it does the same, for a reader, an editor and a type checker."""
 
 
-def jit(fn: F | None = None, *, inline: bool = False, inline_source: bool = False, without_leaf: bool = False) -> Any:
+@overload
+def jit(
+    fn: Callable[P, R], *, inline: bool = ..., inline_source: bool = ..., without_leaf: bool = ...
+) -> Callable[P, R]: ...
+
+
+@overload
+def jit(
+    *, inline: bool = ..., inline_source: bool = ..., without_leaf: bool = ...
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+def jit(
+    fn: Callable[..., Any] | None = None,
+    *,
+    inline: bool = False,
+    inline_source: bool = False,
+    without_leaf: bool = False,
+) -> Any:
     """Compiles `fn`; `inline=True` asks for it to be copied into its callers (for small functions only).
 
     `inline_source=True` copies its source instead, before types are known: compiled callers cost no compilation of `fn`, with
@@ -50,7 +70,7 @@ def bind(
     cache: bool = True,
     plain: bool = False,
     without_leaf: bool = False,
-) -> Callable[[F], Any]:
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Returns a decorator that compiles a function inside a factory, with what it closes over.
 
     `name` tells the functions of one factory apart: it names the game and everything else that is bound. `room` is the
@@ -62,7 +82,7 @@ def bind(
     Raises ValueError where a name of the same function was bound to other things.
     """
 
-    def decorate(fn: F) -> Any:
+    def decorate(fn: Callable[P, R]) -> Any:
         if DISABLED or plain:
             return _wrapping_integers(fn)
         own = python_types.FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
@@ -96,7 +116,7 @@ class Direct:
         return self._entry(*arguments)
 
 
-def leafless(function: F) -> F:
+def leafless(function: Callable[P, R]) -> Callable[P, R]:
     """Lets compiled callers hand a function `T` without the leaf's weights, so that one version serves all leaves."""
     if hasattr(function, "leafless"):
         function.leafless = function.door = True  # type: ignore[attr-defined]
@@ -128,12 +148,12 @@ def _identifier(name: str) -> str:
     return "".join(c if c.isalnum() else "_" for c in name)
 
 
-def _wrapping_integers(fn: F) -> F:
+def _wrapping_integers(fn: Callable[P, R]) -> Callable[P, R]:
     """Lets 64-bit integers wrap around silently, as compiled code does."""
 
     @functools.wraps(fn)
-    def plain(*args: Any) -> Any:
+    def plain(*args: P.args, **named: P.kwargs) -> R:
         with np.errstate(over="ignore"):
-            return fn(*args)
+            return fn(*args, **named)
 
-    return plain  # type: ignore[return-value]
+    return plain

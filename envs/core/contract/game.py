@@ -37,7 +37,7 @@ from leafwise.envs.core.contract.parts import (
     of_options,
     plain_tables,
 )
-from leafwise.envs.core.contract.rules import NO_SYMMETRIES, Rules, Symmetries, completed_symmetries
+from leafwise.envs.core.contract.rules import NO_SYMMETRIES, Compiled, Rules, Symmetries, completed_symmetries
 
 if TYPE_CHECKING:
     from leafwise.envs.core.check.rows import RowReader
@@ -113,7 +113,7 @@ class Game:
         if not self.scores:
             leaf = Evaluator("returns", own(nothing_more), to_go=True, low=0.0, high=0.0)
             object.__setattr__(self, "scores", {"returns": lambda options: leaf})
-        transforms = self.symmetries.transform, self.symmetries.transform_action
+        transforms: list[Compiled] = [self.symmetries.transform, self.symmetries.transform_action]
         for function in (*self.rules.functions().values(), *transforms):
             leafless(function)
 

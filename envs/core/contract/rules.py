@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import mix
@@ -24,6 +25,17 @@ TERMINAL = -4
 """What `current_player` answers where the game is over (OpenSpiel's number)."""
 
 Compiled = Callable[..., Any]
+"""A compiled function of any kind."""
+Rows = NDArray[Any]
+"""`S` [rows, width]."""
+Floats = NDArray[np.float64]
+"""`P`: probabilities."""
+Actions = NDArray[np.int64]
+"""`A`: action ids."""
+Stream = NDArray[np.uint64]
+"""`R`: a random stream."""
+Number = Any
+"""The number of a row (uint64), of an action, a player or a symmetry: a game says which type of whole numbers it takes."""
 
 
 def unit_cost(S, i, a, T):
@@ -112,13 +124,13 @@ DEFAULTS = (unit_cost, no_chance_outcomes, no_sample, no_stage, no_progress, row
 class Chance:
     """What chance does, in one stage or several."""
 
-    outcomes: Compiled
+    outcomes: Callable[[Rows, Number, Floats, Number, Any], int]
     """`(S, j, P, o, T)` -> n: n successors of row j to rows o, o+1, ..., their probabilities to P[o], P[o+1], ...
 
     One stage: a successor may be CHANCE again. The probabilities are positive and sum to 1. The rows o to
     o + max_outcomes - 1 are its scratch: those after the n successors hold nothing.
     """
-    sample: Compiled
+    sample: Callable[[Rows, Number, Stream, Any], None]
     """`(S, j, R, T)`: draws one stage in place from stream R, without enumerating."""
     max_outcomes: int
     """Most successors that one stage can have."""
@@ -126,19 +138,19 @@ class Chance:
     """Most stages in a row between two decisions."""
     stages: tuple[str, ...] = ("decision", "chance")
     """Names of the stages: decisions first, chance's after it."""
-    stage: Compiled = one_stage
+    stage: Callable[[Rows, Number, Any], int] = one_stage
     """`(S, i, T)` -> index into `stages`; 0 at decisions, and at a terminal row the stage it ended in.
 
     May be left out where chance has one stage: it is then told from `current_player`.
     """
-    afterstates: Compiled | None = None
+    afterstates: Callable[[Rows, Number, Number, Any], int] | None = None
     """`(S, i, j, T)` -> n, where outcomes leave the actions alone, as a card that is drawn does: what the n legal actions, in
     ascending order, make of all outcomes of row i, to rows j, j+1, ... to be read by `joined` alone; 0: not here.
 
     May be left out, with `joined`: it spares searches of games for one to act anew for each outcome. Where it answers, every
     outcome is a decision with these n actions, each of which leads to a chance stage and costs 1.
     """
-    joined: Compiled | None = None
+    joined: Callable[[Rows, Number, Number, Number, Any], None] | None = None
     """`(S, k, o, j, T)`: writes to row j what an action, of which `afterstates` wrote row k, makes of outcome o: just what
     `apply_action` would."""
 
@@ -153,9 +165,9 @@ class Symmetries:
 
     count: Any = 1
     """How many there are, a number or a function of the options."""
-    transform: Compiled = same_row
+    transform: Callable[[Rows, Number, Number, Number, Any], None] = same_row
     """`(S, i, k, j, T)`: writes row i under symmetry k to row j."""
-    transform_action: Compiled = same_action
+    transform_action: Callable[[Number, Number, Any], int] = same_action
     """`(a, k, T)` -> the action that matches `a` after symmetry k."""
 
 
@@ -167,35 +179,35 @@ NO_SYMMETRIES = Symmetries()
 class Rules:
     """One game's compiled functions (all plain Python under NUMBA_DISABLE_JIT=1)."""
 
-    initial_state: Compiled
+    initial_state: Callable[[Rows, Number, Any], None]
     """`(S, i, T)`: writes the start, which may be a chance stage, to row i."""
-    current_player: Compiled
+    current_player: Callable[[Rows, Number, Any], int]
     """`(S, i, T)` -> 0, 1, CHANCE or TERMINAL."""
-    legal_actions: Compiled
+    legal_actions: Callable[[Rows, Number, Actions, Any], int]
     """`(S, i, A, T)` -> n: writes the n legal action ids, ascending, to A (int64); at least one at a decision."""
-    apply_action: Compiled
+    apply_action: Callable[[Rows, Number, Number, Number, Any], None]
     """`(S, i, a, j, T)`: copies row i to row j and acts there; never draws; i and j may be the same row."""
-    returns: Compiled
+    returns: Callable[[Rows, Number, Any], float]
     """`(S, i, T)` -> float: player 0's undiscounted return so far, defined at every row."""
-    observe: Compiled
+    observe: Callable[[Rows, Number, Any, Number, Any], None]
     """`(S, i, O, e, T)`: writes the observation of row i, seen by the player who acts, to O[e]."""
-    observe_as: Compiled = same_for_both
+    observe_as: Callable[[Rows, Number, Number, Any, Number, Any], None] = same_for_both
     """`(S, i, player, O, e, T)`: writes the observation of row i, seen by player 0 or 1, to O[e]: where that player acts, what
     `observe` writes, and also where the other acts or the game is over.
 
     May be left out where all see the same: it is then `observe`.
     """
     chance: Chance = NO_CHANCE
-    action_cost: Compiled = unit_cost
+    action_cost: Callable[[Rows, Number, Number, Any], int] = unit_cost
     """`(S, i, a, T)` -> 0 or 1: what the action counts in search depth."""
-    candidates: Compiled | None = None
+    candidates: Callable[[Rows, Number, Actions, Any], int] | None = None
     """`(S, i, A, T)` -> n: the actions that a search considers, as `T.candidates` says, in A; None: always all legal ones."""
-    progress: Compiled = no_progress
+    progress: Callable[[Rows, Number, Any], float] = no_progress
     """`(S, i, T)` -> how far a finished game got that was not won, 0 to 1: learners may give credit for it while wins are rare."""
-    key: Compiled = row_hash
+    key: Callable[[Rows, Number, Any], np.uint64] = row_hash
     """`(S, i, T)` -> uint64 hash of everything the future depends on."""
 
-    is_valid: Compiled | None = None
+    is_valid: Callable[[Rows, Number, Any], bool] | None = None
     """`(S, i, T)` -> whether row i, which may come from anywhere and hold anything, is one that the rules can go on from.
 
     Where it says so, no rule may read or write outside the arrays, run for ever or break a promise, there or later on; so it
@@ -205,27 +217,27 @@ class Rules:
     """
 
     @property
-    def chance_outcomes(self) -> Compiled:
+    def chance_outcomes(self) -> Callable[[Rows, Number, Floats, Number, Any], int]:
         """`chance.outcomes`, by the name that compiled code gives it."""
         return self.chance.outcomes
 
     @property
-    def sample_outcome(self) -> Compiled:
+    def sample_outcome(self) -> Callable[[Rows, Number, Stream, Any], None]:
         """`chance.sample`, by the name that compiled code gives it."""
         return self.chance.sample
 
     @property
-    def stage(self) -> Compiled:
+    def stage(self) -> Callable[[Rows, Number, Any], int]:
         """`chance.stage`."""
         return self.chance.stage
 
     @property
-    def afterstates(self) -> Compiled | None:
+    def afterstates(self) -> Callable[[Rows, Number, Number, Any], int] | None:
         """`chance.afterstates`."""
         return self.chance.afterstates
 
     @property
-    def joined(self) -> Compiled | None:
+    def joined(self) -> Callable[[Rows, Number, Number, Number, Any], None] | None:
         """`chance.joined`."""
         return self.chance.joined
 

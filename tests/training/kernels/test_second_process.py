@@ -66,8 +66,9 @@ def pooled() -> list[np.ndarray]:
     gradients = [np.zeros(shape, dtype=np.float32) for shape in shapes]
     seen = rng.random((2, side**2, maps), dtype=np.float32)
     scratch, sums = [np.zeros(a, dtype=np.float32), np.zeros(b, dtype=np.float32)], np.zeros((2, b), dtype=np.float32)
-    grid.pool(codes, seen, *weights, *scratch, side, sums)
-    grid.pool_gradients(codes, seen, *weights, *scratch, side, np.ones_like(sums), *gradients)
+    given = [codes, seen, *weights, *scratch, side]
+    grid.pool(*[*given, sums])
+    grid.pool_gradients(*[*given, np.ones_like(sums), *gradients])
     return [sums, *gradients]
 
 

@@ -205,7 +205,8 @@ def move_values(me: int, opponent: int, traps: int, depth: int, settings: Settin
     for to in T.step[me].tolist():
         if to < 0 or to == opponent or traps >> to & 1:
             continue
-        if stuck(opponent, *free_cells(to, opponent, low, high, T), T):
+        free_low, free_high = free_cells(to, opponent, low, high, T)
+        if stuck(opponent, free_low, free_high, T):
             values[to] = BIG
         else:
             best = max(values.values(), default=-np.inf)

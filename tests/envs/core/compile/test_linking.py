@@ -107,7 +107,8 @@ def test_garbage_is_left_alone_until_all_is_compiled(monkeypatch: pytest.MonkeyP
         seen.append(gc.isenabled())
         raise NotImplementedError("nothing")
 
-    monkeypatch.setattr(compiled._compiler, "compile", compile_nothing)
+    function: Any = compiled
+    monkeypatch.setattr(function._compiler, "compile", compile_nothing)
     with pytest.raises(CompileError):
         compiled(1)
     assert (seen, gc.isenabled()) == ([False], True)

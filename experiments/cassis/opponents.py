@@ -160,7 +160,15 @@ KINDS = ("won", "lost", "own won", "own lost")
 """Positions of random play and of the policy's own games, by what the exact solver says of them."""
 
 
-def lines(found: dict[str, list[dict[str, float]]], config: Config) -> list[str]:
+FIRST_OF_EQUALS = [
+    "The player that the policy wins against was `greedy:ties=first` here, which draws nothing and always plays the first of its",
+    "best moves. The policy draws nothing either, so that its own games are two, one from each seat, again and again.",
+    "",
+]
+"""What the page says of games from before `greedy` drew among its best moves: of points with `ties` of `first`."""
+
+
+def lines(found: dict[str, list[dict[str, Any]]], config: Config) -> list[str]:
     """Returns the page."""
     text = [
         "# Sim: what PPO's value head says, and of which positions",
@@ -171,6 +179,7 @@ def lines(found: dict[str, list[dict[str, float]]], config: Config) -> list[str]
         "against `greedy`, in positions that the exact solver calls won or lost for who moves:",
         f"{config.positions} each of random play, and one of each of {2 * config.positions} games of its own.",
         "",
+        *(FIRST_OF_EQUALS if any(point.get("ties") == "first" for points in found.values() for point in points) else []),
         "![The tables as curves](opponents.png)",
     ]
     head = "decisions: | critical kept: | " + " | ".join(f"{kind}, told / wins:" for kind in KINDS)

@@ -2,7 +2,8 @@
 
 `python -m leafwise.experiments.friday.baselines` plays every entry of `PLAN` on seeds from 1,000,000 on, first a part of everyone's
 games, then more, and writes `baselines.json` after every hundredth of an entry's games; what stands there already is not played
-again, so a stopped study goes on where it was. `baselines.md` is the table of the results.
+again, so a stopped study goes on where it was; `--players none` plays nothing. Figures are worked out of the counts each time.
+`baselines.md` is the table of the results.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from leafwise.models.files import leaf
 from leafwise.search.players import player
 from leafwise.training.evaluation.arena import FINAL_SEED, batches_of
 from leafwise.training.evaluation.intervals import error_half, share_interval
+from leafwise.training.evaluation.openings import PLAYER, derived
 from leafwise.training.execution.places import executor_for
 
 LEVELS = (1, 2, 3, 4)
@@ -105,8 +107,10 @@ def play_seeds(game: Game, text: str, seeds: Sequence[int]) -> list[Outcome]:
 
 
 def play_seed(game: Game, own: Any, seed: int) -> Outcome:
-    """Plays one game."""
+    """Plays one game; a player that draws takes its draws from the seed, the same ones as in `leafwise eval`."""
     stream = new_stream(seed)
+    if hasattr(own, "stream"):
+        own.stream = new_stream(derived(seed, PLAYER))
     dealer = own.dealer(seed) if hasattr(own, "dealer") else None
     settle = dealer or (lambda state: state.settle(stream))
     state, moves, spent, values = settle(game.start()), 0, 0.0, list[float]()
@@ -203,6 +207,8 @@ def study(config: Config, plan: Sequence[Entry] = PLAN) -> None:
                     entry.name, found, f"{entry.name}: {told}, {1000 * found['seconds_per_move']:.2g} ms a decision"
                 )
                 write_page(config, "baselines.md", page(results))
+    results.update({name: figures((), found) for name, found in results.items()})
+    results.write()
     write_page(config, "baselines.md", page(results))
 
 

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.named import own_level
 from leafwise.envs.core.play.solver import LEVELS
 from leafwise.envs.core.textfile import read_text
@@ -61,8 +60,6 @@ def played(game: Game, level: str, stronger: str, count: int, seconds: float) ->
     one, other = (player(f"level:{name}", game) for name in (level, stronger))
     shares = []
     for seed in range(FIRST_SEED, FIRST_SEED + count // 2):
-        for k, who in enumerate((one, other)):
-            who.stream = new_stream(2 * seed + k)  # type: ignore[attr-defined]
         returns = [play_game(game, seats, seed, seat)[0] for seat, seats in enumerate(((one, other), (other, one)))]
         shares.append((1 + np.sign(returns).mean()) / 2)
         if len(shares) >= LEAST and time.process_time() - started > seconds:
@@ -116,7 +113,7 @@ def page(config: Config, told: dict[str, Any]) -> list[str]:
         [
             f"`{short}`",
             *(share(found, "share") for found in by_level.values()),
-            str(next(iter(by_level.values()))["games"]),
+            ", ".join(dict.fromkeys(str(found["games"]) for found in by_level.values())),
         ]
         for short, by_level in told.items()
     ]

@@ -179,7 +179,11 @@ def lines(found: dict[str, list[dict[str, Any]]], config: Config) -> list[str]:
         "against `greedy`, in positions that the exact solver calls won or lost for who moves:",
         f"{config.positions} each of random play, and one of each of {2 * config.positions} games of its own.",
         "",
-        *(FIRST_OF_EQUALS if any(point.get("ties") == "first" for points in found.values() for point in points) else []),
+        *(
+            FIRST_OF_EQUALS
+            if any(point.get("ties") == "first" for points in found.values() for point in points)
+            else []
+        ),
         "![The tables as curves](opponents.png)",
     ]
     head = "decisions: | critical kept: | " + " | ".join(f"{kind}, told / wins:" for kind in KINDS)

@@ -19,6 +19,6 @@ def door(game: Game) -> Door:
 
 
 def compare(state: State) -> None:
-    """Compares all that the rules say of a position; raises Fault where the twin says otherwise."""
+    """Compares all that the rules say of a position; raises RuleFault where the twin says otherwise."""
     asked = door(state.game)
     compare_with_twin(with_texts(asked, answer(asked, state.row)), twin(state.game))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.check.door import AT, OUT, TO, Door, Row, observation_blocks, permit
-from leafwise.envs.core.check.fault import Fault, expect
+from leafwise.envs.core.check.fault import RuleFault, expect
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 
 SUM_WITHIN = 1e-9
@@ -50,7 +50,7 @@ def numbers(door: Door, rule: str, row: Row, which: int | None = None) -> list[i
             T = T._replace(candidates=which)
         try:
             n = door.call(rule, S.array, np.uint64(AT), A.array, T)
-        except Fault as fault:
+        except RuleFault as fault:
             raise _with_size(fault, f"max_actions = {most}", "A") from None
         door.check_kept(rule, S, {AT: row}, kind)
         A.check_margins(rule, kind)
@@ -96,7 +96,7 @@ def outcomes(door: Door, row: Row) -> list[tuple[float, Row]]:
         permit(P.guard, set(), set(range(OUT, OUT + most)))
         try:
             n = door.call(rule, S.array, np.uint64(AT), P.array, np.uint64(OUT), T)
-        except Fault as fault:
+        except RuleFault as fault:
             raise _with_size(fault, f"max_outcomes = {most}", "S", "P") from None
         door.check_kept(rule, S, {AT: row}, kind)
         P.check_margins(rule, kind)
@@ -148,7 +148,7 @@ def observation(door: Door, row: Row, player: int | None = None) -> dict[str, ND
         O = arrays[""] if layout is None else layout(**arrays)
         try:
             door.call(rule, S.array, np.uint64(AT), *viewer, O, 1, T)
-        except Fault as fault:
+        except RuleFault as fault:
             raise _with_size(fault, "the observation space", "O") from None
         door.check_kept(rule, S, {AT: row}, kind)
         for block in blocks.values():
@@ -165,7 +165,7 @@ def _check_seen(rule: str, name: str, first: NDArray[Any], second: NDArray[Any])
     unlike = (first != second) & ~((first != first) & (second != second))
     if unlike.any():
         place = [int(k) for k in np.argwhere(unlike)[0]]
-        raise Fault(rule, f"expected every number to be written, got none in {f'O.{name}'.rstrip('.')}{place}")
+        raise RuleFault(rule, f"expected every number to be written, got none in {f'O.{name}'.rstrip('.')}{place}")
 
 
 def image(door: Door, row: Row, k: int) -> Row:
@@ -184,7 +184,7 @@ def image(door: Door, row: Row, k: int) -> Row:
 
 
 def _check_written(rule: str, rows: list[Row]) -> None:
-    """Raises Fault if two rows differ that were filled with different junk: a word was left as it was."""
+    """Raises RuleFault if two rows differ that were filled with different junk: a word was left as it was."""
     word = _first_difference(*rows)
     expect(
         word is None, rule, "every word of the row to be written, the same each time", f"word {word} left or changed"
@@ -196,9 +196,9 @@ def _first_difference(first: Row, second: Row) -> int | None:
     return int(found[0]) if len(found) else None
 
 
-def _with_size(fault: Fault, size: str, *labels: str) -> Fault:
+def _with_size(fault: RuleFault, size: str, *labels: str) -> RuleFault:
     """Returns a fault that says which size of the game an index went beyond."""
     outside = any(f" of {label}" in fault.told for label in labels) or "IndexError" in fault.told
     if fault.everywhere or not outside or "rows (" in fault.told:
         return fault
-    return Fault(fault.rule, f"{fault.told}; the length comes from {size}", fault.position, fault.row)
+    return RuleFault(fault.rule, f"{fault.told}; the length comes from {size}", fault.position, fault.row)

@@ -11,7 +11,7 @@ from random import Random
 import numpy as np
 
 from leafwise.envs.core.check.door import Door, Row, valid
-from leafwise.envs.core.check.fault import Fault, expect
+from leafwise.envs.core.check.fault import RuleFault, expect
 from leafwise.envs.core.check.position import Checker
 from leafwise.envs.core.check.subject import words
 from leafwise.envs.core.lines import short
@@ -68,13 +68,13 @@ class Stranger:
         self.T = door.subject.game.tables()
 
     def try_row(self, seen: Sequence[bytes]) -> None:
-        """Checks an altered row, if the game says that it is valid; raises Fault if it is not."""
+        """Checks an altered row, if the game says that it is valid; raises RuleFault if it is not."""
         if "is_valid" in self.door.subject.rules:
             row = np.frombuffer(self.rng.choice(seen), dtype=self.door.subject.game.dtype)
             self._check(altered_row(row, seen, self.rng), "")
 
     def try_text(self, seen: Sequence[bytes]) -> None:
-        """Reads an altered text; raises Fault if it is neither refused by a ValueError in one line nor a row."""
+        """Reads an altered text; raises RuleFault if it is neither refused by a ValueError in one line nor a row."""
         subject = self.door.subject
         known = np.frombuffer(self.rng.choice(seen), dtype=subject.game.dtype)
         text = altered_text(subject.write(known.copy(), self.T), self.rng)
@@ -89,7 +89,7 @@ class Stranger:
             return
         except (Exception, SystemExit) as problem:
             got = short(f"{type(problem).__name__}: {problem}")
-            raise Fault("parse", f"expected a position or a ValueError, got {got}", text) from None
+            raise RuleFault("parse", f"expected a position or a ValueError, got {got}", text) from None
         fits = given.shape == known.shape and given.tolist() == row.tolist()  # else `State` refuses it
         if fits and "is_valid" in subject.rules:
             self._check(row, text)
@@ -99,6 +99,6 @@ class Stranger:
             return
         try:
             self.checker.check(row)
-        except Fault as fault:
+        except RuleFault as fault:
             what = f"expected False for a row that breaks a promise, got True ({fault.rule}: {fault.told})"
-            raise Fault("is_valid", what, text or fault.position, words(row)) from None
+            raise RuleFault("is_valid", what, text or fault.position, words(row)) from None

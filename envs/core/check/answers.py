@@ -11,7 +11,7 @@ import numpy as np
 
 from leafwise.envs.core.check import acting
 from leafwise.envs.core.check.door import Door, Row
-from leafwise.envs.core.check.fault import Fault, expect
+from leafwise.envs.core.check.fault import RuleFault, expect
 from leafwise.envs.core.check.subject import words
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.lines import short
@@ -54,7 +54,7 @@ def answer(door: Door, row: Row) -> Answer:
 
 
 def compare(door: Door, expected: Answer, build: str) -> None:
-    """Raises Fault where this build answers otherwise than another did, at the position of that answer."""
+    """Raises RuleFault where this build answers otherwise than another did, at the position of that answer."""
     row = np.array(expected["row"], dtype=door.subject.game.dtype)
     text = ""
     try:
@@ -70,7 +70,7 @@ def compare(door: Door, expected: Answer, build: str) -> None:
                 f"what plain Python answers, {short(wanted)}",
                 f"{short(got[rule])} {build}",
             )
-    except Fault as fault:
+    except RuleFault as fault:
         raise fault.at(text, expected["row"]) from None
 
 
@@ -105,7 +105,7 @@ def with_texts(door: Door, found: Answer) -> Answer:
 
 
 def compare_with_twin(told: Mapping[str, Any], twin: Any) -> None:
-    """Raises Fault where a twin says something else of a position."""
+    """Raises RuleFault where a twin says something else of a position."""
     text, rule = told["text"], "twin"
     try:
         position = twin.read(text)
@@ -132,10 +132,10 @@ def compare_with_twin(told: Mapping[str, Any], twin: Any) -> None:
         rule = "chance_outcomes"
         if "outcomes" in told:
             _compare_outcomes(told["outcomes"], twin, position)
-    except Fault as fault:
+    except RuleFault as fault:
         raise fault.at(text, told["row"]) from None
     except Exception as problem:
-        raise Fault(
+        raise RuleFault(
             rule, f"expected a twin that answers, got {type(problem).__name__}: {problem}", text, told["row"]
         ) from None
 

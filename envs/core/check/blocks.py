@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.check.fault import Fault
+from leafwise.envs.core.check.fault import RuleFault
 from leafwise.envs.core.check.guards import Guard, guarded
 
 MARGIN = 64
@@ -43,9 +43,9 @@ class Block:
         self.whole.fill(junk(self.whole.dtype, kind))
 
     def check_margins(self, rule: str, kind: int) -> None:
-        """Raises Fault if anything was written beyond the array since it was cleared."""
+        """Raises RuleFault if anything was written beyond the array since it was cleared."""
         word, end = junk(self.whole.dtype, kind), len(self.whole) - MARGIN
         if (self.whole[:MARGIN] != word).any() or (self.whole[end:] != word).any():
-            raise Fault(
+            raise RuleFault(
                 rule, f"expected writes within {self.label}, got one beyond its {'x'.join(map(str, self.plain.shape))}"
             )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from leafwise.envs.core.check import answers, source
-from leafwise.envs.core.check.fault import ContractError, Fault
+from leafwise.envs.core.check.fault import ContractError, RuleFault
 from leafwise.envs.core.check.process import INSIDE, Limits, run
 from leafwise.envs.core.check.twin import GameTwin
 from leafwise.envs.core.contract.game import Game
@@ -115,7 +115,7 @@ class _Check:
     def _do(self, check: Any, *arguments: Any) -> None:
         try:
             check(*arguments)
-        except Fault as fault:
+        except RuleFault as fault:
             raise ContractError(fault.line(self.game.name)) from None
 
 
@@ -126,5 +126,5 @@ def settled(name: str, result: dict[str, Any]) -> dict[str, Any]:
     if "problem" in result:
         raise ContractError(f"{name}: {result['problem']}")
     if "fault" in result:
-        raise ContractError(Fault.from_json(result["fault"]).line(name))
+        raise ContractError(RuleFault.from_json(result["fault"]).line(name))
     return result

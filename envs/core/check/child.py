@@ -56,7 +56,7 @@ def limit_memory(gigabytes: float) -> None:
 
 def check_one(job: dict[str, Any], note: Any) -> dict[str, Any]:
     """Returns what came of one game."""
-    from leafwise.envs.core.check.fault import Fault
+    from leafwise.envs.core.check.fault import RuleFault
     from leafwise.envs.core.check.inspection import Task, inspect_game
 
     note.position("")
@@ -67,12 +67,12 @@ def check_one(job: dict[str, Any], note: Any) -> dict[str, Any]:
         return {"problem": f"expected a module that a new process can import, got {type(problem).__name__}: {problem}"}
     try:
         found = inspect_game(game, Task(**job["task"]), note)
-    except Fault as fault:
+    except RuleFault as fault:
         return {"fault": fault.as_json()}
     except MemoryError:
         said = note.read()
         return {
-            "fault": Fault(said.rule, "expected less memory to be used, got a MemoryError", said.position).as_json()
+            "fault": RuleFault(said.rule, "expected less memory to be used, got a MemoryError", said.position).as_json()
         }
     except Exception:
         return {"error": traceback.format_exc()}

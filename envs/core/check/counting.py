@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from leafwise.envs.core.check.acting import draw, outcomes
 from leafwise.envs.core.check.door import Door, Row
-from leafwise.envs.core.check.fault import Fault
+from leafwise.envs.core.check.fault import RuleFault
 
 Kind = tuple[Any, ...]
 SUSPICIOUS, CERTAIN = 3.5, 6.0
@@ -101,7 +101,7 @@ def check(door: Door, row: Row, draws: int, key: int) -> None:
         worst = max(range(len(law)), key=lambda k: abs(counts[law[k][1]] / (AGAIN * draws) - law[k][0]))
         share = counts[law[worst][1]] / (AGAIN * draws)
         told = f"outcome {worst} with the probability that chance_outcomes gives it, {law[worst][0]:.4g}"
-        raise Fault("sample_outcome", f"expected {told}, got it in {share:.4g} of {AGAIN * draws} draws")
+        raise RuleFault("sample_outcome", f"expected {told}, got it in {share:.4g} of {AGAIN * draws} draws")
 
 
 def _counts(door: Door, row: Row, draws: int, key: int) -> Counter[bytes]:
@@ -112,5 +112,5 @@ def _counts(door: Door, row: Row, draws: int, key: int) -> Counter[bytes]:
 def _score(door: Door, row: Row, law: Sequence[tuple[float, bytes]], draws: int, key: int) -> float:
     counts = _counts(door, row, draws, key)
     if not set(counts) <= {successor for _, successor in law}:
-        raise Fault("sample_outcome", "expected one of the outcomes that chance_outcomes gives, got another row")
+        raise RuleFault("sample_outcome", "expected one of the outcomes that chance_outcomes gives, got another row")
     return chi_square_score([counts[successor] for _, successor in law], [draws * p for p, _ in law])

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.check.blocks import Block
-from leafwise.envs.core.check.fault import Fault, expect
+from leafwise.envs.core.check.fault import RuleFault, expect
 from leafwise.envs.core.check.guards import Guard, Guarded, Misuse, guarded_tables
 from leafwise.envs.core.check.note import Note
 from leafwise.envs.core.check.subject import Subject, boxes, python_function
@@ -58,7 +58,7 @@ class Door:
         return self.block("S", n, (self.subject.game.width,), self.subject.game.dtype)
 
     def call(self, rule: str, *arguments: Any, function: Callable[..., Any] | None = None) -> Any:
-        """Calls a rule, or another function under such a name; raises Fault for whatever it raises."""
+        """Calls a rule, or another function under such a name; raises RuleFault for whatever it raises."""
         function = function or self.subject.rules[rule]
         first = rule not in self._called
         if self.note is not None:
@@ -67,13 +67,13 @@ class Door:
         try:
             answer = function(*arguments)
         except Misuse as problem:
-            raise Fault(rule, f"{problem}{_where(problem, function)}") from None
+            raise RuleFault(rule, f"{problem}{_where(problem, function)}") from None
         except CompileError as problem:
-            fault = Fault(rule, str(problem))
+            fault = RuleFault(rule, str(problem))
             fault.everywhere = True
             raise fault from None
         except (Exception, SystemExit) as problem:
-            raise Fault(rule, told(problem, function)) from None
+            raise RuleFault(rule, told(problem, function)) from None
         if first:
             self._called.add(rule)
             self._compiling_s += time.process_time() - before
@@ -102,7 +102,7 @@ class Door:
         return int(answer)
 
     def check_kept(self, rule: str, S: Block, kept: dict[int, Row], kind: int) -> None:
-        """Raises Fault if a row that is not the rule's to write has changed."""
+        """Raises RuleFault if a row that is not the rule's to write has changed."""
         S.check_margins(rule, kind)
         for i, row in kept.items():
             expect(S.plain[i].tobytes() == row.tobytes(), rule, "the position's row to stay as it is", "a change of it")

@@ -12,7 +12,7 @@ class ContractError(ValueError):
     """A game breaks its contract; the message names the rule, the position and the number."""
 
 
-class Fault(Exception):
+class RuleFault(Exception):
     """A rule broke its promise: `told` is "expected ..., got ...", `position` the text of where, `row` its words."""
 
     everywhere = False
@@ -22,9 +22,9 @@ class Fault(Exception):
         super().__init__(rule, told, position, row)
         self.rule, self.told, self.position, self.row = rule, told, position, row
 
-    def at(self, position: str, row: list[int]) -> Fault:
+    def at(self, position: str, row: list[int]) -> RuleFault:
         """Returns the fault with the position at which it showed, unless it knows better."""
-        return self if self.everywhere or self.position else Fault(self.rule, self.told, position, row)
+        return self if self.everywhere or self.position else RuleFault(self.rule, self.told, position, row)
 
     def line(self, game: str) -> str:
         """Returns one line (of a function that does not compile, two)."""
@@ -37,12 +37,12 @@ class Fault(Exception):
         return {"rule": self.rule, "told": self.told, "position": self.position, "row": self.row}
 
     @classmethod
-    def from_json(cls, told: dict[str, Any]) -> Fault:
+    def from_json(cls, told: dict[str, Any]) -> RuleFault:
         """Returns what `as_json` wrote."""
         return cls(told["rule"], told["told"], told["position"], told["row"])
 
 
 def expect(ok: object, rule: str, expected: str, got: object) -> None:
-    """Raises Fault, `expected ..., got ...`, unless `ok`."""
+    """Raises RuleFault, `expected ..., got ...`, unless `ok`."""
     if not ok:
-        raise Fault(rule, f"expected {expected}, got {got}")
+        raise RuleFault(rule, f"expected {expected}, got {got}")

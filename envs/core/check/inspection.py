@@ -12,7 +12,7 @@ import numpy as np
 
 from leafwise.envs.core.check import acting, answers, together
 from leafwise.envs.core.check.door import AT, Door, Row, permit, told
-from leafwise.envs.core.check.fault import Fault, expect
+from leafwise.envs.core.check.fault import RuleFault, expect
 from leafwise.envs.core.check.guards import guarded_tables
 from leafwise.envs.core.check.note import Note
 from leafwise.envs.core.check.option_files import check_option_files
@@ -53,7 +53,7 @@ class Found(NamedTuple):
 
 
 def inspect_game(game: Game, task: Task, note: Note | None = None) -> Found:
-    """Checks a game in this process, as it is compiled here (or not); raises Fault where it breaks its contract."""
+    """Checks a game in this process, as it is compiled here (or not); raises RuleFault where it breaks its contract."""
     subject = _subject(game)
     check_option_files(game)
     door = Door(subject, note)
@@ -84,7 +84,7 @@ def _subject(game: Game) -> Subject:
         subject = subject_of(game)
         subject.game.tables()
     except (Exception, SystemExit) as problem:
-        raise Fault("", told(problem, game.make_tables)) from None
+        raise RuleFault("", told(problem, game.make_tables)) from None
     return subject
 
 
@@ -92,7 +92,7 @@ def _read(subject: Subject, text: str) -> Row:
     try:
         row: Row = np.asarray(subject.parse(text, subject.game.tables())).astype(subject.game.dtype)
     except ValueError as problem:
-        raise Fault("parse", f"expected a position, got {text!r}: {problem}") from None
+        raise RuleFault("parse", f"expected a position, got {text!r}: {problem}") from None
     return row
 
 
@@ -118,7 +118,7 @@ def check_scores(door: Door, seen: Iterable[Row]) -> None:
             evaluator = game.score(name)
             T = game.tables(evaluator)
         except (Exception, SystemExit) as problem:
-            raise Fault(rule, told(problem, game.scores[name])) from None
+            raise RuleFault(rule, told(problem, game.scores[name])) from None
         expect(evaluator.stage in game.stages, rule, f"a stage among {game.stages}", repr(evaluator.stage))
         if evaluator.value is None:
             continue
@@ -131,7 +131,7 @@ def check_scores(door: Door, seen: Iterable[Row]) -> None:
             for row in Random(1).sample(some, min(most, len(some))):
                 try:
                     check(door, rule, evaluator, row, T)
-                except Fault as fault:
+                except RuleFault as fault:
                     text = door.subject.write(row, game.tables())
                     raise fault.at(text, words(row)) from None
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from leafwise.envs.core.check.acting import after, image, numbers, outcomes, player
 from leafwise.envs.core.check.door import Door, Row, same
-from leafwise.envs.core.check.fault import Fault, expect
+from leafwise.envs.core.check.fault import RuleFault, expect
 from leafwise.envs.core.check.subject import words
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 
@@ -50,10 +50,10 @@ def check(door: Door, row: Row, acts: int, steps: Sequence[Any], rng: Random, mo
     for k in rng.sample(others, min(TRIED, len(others))):
         try:
             _check_image(door, row, acts, steps, k, images[k])
-        except Fault as fault:
+        except RuleFault as fault:
             if fault.everywhere:
                 raise
-            raise Fault(fault.rule, f"{fault.told} (symmetry {k})", fault.position) from None
+            raise RuleFault(fault.rule, f"{fault.told} (symmetry {k})", fault.position) from None
 
 
 def _check_group(door: Door, images: dict[int, Row]) -> None:

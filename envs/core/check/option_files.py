@@ -26,7 +26,7 @@ def _watch() -> None:
 
 
 def check_option_files(game: Game) -> None:
-    """Raises Fault where a text that an option is given is opened as a file; this module's own file stands for any."""
+    """Raises RuleFault where a text that an option is given is opened as a file; this module's own file stands for any."""
     _watch()
     for name, value in game.defaults.items():
         if not isinstance(value, str):

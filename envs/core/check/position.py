@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.check import acting, mirrors, together
 from leafwise.envs.core.check.acting import draw, observation, outcomes, player
 from leafwise.envs.core.check.door import Door, Row, told, valid
-from leafwise.envs.core.check.fault import Fault, expect
+from leafwise.envs.core.check.fault import RuleFault, expect
 from leafwise.envs.core.check.subject import boxes, words
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 
@@ -45,7 +45,7 @@ class Checker:
     lengths: dict[bytes, int] = field(default_factory=dict)
 
     def check(self, row: Row) -> list[Step]:
-        """Returns the ways on from a position; raises Fault, with the position in it, where a rule breaks its promise."""
+        """Returns the ways on from a position; raises RuleFault, with the position in it, where a rule breaks its promise."""
         door = self.door
         door.fresh = door.tables()
         if door.note is not None:
@@ -56,7 +56,7 @@ class Checker:
             if door.note is not None:
                 door.note.position(text)
             return self._check(row)
-        except Fault as fault:
+        except RuleFault as fault:
             raise fault.at(text or f"row {words(row)}", words(row)) from None
 
     def _check(self, row: Row) -> list[Step]:
@@ -84,13 +84,13 @@ class Checker:
         if known != row.tobytes():
             other = words(np.frombuffer(known, dtype=row.dtype))
             told_rows = f"the rows {other} and {words(row)}"
-            raise Fault("text", f"expected another text for another row, got one for {told_rows}", text)
+            raise RuleFault("text", f"expected another text for another row, got one for {told_rows}", text)
         try:
             back = np.asarray(self._python("parse", subject.parse, text, T))
-        except Fault as fault:
-            raise Fault(fault.rule, fault.told, text) from None
+        except RuleFault as fault:
+            raise RuleFault(fault.rule, fault.told, text) from None
         if back.shape != row.shape or back.astype(row.dtype).tobytes() != row.tobytes():
-            raise Fault("parse", f"expected the row back that was written, {words(row)}, got {back.tolist()}", text)
+            raise RuleFault("parse", f"expected the row back that was written, {words(row)}, got {back.tolist()}", text)
         return str(text)
 
     def _python(self, what: str, function: Any, *arguments: Any) -> Any:
@@ -100,7 +100,7 @@ class Checker:
         try:
             return function(*arguments)
         except (Exception, SystemExit) as problem:
-            raise Fault(what, told(problem, function)) from None
+            raise RuleFault(what, told(problem, function)) from None
 
     def _check_outlook(self, row: Row, acts: int) -> None:
         """Checks what is told of every row: stage, returns, key, and observation where somebody looks."""
@@ -159,7 +159,9 @@ class Checker:
                 place = tuple(int(k) for k in np.argwhere(outside)[0])
                 low, high = box.low[place], box.high[place]
                 label = f"{f'O.{name}'.rstrip('.')}[e, {', '.join(map(str, place))}]"
-                raise Fault(rule, f"expected {label} in {low:g}..{high:g} (observation space), got {array[place]:g}")
+                raise RuleFault(
+                    rule, f"expected {label} in {low:g}..{high:g} (observation space), got {array[place]:g}"
+                )
 
     def _decision(self, row: Row) -> list[Step]:
         door, game = self.door, self.door.subject.game
@@ -182,10 +184,10 @@ class Checker:
             cost = door.whole_number("action_cost", row, np.int64(a))
             expect(cost in (0, 1), "action_cost", "0 or 1", cost)
             return Step(acting.after(door, row, a), a, cost)
-        except Fault as fault:
+        except RuleFault as fault:
             if fault.everywhere:
                 raise
-            raise Fault(fault.rule, f"{fault.told} (action {door.subject.game.actions[a]!r})") from None
+            raise RuleFault(fault.rule, f"{fault.told} (action {door.subject.game.actions[a]!r})") from None
 
     def _chance(self, row: Row) -> list[Step]:
         door, law = self.door, outcomes(self.door, row)

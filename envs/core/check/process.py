@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from leafwise.envs.core.check.child import JOB, NOTE, RESULTS
-from leafwise.envs.core.check.fault import Fault
+from leafwise.envs.core.check.fault import RuleFault
 from leafwise.envs.core.check.note import Note
 from leafwise.envs.core.textfile import read_text
 
@@ -45,7 +45,7 @@ class Limits(NamedTuple):
 class Died(Exception):
     """The process ended; `done` are the results of the jobs before the one that it died of."""
 
-    def __init__(self, fault: Fault, done: list[dict[str, Any]]) -> None:
+    def __init__(self, fault: RuleFault, done: list[dict[str, Any]]) -> None:
         super().__init__(fault.told)
         self.fault, self.done = fault, done
 
@@ -91,7 +91,7 @@ def _run(jobs: Sequence[dict[str, Any]], build: str, folder: Path, limits: Limit
         raise RuntimeError(f"expected a checking process to start, got exit status {process.returncode}: {tail}")
     ended = f"no answer in {limits.call_s:g} s" if late else _ending(process.returncode)
     told = f"expected an answer from the {build} build, got {ended}"
-    raise Died(Fault(last.rule, told, last.position), done)
+    raise Died(RuleFault(last.rule, told, last.position), done)
 
 
 def _wait(process: subprocess.Popen[bytes], note: Note, limits: Limits) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 from leafwise.envs.core.check.acting import image
 from leafwise.envs.core.check.door import Door, Row
-from leafwise.envs.core.check.fault import Fault
+from leafwise.envs.core.check.fault import RuleFault
 from leafwise.envs.core.check.guards import Misuse
 from leafwise.envs.core.check.position import Checker
 from leafwise.envs.core.check.subject import subject_of
@@ -36,7 +36,7 @@ class RowReader:
         self._symmetries = range(1, min(subject.symmetries, SYMMETRIES))
         self._subject = replace(subject, rules=rules, symmetries=1)
 
-    def fault(self, row: Row) -> Fault | None:
+    def fault(self, row: Row) -> RuleFault | None:
         """Returns which promise the rules break at a row, None if they can read it and go on from it."""
         door = Door(self._subject, None, guarded=True)
         before = sys.gettrace()
@@ -45,7 +45,7 @@ class RowReader:
             Checker(door, Random(0)).check(row)
             for k in self._symmetries:
                 image(door, row, k)
-        except Fault as fault:
+        except RuleFault as fault:
             return fault
         finally:
             sys.settrace(before)

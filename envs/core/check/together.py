@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.check import acting
 from leafwise.envs.core.check.door import AT, OUT, TO, Door, Row, permit
-from leafwise.envs.core.check.fault import Fault, expect
+from leafwise.envs.core.check.fault import RuleFault, expect
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 
@@ -69,7 +69,7 @@ def check_afterstates(door: Door, row: Row, law: Law) -> None:
             wanted, got = acting.after(door, outcome, a), joined(door, afterstate, outcome)
             if wanted.tobytes() != got.tobytes():
                 told = f"the row that apply_action writes, {wanted.tolist()}"
-                raise Fault("joined", f"expected {told}, got {got.tolist()} ({name})")
+                raise RuleFault("joined", f"expected {told}, got {got.tolist()} ({name})")
             acts, cost = acting.player(door, wanted), door.whole_number("action_cost", outcome, np.int64(a))
             sound = acts == CHANCE and cost == 1
             expect(sound, "afterstates", f"chance to act after {name}, which costs 1", f"player {acts}, cost {cost}")

@@ -13,7 +13,7 @@ import numpy as np
 from leafwise.envs.core.check import acting, counting, mirrors
 from leafwise.envs.core.check.altered import Stranger
 from leafwise.envs.core.check.door import Door, Row
-from leafwise.envs.core.check.fault import Fault, expect
+from leafwise.envs.core.check.fault import RuleFault, expect
 from leafwise.envs.core.check.position import Checker, Step
 from leafwise.envs.core.check.subject import words
 from leafwise.envs.core.contract.rules import CHANCE
@@ -140,10 +140,10 @@ class Walk:
     def _expect(self, ok: bool, row: Row, rule: str, expected: str, got: Any) -> None:
         try:
             expect(ok, rule, expected, got)
-        except Fault as fault:
+        except RuleFault as fault:
             raise self._placed(fault, row) from None
 
-    def _placed(self, fault: Fault, row: Row) -> Fault:
+    def _placed(self, fault: RuleFault, row: Row) -> RuleFault:
         """Returns a fault that names a position."""
         text = self.door.subject.write(row, self.door.subject.game.tables())
         return fault.at(text, words(row))
@@ -160,7 +160,7 @@ class Walk:
     def _count_at(self, row: Row) -> None:
         try:
             counting.check(self.door, row, self.draws, self.rng.getrandbits(64))
-        except Fault as fault:
+        except RuleFault as fault:
             raise self._placed(fault, row) from None
 
     def _count_kinds(self, share: float) -> None:
@@ -205,5 +205,5 @@ class Walk:
                 again = [acting.after(self.door, row, step.action).tobytes() for step in steps]
             rule = "chance_outcomes" if acts == CHANCE else "apply_action"
             expect([step.row.tobytes() for step in steps] == again, rule, "the same answer later on", "another")
-        except Fault as fault:
+        except RuleFault as fault:
             raise self._placed(fault, row) from None

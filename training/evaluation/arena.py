@@ -289,7 +289,9 @@ def faults(played: Sequence[Figures], names: tuple[str, str], first_seed: int, p
     for k, one in enumerate(played):
         if one.loser >= 0:
             what, _, report = one.fault.partition("\n")
-            yield Fault(names[one.loser], first_seed + k // players, (k % players + one.loser) % 2, what, report)
+            yield Fault(
+                names[one.loser], first_seed + k // players, (k % players + one.loser) % 2, "forfeit", what, report
+            )
 
 
 def batches_of(seeds: range) -> list[tuple[int, range]]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from multiprocessing import connection, get_context, parent_process
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from leafwise.envs.core.play.forfeit import Forfeit
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder
 from leafwise.models.players import player
 from leafwise.search.players import Player, draws
+from leafwise.training.evaluation.result import Fault, FaultKind
 from leafwise.training.execution.executor import Bundles, Executor, Lost, Shared
 from leafwise.training.execution.places import executor_for
 from leafwise.training.execution.processes import Sent
@@ -67,13 +68,9 @@ class Job(NamedTuple):
     keep: bool = False
     """Whether the game is wanted as text."""
 
-
-class Fault(NamedTuple):
-    """Why a player lost a game other than on the board."""
-
-    seat: int
-    kind: Literal["crash", "hang", "illegal", "forfeit"]
-    what: str
+    def fault(self, seat: int, kind: FaultKind, what: str) -> Fault:
+        """Returns how the player at a seat lost the game."""
+        return Fault(self.names[seat], self.chance, seat, kind, what)
 
 
 class Outcome(NamedTuple):
@@ -91,11 +88,11 @@ class Outcome(NamedTuple):
 
 
 class Misplay(Exception):
-    """Ends a game that a player has lost by a fault."""
+    """Ends a game that the player at a seat has lost other than on the board; arguments as `Job.fault`."""
 
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault)
-        self.fault = fault
+    def __init__(self, seat: int, kind: FaultKind, what: str) -> None:
+        super().__init__(seat, kind, what)
+        self.told = seat, kind, what
 
 
 def from_text(text: str) -> Maker:
@@ -126,11 +123,11 @@ class Table:
                 moves[at] += 1
                 seconds[at] += spent
                 if spent > self.limit:
-                    raise Misplay(Fault(at, "hang", f"took more than {self.limit:g} s at {state}"))
+                    raise Misplay(at, "hang", f"took more than {self.limit:g} s at {state}")
                 recorder.play(self.checked(at, choice, state))
                 recorder.settle(stream)
         except Misplay as misplay:
-            outcome = lost(misplay.fault, (moves[0], moves[1]), (seconds[0], seconds[1]))
+            outcome = lost(job.fault(*misplay.told), (moves[0], moves[1]), (seconds[0], seconds[1]))
         else:
             drawn = bool(self.game.max_stages) or any(draws(who) for who in seats)
             counts = (moves[0], moves[1]), (seconds[0], seconds[1])
@@ -155,10 +152,10 @@ class Table:
         try:
             return work(), time.perf_counter() - begun
         except Forfeit as problem:
-            raise Misplay(Fault(seat, "forfeit", " ".join(str(problem).split())[:300])) from problem
+            raise Misplay(seat, "forfeit", " ".join(str(problem).split())[:300]) from problem
         except BaseException as problem:
             what = " ".join(f"{type(problem).__name__}: {problem}".split())[:300]
-            raise Misplay(Fault(seat, "crash", what)) from problem
+            raise Misplay(seat, "crash", what) from problem
         finally:
             self.clock[SEAT] = -1
 
@@ -166,7 +163,7 @@ class Table:
         """Returns a choice that is a legal action's id; raises Misplay for any other."""
         if isinstance(choice, (int, np.integer)) and not isinstance(choice, bool) and choice in state.legal_actions:
             return int(choice)
-        raise Misplay(Fault(seat, "illegal", f"expected the id of a legal action at {state}, got {choice!r}"[:300]))
+        raise Misplay(seat, "illegal", f"expected the id of a legal action at {state}, got {choice!r}"[:300])
 
 
 def lost(fault: Fault, moves: tuple[int, int] = (0, 0), seconds: tuple[float, float] = (0.0, 0.0)) -> Outcome:
@@ -236,13 +233,14 @@ class Worker:
         seat, loading = int(self.clock[SEAT]), bool(self.clock[STARTING])
         if seat < 0:
             return None
-        name = self.jobs[0][1].names[seat]
+        job = self.jobs[0][1]
+        name = job.names[seat]
         extra = START_SECONDS if loading and name not in impatient else 0.0
         if time.monotonic() - self.clock[SINCE] < self.limit + extra + 2 * POLL:
             return None
         if loading:
             impatient.add(name)
-        return Fault(seat, "hang", f"took more than {self.limit + extra:g} s" + " to be loaded" * loading)
+        return job.fault(seat, "hang", f"took more than {self.limit + extra:g} s" + " to be loaded" * loading)
 
     def end(self) -> None:
         """Ends the process, whatever it does."""
@@ -255,7 +253,7 @@ class Worker:
         seat, status = int(self.clock[SEAT]), self.process.exitcode
         if seat < 0:
             return None
-        return lost(Fault(seat, "crash", f"its process ended with status {status}"))
+        return lost(self.jobs[0][1].fault(seat, "crash", f"its process ended with status {status}"))
 
 
 class MatchWorkers(Executor[Job, Outcome]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,15 +12,19 @@ from leafwise.training.evaluation.elo import Unit, rate
 from leafwise.training.evaluation.intervals import Interval, returns_interval
 from leafwise.training.evaluation.kept_games import NO_PACE, Pace
 
+FaultKind = Literal["crash", "hang", "illegal", "forfeit"]
+
 
 @dataclass(frozen=True)
 class Fault:
-    """How a player gave a game away."""
+    """How a player lost a game other than on the board."""
 
     player: str
     seed: int
+    """Of the game's chance."""
     seat: int
     """Where it sat: 0 first, 1 second."""
+    kind: FaultKind
     what: str
     """Why, in one line."""
     report: str = ""

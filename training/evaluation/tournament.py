@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -20,8 +20,9 @@ from leafwise.training.evaluation.elo import Ratings, Unit, rate
 from leafwise.training.evaluation.intervals import bounds, results_interval
 from leafwise.training.evaluation.match_workers import Job, Maker, Outcome
 from leafwise.training.evaluation.openings import CHANCE, PLAYER, derived, openings, plies_of
+from leafwise.training.evaluation.result import FaultKind
 
-KINDS = ("crash", "hang", "illegal", "forfeit")
+KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 """Faults by which a player loses."""
 MOST_GAMES, MOST_SEED = 10**7, 2**62
 """What may be asked for at most."""
@@ -109,11 +110,8 @@ class Tournament:
 
     def add(self, job: Job, outcome: Outcome) -> Played:
         """Keeps a game that has ended."""
-        fault = outcome.fault and {
-            "player": job.names[outcome.fault.seat],
-            "kind": outcome.fault.kind,
-            "what": outcome.fault.what,
-        }
+        lost = outcome.fault
+        fault = None if lost is None else {"player": lost.player, "kind": str(lost.kind), "what": lost.what}
         seconds = (round(outcome.seconds[0], 6), round(outcome.seconds[1], 6))
         first, second = job.names
         one = Played(

@@ -9,22 +9,18 @@ from __future__ import annotations
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.catalogue import ARMOUR, CORRIDOR, ROOM, SPACE
 
 u64 = np.uint64
 ZERO, ONE = u64(0), u64(1)
-M1, M2, M4, H01 = u64(0x5555555555555555), u64(0x3333333333333333), u64(0x0F0F0F0F0F0F0F0F), u64(0x0101010101010101)
-S1, S2, S4, S56 = u64(1), u64(2), u64(4), u64(56)
 
 
 @jit(inline=True)
 def popcount(b):
-    """Returns the number of set bits of `b`."""
-    b = b - ((b >> S1) & M1)
-    b = (b & M2) + ((b >> S2) & M2)
-    b = (b + (b >> S4)) & M4
-    return np.int64((b * H01) >> S56)
+    """Returns the number of set bits of `b`, int64."""
+    return np.int64(count_bits(b))
 
 
 @jit(inline=True)

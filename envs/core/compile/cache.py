@@ -24,6 +24,9 @@ PACKAGE = Path(__file__).resolve().parents[3]
 SHARED = ("envs/core", "search", "models")
 """Folders whose sources every compiled room depends on."""
 
+FLOORS = ("envs", "search", "models", "training", "experiments")
+"""Folders of the package that hold compiled code."""
+
 TOLD = "LEAFWISE_NOT_KEPT"
 """The environment variable that holds why compiled code is not kept, once that was said."""
 
@@ -69,15 +72,19 @@ def cache_folder(source: Path, flags: str) -> Path | None:
     None, with a warning, where none can be written, and where there is no source to read, as at a prompt.
     """
     room = room_of(source)
+    if _is_of_package(room):
+        return _folder(room, flags, ())
     if not room.exists():  # typed at a prompt: numba cannot cache it either
         return None
-    places = [PACKAGE / name for name in SHARED]
-    if room not in places:
-        places.append(room)
-    paths = [path for place in places for path in (sorted(place.rglob("*.py")) if place.is_dir() else [place])]
-    return _folder(room, flags, tuple(paths), tuple(path.stat().st_mtime_ns for path in paths))
+    return _folder(room, flags, tuple(path.stat().st_mtime_ns for path in _sources(room)))
 
 
+def _sources(room: Path) -> list[Path]:
+    """Returns the sources of a room, or the file that it is."""
+    return sorted(room.rglob("*.py")) if room.is_dir() else [room]
+
+
+@functools.cache
 def room_of(source: Path) -> Path:
     """Returns what `source` belongs to: its top package folder below `envs`, or the file itself outside a package."""
     if source.suffix != ".py":
@@ -91,13 +98,37 @@ def room_of(source: Path) -> Path:
 
 
 @functools.cache
-def _folder(room: Path, flags: str, paths: tuple[Path, ...], changed: tuple[int, ...]) -> Path | None:
-    """Returns the cache folder for a room; `changed`, when each source was written, lets an edit be seen."""
-    digest = hashlib.sha256(f"{numba.__version__} {sys.version_info[:2]} {flags}".encode())
-    for path in paths:
+def _is_of_package(room: Path) -> bool:
+    """Returns whether a room is one of the package's own."""
+    return any(PACKAGE / floor in (room, *room.parents) for floor in FLOORS)
+
+
+def _digest(room: Path) -> str:
+    """Returns a hash of the names and texts of a room's sources."""
+    digest = hashlib.sha256()
+    for path in _sources(room):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+@functools.cache
+def _package_digest(room: Path) -> str:
+    """Returns the same of a room of the package, as it was when it was first asked for in this process."""
+    return _digest(room)
+
+
+@functools.cache
+def _folder(room: Path, flags: str, changed: tuple[int, ...]) -> Path | None:
+    """Returns the cache folder for a room.
+
+    `changed`, when each of its sources was written, lets an edit be seen where a game outside the package is loaded again. What is
+    in the package is read once a process: later edits are not what runs in it.
+    """
+    shared = [_package_digest(PACKAGE / name) for name in SHARED]
+    own = _package_digest(room) if _is_of_package(room) else _digest(room)
+    told = f"{numba.__version__} {sys.version_info[:2]} {flags} {shared} {own}"
     try:
-        folder = cache_root() / f"{room.stem}-{digest.hexdigest()[:16]}"
+        folder = cache_root() / f"{room.stem}-{hashlib.sha256(told.encode()).hexdigest()[:16]}"
         fresh = not folder.exists()
         own_folder(folder)
         with tempfile.TemporaryFile(dir=folder):

@@ -4,10 +4,12 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from leafwise.envs.core.compile.cache import PACKAGE, _folder, _package_digest, cache_folder
 from leafwise.envs.core.compile.jit import DISABLED, PLAIN
 
 TESTS = Path(__file__).parents[3]
@@ -134,3 +136,41 @@ def test_a_full_disk_or_a_folder_that_is_none_costs_the_time_of_compiling(tmp_pa
     answer, warned = compiled(tmp_path, tmp_path / "file")
     assert answer == ["42", "1"]
     assert warned == ["compiled code is not kept, every start compiles it again: Not a directory"]
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cache of its own, for a process that has asked for no folder yet."""
+    monkeypatch.setenv("LEAFWISE_CACHE_DIR", str(tmp_path / "cache"))
+    for cached in (_folder, _package_digest):
+        cached.cache_clear()
+    yield tmp_path / "cache"
+    for cached in (_folder, _package_digest):
+        cached.cache_clear()
+
+
+def test_the_package_is_read_once_a_process(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, other = (PACKAGE / "envs/threes" / name for name in ("rules.py", "scores.py"))
+    found = cache_folder(first, "a")
+    assert found is not None
+    assert found.parent == cache
+    read: list[Path] = []
+    monkeypatch.setattr(Path, "rglob", lambda folder, pattern: read.append(folder) or iter(()))
+    assert cache_folder(other, "a") == found
+    assert cache_folder(first, "b") not in (found, None)
+    assert read == []
+    cache_folder(PACKAGE / "envs/trap/rules.py", "a")
+    assert read == [PACKAGE / "envs/trap"]
+
+
+def test_a_game_outside_the_package_that_was_edited_has_another_folder(cache: Path, tmp_path: Path) -> None:
+    room = tmp_path / "plug_in"
+    room.mkdir()
+    (room / "__init__.py").write_text("")
+    (room / "rules.py").write_text("x = 1\n")
+    found = [cache_folder(room / "__init__.py", "a")]
+    (room / "rules.py").write_text("x = 2\n")
+    os.utime(room / "rules.py", (5, 5))
+    found += [cache_folder(room / "__init__.py", "a") for _ in range(2)]
+    assert found[0] != found[1] == found[2]
+    assert cache_folder(PACKAGE / "envs/threes/rules.py", "a") not in found

@@ -60,6 +60,7 @@ class GameAECEnv(AECEnv):
         self.observation_spaces = dict.fromkeys(self.possible_agents, space)
         self.action_spaces = {agent: gym.spaces.Discrete(len(game.actions)) for agent in self.possible_agents}
         self._tables = game.tables()
+        self._seen = new_observations(game, 1)
         self._stream = new_stream(int(new_key(np.random.default_rng())))
         self._display = Display(game, options.render_mode)
 
@@ -114,13 +115,12 @@ class GameAECEnv(AECEnv):
         if not hasattr(self, "position"):
             EnvLogger.error_observe_before_reset()
         player = self.possible_agents.index(one_of("agent", agent, self.possible_agents, self.game))
-        seen = new_observations(self.game, 1)
-        self.game.rules.observe_as(self.position.row[None].copy(), u64(0), player, seen, 0, self._tables)
+        self.game.rules.observe_as(self.position.row[None].copy(), u64(0), player, self._seen, 0, self._tables)
         mask = np.ones(len(self.game.actions), dtype=np.int8)
         if self.agent_selection == agent and not self.terminations.get(agent, True):
             mask[:] = 0
             mask[list(self.position.legal_actions)] = 1
-        return {"observation": reader(at(seen, 0))(), "action_mask": mask}
+        return {"observation": reader(at(self._seen, 0))(), "action_mask": mask}
 
     def step(self, action: int | None) -> None:
         """Takes the action id of `agent_selection` (None once it is done); raises ValueError for what is no action id."""

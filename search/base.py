@@ -22,7 +22,7 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.lines import short
-from leafwise.search.frames import Buffers
+from leafwise.search.expectiminimax import Buffers
 
 if TYPE_CHECKING:
     from leafwise.search.mcts.options import MctsOptions

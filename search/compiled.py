@@ -5,37 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from leafwise.envs.core.compile.fingerprint import label
-from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.evaluator import Evaluator, nothing_to_fetch
+from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled, Rules, Symmetries
 from leafwise.envs.core.contract.statement import Statement, statement
-from leafwise.search.alpha_beta import make_alpha_beta, make_shortcuts
-from leafwise.search.depth_first import make_depth_first
+from leafwise.search.expectiminimax import (
+    Parts,
+    make_arrive,
+    make_last_step,
+    make_look_up,
+    make_plain_root,
+    make_pruning_root,
+    make_search,
+    make_settle_rare,
+)
 from leafwise.search.leaves import make_leaf_values
-from leafwise.search.nodes import make_arrive
-from leafwise.search.root import make_plain_root, make_search_root
+from leafwise.search.siblings import make_last_decisions
 
 
 class CompiledSearch(NamedTuple):
-    """Compiled functions; what is not called is not compiled. S [rows, width] are rows, B is `frames.Buffers`."""
+    """Compiled functions; what is not called is not compiled. S [rows, width] are rows, B is `expectiminimax.Buffers`."""
 
-    depth_first: Callable[..., float]
-    """`(S, B, i, top, depth, T)` -> the value of row i."""
+    plain: Callable[..., float]
+    """`(S, B, i, top, depth, lower, upper, T)` -> the value of row i, whatever the window."""
     plain_root: Callable[..., int]
-    """`(S, B, actions, values, depth, T)` -> how many actions of row 0 were searched by `depth_first`."""
-    alpha_beta: Callable[..., float]
+    """`(S, B, actions, values, depth, T)` -> how many actions of row 0 were searched by `plain`."""
+    pruning: Callable[..., float]
     """`(S, B, i, top, depth, lower, upper, T)` -> that value, or a bound beyond the window."""
-    search_root: Callable[..., int]
-    """`(S, B, actions, values, is_bound, depth, all_values, rounding, T)` -> how many actions were searched."""
+    pruning_root: Callable[..., int]
+    """`(S, B, actions, values, is_bound, depth, all_values, rounding, T)` -> how many actions were searched by `pruning`."""
     leaf_value: Callable[..., float]
     """`(S, i, T)` -> the value of row i as a leaf."""
     last_step: Callable[..., tuple[bool, float]]
     """`(S, B, i, top, lower, upper, T)` -> whether row i, with no decision to go, is a leaf or has only leaves one chance stage
-    on; and then what `alpha_beta` returns. To be inlined."""
+    on; and then what `pruning` returns. To be inlined."""
 
 
 def compiled_search(game: Game, evaluator: Evaluator) -> CompiledSearch:
@@ -65,18 +71,27 @@ def _compiled(
     bound = label(*rules.functions().values(), symmetries.transform, players, *sizes, *given)
     name = f"{game}_{getattr(value, '__qualname__', '')}_{bound}"
     any_leaf = f"{game}_{label(*rules.functions().values(), symmetries.transform)}"
-    fetch = fetch or bind(name, room, inline=True)(nothing_to_fetch)
     leaves = make_leaf_values(rules, players, value, stated, name, room)
     together = siblings is not None and rules.afterstates is not None
-    arrive = make_arrive(rules, leaves, max_outcomes, name, room, apart=players == 2 or together)
-    depth_first = make_depth_first(rules, leaves, stated.stage, arrive, fetch, siblings, sizes, (name, any_leaf), room)
-    shortcuts = make_shortcuts(rules, leaves, max_outcomes, name, room)
-    alpha_beta: Any = make_alpha_beta(rules, symmetries.transform, arrive, shortcuts, (name, any_leaf), room)
+    arrive = make_arrive(rules, leaves, max_outcomes, name, room, no_inline=players == 2 or together)
+    settle_rare = make_settle_rare(rules, leaves, name, room)
+
+    def search_of(prunes: bool) -> tuple[Compiled, Compiled]:
+        """Returns `last_step` and the search, with pruning or without."""
+        own, any_own = (f"{of}_pruning" if prunes else of for of in (name, any_leaf))
+        inline = prunes or not together
+        last_step = make_last_step(rules, leaves, fetch, max_outcomes, own, room, prunes=prunes, inline=inline)
+        last_decisions = None if prunes else make_last_decisions(rules, *sizes, siblings, last_step, name, room)
+        look_up = make_look_up(rules, symmetries.transform, any_own, room, prunes=prunes)
+        parts = Parts(arrive, last_step, last_decisions, settle_rare, look_up)
+        return last_step, make_search(rules, parts, (own, any_own), room, prunes=prunes)
+
+    (_, plain), (last_step, pruning) = search_of(False), search_of(True)
     return CompiledSearch(
-        depth_first,
-        make_plain_root(rules, depth_first, name, room),
-        alpha_beta,
-        make_search_root(rules, alpha_beta, name, room),
+        plain,
+        make_plain_root(rules, plain, name, room),
+        pruning,
+        make_pruning_root(rules, pruning, name, room),
         leaves.leaf_value,
-        shortcuts.last_step,
+        last_step,
     )

@@ -13,12 +13,12 @@ from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.search.alpha_beta import bounds
 from leafwise.search.background import share_out
 from leafwise.search.base import BaseSearch, Line
 from leafwise.search.compiled import compiled_search
-from leafwise.search.frames import CUTS, FAILED, LEAVES, NO_ROWS, NODES, STOPPED
+from leafwise.search.expectiminimax import CUTS, FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier
+from leafwise.search.leaves import bounds
 from leafwise.search.options import MAX_DEPTH, ORDERINGS, ROUNDED, SearchOptions, make_buffers, renewed
 from leafwise.search.result import Result, principal_line
 
@@ -106,14 +106,14 @@ class Search(BaseSearch):
         self._prunes = options.prunes(game)
         self._frontier = None
         if options.batched:
-            least, toll = (ROUNDED / nodes, 1.0 / nodes) if nodes else (options.cutoff, 0.0)
-            self._frontier = Frontier(game, evaluator, self._T, cutoff=least, toll=toll)
+            least, node_cost = (ROUNDED / nodes, 1.0 / nodes) if nodes else (options.cutoff, 0.0)
+            self._frontier = Frontier(game, evaluator, self._T, cutoff=least, node_cost=node_cost)
         else:
             compiled = compiled_search(game, evaluator)
             leaves_out = self._prunes or options.width is not None or options.rare
-            self._plain = None if leaves_out else Direct(compiled.depth_first)
+            self._plain = None if leaves_out else Direct(compiled.plain)
             self._plain_root = Direct(compiled.plain_root)
-            self._windowed, self._root_search = Direct(compiled.alpha_beta), Direct(compiled.search_root)
+            self._windowed, self._root_search = Direct(compiled.pruning), Direct(compiled.pruning_root)
         self._find_actions = Direct(game.rules.candidates or game.rules.legal_actions)
         self._apply_action, self._action_cost = Direct(game.rules.apply_action), Direct(game.rules.action_cost)
         self._actions, self._values = np.zeros(game.max_actions, dtype=np.int64), np.zeros(game.max_actions)
@@ -233,9 +233,9 @@ class Search(BaseSearch):
     def _share(self, actions: int) -> None:
         """Shares the limit of work out among so many root actions."""
         if self._grows or self.options.nodes:
-            cutoff, toll = self.options.share(actions, self._limit)
+            cutoff, node_cost = self.options.share(actions, self._limit)
             for worker in self._workers:
-                worker._B = worker._B._replace(options=worker._B.options._replace(cutoff=cutoff, toll=toll))
+                worker._B = worker._B._replace(options=worker._B.options._replace(cutoff=cutoff, node_cost=node_cost))
 
     def _batched(self, frontier: Frontier, state: State, depth: int) -> tuple[float, dict[int, float]]:
         """Returns the values of a position and its actions, for the player who acts, by a tree with batched leaves."""
@@ -317,10 +317,8 @@ class Search(BaseSearch):
         self, i: np.uint64, top: np.uint64, depth: int, lower: float = -math.inf, upper: float = math.inf
     ) -> float:
         """Returns player 0's value of a row, or a bound beyond the window; raises Stopped if the stop byte was set."""
-        if self._plain is not None:
-            value = float(self._plain(self._S, self._B, i, top, depth, self._T))
-        else:
-            value = float(self._windowed(self._S, self._B, i, top, depth, lower, upper, self._T))
+        search = self._plain or self._windowed
+        value = float(search(self._S, self._B, i, top, depth, lower, upper, self._T))
         self._check(depth)
         return value
 

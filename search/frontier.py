@@ -1,6 +1,6 @@
 """Batched leaves: a tree is grown into arrays, all its leaves are valued in a few calls, and the values are backed up.
 
-The tree is that of `depth_first`, node for node. The expansion is compiled once per game, whatever the
+The tree is that of `expectiminimax`, node for node. The expansion is compiled once per game, whatever the
 evaluator: what the evaluator states (its stage, its rule for finished games) is handed over at run time. Equal leaf rows
 are valued once.
 """
@@ -22,7 +22,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row, row_hash
 from leafwise.envs.core.contract.statement import EVALUATE, Statement, finished_value, statement
-from leafwise.search import frames as F
+from leafwise.search import expectiminimax as F
 
 ROWS, BYTES = 1 << 18, 1 << 26
 """Nodes that a tree may have, and memory of their rows; a larger tree is taken apart at the root, and its subtrees follow one
@@ -49,8 +49,8 @@ class Asking(NamedTuple):
     stated: Statement
     cutoff: float
     """Decisions reached with a smaller probability than this are leaves (0: exact)."""
-    toll: float
-    """As in `frames.Options`."""
+    node_cost: float
+    """As in `expectiminimax.Options`."""
 
 
 class Tree(NamedTuple):
@@ -171,13 +171,13 @@ def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compi
         return n
 
     @bind(name, room, inline=True)
-    def add_actions(S, tree, i, A, n, top, toll, T):
+    def add_actions(S, tree, i, A, n, top, node_cost, T):
         """Adds the rows after the n actions A of decision i from row `top` on."""
         for k in range(n):
             o = top + np.uint64(k)
             apply_action(S, i, A[k], o, T)
             tree.left[o] = np.int64(tree.left[i]) - np.int64(action_cost(S, i, A[k], T))
-            tree.reach[o] = (tree.reach[i] - toll) / np.float64(n) if toll > 0.0 else tree.reach[i]
+            tree.reach[o] = (tree.reach[i] - node_cost) / np.float64(n) if node_cost > 0.0 else tree.reach[i]
 
     @bind(name, room)
     def expand(S, tree, A, most, asking, T):
@@ -206,7 +206,7 @@ def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compi
             if player == CHANCE:
                 n = add_outcomes(S, tree, i, top, T)
             else:
-                add_actions(S, tree, i, A, np.int64(n), top, asking.toll, T)
+                add_actions(S, tree, i, A, np.int64(n), top, asking.node_cost, T)
             top += n
             tree.end[i] = top
             i += ONE
@@ -274,7 +274,7 @@ class Frontier:
         T: Any,
         *,
         cutoff: float = 0.0,
-        toll: float = 0.0,
+        node_cost: float = 0.0,
         rows: int | None = None,
         batch: int = BATCH,
     ) -> None:
@@ -290,7 +290,7 @@ class Frontier:
             rows = max(least, min(ROWS, BYTES // game.rows(1).nbytes))
         if rows < least or batch < 1:
             raise ValueError(f"frontier: expected at least {least} rows and a batch of 1, got {rows!r} and {batch!r}")
-        self._asking = Asking(statement(evaluator, game.stages), cutoff=float(cutoff), toll=float(toll))
+        self._asking = Asking(statement(evaluator, game.stages), cutoff=float(cutoff), node_cost=float(node_cost))
         self._values, self._batch = values_of(evaluator, game.room), batch
         self._expand = make_expand(game.rules, game.max_outcomes, game.name, game.room)
         self._T, self._bare = T, T._replace(leaf=())  # the expansion is one for all weights

@@ -8,11 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled, Rules
 from leafwise.envs.core.contract.statement import EVALUATE, RETURNS, Statement
-from leafwise.search.frames import ZERO
 from leafwise.search.table import second_hash
 
+ZERO = np.uint64(0)
 HIGH_BITS = np.uint64(20)
 """The bits of a hash from here on say where a leaf is remembered."""
 
@@ -28,8 +30,8 @@ class LeafValues(NamedTuple):
     """`(S, B, i, T)` -> the value of a finished game."""
     seen_value: Compiled
     """`(S, B, i, T)` -> `leaf_value`, remembered where there is a memory for it."""
-    value_apart: Compiled
-    """`seen_value`, not to be inlined: where few leaves are met, one copy of the evaluator's code is enough."""
+    value_no_inline: Compiled
+    """`seen_value`, not inlined: where few leaves are met, one copy of the evaluator's code is enough."""
 
 
 def make_leaf_values(
@@ -84,11 +86,27 @@ def make_leaf_values(
         return worth
 
     @bind(name, room)
-    def value_apart(S, B, i, T):
+    def value_no_inline(S, B, i, T):
         return seen_value(S, B, i, T)
 
     @bind(name, room, inline=True)
     def finished_value(S, B, i, T):
-        return value_apart(S, B, i, T) if rule == EVALUATE else outcome_value(S, i, T)
+        return value_no_inline(S, B, i, T) if rule == EVALUATE else outcome_value(S, i, T)
 
-    return LeafValues(is_leaf, leaf_value, finished_value, seen_value, value_apart)
+    return LeafValues(is_leaf, leaf_value, finished_value, seen_value, value_no_inline)
+
+
+def bounds(game: Game, evaluator: Evaluator) -> tuple[float, float]:
+    """Returns the least and the most that player 0 can get from a leaf, infinite if the evaluator states no bounds."""
+    if evaluator.low is None or evaluator.high is None:
+        return -np.inf, np.inf
+    worths = [evaluator.low, evaluator.high]
+    if evaluator.to_go:
+        worths = [evaluator.low + game.return_range[0], evaluator.high + game.return_range[1]]
+    if isinstance(evaluator.terminal, tuple):
+        worths += evaluator.terminal
+    elif evaluator.terminal == "returns":
+        worths += game.return_range
+    if game.players == 2:
+        worths += [-w for w in worths]
+    return float(min(worths)), float(max(worths))

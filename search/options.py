@@ -12,7 +12,7 @@ import numpy as np
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import real, switch, whole
-from leafwise.search.frames import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE, WORTHS, Buffers, Options
+from leafwise.search.expectiminimax import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE, WORTHS, Buffers, Options
 from leafwise.search.table import ENTRY_BYTES, GENERATIONS, MAX_ACTIONS
 
 D = TypeVar("D")
@@ -26,7 +26,7 @@ MOST_NODES = 10**15
 MOST_MB = 65536
 NEVER = 1 << 62
 ROUNDED = 1 - 1e-9
-"""What rounding leaves of a toll at least."""
+"""What rounding leaves of a node cost at least."""
 TABLE_MB = 16.0
 """Size of the table where it pays and nothing else is said: where pruning is on, or an action can cost no depth."""
 LEAF_ENTRIES, EXPENSIVE_LEAF_ENTRIES = 1 << 12, 1 << 14
@@ -239,22 +239,22 @@ class SearchOptions(BaseOptions):
         return bool(game.search.nodes and self.seconds) and not (self.nodes or self.cutoff or self.batched)
 
     def share(self, actions: int, nodes: int) -> tuple[float, float]:
-        """Returns the cutoff and the toll below each of so many root actions, or below a root where nobody decides (0).
+        """Returns the cutoff and the node cost below each of so many root actions, or below a root where nobody decides (0).
 
-        With `nodes`, where k more decisions may be searched a decision is reached with a probability of k tolls.
+        With `nodes`, where k more decisions may be searched a decision is reached with a probability of k node costs.
         """
         if not nodes:
             return self.cutoff, 0.0
-        toll = 1.0 / nodes
+        node_cost = 1.0 / nodes
         if actions:
-            toll = actions / (nodes - 1) if nodes > 1 else 2.0
-        return toll * ROUNDED, toll
+            node_cost = actions / (nodes - 1) if nodes > 1 else 2.0
+        return node_cost * ROUNDED, node_cost
 
     def compiled(self, game: Game, least: float, most: float) -> Options:
         """Returns what compiled code reads; no leaf is worth less than `least` or more than `most`."""
         return Options(
             cutoff=float(self.cutoff),
-            toll=0.0,
+            node_cost=0.0,
             generation=np.uint64(0),
             recall=self.seconds is not None,
             prune=self.prunes(game),

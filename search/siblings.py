@@ -13,12 +13,7 @@ import numpy as np
 from leafwise.envs.core.compile.clock import is_late
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.rules import Compiled, Rules
-from leafwise.search import frames as F
-
-
-def each_alone(S, B, row, top, T):
-    """Says that the decisions below a chance node are to be searched one by one: nothing is known of all together."""
-    return False, 0.0
+from leafwise.search.expectiminimax import FAILED, LEAVES, NODES, ONE, POLL, STOPPED
 
 
 def no_means(S, k, o, end, M, P, T):
@@ -31,11 +26,11 @@ def make_last_decisions(
     max_actions: int,
     max_outcomes: int,
     siblings: Compiled | None,
-    mean_of_leaves: Compiled,
+    last_step: Compiled,
     name: str,
     room: Path,
-) -> Compiled:
-    """Compiles `last_decisions(S, B, row, top, T)`, to be inlined, for a game and a leaf kind.
+) -> Compiled | None:
+    """Compiles `last_decisions(S, B, row, top, T)`, to be inlined, for a game and a leaf kind; None: its outcomes share no actions.
 
     It returns whether the outcomes of a chance row are decisions of which all is known once, and if so their mean value with
     one decision to go. Rows from `top` on are free.
@@ -43,7 +38,7 @@ def make_last_decisions(
     own = bind(name, room, inline=True)
     afterstates, joined, chance_outcomes = rules.afterstates, rules.joined, rules.chance_outcomes
     if afterstates is None or joined is None or rules.candidates is not None:
-        return own(each_alone)
+        return None
     means = siblings or own(no_means)
     needed = np.uint64(max_actions + 2 * max_outcomes + 2)
 
@@ -52,37 +47,37 @@ def make_last_decisions(
         """Does what `siblings` does where that cannot say; returns whether there are only leaves, which it counts."""
         for o in range(first, end):
             joined(S, k, o, end, T)
-            told, worth = mean_of_leaves(S, B, end, T)
-            if not told:
+            known, worth = last_step(S, B, end, end + ONE, -np.inf, np.inf, T)
+            if not known:
                 return False
             B.best[o] = max(B.best[o], worth)
         return True
 
     @own
     def last_decisions(S, B, row, top, T):
-        if top + needed > np.uint64(S.shape[0]) or B.counts[F.FAILED]:
+        if top + needed > np.uint64(S.shape[0]) or B.counts[FAILED]:
             return False, 0.0
         actions = np.uint64(afterstates(S, row, top, T))
         if actions == np.uint64(0):
             return False, 0.0
         first = top + actions
         end = first + np.uint64(chance_outcomes(S, row, B.P, first, T))
-        leaves = B.counts[F.LEAVES]
+        leaves = B.counts[LEAVES]
         for o in range(first, end):
             B.best[o] = -np.inf
         for k in range(top, first):
             count = means(S, k, first, end, B.best, B.P, T)
-            B.counts[F.LEAVES] += count
+            B.counts[LEAVES] += count
             if count == 0 and not means_one_by_one(S, B, k, first, end, T):
-                B.counts[F.LEAVES] = leaves
+                B.counts[LEAVES] = leaves
                 return False, 0.0
         total = 0.0
         for o in range(first, end):
             total += B.P[o] * B.best[o]
-        before = B.counts[F.NODES]
-        B.counts[F.NODES] = before + np.int64(end - first)
-        if (before ^ B.counts[F.NODES]) & ~np.int64(F.POLL) and (T.stop[0] or is_late(B.deadline)):
-            B.counts[F.FAILED] = F.STOPPED
+        before = B.counts[NODES]
+        B.counts[NODES] = before + np.int64(end - first)
+        if (before ^ B.counts[NODES]) & ~np.int64(POLL) and (T.stop[0] or is_late(B.deadline)):
+            B.counts[FAILED] = STOPPED
         return True, total
 
     return last_decisions

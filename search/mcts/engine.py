@@ -19,9 +19,9 @@ from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.statement import EVALUATE, finished_value, statement
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.search.alpha_beta import bounds
 from leafwise.search.base import BaseSearch, Line, check_pickles
 from leafwise.search.frontier import values_of
+from leafwise.search.leaves import bounds
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.choice import choice, values_of_edges
 from leafwise.search.mcts.gumbel import halve

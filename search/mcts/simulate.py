@@ -139,13 +139,13 @@ def compiled_mcts(game: Game, evaluator: Evaluator) -> MctsFunctions:
     stated, room = statement(evaluator, game.stages), evaluator.room or game.room
     found = compiled_search(game, evaluator)
     name = f"{game.name}_{getattr(evaluator.compiled, '__qualname__', '')}"
-    return _compiled(game.rules, found.depth_first, found.leaf_value, evaluator.policy, stated, name, room)
+    return _compiled(game.rules, found.plain, found.leaf_value, evaluator.policy, stated, name, room)
 
 
 @cache
 def _compiled(
     rules: Rules,
-    depth_first: Compiled,
+    search: Compiled,
     leaf_value: Compiled,
     told: Compiled | None,
     stated: Statement,
@@ -155,7 +155,7 @@ def _compiled(
     apply_action, current_player, returns = rules.apply_action, rules.current_player, rules.returns
     descend = make_descend(rules, stated.stage, game, room)
     has_policy, to_go = told is not None, stated.to_go
-    name = f"{game}_{label(*rules.functions().values(), depth_first, leaf_value, told, *stated)}"
+    name = f"{game}_{label(*rules.functions().values(), search, leaf_value, told, *stated)}"
     policy = told or bind(name, room, inline=True)(no_policy)
 
     @bind(name, room)
@@ -168,7 +168,7 @@ def _compiled(
                 S[ROOT_ROW, w] = tree.rows[node, w]
             apply_action(S, ROOT_ROW, tree.action[e], ROW, T)
             over = proven and current_player(S, ROW, T) == TERMINAL
-            value = depth_first(S, B, ROW, ABOVE, 0, T)
+            value = search(S, B, ROW, ABOVE, 0, -np.inf, np.inf, T)
             tree.known[e] = value
             if over:
                 tree.edge_low[e], tree.edge_high[e], ended = value, value, True
@@ -209,7 +209,7 @@ def _compiled(
         if node != NONE and options.one_ply:
             return one_ply(S, B, node, tree, options.temperature, T)
         if how == STUCK or options.one_ply:
-            return depth_first(S, B, ROW, ABOVE, 1, T)
+            return search(S, B, ROW, ABOVE, 1, -np.inf, np.inf, T)
         tree.counts[M.LEAVES] += 1
         if has_policy and options.policy and node != NONE:
             return by_policy(S, node, tree, T)

@@ -13,7 +13,7 @@ from games import dice, solitaire
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.registry import game
 from leafwise.search import Search, Stopped
-from leafwise.search.frames import COUNTS
+from leafwise.search.expectiminimax import COUNTS
 from leafwise.search.frontier import Frontier
 
 CASES = [
@@ -48,7 +48,7 @@ def assert_same(found, expected):
 
 
 @pytest.mark.parametrize(("g", "score", "depth"), CASES, ids=lambda v: getattr(v, "name", str(v)))
-def test_the_tree_is_that_of_depth_first(g, score, depth):
+def test_the_tree_is_that_of_the_plain_search(g, score, depth):
     evaluator = g.score(score)
     plain, batched = Search(g, evaluator, depth, pruning=False, table_mb=0), Search(g, evaluator, depth, batched=True)
     for state in decisions_of(g)[::3]:

@@ -12,9 +12,9 @@ from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, new_stream
-from leafwise.search.alpha_beta import bounds
 from leafwise.search.compiled import CompiledSearch
-from leafwise.search.frames import Buffers, Options
+from leafwise.search.expectiminimax import Buffers, Options
+from leafwise.search.leaves import bounds
 from leafwise.search.options import ROUNDED, TABLE_FROM, SearchOptions, make_buffers
 from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, name_of
 
@@ -58,8 +58,8 @@ def new_table(
     given = SearchOptions(depth=depth, rare=rare, nodes=nodes, table_mb=TABLE_MB if remember else 0.0)
     options = given.compiled(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
     # `share_out` multiplies it by the actions of the decision that is searched
-    cutoff, toll = given.share(1, nodes)
-    options = options._replace(cutoff=cutoff, toll=toll)
+    cutoff, node_cost = given.share(1, nodes)
+    options = options._replace(cutoff=cutoff, node_cost=node_cost)
     entries = given.entries(game)
     (rows, buffers), (_, other_buffers) = (
         make_buffers(game, depth + 1, entries, False, options, expensive) for _ in range(2)
@@ -79,10 +79,10 @@ def new_table(
 def share_out(B, actions):
     """Returns the buffers of searches below so many root actions, which share the limit of work."""
     o = B.options
-    toll = o.toll * actions
+    node_cost = o.node_cost * actions
     options = Options(
-        toll * ROUNDED,
-        toll,
+        node_cost * ROUNDED,
+        node_cost,
         o.generation,
         o.recall,
         o.prune,
@@ -125,21 +125,11 @@ def forget(table: Table) -> None:
         buffers.killers[:] = -1
 
 
-def make_unpruned(game: Game, depth_first: Compiled, name: str) -> Compiled:
-    """Returns `unpruned(S, buffers, i, top, depth, lower, upper, T)`: searches a row in a game for one, whatever the window."""
-
-    @bind(name, game.room, inline=True)
-    def unpruned(S, buffers, i, top, depth, lower, upper, T):
-        return depth_first(S, buffers, i, top, depth, T)
-
-    return unpruned
-
-
 def searches(game: Game, found: CompiledSearch, name: str) -> tuple[Compiled, Compiled]:
     """Returns what `make_best_action` needs of the compiled searches of a game: those with pruning in a game for two."""
     if game.players == 2:
-        return found.alpha_beta, found.last_step
-    return make_unpruned(game, found.depth_first, name), bind(name, game.room, inline=True)(never_at_once)
+        return found.pruning, found.last_step
+    return found.plain, bind(name, game.room, inline=True)(never_at_once)
 
 
 def never_at_once(S, B, row, top, lower, upper, T):

@@ -94,7 +94,7 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 @functools.cache
 def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
     name, leaf_value = (
-        found.depth_first.__qualname__,
+        found.plain.__qualname__,
         found.leaf_value,
     )  # the name tells the game, the leaf, and what it fixes
     both = searches(game, found, name)

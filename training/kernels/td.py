@@ -23,7 +23,7 @@ from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_functions import Layout, features, no_index, small_bits
 from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
-from leafwise.search.frames import Buffers
+from leafwise.search.expectiminimax import Buffers
 from leafwise.search.options import SearchOptions, make_buffers
 from leafwise.training.kernels.siblings import Siblings, make_best_sibling, most_siblings, new_siblings
 from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, name_of, put_row
@@ -145,7 +145,7 @@ def chooser(game: Game, layout: Layout, stage: str, depth: int) -> tuple[str, Co
     if depth == 1 and near(game, valued):
         return name, make_best_sibling(game, network, layout, valued, name)
     leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", fetch=network.fetch)
-    look_ahead = make_deep(game, compiled_search(game, leaf).depth_first, depth, name)
+    look_ahead = make_deep(game, compiled_search(game, leaf).plain, depth, name)
     return name, make_best_action(game, look_ahead, name)
 
 
@@ -154,12 +154,12 @@ def near(game: Game, valued: int) -> bool:
     return game.max_stages <= 1 or (game.max_stages == 2 and valued > 0)
 
 
-def make_deep(game: Game, depth_first: Compiled, depth: int, name: str) -> Compiled:
+def make_deep(game: Game, search: Compiled, depth: int, name: str) -> Compiled:
     """Returns `deep(trainer, T)`: the value of row AFTER by a search of the decisions that remain of `depth`."""
 
     @bind(name, game.room, inline=True)
     def deep(trainer, T):
-        return depth_first(trainer.S, trainer.buffers, AFTER, FREE, np.int64(depth - 1), T)
+        return search(trainer.S, trainer.buffers, AFTER, FREE, np.int64(depth - 1), -np.inf, np.inf, T)
 
     return deep
 

@@ -18,8 +18,8 @@ from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import new_stream, uniform
-from leafwise.search.alpha_beta import bounds
-from leafwise.search.frames import Buffers
+from leafwise.search.expectiminimax import Buffers
+from leafwise.search.leaves import bounds
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.noise import add_noise, take_back
 from leafwise.search.mcts.simulate import MctsFunctions, compiled_mcts, make_add_node

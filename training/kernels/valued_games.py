@@ -82,7 +82,7 @@ def compiled_games(game: Game, evaluator: Evaluator) -> Compiled:
 
 @functools.cache
 def _compiled(game: Game, found: CompiledSearch) -> Compiled:
-    name = found.depth_first.__qualname__  # tells the game and the leaf
+    name = found.plain.__qualname__  # tells the game and the leaf
     return make_play_valued(game, make_best_action(game, *searches(game, found, name), name), name)
 
 

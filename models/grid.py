@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.intrinsics import dense, sum_rows
 from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.grid import GridFeatures
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
@@ -304,7 +304,9 @@ class GridNetwork:
     def evaluator(self, name: str) -> Evaluator:
         """Returns the network as a leaf evaluator."""
         stage = features_of(self.game).stage
-        return Evaluator(name, compiled(self.game).value, self.weights, stage, scratch=SCRATCH, expensive=True)
+        return Evaluator(
+            name, compiled(self.game).value, self.weights, stage, scratch=SCRATCH, speed=Speed(cache_values=True)
+        )
 
 
 def load_grid(path: Path, game: Game) -> GridNetwork:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.cells import SmallTable
-from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.boards import EXTRACTED, extracted, pieces_of, points_table, worth_of
 from leafwise.models.network import NetworkKind, Tensors, network_kind
@@ -200,8 +200,7 @@ class NTupleNetwork:
             self.shape.stage,
             terminal="evaluate",
             scratch=SCRATCH,
-            fetch=own.fetch,
-            siblings=own.siblings.get(self.shape.stage),
+            speed=Speed(prefetch=own.fetch, sibling_values=own.siblings.get(self.shape.stage)),
         )
 
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.intrinsics import dense, sum_rows
 from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.softmax import logistic, logistic_of, win_less_loss, win_less_loss_of
@@ -358,7 +358,7 @@ class SparseNetwork:
             low=-1.0 if two else 0.0 if chance else None,
             high=1.0 if two or chance else None,
             scratch=("seen", "features", "hidden", "legal"),
-            expensive=True,
+            speed=Speed(cache_values=True),
             batch=self.batch,
             policy=found.policy if self.head == "policy" else None,
         )

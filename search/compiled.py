@@ -48,7 +48,8 @@ def compiled_search(game: Game, evaluator: Evaluator) -> CompiledSearch:
     """Returns the compiled searches for a game and a leaf kind; raises ValueError if they do not fit."""
     stated, room = statement(evaluator, game.stages), evaluator.room or game.room
     sizes = game.players, game.max_actions, game.max_outcomes
-    leaf = evaluator.compiled, evaluator.fetch, evaluator.siblings, stated
+    speed = evaluator.speed
+    leaf = evaluator.compiled, speed.prefetch, speed.sibling_values, stated
     return _compiled(game.rules, game.symmetries, game.name, *sizes, *leaf, room)
 
 

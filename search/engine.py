@@ -118,10 +118,10 @@ class Search(BaseSearch):
         self._apply_action, self._action_cost = Direct(game.rules.apply_action), Direct(game.rules.action_cost)
         self._actions, self._values = np.zeros(game.max_actions, dtype=np.int64), np.zeros(game.max_actions)
         self._is_bound = np.zeros(game.max_actions, dtype=np.bool_)
-        self._reads_clock = clocks.READABLE and not options.batched and not evaluator.slow
+        self._reads_clock = clocks.READABLE and not options.batched and not evaluator.python_only
         read = options.compiled(game, *bounds(game, evaluator))
         self._S, self._B = make_buffers(
-            game, depth, options.entries(game), options.whole_rows, read, evaluator.expensive
+            game, depth, options.entries(game), options.whole_rows, read, evaluator.speed.cache_values
         )
         self._remembers = self._prunes or len(self._B.table) > 1
         self._line_of = Line(self)
@@ -330,7 +330,7 @@ class Search(BaseSearch):
             raise ValueError(
                 f"search: expected at most {self.game.max_stages} chance stages in a row ({where}), got more"
             )
-        if failed or (self.evaluator.slow and self._T.stop[0]):
+        if failed or (self.evaluator.python_only and self._T.stop[0]):
             raise Stopped
 
     def _line(self, result: Result) -> tuple[str, ...]:

@@ -113,7 +113,7 @@ class GreedyPlayer(SearchPlayer):
         super().__init__(Search(game, evaluator, depth=1), name)
         self.stream = new_stream(seed)
         self._act: Callable[..., Any] | None = None
-        if game.players == 2 and evaluator.value is not None and not evaluator.slow:
+        if game.players == 2 and evaluator.value is not None and not evaluator.python_only:
             rows = 1 + rows_needed(game)
             self._act = compiled_greedy(game, evaluator)
             self._S, self._P, self._T = game.rows(rows), np.zeros(rows), game.tables(evaluator)

@@ -147,7 +147,7 @@ def rollout(game: Game, n: int = GAMES, policy: str = "random", seed: int = 0) -
         low=game.return_range[0],
         high=game.return_range[1],
         scratch=("stream", "actions", "rows", "P", *(f"tables.{name}" for name in game.scratch if score)),
-        slow=True,
+        python_only=True,
     )
 
 

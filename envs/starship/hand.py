@@ -138,5 +138,12 @@ def hand_rollout(game: Game, n: int = 4, seed: int = 0) -> Evaluator:
     weights = HandRollout(n, np.uint64(seed), game.tables().ship, np.zeros(2, dtype=np.uint64), game.rows(1))
     scratch = ("stream", "rows", *(f"tables.{name}" for name in at.SCRATCH))
     return Evaluator(
-        f"hand:n={n}", hand_rollout_value, weights, stage="request", low=0.0, high=1.0, scratch=scratch, slow=True
+        f"hand:n={n}",
+        hand_rollout_value,
+        weights,
+        stage="request",
+        low=0.0,
+        high=1.0,
+        scratch=scratch,
+        python_only=True,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.quality import TERM_WEIGHTS, potential
 from leafwise.envs.starship.rules import returns
@@ -52,7 +52,9 @@ def hopeful(S, i, T):
 
 
 def _evaluator(name: str, value: Callable[..., Any]) -> Callable[[Any], Evaluator]:
-    return lambda options: Evaluator(name=name, value=value, stage="request", low=0.0, high=1.0, expensive=True)
+    return lambda options: Evaluator(
+        name=name, value=value, stage="request", low=0.0, high=1.0, speed=Speed(cache_values=True)
+    )
 
 
 SCORES = {"hopeful": _evaluator("hopeful", hopeful), "potential": _evaluator("potential", returns)}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
-from leafwise.envs.core.contract.evaluator import Evaluator, Terminal
+from leafwise.envs.core.contract.evaluator import Evaluator, Speed, Terminal
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
 from leafwise.envs.threes.lines import ByTile, by_tile, make_line_siblings
@@ -207,7 +207,7 @@ def _lines(name: str, value: Any, make: Callable[[], LineTable], terminal: Termi
             low=low,
             high=high,
             scratch=("by_tile.worth",),
-            siblings=siblings,
+            speed=Speed(sibling_values=siblings),
         )
 
     return factory

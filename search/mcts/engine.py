@@ -112,7 +112,7 @@ class Mcts(BaseSearch):
         )
         self._stated = statement(evaluator, game.stages)
         read = SearchOptions(depth=1).compiled(game, *limits)
-        self._S, self._B = make_buffers(game, 2, 1, False, read, evaluator.expensive)
+        self._S, self._B = make_buffers(game, 2, 1, False, read, evaluator.speed.cache_values)
         self._add_node = make_add_node(game.rules, game.name, game.room)
         self._compiled = None if evaluator.value is None else compiled_mcts(game, evaluator)
         self._descend = make_descend(game.rules, self._stated.stage, game.name, game.room) if batched else None
@@ -120,7 +120,7 @@ class Mcts(BaseSearch):
         self._values = values_of(evaluator, game.room) if batched else None
         self._line_of = Line(self)
         self._last: Callable[[], MctsResult | None] = _nothing
-        self._reads_clock = clocks.READABLE and not batched and not evaluator.slow
+        self._reads_clock = clocks.READABLE and not batched and not evaluator.python_only
 
     def __copy__(self) -> Mcts:
         copied: Mcts = super().__copy__()
@@ -210,7 +210,7 @@ class Mcts(BaseSearch):
 
     def _simulate(self, root: int, root_edge: int, simulations: int) -> None:
         """Makes so many simulations, or fewer where the search is stopped or late, or knows all."""
-        tree, done, slow = self.tree, 0, self.evaluator.slow
+        tree, done, slow = self.tree, 0, self.evaluator.python_only
         each = 1 if slow else ROUND
         while done < simulations and not tree.counts[M.FAILED]:
             if root_edge == NONE and knows_all(tree, root):

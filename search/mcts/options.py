@@ -84,7 +84,7 @@ class MctsOptions(BaseOptions):
             simulations = game.search.simulations
         if prior is None:
             prior = "values" if evaluator.policy is None else "policy"
-        if prior == "values" and (evaluator.value is None or evaluator.slow):
+        if prior == "values" and (evaluator.value is None or evaluator.python_only):
             prior = "uniform"
         found = replace(self, simulations=simulations, prior=prior).in_range("mcts")
         if not callable(prior) and prior not in PRIORS:

@@ -10,7 +10,7 @@ from leafwise.envs.core.compile.intrinsics import prefetch
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.cells import CellFeatures, SmallTable, rectangle_views, square_views
-from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.grid import GridFeatures
 from leafwise.envs.core.contract.nibbles import (
@@ -56,7 +56,7 @@ __all__ = [  # noqa: RUF022 - by what they are for
     "Game", "Rules", "Chance", "Symmetries", "CHANCE", "TERMINAL", "Sizes", "Observation", "StepInfo", "Labels", "Text", "About",
     "SearchDefaults", "OwnSearch", "Programs", "State", "listing",
     # compiled functions, and evaluators made of them
-    "jit", "bind", "prefetch", "Evaluator",
+    "jit", "bind", "prefetch", "Evaluator", "Speed",
     # what networks see
     "CellFeatures", "SmallTable", "square_views", "rectangle_views", "GridFeatures", "SparseFeatures",
     # rows, bits, boards of sixteen cells of four bits in a word, random streams

@@ -27,7 +27,7 @@ LEAFWISE = [
 AUTHORING = [
     "About", "CHANCE", "Canvas", "CellFeatures", "Chance", "Choice", "Companion", "Evaluator", "Forfeit", "FunctionPlayer",
     "Game", "GridFeatures", "LINE", "Labels", "NIBBLES", "Observation", "OwnSearch", "Programs", "Question", "RULE_ONLY",
-    "Rules", "SHOWN_ONLY", "SearchDefaults", "Sizes", "SmallTable", "Solution", "SparseFeatures", "State", "StepInfo",
+    "Rules", "SHOWN_ONLY", "SearchDefaults", "Sizes", "SmallTable", "Solution", "Speed", "SparseFeatures", "State", "StepInfo",
     "Symmetries", "TERMINAL", "Text", "below", "bind", "copy_row", "count_bits", "flip", "from_file", "highest_rank", "jit",
     "listing", "looked_up", "mirror", "mix", "need", "need_one_of", "need_whole", "new_stream", "next_u64", "occupied",
     "prefetch", "read_choices", "reads_back", "rectangle_views", "solver_player", "square_views", "sum_of_rows",

@@ -10,7 +10,7 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.cells import SmallTable
-from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.threes import GAME, rules
 from leafwise.envs.threes import row as r
@@ -43,7 +43,7 @@ def of_another_tuple(leaf: Evaluator) -> Evaluator:
 PLANTED: dict[str, Game] = {}
 SAID: dict[str, str] = {}
 SOUND = GAME.score("rows")
-SIBLINGS: Any = SOUND.siblings
+SIBLINGS: Any = SOUND.speed.sibling_values
 
 
 def planted(said: str, name: str, siblings: Any = None, leaf: Evaluator | None = None, **changes: Any) -> None:
@@ -51,7 +51,7 @@ def planted(said: str, name: str, siblings: Any = None, leaf: Evaluator | None =
     chance = replace(GAME.rules.chance, **changes)
     scores = GAME.scores
     if siblings is not None or leaf is not None:
-        own = leaf or replace(SOUND, siblings=siblings)
+        own = leaf or replace(SOUND, speed=Speed(sibling_values=siblings))
         scores = {"rows": lambda options: own}
     PLANTED[name] = replace(GAME, module=__name__, rules=replace(GAME.rules, chance=chance), scores=scores)
     SAID[name] = said

@@ -10,7 +10,7 @@ import torch
 
 from contract.cases import decisions_of
 from games import dice, solitaire
-from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.registry import game
 from leafwise.search import Search, Stopped
 from leafwise.search.expectiminimax import COUNTS
@@ -38,7 +38,7 @@ def in_torch(rows, T):
 
 
 def batch_only(evaluator, batch):
-    return replace(evaluator, value=None, batch=batch, siblings=None)
+    return replace(evaluator, value=None, batch=batch, speed=Speed())
 
 
 def assert_same(found, expected):

@@ -320,7 +320,7 @@ def test_players_are_named_by_a_text():
     assert TRILOBITE.actions[player.choose(state)] == "1"
     rolled = leafwise.player("mcts:rollout:n=1,simulations=50", TRILOBITE)
     assert isinstance(rolled, MctsPlayer)
-    assert rolled.search.evaluator.slow
+    assert rolled.search.evaluator.python_only
     with pytest.raises(ValueError, match=r"expected options among simulations, .*, got 'depth=3'"):
         leafwise.player("mcts:depth=3", TRILOBITE)
 

@@ -42,7 +42,7 @@ CASES += [("load:threes-small", {}), ("load:threes-small", {"hint": "colour"})]
 def test_together_as_one_by_one(leaf: str, options: dict[str, Any]) -> None:
     g = game("threes", **options)
     evaluator = load_evaluator(game("threes"), leaf[5:]) if leaf.startswith("load:") else g.score(leaf)
-    assert leaf == "total_score" or evaluator.siblings is not None
+    assert leaf == "total_score" or evaluator.speed.sibling_values is not None
     for depth in (2, 3):
         together = Search(g, evaluator, depth)
         alone = Search(g, evaluator, depth, cutoff=ONE_BY_ONE)

@@ -50,7 +50,7 @@ def new_table(
 
     In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `rare` and `nodes` are those of `Search`.
     """
-    expensive = evaluator is not None and evaluator.expensive
+    expensive = evaluator is not None and evaluator.speed.cache_values
     remember = game.players == 2 or game.search.decisions_per_depth > 1
     if depth <= TABLE_FROM and game.search.decisions_per_depth == 1:
         expensive = expensive and game.max_outcomes > 0  # without chance few leaves are met twice,

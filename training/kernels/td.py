@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.cells import CellFeatures
-from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled, copy_row
 from leafwise.envs.core.contract.stream import new_stream
@@ -144,7 +144,7 @@ def chooser(game: Game, layout: Layout, stage: str, depth: int) -> tuple[str, Co
     name = "_".join(str(part) for part in (network.name, name_of(game), stage, depth))
     if depth == 1 and near(game, valued):
         return name, make_best_sibling(game, network, layout, valued, name)
-    leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", fetch=network.fetch)
+    leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", speed=Speed(prefetch=network.fetch))
     look_ahead = make_deep(game, compiled_search(game, leaf).plain, depth, name)
     return name, make_best_action(game, look_ahead, name)
 

@@ -92,7 +92,7 @@ def new_table(game: Game, evaluator: Evaluator, simulations: int) -> Table:
     options = SearchOptions(depth=1).compiled(game, *bounds(game, evaluator))
 
     def seat() -> Seat:
-        rows, buffers = make_buffers(game, 2, 1, False, options, evaluator.expensive)
+        rows, buffers = make_buffers(game, 2, 1, False, options, evaluator.speed.cache_values)
         return Seat(new_tree(game, max(LEAST_NODES, TREE_SEARCHES * simulations), 1, R), rows, buffers)
 
     actions = np.zeros(game.max_actions, dtype=np.int64)

@@ -125,7 +125,11 @@ def check_scores(door: Door, seen: Iterable[Row]) -> None:
         own = frozenset({"stop", *door.subject.scratch, *(f"leaf.{field}" for field in evaluator.scratch)})
         T = guarded_tables(T, own) if door.guarded else T
         asked = [row for row in rows if game.stages[int(door.ask("stage", row))] in ("decision", evaluator.stage)]
-        chance = [row for row in rows if acting.player(door, row) == CHANCE] if evaluator.siblings is not None else []
+        chance = (
+            [row for row in rows if acting.player(door, row) == CHANCE]
+            if evaluator.speed.sibling_values is not None
+            else []
+        )
         checks = (check_score, asked, SCORED), (together.check_siblings, chance, together.MOST_STAGES)
         for check, some, most in checks:
             for row in Random(1).sample(some, min(most, len(some))):

@@ -111,7 +111,7 @@ def _raised(
     permit(M.guard, set(), own)
     permit(P.guard, set(), set(range(end, rows)))
     where = np.uint64(AT), np.uint64(OUT), np.uint64(end)
-    n = int(door.call(rule, S.array, *where, M.array, P.array, T, function=evaluator.siblings))
+    n = int(door.call(rule, S.array, *where, M.array, P.array, T, function=evaluator.speed.sibling_values))
     kept = {AT: afterstate, **dict(enumerate(outcomes, OUT))}
     door.check_kept(rule, S, kept, 0)
     M.check_margins(rule, 0)

@@ -11,8 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
+from leafwise.envs.core.contract.rules import Floats, Number, Rows
 
 Terminal = Literal["evaluate", "returns"] | tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Speed:
+    """What makes searches with an evaluator faster. It changes no value, to the last bit."""
+
+    prefetch: Callable[[Rows, Number, Any], None] | None = None
+    """Compiled `(S, i, T)`: starts to load what `value` will read of large tables; called for neighbouring rows first."""
+    sibling_values: Callable[[Rows, Number, Number, Number, Floats, Floats, Any], int] | None = None
+    """Compiled `(S, k, o, end, M, P, T)` -> n: values leaves together that share most of what is looked up for them.
+    None: each alone.
+
+    In single-player games with the rules `afterstates` and `joined`: row k is one of `afterstates`, rows o to end - 1 are the
+    outcomes that it serves. For each of them it raises M[q], if that is lower, to the mean of the leaves that chance leads to from
+    the row that `joined` makes of k and q: their values, each times its probability, added up in the order of `chance_outcomes`;
+    finished games are worth what `terminal` says. n is how many leaves there are in all, 0 where it cannot say. Rows and
+    probabilities P from `end` on, max_outcomes + 1 of them, are its scratch."""
+    cache_values: bool = False
+    """True where one value takes longer than a look into some 100 kB: searches then remember more of them."""
 
 
 @dataclass(frozen=True)
@@ -23,7 +43,7 @@ class Evaluator:
     """
 
     name: str
-    value: Callable[..., Any] | None = field(repr=False)
+    value: Callable[[Rows, Number, Any], float] | None = field(repr=False)
     """Compiled `(S, i, T)` -> float; its weights are `T.leaf`. None if there is only `batch`."""
     weights: Any = field(default=(), repr=False)
     """A NamedTuple of arrays, put into `T.leaf`; () if there are none."""
@@ -40,23 +60,12 @@ class Evaluator:
     """Fields of `weights` that `value` writes to: every `T` gets arrays of its own for them; "tables.bag" is one's field."""
     batch: Callable[[NDArray[Any], Any], NDArray[np.float64]] | None = field(default=None, repr=False)
     """Values many rows at once: (rows [n, width], T) -> float64 [n]; None if there is only the compiled form."""
-    slow: bool = False
-    """True where one value takes far more than a microsecond: `value` then ends at once when `T.stop` is set."""
-    expensive: bool = False
-    """True where one value takes longer than a look into some 100 kB: searches then remember more of them."""
-    fetch: Callable[..., Any] | None = field(default=None, repr=False)
-    """Compiled `(S, i, T)`: starts to load what `value` will read of large tables; called for neighbouring rows first."""
-    siblings: Callable[..., Any] | None = field(default=None, repr=False)
-    """Compiled `(S, k, o, end, M, P, T)` -> n: values leaves together that share most of what is looked up for them.
-    None: each alone.
-
-    In games for one with the rules `afterstates` and `joined`: row k is one of `afterstates`, rows o to end - 1 are the outcomes
-    that it serves. For each of them it raises M[q], if that is lower, to the mean of the leaves that chance leads to from the row
-    that `joined` makes of k and q: their values, each times its probability, added up in the order of `chance_outcomes`; finished
-    games are worth what `terminal` says. n is how many leaves there are in all, 0 where it cannot say. Rows and probabilities P
-    from `end` on, max_outcomes + 1 of them, are its scratch. It only makes searches faster: values are, to the last bit, those
-    without it."""
-    policy: Callable[..., Any] | None = field(default=None, repr=False)
+    python_only: bool = False
+    """True where one value takes far more than a microsecond: only searches that Python runs ask for it, not compiled environments.
+    `value` then ends at once when `T.stop` is set."""
+    speed: Speed = field(default=Speed(), repr=False)
+    """What makes searches faster."""
+    policy: Callable[[Rows, Number, Floats, Any], float] | None = field(default=None, repr=False)
     """Compiled `(S, i, P, T)` -> `value` of a decision; writes to P [max_actions] the logarithm, up to a constant, of how probable
     it is that an action is the best. None: the evaluator says nothing of actions."""
     room: Path | None = None
@@ -67,11 +76,11 @@ class Evaluator:
             raise ValueError(f"evaluator {self.name!r}: expected both of low and high or none")
         if self.value is None and self.batch is None:
             raise ValueError(f"evaluator {self.name!r}: expected a value, a batch or both, got none")
-        if self.siblings is not None and (self.to_go or self.value is None):
-            raise ValueError(f"evaluator {self.name!r}: expected siblings beside a value that is not to_go")
+        if self.speed.sibling_values is not None and (self.to_go or self.value is None):
+            raise ValueError(f"evaluator {self.name!r}: expected sibling_values beside a value that is not to_go")
 
     @property
-    def compiled(self) -> Callable[..., Any]:
+    def compiled(self) -> Callable[[Rows, Number, Any], float]:
         """The compiled `value`; raises ValueError if there is only `batch`."""
         if self.value is None:
             raise ValueError(f"evaluator {self.name!r}: expected a compiled value, got one for batches only")
@@ -97,8 +106,8 @@ def nothing_more(S, i, T):
     return 0.0
 
 
-def nothing_to_fetch(S, i, T):
-    """The `fetch` of an evaluator whose tables stay in the cache."""
+def nothing_to_prefetch(S, i, T):
+    """The `prefetch` of an evaluator whose tables stay in the cache."""
 
 
 @jit(inline=True)

@@ -85,7 +85,7 @@ def _named(game: Game, text: str) -> Seated:
         if kind == "greedy" and len(words) < 2 and "ties=first" not in words:
             words = [word for word in words if word != "ties=random"]
             evaluator = registry.leaf(words[0], game) if words else game.score()
-            if evaluator.value is not None and not evaluator.slow:
+            if evaluator.value is not None and not evaluator.python_only:
                 return Seated(compiled_greedy(game, evaluator), evaluator)
         return Seated(_asking(game, registry.player(text, game), text), asked=True)
     except UnknownPlayer:

@@ -88,7 +88,11 @@ def without_hooks(game: Game) -> Game:
     chance = replace(game.rules.chance, afterstates=None, joined=None)
 
     def alone(score: Callable[[Any], Evaluator]) -> Callable[[Any], Evaluator]:
-        return lambda options: replace(score(options), siblings=None)
+        def factory(options: Any) -> Evaluator:
+            leaf = score(options)
+            return replace(leaf, speed=replace(leaf.speed, sibling_values=None))
+
+        return factory
 
     scores = {name: alone(score) for name, score in game.scores.items()}
     return replace(game, rules=replace(game.rules, chance=chance), scores=scores)

@@ -62,13 +62,13 @@ def _compiled(
     max_actions: int,
     max_outcomes: int,
     value: Compiled,
-    fetch: Compiled | None,
+    prefetch: Compiled | None,
     siblings: Compiled | None,
     stated: Statement,
     room: Path,
 ) -> CompiledSearch:
     sizes = max_actions, max_outcomes
-    given = value, fetch, siblings, stated
+    given = value, prefetch, siblings, stated
     bound = label(*rules.functions().values(), symmetries.transform, players, *sizes, *given)
     name = f"{game}_{getattr(value, '__qualname__', '')}_{bound}"
     any_leaf = f"{game}_{label(*rules.functions().values(), symmetries.transform)}"
@@ -81,7 +81,7 @@ def _compiled(
         """Returns `last_step` and the search, with pruning or without."""
         own, any_own = (f"{of}_pruning" if prunes else of for of in (name, any_leaf))
         inline = prunes or not together
-        last_step = make_last_step(rules, leaves, fetch, max_outcomes, own, room, prunes=prunes, inline=inline)
+        last_step = make_last_step(rules, leaves, prefetch, max_outcomes, own, room, prunes=prunes, inline=inline)
         last_decisions = None if prunes else make_last_decisions(rules, *sizes, siblings, last_step, name, room)
         look_up = make_look_up(rules, symmetries.transform, any_own, room, prunes=prunes)
         parts = Parts(arrive, last_step, last_decisions, settle_rare, look_up)

@@ -277,7 +277,7 @@ def make_arrive(
 def make_last_step(
     rules: Rules,
     leaves: LeafValues,
-    fetch: Compiled | None,
+    prefetch: Compiled | None,
     max_outcomes: int,
     name: str,
     room: Path,
@@ -288,7 +288,7 @@ def make_last_step(
     """Compiles `last_step`, which values most rows with no decision to go."""
     current_player, chance_outcomes, is_leaf = rules.current_player, rules.chance_outcomes, leaves.is_leaf
     seen_value, leaf_value = leaves.seen_value, leaves.leaf_value
-    most, has_chance, fetches = np.uint64(max_outcomes), max_outcomes > 0, fetch is not None
+    most, has_chance, has_prefetch = np.uint64(max_outcomes), max_outcomes > 0, prefetch is not None
 
     @bind(name, room, inline=inline)
     def last_step(S, B, row, top, lower, upper, T):
@@ -303,9 +303,9 @@ def make_last_step(
             if current_player(S, row, T) != CHANCE or top + most > np.uint64(S.shape[0]):
                 return False, 0.0
             first, n = top, np.uint64(chance_outcomes(S, row, B.P, top, T))
-            if fetches:
+            if has_prefetch:
                 for o in range(first, first + n):
-                    fetch(S, o, T)
+                    prefetch(S, o, T)  # type: ignore[misc]
         # One loop for the row itself and for its outcomes: the evaluator's code is copied once
         before, total, rest = B.counts[LEAVES], 0.0, 1.0
         for o in range(first, first + n):
@@ -752,7 +752,7 @@ def make_search(rules: Rules, parts: Parts, names: tuple[str, str], room: Path, 
                     given, value = last_step(S, B, row, top, lower, upper, T)
                     found = not given
                 elif together and left == 1 and B.frames[f, KIND] == AVERAGE and B.options.cutoff == 0.0:
-                    given, value = last_decisions(S, B, row, top, T)
+                    given, value = last_decisions(S, B, row, top, T)  # type: ignore[misc]
                     found = not given
             reach = reach_below(B, f, row)
             if prunes and has_chance:

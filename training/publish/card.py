@@ -75,7 +75,7 @@ def starts(told: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         yield dict(told)
 
 
-def interval(found: Mapping[str, float], form: str = ".1%") -> str:
+def interval(found: Mapping[str, float | None], form: str = ".1%") -> str:
     """Returns a mean with its 95 % interval."""
     return f"{found['mean']:{form}} ({interval_text(found['ci_low'], found['ci_high'], form)})"
 

@@ -106,10 +106,6 @@ def nothing_more(S, i, T):
     return 0.0
 
 
-def nothing_to_prefetch(S, i, T):
-    """The `prefetch` of an evaluator whose tables stay in the cache."""
-
-
 @jit(inline=True)
 def for_player_zero(value, player):
     """Turns a value for the player who acts into player 0's; at a chance stage it already is."""

@@ -39,11 +39,12 @@ def test_figures_are_of_pairs() -> None:
 
 
 def test_figures_are_worked_out_of_the_scores_each_time(tmp_path: Path) -> None:
-    told = {"player": "a", "opponent": "b", "scores": [1.0, -1.0, 1.0, 1.0]} | dict.fromkeys(figures([1.0, 1.0]), 0.0)
+    scores = [1.0, -1.0, 1.0, 1.0]
+    told = {"player": "a", "opponent": "b", "scores": scores} | dict.fromkeys(figures([1.0, 1.0]), 0.0)
     (tmp_path / "learned.json").write_text(json.dumps({"a match": told}))
     study(Config(tmp_path, tmp_path, parts=()))
     found = json.loads((tmp_path / "learned.json").read_text())["a match"]
-    assert found == told | figures(told["scores"])
+    assert found == told | figures(scores)
     assert f"| a match | 4 | 3 / 0 / 1 | 75.0% ({found['ci_low']:.1%} to" in (tmp_path / "learned.md").read_text()
 
 

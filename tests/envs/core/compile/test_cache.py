@@ -155,7 +155,12 @@ def test_the_package_is_read_once_a_process(cache: Path, monkeypatch: pytest.Mon
     assert found is not None
     assert found.parent == cache
     read: list[Path] = []
-    monkeypatch.setattr(Path, "rglob", lambda folder, pattern: read.append(folder) or iter(()))
+
+    def rglob(folder: Path, pattern: str) -> Iterator[Path]:
+        read.append(folder)
+        return iter(())
+
+    monkeypatch.setattr(Path, "rglob", rglob)
     assert cache_folder(other, "a") == found
     assert cache_folder(first, "b") not in (found, None)
     assert read == []

@@ -19,7 +19,7 @@ from leafwise.envs.core.compile.held import unpacked
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row
 from leafwise.envs.core.contract.stream import below, u64
-from leafwise.envs.core.gym.options import NEXT_STEP, NOOP, RAISE, RANDOM_SEAT, SAME_STEP, StepOptions
+from leafwise.envs.core.gym.options import NEXT_STEP, NOOP, RAISE, RANDOM_SEAT, SAME_STEP
 
 OVER, TERMINATED, TRUNCATED, ILLEGAL, SEAT = 0, 1, 2, 3, 4
 """Rows of `Buffers.flags`."""
@@ -78,8 +78,8 @@ class Buffers(NamedTuple):
     """[max_actions]: scratch."""
     P: NDArray[np.float64]
     """[n + scratch]: scratch for probabilities."""
-    options: StepOptions
-    """The environment's options as numbers."""
+    options: Any
+    """`StepOptions`: the environment's options as numbers."""
 
 
 @cache

@@ -182,8 +182,8 @@ class EnvOptions:
             self, **{one.name: _checked(one, getattr(self, one.name), game, kind) for one in fields_of(kind)}
         )
 
-    def compiled(self) -> StepOptions:
-        """Returns the options that compiled code sees, as numbers."""
+    def compiled(self) -> Any:
+        """Returns the options that compiled code sees, as numbers: `StepOptions`."""
         return StepOptions(*(number(getattr(self, name)) for name, number in _NUMBERS.items()))
 
 

@@ -1,4 +1,4 @@
-"""The house's shape: imports go one way, nothing that plays imports torch, files stay short."""
+"""The house's shape: imports go one way, nothing that plays imports torch, files and functions stay short."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ ROOT = Path(__file__).parents[2]
 FLOORS = ("envs", "search", "models", "training", "experiments", "leafwise")
 """From the ground up: a floor may import itself and the floors below it. The last is the front door."""
 TRAINING_ONLY = ("torch", "stable_baselines3", "sb3_contrib", "tensorboard")
-LONGEST = 900
+LONGEST, LONGEST_FUNCTION = 900, 100
+"""Lines of a file, and of a function without those inside it."""
 
 
 def tracked() -> list[str]:
@@ -116,6 +117,39 @@ def test_importing_brings_no_torch(module: str) -> None:
 def test_files_are_short(name: str) -> None:
     lines = len((ROOT / name).read_text().splitlines())
     assert lines <= LONGEST, f"{name} has {lines} lines"
+
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def lines_of(function: Function) -> int:
+    """Returns how many lines a function has, with its decorators and all that is inside it."""
+    first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+    return (function.end_lineno or 0) - first + 1
+
+
+def lines_inside(node: ast.AST) -> int:
+    """Returns how many lines the functions inside a node have."""
+    children = ast.iter_child_nodes(node)
+    return sum(lines_of(child) if isinstance(child, Function) else lines_inside(child) for child in children)
+
+
+def long_functions(source: str, most: int) -> list[str]:
+    """Returns the functions that have more lines of their own, with how many."""
+    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, Function)]
+    lengths = [((node.end_lineno or 0) - node.lineno + 1 - lines_inside(node), node) for node in functions]
+    return [f"{node.name}, line {node.lineno}: {length} lines" for length, node in lengths if length > most]
+
+
+@pytest.mark.parametrize("name", tracked())
+def test_functions_are_short(name: str) -> None:
+    assert long_functions((ROOT / name).read_text(), LONGEST_FUNCTION) == []
+
+
+def test_the_test_sees_long_functions() -> None:
+    source = "def outer():\n    a = 1\n\n    @wraps(a)\n    def inner():\n        b = 2\n        return b\n\n    return inner\n"
+    assert long_functions(source, 4) == ["outer, line 1: 5 lines"]
+    assert long_functions(source, 2) == ["outer, line 1: 5 lines", "inner, line 5: 3 lines"]
 
 
 def test_every_package_is_installed_and_every_folder_is_a_package() -> None:

@@ -1,7 +1,7 @@
-"""What a game is written with: every name that a package of a game of its own imports, beside those of `leafwise`.
+"""Names for authors of games: a package with a game imports these, and those of `leafwise`.
 
-`leafwise new NAME` writes a game that begins so, docs/howto/game.md explains it. Games of the package itself import the modules
-behind these names. Compiled functions are the same objects by either way.
+`leafwise new NAME` writes such a package; docs/howto/game.md explains what is in it. The package's own games import the modules
+behind these names.
 """
 
 from __future__ import annotations

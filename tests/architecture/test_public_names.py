@@ -1,4 +1,4 @@
-"""What is public: the names of `leafwise` and `leafwise.authoring`. Whoever is outside of the package imports these alone."""
+"""The names of `leafwise` and `leafwise.authoring` are public. Code outside the package imports only these."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AUTHORING = [
 """A name leaves these lists, or changes what it means, only with a line in the changelog that says what to write instead."""
 PUBLIC = {"leafwise": set(LEAFWISE) | {"authoring"}, "leafwise.authoring": set(AUTHORING)}
 OF_A_ROOM = "tests/games/hurried.py"
-"""Threes with mistakes in functions of its own: no game outside of the package."""
+"""Threes with mistakes in its own functions: not a game outside the package."""
 
 
 def tracked(*patterns: str) -> list[str]:
@@ -96,12 +96,12 @@ def test_the_page_names_them() -> None:
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
-def test_who_is_outside_imports_public_names(name: str) -> None:
+def test_code_outside_imports_public_names(name: str) -> None:
     for code in code_of(ROOT / name):
         assert [(module, what) for module, what in sorted(reached(code)) if what not in PUBLIC.get(module, ())] == []
 
 
-def test_they_import_something() -> None:
+def test_the_test_sees_imports() -> None:
     assert sum(bool(reached(code)) for name in OUTSIDE for code in code_of(ROOT / name)) > 50
     assert reached("import leafwise.envs.threes\nfrom leafwise.search import Search\nleafwise.training") == {
         ("leafwise.envs", "threes"),
@@ -113,7 +113,7 @@ def test_they_import_something() -> None:
 @pytest.mark.parametrize(
     "name", tracked("envs/*.py", "search/*.py", "models/*.py", "training/*.py", "experiments/*.py", "src/*.py")
 )
-def test_games_outside_alone_import_authoring(name: str) -> None:
+def test_the_package_does_not_import_authoring(name: str) -> None:
     if not name.startswith("src/leafwise/template/"):
         assert "leafwise.authoring" not in {module for module, _ in reached((ROOT / name).read_text(encoding="utf-8"))}
 

@@ -76,8 +76,11 @@ class BaseSearch(ABC):
         for worker in self._workers:
             worker._T.stop[0] = 1
 
-    def _take_turn(self, work: Callable[[], R]) -> R:
-        """Returns what `work` returns, alone with the memory of this search: other threads wait, its own evaluator is refused."""
+    def _take_turn(self, work: Callable[[], R], searches: bool = False) -> R:
+        """Returns what `work` returns, alone with the memory of this search: other threads wait, its own evaluator is refused.
+
+        Where it `searches`, Ctrl-C ends it with KeyboardInterrupt.
+        """
         before = _turns.get()
         if self._lock in before and self._lock.locked():
             raise RuntimeError(
@@ -86,18 +89,12 @@ class BaseSearch(ABC):
         with self._lock:
             try:
                 _turns.set((*before, self._lock))
-                return work()
+                if not searches:
+                    return work()
+                self._begin()
+                return stoppable(work, *[worker._T.stop for worker in self._workers])
             finally:
                 _turns.set(before)
-
-    def _run(self, work: Callable[[], R]) -> R:
-        """Returns what `work` returns, which searches, in its turn; Ctrl-C ends it with KeyboardInterrupt."""
-
-        def alone() -> R:
-            self._begin()
-            return stoppable(work, *[worker._T.stop for worker in self._workers])
-
-        return self._take_turn(alone)
 
     def _begin(self) -> None:
         """Clears the stop bytes, and begins the time of a search."""
@@ -105,8 +102,8 @@ class BaseSearch(ABC):
             worker._T.stop[0] = 0
         self._start, self._cpu_start = time.perf_counter(), time.thread_time()
 
-    def _has_loaded(self, what: Hashable) -> None:
-        """Begins the time anew after the first search of `what`, which also loads compiled code: that is excluded."""
+    def _exclude_loading(self, what: Hashable) -> None:
+        """Begins the time anew after the first search of `what`: loading compiled code is excluded from the time limit."""
         if what not in self._loaded:
             self._loaded.add(what)
             self._start, self._cpu_start = time.perf_counter(), time.thread_time()

@@ -12,6 +12,7 @@ from leafwise.envs.core.compile import clock as clocks
 from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.search.background import share_out
 from leafwise.search.base import BaseSearch, Line
@@ -102,7 +103,9 @@ class Search(BaseSearch):
             depth = game.search.depth if options.seconds is None else MAX_DEPTH
         else:
             depth = options.depth
-        self.depth, self._limit, self._grows = depth, nodes, options.grows(game)
+        self.depth, self._limit = depth, nodes
+        self._grows = bool(game.search.nodes and options.seconds) and not (nodes or options.cutoff or options.batched)
+        """Whether the first depth is searched with more and more decisions: against the clock, where the game bounds a depth."""
         self._prunes = options.prunes(game)
         self._frontier = None
         if options.batched:
@@ -136,9 +139,9 @@ class Search(BaseSearch):
         """
         if state.game is not self.game and state.game != self.game:
             raise ValueError(f"search: expected a position of {self.game!r}, got one of {state.game!r}")
-        if state.is_terminal:
+        if state.current_player == TERMINAL:
             raise ValueError(f"search: expected a position to play, got a finished game: {state}")
-        return self._run(lambda: self._search(state))
+        return self._take_turn(lambda: self._search(state), searches=True)
 
     def _search(self, state: State) -> Result:
         """Searches the one depth, or depth after depth, against the clock too."""
@@ -153,7 +156,7 @@ class Search(BaseSearch):
             assert best is not None
             return best
         best = self._limited(state, FEWEST) if self._grows else self._root(state, 1)
-        self._has_loaded(state.is_chance)
+        self._exclude_loading(state.current_player == CHANCE)
         with self._until_late():
             try:
                 for found in self._deeper(state, best):
@@ -198,7 +201,7 @@ class Search(BaseSearch):
         upper_bounds: frozenset[int] = frozenset()
         if self._frontier is not None:
             value, values = self._batched(self._frontier, state, depth)
-        elif state.is_chance:
+        elif state.current_player == CHANCE:
             self._share(0)
             value, values = self._value(ROOT, TOP, depth), {}
         elif self._plain is not None and self.options.threads == 1:
@@ -242,7 +245,7 @@ class Search(BaseSearch):
         value, children = frontier(state.row, depth, self._B.counts)
         self._check(depth)
         sign = -1.0 if state.current_player == 1 else 1.0
-        if state.is_chance:  # its children are outcomes
+        if state.current_player == CHANCE:  # its children are outcomes
             return value, {}
         return sign * value, {a: sign * v for a, v in zip(self._considered(), children, strict=True)}
 
@@ -349,4 +352,4 @@ class Search(BaseSearch):
             at, action = state, self._root(state, depth).action
             return action
 
-        return self._run(lambda: principal_line(at, action, answer))
+        return self._take_turn(lambda: principal_line(at, action, answer), searches=True)

@@ -43,7 +43,7 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 hash_of = jit(inline=True)(row_hash)
 
 
-class Asking(NamedTuple):
+class FrontierOptions(NamedTuple):
     """What an evaluator states and what a search leaves out, known at run time only."""
 
     stated: Statement
@@ -138,14 +138,14 @@ def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compi
     name = f"{game}_{label(*rules.functions().values(), max_outcomes)}"
 
     @bind(name, room, inline=True)
-    def is_leaf(S, tree, i, player, asking, T):
+    def is_leaf(S, tree, i, player, options, T):
         """Whether node i has no children, since the game or the depth is over, or it is too improbable."""
-        if player == TERMINAL or (player != CHANCE and tree.reach[i] < asking.cutoff):
+        if player == TERMINAL or (player != CHANCE and tree.reach[i] < options.cutoff):
             return True
         if tree.left[i] > 0:
             return False
         here = stage(S, i, T)
-        return here == asking.stated.stage or here == 0
+        return here == options.stated.stage or here == 0
 
     @bind(name, room, inline=True)
     def set_leaf(S, tree, i, player, stated, T):
@@ -180,7 +180,7 @@ def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compi
             tree.reach[o] = (tree.reach[i] - node_cost) / np.float64(n) if node_cost > 0.0 else tree.reach[i]
 
     @bind(name, room)
-    def expand(S, tree, A, most, asking, T):
+    def expand(S, tree, A, most, options, T):
         """Grows the tree of row 0 of S [rows, width] by the children of its first `most` nodes; returns how many nodes it
         then has. A [actions] is scratch."""
         rows, top, i = np.uint64(S.shape[0]), ONE, ZERO
@@ -190,8 +190,8 @@ def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compi
                 return top
             player = current_player(S, i, T)
             tree.value[i] = 0.0
-            if is_leaf(S, tree, i, player, asking, T):
-                set_leaf(S, tree, i, player, asking.stated, T)
+            if is_leaf(S, tree, i, player, options, T):
+                set_leaf(S, tree, i, player, options.stated, T)
                 i += ONE
                 continue
             n = most_outcomes
@@ -206,7 +206,7 @@ def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compi
             if player == CHANCE:
                 n = add_outcomes(S, tree, i, top, T)
             else:
-                add_actions(S, tree, i, A, np.int64(n), top, asking.node_cost, T)
+                add_actions(S, tree, i, A, np.int64(n), top, options.node_cost, T)
             top += n
             tree.end[i] = top
             i += ONE
@@ -290,10 +290,10 @@ class Frontier:
             rows = max(least, min(ROWS, BYTES // game.rows(1).nbytes))
         if rows < least or batch < 1:
             raise ValueError(f"frontier: expected at least {least} rows and a batch of 1, got {rows!r} and {batch!r}")
-        self._asking = Asking(statement(evaluator, game.stages), cutoff=float(cutoff), node_cost=float(node_cost))
+        self._options = FrontierOptions(statement(evaluator, game.stages), cutoff=float(cutoff), node_cost=float(node_cost))
         self._values, self._batch = values_of(evaluator, game.room), batch
         self._expand = make_expand(game.rules, game.max_outcomes, game.name, game.room)
-        self._T, self._bare = T, T._replace(leaf=())  # the expansion is one for all weights
+        self._T, self._rules_T = T, T._replace(leaf=())  # the expansion is one for all weights
         self._S = game.rows(rows)
         self._tree = Tree(
             P=np.zeros(rows),
@@ -336,7 +336,7 @@ class Frontier:
         self._S[0] = row
         self._tree.left[0], self._tree.reach[0] = depth, reach
         self._tree.counts[:] = 0
-        return np.uint64(self._expand(self._S, self._tree, self._A, np.uint64(most), self._asking, self._bare))
+        return np.uint64(self._expand(self._S, self._tree, self._A, np.uint64(most), self._options, self._rules_T))
 
     def _apart(
         self, row: NDArray[Any], depth: int, reach: float, counts: NDArray[np.int64]

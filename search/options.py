@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import Field, dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -66,14 +66,14 @@ def option(
     return found
 
 
-def kind_of(one: Field[Any]) -> str:
-    """Returns the type of an option, None left out: `int` for `int | None`."""
-    return str(one.type).removesuffix(" | None")
-
-
 def readable(options: type[BaseOptions]) -> dict[str, str]:
     """Returns the options that a player's text may hold, and their types: int, float, bool or str."""
-    return {one.name: kind_of(one).partition(" ")[0] for one in fields(options) if one.metadata["in_text"]}
+    return {one.name: str(one.type).partition(" ")[0] for one in fields(options) if one.metadata["in_text"]}
+
+
+def between(least: float, most: float) -> Callable[[float], bool]:
+    """Returns what says whether a number is in a range, both ends included."""
+    return lambda x: least <= x <= most
 
 
 @dataclass(frozen=True)
@@ -86,26 +86,26 @@ class BaseOptions:
         return cls(**{one.name: given[one.name] for one in fields(cls)})
 
     def in_range(self, who: str) -> Self:
-        """Returns the options with numbers in one type each; raises ValueError, in one line, for one that does not fit."""
-        return replace(self, **{one.name: checked(who, one, getattr(self, one.name)) for one in fields(self)})
-
-
-def checked(who: str, one: Field[Any], value: Any) -> Any:
-    """Returns the value of an option in its type; raises ValueError for another type, or one out of range."""
-    kind, what = kind_of(one), one.metadata
-    if value is None and str(one.type).endswith(" | None"):
-        return None
-    if kind == "bool":
-        return switch(value, f"{who}: expected {one.name} as True or False")
-    least, most = what["range"]
-    if kind == "int":
-        return whole(value, least, most, f"{who}: expected {what['expected']}")
-    if kind == "float":
-        return real(value, lambda x: least <= x <= most, f"{who}: expected {what['expected']}")
-    if kind == "str" and what["among"] and value not in what["among"]:
-        article = "an" if one.name[0] in "aeiou" else "a"
-        raise ValueError(f"{who}: expected {article} {one.name} among {', '.join(what['among'])}, got {value!r}")
-    return value
+        """Returns the options, numbers in one type each; raises ValueError, in one line, for another type or one out of range."""
+        found: dict[str, Any] = {}
+        for one in fields(self):
+            value, kind, what = getattr(self, one.name), str(one.type), one.metadata
+            least, most = what["range"]
+            if value is None and kind.endswith(" | None"):
+                continue
+            kind = kind.removesuffix(" | None")
+            if kind == "bool":
+                found[one.name] = switch(value, f"{who}: expected {one.name} as True or False")
+            elif kind == "int":
+                found[one.name] = whole(value, least, most, f"{who}: expected {what['expected']}")
+            elif kind == "float":
+                found[one.name] = real(value, between(least, most), f"{who}: expected {what['expected']}")
+            elif kind == "str" and what["among"] and value not in what["among"]:
+                article = "an" if one.name[0] in "aeiou" else "a"
+                raise ValueError(
+                    f"{who}: expected {article} {one.name} among {', '.join(what['among'])}, got {value!r}"
+                )
+        return replace(self, **found)
 
 
 @dataclass(frozen=True)
@@ -202,24 +202,27 @@ class SearchOptions(BaseOptions):
             nodes = game.search.nodes if self.seconds is None and not self.cutoff else 0
         if batched is None:
             batched = evaluator.value is None
-        found = replace(self, nodes=nodes, batched=batched, ordering=named(self.ordering)).in_range("search")
-        found._check_together()
-        return found
-
-    def _check_together(self) -> None:
-        """Raises ValueError for options that do not go together."""
-        if self.nodes and self.cutoff:
-            raise ValueError(f"search: expected a cutoff or nodes, got {self.cutoff!r} and {self.nodes!r}")
-        threads = self.threads
-        if self.clock == "cpu" and (threads > 1 or self.batched):
+        known = ", ".join(ORDERINGS)
+        if isinstance(self.ordering, str) or not isinstance(self.ordering, Iterable):
+            raise ValueError(f"search: expected an ordering as names among {known}, got {self.ordering!r}")
+        ordering = tuple(self.ordering)
+        for name in ordering:
+            if name not in ORDERINGS:
+                raise ValueError(f"search: expected an ordering among {known}, got {name!r}")
+        found = replace(self, nodes=nodes, batched=batched, ordering=ordering).in_range("search")
+        threads = found.threads
+        if found.nodes and found.cutoff:
+            raise ValueError(f"search: expected a cutoff or nodes, got {found.cutoff!r} and {found.nodes!r}")
+        if found.clock == "cpu" and (threads > 1 or found.batched):
             raise ValueError(f"search: expected the clock cpu with one thread and not batched, got {threads!r} threads")
-        if self.batched and (self.pruning or self.table_mb or self.width is not None or threads > 1 or self.rare):
-            got = f"{self.pruning!r}, {self.table_mb!r}, {self.width!r}, {threads!r} and {self.rare!r}"
+        if found.batched and (found.pruning or found.table_mb or found.width is not None or threads > 1 or found.rare):
+            got = f"{found.pruning!r}, {found.table_mb!r}, {found.width!r}, {threads!r} and {found.rare!r}"
             raise ValueError(
                 f"search: expected batched without pruning, table_mb, width, more threads and rare, got {got}"
             )
-        if self.symmetric and self.whole_rows:
+        if found.symmetric and found.whole_rows:
             raise ValueError("search: expected symmetric or whole_rows, got both")
+        return found
 
     def prunes(self, game: Game) -> bool:
         """Whether the search prunes: as told, or if the game has two players and leaves are valued one by one."""
@@ -233,10 +236,6 @@ class SearchOptions(BaseOptions):
         if size and game.max_actions >= MAX_ACTIONS:
             raise ValueError(f"search: expected table_mb=0 for {game.max_actions} actions, got {size!r}")
         return 1 if size == 0 else 1 << max(1, int(size * 1e6 / ENTRY_BYTES).bit_length() - 1)
-
-    def grows(self, game: Game) -> bool:
-        """Whether the first depth is searched with more and more decisions: against the clock, where the game bounds a depth."""
-        return bool(game.search.nodes and self.seconds) and not (self.nodes or self.cutoff or self.batched)
 
     def share(self, actions: int, nodes: int) -> tuple[float, float]:
         """Returns the cutoff and the node cost below each of so many root actions, or below a root where nobody decides (0).
@@ -269,18 +268,6 @@ class SearchOptions(BaseOptions):
             width=self.width or NEVER,
             symmetries=game.symmetry_count if self.symmetric else 1,
         )
-
-
-def named(ordering: Any) -> tuple[str, ...]:
-    """Returns the names of an ordering as a tuple; raises ValueError for others, and for a single text."""
-    known = ", ".join(ORDERINGS)
-    if isinstance(ordering, str) or not isinstance(ordering, Iterable):
-        raise ValueError(f"search: expected an ordering as names among {known}, got {ordering!r}")
-    names = tuple(ordering)
-    for name in names:
-        if name not in ORDERINGS:
-            raise ValueError(f"search: expected an ordering among {known}, got {name!r}")
-    return names
 
 
 def make_buffers(

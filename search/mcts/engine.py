@@ -166,7 +166,7 @@ class Mcts(BaseSearch):
         if state.is_terminal or state.is_chance:
             what = "a finished game" if state.is_terminal else f"chance acting ({state.stage})"
             raise ValueError(f"mcts: expected a decision, got {what}: {state}")
-        return self._run(lambda: self._search(state))
+        return self._take_turn(lambda: self._search(state), searches=True)
 
     def _search(self, state: State) -> MctsResult:
         """Searches a decision, alone with the tree."""
@@ -176,7 +176,7 @@ class Mcts(BaseSearch):
         root = self._root(state)
         if self._compiled is not None and self._descend is None and not self._loaded:
             self._compiled.simulate(self._S, self._B, tree, root, NONE, 0, self._read, self._T)
-        self._has_loaded("decisions")
+        self._exclude_loading("decisions")
         forced: int | None = None
         with self._until_late():
             if self.options.gumbel and self.simulations is not None:

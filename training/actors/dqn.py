@@ -79,11 +79,11 @@ class Player:
         evaluator = network.evaluator("newest")
         self.kernels, self.T = kernels(self.game, evaluator), self.new_tables(network)
         leaf = None if how.depth == 1 and not how.nodes else evaluator  # shallow searches have nothing to remember
-        self.table = new_table(self.game, how.depth, 0, leaf, how.rare, how.nodes)
+        self.table = new_table(self.game, how.depth, 0, leaf, rare=how.rare, nodes=how.nodes)
         self.width = len(self.game.actions)
         if guide := guide_of(self.game, how.guide):
             self.guide, self.guide_T = kernels(self.game, guide), self.game.tables(guide, how.candidates or None)
-            self.guide_table = new_table(self.game, how.guide_depth, 0, guide, how.rare, how.nodes)
+            self.guide_table = new_table(self.game, how.guide_depth, 0, guide, rare=how.rare, nodes=how.nodes)
 
     def __reduce__(self) -> Any:
         return Player, (self._first, self.how)

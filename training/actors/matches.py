@@ -45,7 +45,7 @@ class Pairs:
         new, old = (game.tables(e, self.candidates) for e in (evaluator, best.evaluator("best")))
         keys = (SELECTION_SEED + np.array(self.places) % SELECTION_SEEDS).astype(np.uint64)
         results = np.zeros((len(keys), 2))
-        table = new_table(game, self.depth, 0, evaluator, self.rare)
+        table = new_table(game, self.depth, 0, evaluator, rare=self.rare)
         play_matches, plain = kernels(game, evaluator).play_matches, round(self.from_start * len(keys))
         for some, plies in ((slice(plain), 0), (slice(plain, None), self.plies)):
             play = partial(play_matches, table, keys[some], results[some], self.depth, plies, new, old)

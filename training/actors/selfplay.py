@@ -65,9 +65,9 @@ class Recorder:
         game = variants[0]
         self.solo, self.guide = game.players == 1, guide_of(game, options.guide)
         leaf, deepest = newest.evaluator("newest"), max(options.depth, options.guide_depth)
-        limits = options.rare, options.nodes
-        self.table = new_table(game, deepest, options.seed, leaf, *limits)
-        self.guide_table = new_table(game, deepest, options.seed, self.guide, *limits)._replace(R=self.table.R)
+        limits = {"rare": options.rare, "nodes": options.nodes}
+        self.table = new_table(game, deepest, options.seed, leaf, **limits)
+        self.guide_table = new_table(game, deepest, options.seed, self.guide, **limits)._replace(R=self.table.R)
         self.room = new_record(game, positions + ROOM)
         self.kernels = kernels(game, leaf)
         self.guide_kernels = kernels(game, self.guide) if self.guide else None

@@ -43,22 +43,20 @@ class Table(NamedTuple):
     """[3], as GAMES and the names beside it say."""
 
 
-def new_table(
-    game: Game, depth: int, seed: int, evaluator: Evaluator | None = None, rare: float = 0.0, nodes: int = 0
-) -> Table:
+def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = None, **limits: Any) -> Table:
     """Returns a table for searches up to `depth`, its stream keyed by `seed`.
 
-    In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `rare` and `nodes` are those of `Search`.
+    In a game for two they prune, at chance nodes too by the bounds of `evaluator`; `limits` are options of `Search`: rare, nodes.
     """
     expensive = evaluator is not None and evaluator.speed.cache_values
     remember = game.players == 2 or game.search.decisions_per_depth > 1
     if depth <= TABLE_FROM and game.search.decisions_per_depth == 1:
         expensive = expensive and game.max_outcomes > 0  # without chance few leaves are met twice,
         remember = remember and expensive  # and the table would stay empty
-    given = SearchOptions(depth=depth, rare=rare, nodes=nodes, table_mb=TABLE_MB if remember else 0.0)
+    given = SearchOptions(depth=depth, table_mb=TABLE_MB if remember else 0.0, **limits)
     options = given.compiled(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
     # `share_out` multiplies it by the actions of the decision that is searched
-    cutoff, node_cost = given.share(1, nodes)
+    cutoff, node_cost = given.share(1, given.nodes or 0)
     options = options._replace(cutoff=cutoff, node_cost=node_cost)
     entries = given.entries(game)
     (rows, buffers), (_, other_buffers) = (
@@ -78,43 +76,9 @@ def new_table(
 @jit(inline=True)
 def share_out(B, actions):
     """Returns the buffers of searches below so many root actions, which share the limit of work."""
-    o = B.options
-    node_cost = o.node_cost * actions
-    options = Options(
-        node_cost * ROUNDED,
-        node_cost,
-        o.generation,
-        o.recall,
-        o.prune,
-        o.least,
-        o.most,
-        o.table_from,
-        o.table_move,
-        o.values_from,
-        o.killers,
-        o.probe_from,
-        o.rare,
-        o.width,
-        o.symmetries,
-    )
-    return Buffers(
-        B.P,
-        B.A,
-        B.scores,
-        B.frames,
-        B.worth,
-        B.between,
-        B.best,
-        B.killers,
-        B.counts,
-        B.deadline,
-        B.table,
-        B.proven,
-        B.leaves,
-        B.leaf_values,
-        B.rows,
-        options,
-    )
+    node_cost = B.options.node_cost * actions
+    options = Options(node_cost * ROUNDED, node_cost, *B.options[2:])  # the cutoff and the node cost come first
+    return Buffers(*B[:-1], options)  # type: ignore[call-arg]  # and the options last
 
 
 def forget(table: Table) -> None:

@@ -337,7 +337,7 @@ def test_a_share_of_a_match_begins_at_the_start(monkeypatch: pytest.MonkeyPatch)
         asked.append((keys.tolist(), plies))
         results[:] = plies
 
-    monkeypatch.setattr(matches, "new_table", lambda *_: None)
+    monkeypatch.setattr(matches, "new_table", lambda *_, **limits: None)
     monkeypatch.setattr(matches, "kernels", lambda *_: SimpleNamespace(play_matches=play_matches))
     results = matches.Pairs(Own((random_network(0), random_network(1))), range(4), 1, 6, 0.0, None, 0.25)()
     assert asked == [([SELECTION_SEED], 0), ([SELECTION_SEED + k for k in (1, 2, 3)], 6)]

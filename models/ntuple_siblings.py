@@ -122,7 +122,7 @@ def make_ntuple_siblings(
     `worth`, tables are large where `fetched`, and `valued` is the stage of the leaves.
     """
     current_player, chance_outcomes, stage = rules.current_player, rules.chance_outcomes, rules.stage
-    joined: Any = rules.joined
+    apply_outcome: Any = rules.apply_outcome
     boards, tuple_index, tables = board.seen, board.tuple_index, len(cells.tables)
     first, bits, mask = cells.words[0], np.uint64(cells.bits), np.uint64(cells.values - 1)
     full, none = np.uint64((1 << cells.bits * cells.cells) - 1), np.uint64(cells.cells)
@@ -247,10 +247,10 @@ def make_ntuple_siblings(
 
     @bind(name, room, inline=True)
     def means_of_tuples(S, k, o, end, M, P, T):
-        joined(S, k, o, end, T)
+        apply_outcome(S, k, o, end, T)
         shared, count = shared_by_tuples(S, end, T), 0
         for q in range(o, end):
-            joined(S, k, q, end, T)
+            apply_outcome(S, k, q, end, T)
             n, mean = mean_of_tuples(S, end, shared, P, end + ONE, T)
             if n == 0:
                 return 0

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.leaf_spec import LeafSpec, leaf_spec
 from leafwise.envs.core.contract.rules import Compiled, Rules, Symmetries
-from leafwise.envs.core.contract.statement import Statement, statement
 from leafwise.search.expectiminimax import (
     Parts,
     make_arrive,
@@ -46,10 +46,10 @@ class CompiledSearch(NamedTuple):
 
 def compiled_search(game: Game, evaluator: Evaluator) -> CompiledSearch:
     """Returns the compiled searches for a game and a leaf kind; raises ValueError if they do not fit."""
-    stated, room = statement(evaluator, game.stages), evaluator.room or game.room
+    spec, room = leaf_spec(evaluator, game.stages), evaluator.room or game.room
     sizes = game.players, game.max_actions, game.max_outcomes
     speed = evaluator.speed
-    leaf = evaluator.compiled, speed.prefetch, speed.sibling_values, stated
+    leaf = evaluator.compiled, speed.prefetch, speed.sibling_values, spec
     return _compiled(game.rules, game.symmetries, game.name, *sizes, *leaf, room)
 
 
@@ -64,15 +64,15 @@ def _compiled(
     value: Compiled,
     prefetch: Compiled | None,
     siblings: Compiled | None,
-    stated: Statement,
+    spec: LeafSpec,
     room: Path,
 ) -> CompiledSearch:
     sizes = max_actions, max_outcomes
-    given = value, prefetch, siblings, stated
+    given = value, prefetch, siblings, spec
     bound = label(*rules.functions().values(), symmetries.transform, players, *sizes, *given)
     name = f"{game}_{getattr(value, '__qualname__', '')}_{bound}"
     any_leaf = f"{game}_{label(*rules.functions().values(), symmetries.transform)}"
-    leaves = make_leaf_values(rules, players, value, stated, name, room)
+    leaves = make_leaf_values(rules, players, value, spec, name, room)
     together = siblings is not None and rules.afterstates is not None
     arrive = make_arrive(rules, leaves, max_outcomes, name, room, no_inline=players == 2 or together)
     settle_rare = make_settle_rare(rules, leaves, name, room)

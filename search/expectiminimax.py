@@ -233,7 +233,7 @@ def make_arrive(
 ) -> Compiled:
     """Compiles `arrive`, to be inlined; `no_inline`: it calls the evaluator, since it meets few leaves."""
     current_player = rules.current_player
-    is_leaf, finished_value = leaves.is_leaf, leaves.finished_value
+    is_leaf, terminal_value = leaves.is_leaf, leaves.terminal_value
     value = leaves.value_no_inline if no_inline else leaves.seen_value
     most, has_chance = np.uint64(max_outcomes), max_outcomes > 0
 
@@ -248,7 +248,7 @@ def make_arrive(
         player = current_player(S, row, T)
         if player == TERMINAL:
             B.counts[LEAVES] += 1
-            return LEAF, finished_value(S, B, row, T)
+            return LEAF, terminal_value(S, B, row, T)
         cut = left > 0 and player != CHANCE and reach < B.options.cutoff
         if cut or (left == 0 and is_leaf(S, row, T)):
             B.counts[LEAVES] += 1
@@ -545,7 +545,7 @@ def make_look_up(rules: Rules, transform: Compiled, any_leaf: str, room: Path, *
     """Compiles `look_up`, to be inlined: what the table knows of a row."""
     key = rules.key
 
-    @bind(any_leaf, room, without_leaf=True)
+    @bind(any_leaf, room, ignores_leaf=True)
     def write_canonical(S, i, j, symmetries, T):
         """Writes the least of all rows symmetric to row i to row j, whose next row is scratch."""
         copy_row(S, i, j)
@@ -557,7 +557,7 @@ def make_look_up(rules: Rules, transform: Compiled, any_leaf: str, room: Path, *
             if S[j + ONE, w] < S[j, w]:
                 copy_row(S, j + ONE, j)
 
-    @bind(any_leaf, room, inline=True, without_leaf=True)
+    @bind(any_leaf, room, inline=True, ignores_leaf=True)
     def look_up(S, B, row, top, left, T):
         """Returns the two hashes of a row, its best action (MOVE_MASK: unknown), the least and the most it is worth."""
         entry = row
@@ -619,7 +619,7 @@ def make_search(rules: Rules, parts: Parts, names: tuple[str, str], room: Path, 
         set_window(B, f, lower, upper, (1.0 - share) * B.options.least, (1.0 - share) * B.options.most)
         return share < 1.0, True, B.worth[f, BEST]
 
-    @bind(any_leaf, room, inline=True, without_leaf=True)
+    @bind(any_leaf, room, inline=True, ignores_leaf=True)
     def open_decision(S, B, f, player, row, top, left, reach, lower, upper, probing, T):
         """Opens a decision as frame f; returns whether it did, and otherwise its value, which the table knows.
 
@@ -661,7 +661,7 @@ def make_search(rules: Rules, parts: Parts, names: tuple[str, str], room: Path, 
         B.frames[f, NEXT] = row + ONE
         return row < B.frames[f, END], row, -np.inf, np.inf
 
-    @bind(any_leaf, room, inline=True, without_leaf=True)
+    @bind(any_leaf, room, inline=True, ignores_leaf=True)
     def next_action(S, B, f, given, value, T):
         """Takes for decision f the value of the action tried last, if given, and acts again, at the first free row.
 

@@ -19,9 +19,9 @@ from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.leaf_spec import EVALUATE, LeafSpec, finished_value, leaf_spec
 from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row, row_hash
-from leafwise.envs.core.contract.statement import EVALUATE, Statement, finished_value, statement
 from leafwise.search import expectiminimax as F
 
 ROWS, BYTES = 1 << 18, 1 << 26
@@ -46,7 +46,7 @@ hash_of = jit(inline=True)(row_hash)
 class FrontierOptions(NamedTuple):
     """What an evaluator states and what a search leaves out, known at run time only."""
 
-    stated: Statement
+    spec: LeafSpec
     cutoff: float
     """Decisions reached with a smaller probability than this are leaves (0: exact)."""
     node_cost: float
@@ -145,21 +145,21 @@ def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compi
         if tree.left[i] > 0:
             return False
         here = stage(S, i, T)
-        return here == options.stated.stage or here == 0
+        return here == options.spec.stage or here == 0
 
     @bind(name, room, inline=True)
-    def set_leaf(S, tree, i, player, stated, T):
+    def set_leaf(S, tree, i, player, spec, T):
         """Sets kind and value of leaf i: what is known, or what is added to the evaluator's number."""
         tree.counts[F.LEAVES] += 1
         outcome = np.float64(returns(S, i, T))
-        if player != TERMINAL or stated.rule == EVALUATE:
+        if player != TERMINAL or spec.rule == EVALUATE:
             tree.counts[ASKED] += 1
             tree.kind[i] = NEGATED if player == 1 else LEAF
-            if stated.to_go:
+            if spec.to_go:
                 tree.value[i] = outcome
             return
         tree.kind[i] = KNOWN
-        tree.value[i] = finished_value(stated.rule, stated.win, stated.draw, stated.loss, outcome)
+        tree.value[i] = finished_value(spec.rule, spec.win, spec.draw, spec.loss, outcome)
 
     @bind(name, room, inline=True)
     def add_outcomes(S, tree, i, top, T):
@@ -191,7 +191,7 @@ def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compi
             player = current_player(S, i, T)
             tree.value[i] = 0.0
             if is_leaf(S, tree, i, player, options, T):
-                set_leaf(S, tree, i, player, options.stated, T)
+                set_leaf(S, tree, i, player, options.spec, T)
                 i += ONE
                 continue
             n = most_outcomes
@@ -290,7 +290,9 @@ class Frontier:
             rows = max(least, min(ROWS, BYTES // game.rows(1).nbytes))
         if rows < least or batch < 1:
             raise ValueError(f"frontier: expected at least {least} rows and a batch of 1, got {rows!r} and {batch!r}")
-        self._options = FrontierOptions(statement(evaluator, game.stages), cutoff=float(cutoff), node_cost=float(node_cost))
+        self._options = FrontierOptions(
+            leaf_spec(evaluator, game.stages), cutoff=float(cutoff), node_cost=float(node_cost)
+        )
         self._values, self._batch = values_of(evaluator, game.room), batch
         self._expand = make_expand(game.rules, game.max_outcomes, game.name, game.room)
         self._T, self._rules_T = T, T._replace(leaf=())  # the expansion is one for all weights

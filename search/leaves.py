@@ -10,8 +10,8 @@ import numpy as np
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.leaf_spec import EVALUATE, LeafSpec, finished_value
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled, Rules
-from leafwise.envs.core.contract.statement import EVALUATE, RETURNS, Statement
 from leafwise.search.table import second_hash
 
 ZERO = np.uint64(0)
@@ -26,7 +26,7 @@ class LeafValues(NamedTuple):
     """`(S, i, T)` -> whether the evaluator is asked at a row below the last decision."""
     leaf_value: Compiled
     """`(S, i, T)` -> the value of a leaf, finished or not."""
-    finished_value: Compiled
+    terminal_value: Compiled
     """`(S, B, i, T)` -> the value of a finished game."""
     seen_value: Compiled
     """`(S, B, i, T)` -> `leaf_value`, remembered where there is a memory for it."""
@@ -34,13 +34,11 @@ class LeafValues(NamedTuple):
     """`seen_value`, not inlined: where few leaves are met, one copy of the evaluator's code is enough."""
 
 
-def make_leaf_values(
-    rules: Rules, players: int, value: Compiled, stated: Statement, name: str, room: Path
-) -> LeafValues:
+def make_leaf_values(rules: Rules, players: int, value: Compiled, spec: LeafSpec, name: str, room: Path) -> LeafValues:
     """Compiles what leaves are worth by an evaluator's `value`, to be inlined."""
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
-    leaf_stage, to_go, rule = stated.stage, stated.to_go, stated.rule
-    win, draw, loss = stated.win, stated.draw, stated.loss
+    leaf_stage, to_go, rule = spec.stage, spec.to_go, spec.rule
+    win, draw, loss = spec.win, spec.draw, spec.loss
     may_be_over, may_be_other = players == 2 or rule != EVALUATE, players == 2
 
     @bind(name, room, inline=True)
@@ -52,10 +50,7 @@ def make_leaf_values(
     def outcome_value(S, i, T):
         if rule == EVALUATE:
             return value(S, i, T) + returns(S, i, T) if to_go else value(S, i, T)
-        outcome = returns(S, i, T)
-        if rule == RETURNS:
-            return outcome
-        return win if outcome > 0 else loss if outcome < 0 else draw
+        return finished_value(rule, win, draw, loss, returns(S, i, T))
 
     @bind(name, room, inline=True)
     def leaf_value(S, i, T):
@@ -90,10 +85,10 @@ def make_leaf_values(
         return seen_value(S, B, i, T)
 
     @bind(name, room, inline=True)
-    def finished_value(S, B, i, T):
+    def terminal_value(S, B, i, T):
         return value_no_inline(S, B, i, T) if rule == EVALUATE else outcome_value(S, i, T)
 
-    return LeafValues(is_leaf, leaf_value, finished_value, seen_value, value_no_inline)
+    return LeafValues(is_leaf, leaf_value, terminal_value, seen_value, value_no_inline)
 
 
 def bounds(game: Game, evaluator: Evaluator) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """The last decisions below one chance node: their actions are tried once for all outcomes, and their leaves valued together.
 
-Games for one may bring the rules `afterstates` and `joined`, leaves the hook `siblings`; each alone is of use, and neither
+Games for one may bring the rules `afterstates` and `apply_outcome`, leaves the hook `siblings`; each alone is of use, and neither
 changes a value.
 """
 
@@ -36,8 +36,8 @@ def make_last_decisions(
     one decision to go. Rows from `top` on are free.
     """
     own = bind(name, room, inline=True)
-    afterstates, joined, chance_outcomes = rules.afterstates, rules.joined, rules.chance_outcomes
-    if afterstates is None or joined is None or rules.candidates is not None:
+    afterstates, apply_outcome, chance_outcomes = rules.afterstates, rules.apply_outcome, rules.chance_outcomes
+    if afterstates is None or apply_outcome is None or rules.candidates is not None:
         return None
     means = siblings or own(no_means)
     needed = np.uint64(max_actions + 2 * max_outcomes + 2)
@@ -46,7 +46,7 @@ def make_last_decisions(
     def means_one_by_one(S, B, k, first, end, T):
         """Does what `siblings` does where that cannot say; returns whether there are only leaves, which it counts."""
         for o in range(first, end):
-            joined(S, k, o, end, T)
+            apply_outcome(S, k, o, end, T)
             known, worth = last_step(S, B, end, end + ONE, -np.inf, np.inf, T)
             if not known:
                 return False

@@ -49,21 +49,21 @@ def mean_rating(S, i, T):
     return -(-thousandfold // count) if thousandfold < 0 else thousandfold // count
 
 
-@jit(without_leaf=True)
+@jit(ignores_leaf=True)
 def life_score(S, i, T):
     if mode(S, i) == at.WON:
         return WIN / LIFE_WEIGHT
     return np.float64(life_left(S, i))
 
 
-@jit(without_leaf=True)
+@jit(ignores_leaf=True)
 def deck_score(S, i, T):
     if mode(S, i) >= at.WON:
         return 10_000.0 if mode(S, i) == at.WON else -10_000.0
     return np.float64(mean_rating(S, i, T))
 
 
-@jit(without_leaf=True)
+@jit(ignores_leaf=True)
 def blend_score(S, i, T):
     if mode(S, i) == at.WON:
         return WIN
@@ -81,7 +81,7 @@ def beaten_value(S, i, T):
     return 198 - open_value
 
 
-@jit(without_leaf=True)
+@jit(ignores_leaf=True)
 def trade_score(S, i, T):
     if mode(S, i) >= at.WON:
         return 1000.0 if mode(S, i) == at.WON else -1000.0
@@ -107,7 +107,7 @@ def shortfall(S, i, number, strength, T):
     return 2.0 * cards if number == u64(COSTLY) else cards
 
 
-@jit(without_leaf=True)
+@jit(ignores_leaf=True)
 def pirates_score(S, i, T):
     if mode(S, i) >= at.WON:
         return 1000.0 if mode(S, i) == at.WON else -1000.0

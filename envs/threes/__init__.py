@@ -28,7 +28,7 @@ GAME = Game(
             stages=("decision", "enter", "draw", "setup"),
             stage=rules.stage,
             afterstates=rules.afterstates,
-            joined=rules.joined,
+            apply_outcome=rules.apply_outcome,
         ),
         is_valid=valid.is_valid,
     ),

@@ -116,7 +116,7 @@ def afterstates(S, i, j, T):
 
 
 @jit(inline=True)
-def joined(S, k, o, j, T):
+def apply_outcome(S, k, o, j, T):
     S[j, 0] = S[k, 0]
     S[j, 1] = S[o, 1] | S[k, 1]
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile import clock as clocks
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.leaf_spec import EVALUATE, finished_value, leaf_spec
 from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.contract.statement import EVALUATE, finished_value, statement
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.search.base import BaseSearch, Line, check_pickles
 from leafwise.search.frontier import values_of
@@ -110,12 +110,12 @@ class Mcts(BaseSearch):
         self.tree = new_tree(
             game, nodes, at_once if batched else 1, new_stream(options.seed), limits if proofs else None
         )
-        self._stated = statement(evaluator, game.stages)
+        self._spec = leaf_spec(evaluator, game.stages)
         read = SearchOptions(depth=1).compiled(game, *limits)
         self._S, self._B = make_buffers(game, 2, 1, False, read, evaluator.speed.cache_values)
         self._add_node = make_add_node(game.rules, game.name, game.room)
         self._compiled = None if evaluator.value is None else compiled_mcts(game, evaluator)
-        self._descend = make_descend(game.rules, self._stated.stage, game.name, game.room) if batched else None
+        self._descend = make_descend(game.rules, self._spec.stage, game.name, game.room) if batched else None
         self._batch_rows = game.rows(at_once)
         self._values = values_of(evaluator, game.room) if batched else None
         self._line_of = Line(self)
@@ -228,7 +228,7 @@ class Mcts(BaseSearch):
     def _batch(self, root: int, root_edge: int, most: int) -> int:
         """Makes simulations whose leaves are valued together; returns how many."""
         assert self._descend is not None
-        tree, S, A, rules, spec = self.tree, self._S, self._B.A[0], self.game.rules, self._stated
+        tree, S, A, rules, spec = self.tree, self._S, self._B.A[0], self.game.rules, self._spec
         signs, offsets = np.zeros(most), np.zeros(most)
         ends = [(0, NONE)] * most
         asked: list[int] = []

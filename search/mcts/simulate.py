@@ -13,9 +13,9 @@ from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.leaf_spec import LeafSpec, leaf_spec
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
 from leafwise.envs.core.contract.softmax import softmax_term
-from leafwise.envs.core.contract.statement import Statement, statement
 from leafwise.search.compiled import compiled_search
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.proofs import is_proven, open_bounds, proves, tighten
@@ -136,10 +136,10 @@ class MctsFunctions(NamedTuple):
 
 def compiled_mcts(game: Game, evaluator: Evaluator) -> MctsFunctions:
     """Returns what a tree search of a game with a compiled leaf calls."""
-    stated, room = statement(evaluator, game.stages), evaluator.room or game.room
+    spec, room = leaf_spec(evaluator, game.stages), evaluator.room or game.room
     found = compiled_search(game, evaluator)
     name = f"{game.name}_{getattr(evaluator.compiled, '__qualname__', '')}"
-    return _compiled(game.rules, found.plain, found.leaf_value, evaluator.policy, stated, name, room)
+    return _compiled(game.rules, found.plain, found.leaf_value, evaluator.policy, spec, name, room)
 
 
 @cache
@@ -148,14 +148,14 @@ def _compiled(
     search: Compiled,
     leaf_value: Compiled,
     told: Compiled | None,
-    stated: Statement,
+    spec: LeafSpec,
     game: str,
     room: Path,
 ) -> MctsFunctions:
     apply_action, current_player, returns = rules.apply_action, rules.current_player, rules.returns
-    descend = make_descend(rules, stated.stage, game, room)
-    has_policy, to_go = told is not None, stated.to_go
-    name = f"{game}_{label(*rules.functions().values(), search, leaf_value, told, *stated)}"
+    descend = make_descend(rules, spec.stage, game, room)
+    has_policy, to_go = told is not None, spec.to_go
+    name = f"{game}_{label(*rules.functions().values(), search, leaf_value, told, *spec)}"
     policy = told or bind(name, room, inline=True)(no_policy)
 
     @bind(name, room)

@@ -85,7 +85,7 @@ def of_another_card(S, k, o, j, T):
 @jit
 def over_the_outcome(S, k, o, j, T):
     S[o, 0] = S[k, 0]
-    rules.joined(S, k, o, j, T)
+    rules.apply_outcome(S, k, o, j, T)
 
 
 @jit
@@ -127,8 +127,14 @@ planted(r"afterstates: expected row 0 to 6 of S to be written, got 7", "too far"
 planted(
     r"afterstates: expected outcomes that are decisions, got one", "too early", afterstates=also_before_a_tile_enters
 )
-planted(r"joined: expected the row that apply_action writes, \[.*\(action '\w+'\)", "card", joined=of_another_card)
-planted(r"joined: expected only rows \(3\) of S to be written, got row 2", "over", joined=over_the_outcome)
+planted(
+    r"apply_outcome: expected the row that apply_action writes, \[.*\(action '\w+'\)",
+    "card",
+    apply_outcome=of_another_card,
+)
+planted(
+    r"apply_outcome: expected only rows \(3\) of S to be written, got row 2", "over", apply_outcome=over_the_outcome
+)
 planted(r"score rows: expected siblings to count \d+ leaves, got \d+", "n", one_leaf_less)
 planted(r"score rows: expected the mean of leaves one by one, .* of siblings", "off", a_little_off)
 planted(r"score rows: expected the mean of leaves", "first", all_as_the_first)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.leaf_spec import EVALUATE, RETURNS, leaf_spec
 from leafwise.envs.core.contract.rules import TERMINAL
-from leafwise.envs.core.contract.statement import EVALUATE, RETURNS, statement
 from leafwise.search.expectiminimax import make_textbook
 
 
-def make_naive(rules, value, stated, name, room):
+def make_naive(rules, value, spec, name, room):
     """Compiles the textbook's recursion for a game and an evaluator; kept nowhere, since it calls itself."""
     current_player, returns = rules.current_player, rules.returns
-    leaf_stage, to_go, rule, win, draw, loss = stated
+    leaf_stage, to_go, rule, win, draw, loss = spec
     compiled = bind(name, room, cache=False)
 
     @compiled
@@ -37,8 +37,8 @@ class Naive:
     """The recursion for a game and an evaluator."""
 
     def __init__(self, game, evaluator):
-        stated = statement(evaluator, game.stages)
-        self.run = make_naive(game.rules, evaluator.compiled, stated, f"{game.name}_{evaluator.name}", game.room)
+        spec = leaf_spec(evaluator, game.stages)
+        self.run = make_naive(game.rules, evaluator.compiled, spec, f"{game.name}_{evaluator.name}", game.room)
         self.game, self.T = game, game.tables(evaluator)
         n = 1000 + 40 * game.max_outcomes
         self.S, self.P, self.A = game.rows(n), np.zeros(n), np.zeros((n, game.max_actions), dtype=np.int64)

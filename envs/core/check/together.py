@@ -42,9 +42,9 @@ def written_afterstates(door: Door, row: Row) -> NDArray[Any]:
     return found[0]
 
 
-def joined(door: Door, afterstate: Row, outcome: Row) -> Row:
-    """Returns what `joined` makes of a row of `afterstates` and an outcome."""
-    rule, S = "joined", door.rows(FIRST + 1)
+def apply_outcome(door: Door, afterstate: Row, outcome: Row) -> Row:
+    """Returns what `apply_outcome` makes of a row of `afterstates` and an outcome."""
+    rule, S = "apply_outcome", door.rows(FIRST + 1)
     S.clear(0)
     S.plain[AT], S.plain[TO] = afterstate, outcome
     permit(S.guard, {AT, TO}, {FIRST})
@@ -55,7 +55,7 @@ def joined(door: Door, afterstate: Row, outcome: Row) -> Row:
 
 
 def check_afterstates(door: Door, row: Row, law: Law) -> None:
-    """Compares `afterstates` and `joined`, at a chance stage with these outcomes, with acting after each outcome."""
+    """Compares `afterstates` and `apply_outcome`, at a chance stage with these outcomes, with acting after each outcome."""
     if "afterstates" not in door.subject.rules:
         return
     afterstates = written_afterstates(door, row)
@@ -66,10 +66,10 @@ def check_afterstates(door: Door, row: Row, law: Law) -> None:
         expect(len(legal) == len(afterstates), "afterstates", f"{len(legal)} legal actions", len(afterstates))
         for a, afterstate in zip(legal, afterstates, strict=True):
             name = f"action {door.subject.game.actions[a]!r}"
-            wanted, got = acting.after(door, outcome, a), joined(door, afterstate, outcome)
+            wanted, got = acting.after(door, outcome, a), apply_outcome(door, afterstate, outcome)
             if wanted.tobytes() != got.tobytes():
                 told = f"the row that apply_action writes, {wanted.tolist()}"
-                raise RuleFault("joined", f"expected {told}, got {got.tolist()} ({name})")
+                raise RuleFault("apply_outcome", f"expected {told}, got {got.tolist()} ({name})")
             acts, cost = acting.player(door, wanted), door.whole_number("action_cost", outcome, np.int64(a))
             sound = acts == CHANCE and cost == 1
             expect(sound, "afterstates", f"chance to act after {name}, which costs 1", f"player {acts}, cost {cost}")
@@ -84,7 +84,7 @@ def check_siblings(door: Door, rule: str, evaluator: Evaluator, row: Row, T: Any
         n, means = _raised(door, rule, evaluator, afterstate, outcomes, -math.inf, T)
         if n == 0:
             continue
-        laws = [acting.outcomes(door, joined(door, afterstate, outcome)) for outcome in outcomes]
+        laws = [acting.outcomes(door, apply_outcome(door, afterstate, outcome)) for outcome in outcomes]
         leaves = sum(map(len, laws))
         expect(n == leaves, rule, f"siblings to count {leaves} leaves", n)
         for law, mean in zip(laws, means, strict=True):

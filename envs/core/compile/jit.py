@@ -30,13 +30,13 @@ R = TypeVar("R")
 
 @overload
 def jit(
-    fn: Callable[P, R], *, inline: bool = ..., inline_source: bool = ..., without_leaf: bool = ...
+    fn: Callable[P, R], *, inline: bool = ..., inline_source: bool = ..., ignores_leaf: bool = ...
 ) -> Callable[P, R]: ...
 
 
 @overload
 def jit(
-    *, inline: bool = ..., inline_source: bool = ..., without_leaf: bool = ...
+    *, inline: bool = ..., inline_source: bool = ..., ignores_leaf: bool = ...
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
@@ -45,21 +45,21 @@ def jit(
     *,
     inline: bool = False,
     inline_source: bool = False,
-    without_leaf: bool = False,
+    ignores_leaf: bool = False,
 ) -> Any:
     """Compiles `fn`; `inline=True` asks for it to be copied into its callers (for small functions only).
 
     `inline_source=True` copies its source instead, before types are known: compiled callers cost no compilation of `fn`, with
     all that it calls, on its own. It is for functions that only pass their arguments on to a heavy one.
 
-    `without_leaf=True`: compiled callers hand over `T` without the leaf's weights, as they do to a game's rules.
+    `ignores_leaf=True`: compiled callers hand over `T` without the leaf's weights, as they do to a game's rules.
     """
     if fn is None:
-        return functools.partial(jit, inline=inline, inline_source=inline_source, without_leaf=without_leaf)
+        return functools.partial(jit, inline=inline, inline_source=inline_source, ignores_leaf=ignores_leaf)
     if DISABLED:
         return _wrapping_integers(fn)
     function = _compiled(fn, Path(fn.__code__.co_filename), inline=inline, inline_source=inline_source)
-    return leafless(function) if without_leaf else function
+    return ignore_leaf(function) if ignores_leaf else function
 
 
 def bind(
@@ -69,14 +69,14 @@ def bind(
     inline: bool = False,
     cache: bool = True,
     plain: bool = False,
-    without_leaf: bool = False,
+    ignores_leaf: bool = False,
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Returns a decorator that compiles a function inside a factory, with what it closes over.
 
     `name` tells the functions of one factory apart: it names the game and everything else that is bound. `room` is the
     folder or file of the game whose functions are bound. What may be closed over: compiled functions, numbers, strings,
     arrays and tuples of these. `cache=False` keeps nothing on disk, `plain=True` leaves the function plain Python.
-    `without_leaf=True` is for compiled callers of several leaves, who share one version: they hand over `T` without the leaf's
+    `ignores_leaf=True` is for compiled callers of several leaves, who share one version: they hand over `T` without the leaf's
     weights. The function itself stays as it is: it may be bound under several names.
 
     Raises ValueError where a name of the same function was bound to other things.
@@ -92,8 +92,8 @@ def bind(
         if bound is None:  # something that has no name outside this process
             return _unkept(own, inline=inline)
         function = _compiled(own, room, inline=inline, bound=bound)
-        if without_leaf:
-            function.leafless = True
+        if ignores_leaf:
+            function.ignores_leaf = True
         return function
 
     return decorate
@@ -116,10 +116,10 @@ class Direct:
         return self._entry(*arguments)
 
 
-def leafless(function: Callable[P, R]) -> Callable[P, R]:
+def ignore_leaf(function: Callable[P, R]) -> Callable[P, R]:
     """Lets compiled callers hand a function `T` without the leaf's weights, so that one version serves all leaves."""
-    if hasattr(function, "leafless"):
-        function.leafless = function.door = True  # type: ignore[attr-defined]
+    if hasattr(function, "ignores_leaf"):
+        function.ignores_leaf = function.door = True  # type: ignore[attr-defined]
     return function
 
 

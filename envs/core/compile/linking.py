@@ -74,7 +74,7 @@ class _Reloading(CompileResultCacheImpl):
         return super().rebuild(target_context, own)
 
 
-def without_leaf(kind: Any) -> Any:
+def type_without_leaf(kind: Any) -> Any:
     """Returns the type of `T` without the leaf's weights; other types as they are."""
     if not isinstance(kind, types.NamedTuple) or "leaf" not in kind.fields:
         return kind
@@ -85,7 +85,7 @@ def without_leaf(kind: Any) -> Any:
 @lower_cast(types.NamedTuple, types.NamedTuple)
 def _leave_out(context: Any, builder: Any, given: Any, wanted: Any, value: Any) -> Any:
     """Turns a `T` into one without the leaf's weights."""
-    if wanted != without_leaf(given):
+    if wanted != type_without_leaf(given):
         raise NotImplementedError(f"expected {given} or the same without leaf, got {wanted}")
     parts = [
         context.make_tuple(builder, kind, ()) if field == "leaf" else part
@@ -189,7 +189,7 @@ def _garbage_left() -> Iterator[None]:
 class Function(CPUDispatcher):
     """A function compiled by numba, its machine code kept in a folder."""
 
-    leafless = False
+    ignores_leaf = False
     """Whether compiled callers hand over `T` without the leaf's weights."""
     door = False
     """Whether Python is sure to call it."""
@@ -230,8 +230,8 @@ class Function(CPUDispatcher):
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Answers a compiled caller which version to call."""
-        if self.leafless:
-            args = tuple(without_leaf(kind) for kind in args)
+        if self.ignores_leaf:
+            args = tuple(type_without_leaf(kind) for kind in args)
         before, self._inside = self._inside, True
         try:
             return super().get_call_template(args, kws)

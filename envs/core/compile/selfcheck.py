@@ -28,7 +28,7 @@ def check(folder: Path, flags: dict[str, Any]) -> None:
     S, T = np.array([3.0]), _Tables(2.0, (np.array([1.0]),))
     for loaded in range(2):
         rule: Any = compiled(_rule, folder, flags)
-        rule.leafless = rule.door = True
+        rule.ignores_leaf = rule.door = True
         copied: Any = compiled(_copied(rule), folder, flags, inline=True, bound="selfcheck")
         play: Any = compiled(_play(copied), folder, flags, bound="selfcheck")
         _expect(play(S, T), 7.0)

@@ -26,7 +26,7 @@ PARAMETERS = {
     "apply_action": "S, i, a, j, T", "returns": "S, i, T", "observe": "S, i, O, e, T",
     "observe_as": "S, i, player, O, e, T",
     "chance_outcomes": "S, j, P, o, T", "sample_outcome": "S, j, R, T", "stage": "S, i, T",
-    "afterstates": "S, i, j, T", "joined": "S, k, o, j, T",
+    "afterstates": "S, i, j, T", "apply_outcome": "S, k, o, j, T",
     "action_cost": "S, i, a, T", "candidates": "S, i, A, T", "progress": "S, i, T", "key": "S, i, T",
     "transform": "S, i, k, j, T", "transform_action": "a, k, T", "is_valid": "S, i, T",
 }  # fmt: skip
@@ -181,8 +181,8 @@ def _check_chance(game: Game) -> None:
     _need(game, isinstance(stages, tuple) and stages[:1] == ("decision",), "stages that begin with 'decision'", stages)
     _need_words(game, "stages", stages)
     _need(game, len(set(stages)) == len(stages), "stages that differ", stages)
-    both = (chance.afterstates is None) == (chance.joined is None)
-    _need(game, both, "both of afterstates and joined or none", chance.afterstates or chance.joined)
+    both = (chance.afterstates is None) == (chance.apply_outcome is None)
+    _need(game, both, "both of afterstates and apply_outcome or none", chance.afterstates or chance.apply_outcome)
     alone = chance.afterstates is None or (game.players == 1 and game.search.decisions_per_depth == 1)
     _need(game, alone, "afterstates of a game for one, whose actions all cost 1", chance.afterstates)
     if chance is NO_CHANCE or chance.outcomes in DEFAULTS or chance.max_outcomes == chance.max_stages == 0:

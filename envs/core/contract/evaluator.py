@@ -26,11 +26,11 @@ class Speed:
     """Compiled `(S, k, o, end, M, P, T)` -> n: values leaves together that share most of what is looked up for them.
     None: each alone.
 
-    In single-player games with the rules `afterstates` and `joined`: row k is one of `afterstates`, rows o to end - 1 are the
-    outcomes that it serves. For each of them it raises M[q], if that is lower, to the mean of the leaves that chance leads to from
-    the row that `joined` makes of k and q: their values, each times its probability, added up in the order of `chance_outcomes`;
-    finished games are worth what `terminal` says. n is how many leaves there are in all, 0 where it cannot say. Rows and
-    probabilities P from `end` on, max_outcomes + 1 of them, are its scratch."""
+    In single-player games with the rules `afterstates` and `apply_outcome`: row k is one of `afterstates`, rows o to end - 1
+    are the outcomes that it serves. For each of them it raises M[q], if that is lower, to the mean of the leaves that chance
+    leads to from the row that `apply_outcome` makes of k and q: their values, each times its probability, added up in the order
+    of `chance_outcomes`; finished games are worth what `terminal` says. n is how many leaves there are in all, 0 where it
+    cannot say. Rows and probabilities P from `end` on, max_outcomes + 1 of them, are its scratch."""
     cache_values: bool = False
     """True where one value takes longer than a look into some 100 kB: searches then remember more of them."""
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.fingerprint import label
-from leafwise.envs.core.compile.jit import bind, leafless
+from leafwise.envs.core.compile.jit import bind, ignore_leaf
 from leafwise.envs.core.contract.declared import check_declared, check_tables
 from leafwise.envs.core.contract.evaluator import Evaluator, nothing_more, with_own
 from leafwise.envs.core.contract.options import NO_OPTIONS, rule_only, values_of
@@ -115,7 +115,7 @@ class Game:
             object.__setattr__(self, "scores", {"returns": lambda options: leaf})
         transforms: list[Compiled] = [self.symmetries.transform, self.symmetries.transform_action]
         for function in (*self.rules.functions().values(), *transforms):
-            leafless(function)
+            ignore_leaf(function)
 
     def variant(self, /, **options: Any) -> Game:
         """Returns this game with other options, whoever named them: it opens no file.

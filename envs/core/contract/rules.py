@@ -145,12 +145,12 @@ class Chance:
     """
     afterstates: Callable[[Rows, Number, Number, Any], int] | None = None
     """`(S, i, j, T)` -> n, where outcomes leave the actions alone, as a card that is drawn does: what the n legal actions, in
-    ascending order, make of all outcomes of row i, to rows j, j+1, ... to be read by `joined` alone; 0: not here.
+    ascending order, make of all outcomes of row i, to rows j, j+1, ... to be read by `apply_outcome` alone; 0: not here.
 
-    May be left out, with `joined`: it spares searches of games for one to act anew for each outcome. Where it answers, every
+    May be left out, with `apply_outcome`: it spares searches of games for one to act anew for each outcome. Where it answers, every
     outcome is a decision with these n actions, each of which leads to a chance stage and costs 1.
     """
-    joined: Callable[[Rows, Number, Number, Number, Any], None] | None = None
+    apply_outcome: Callable[[Rows, Number, Number, Number, Any], None] | None = None
     """`(S, k, o, j, T)`: writes to row j what an action, of which `afterstates` wrote row k, makes of outcome o: just what
     `apply_action` would."""
 
@@ -237,15 +237,16 @@ class Rules:
         return self.chance.afterstates
 
     @property
-    def joined(self) -> Callable[[Rows, Number, Number, Number, Any], None] | None:
-        """`chance.joined`."""
-        return self.chance.joined
+    def apply_outcome(self) -> Callable[[Rows, Number, Number, Number, Any], None] | None:
+        """`chance.apply_outcome`."""
+        return self.chance.apply_outcome
 
     def functions(self) -> dict[str, Compiled]:
         """Returns all functions by name that compiled code calls; `is_valid` is none of them."""
         names = (
             "initial_state", "current_player", "legal_actions", "apply_action", "returns", "observe", "observe_as",
-            "chance_outcomes", "sample_outcome", "stage", "afterstates", "joined", "action_cost", "candidates", "progress", "key",
+            "chance_outcomes", "sample_outcome", "stage", "afterstates", "apply_outcome", "action_cost", "candidates", "progress",
+            "key",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 

@@ -15,8 +15,8 @@ import numpy as np
 from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
+from leafwise.envs.core.contract.leaf_spec import EVALUATE, LeafSpec, finished_value, leaf_spec
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
-from leafwise.envs.core.contract.statement import EVALUATE, Statement, finished_value, statement
 from leafwise.envs.core.contract.stream import below, u64
 
 if TYPE_CHECKING:
@@ -30,18 +30,18 @@ def rows_needed(game: Game) -> int:
 
 def compiled_greedy(game: Game, evaluator: Evaluator) -> Compiled:
     """Returns the compiled `greedy_action` of a game and one of its hand-made scores."""
-    stated = statement(evaluator, game.stages)
-    return make_greedy(game.rules, evaluator.compiled, stated, f"{game.name}_{evaluator.name}", game.room)
+    spec = leaf_spec(evaluator, game.stages)
+    return make_greedy(game.rules, evaluator.compiled, spec, f"{game.name}_{evaluator.name}", game.room)
 
 
 @cache
-def make_greedy(rules: Rules, value: Compiled, stated: Statement, name: str, room: Path) -> Compiled:
+def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, name: str, room: Path) -> Compiled:
     """Compiles `greedy_action` by an evaluator's `value`; `name` is for people."""
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
     legal_actions, apply_action, chance_outcomes = rules.legal_actions, rules.apply_action, rules.chance_outcomes
-    leaf_stage, to_go, rule = stated.stage, stated.to_go, stated.rule
-    win, draw, loss = stated.win, stated.draw, stated.loss
-    name = f"{name}_{label(*rules.functions().values(), value, stated)}"
+    leaf_stage, to_go, rule = spec.stage, spec.to_go, spec.rule
+    win, draw, loss = spec.win, spec.draw, spec.loss
+    name = f"{name}_{label(*rules.functions().values(), value, spec)}"
 
     @bind(name, room, inline=True)
     def row_value(S, i, player, T):

@@ -21,7 +21,7 @@ class Tables(NamedTuple):
     weight: float
     leaf: object
 
-@jit(without_leaf=True)
+@jit(ignores_leaf=True)
 def inner(S, T):
     S[0] += 1.0
     return S[0] * T.weight

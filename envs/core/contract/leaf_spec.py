@@ -1,4 +1,4 @@
-"""What an evaluator states, as the numbers that compiled code is bound to."""
+"""What an evaluator says of its values, as the numbers that compiled code is bound to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EVALUATE, RETURNS, TRIPLE = 0, 1, 2
 """What a finished game is worth: asked like any leaf, the return, or a number for won, drawn, lost."""
 
 
-class Statement(NamedTuple):
+class LeafSpec(NamedTuple):
     """An evaluator's fields `stage`, `to_go` and `terminal`."""
 
     stage: int
@@ -24,14 +24,14 @@ class Statement(NamedTuple):
     loss: float
 
 
-def statement(evaluator: Evaluator, stages: tuple[str, ...]) -> Statement:
-    """Returns what an evaluator states to a game with these stages; raises ValueError for a stage that the game lacks."""
+def leaf_spec(evaluator: Evaluator, stages: tuple[str, ...]) -> LeafSpec:
+    """Returns what an evaluator says to a game with these stages; raises ValueError for a stage that the game lacks."""
     if evaluator.stage not in stages:
         expected = ", ".join(stages)
         raise ValueError(f"evaluator {evaluator.name!r}: expected a stage among {expected}, got {evaluator.stage!r}")
     rule = {"evaluate": EVALUATE, "returns": RETURNS}.get(str(evaluator.terminal), TRIPLE)
     win, draw, loss = evaluator.terminal if isinstance(evaluator.terminal, tuple) else (0.0, 0.0, 0.0)
-    return Statement(stages.index(evaluator.stage), evaluator.to_go, rule, float(win), float(draw), float(loss))
+    return LeafSpec(stages.index(evaluator.stage), evaluator.to_go, rule, float(win), float(draw), float(loss))
 
 
 @jit(inline=True)

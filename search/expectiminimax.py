@@ -458,8 +458,8 @@ def narrow(B, f):
     """Narrows the window of decision f by its best action; returns whether it is cut, and remembers what cut it."""
     if not B.options.prune:
         return False
-    best, minimises = B.worth[f, BEST], B.frames[f, KIND] == ONE
-    if minimises:
+    best = B.worth[f, BEST]
+    if B.frames[f, KIND] == ONE:
         B.worth[f, UPPER] = min(B.worth[f, UPPER], best)
     else:
         B.worth[f, LOWER] = max(B.worth[f, LOWER], best)
@@ -585,8 +585,8 @@ class Parts(NamedTuple):
 
     arrive: Compiled
     last_step: Compiled
-    last_decisions: Compiled | None
-    """Values what chance leads to with one decision to go, all at once (without pruning; None: not in this game)."""
+    last_decisions: Any
+    """Values what chance leads to with one decision to go at once, as `siblings` does (None: with pruning, or not in this game)."""
     settle_rare: Compiled
     look_up: Compiled
 
@@ -611,6 +611,7 @@ def make_search(rules: Rules, parts: Parts, names: tuple[str, str], room: Path, 
         open_frame(B, f, top, end, left, row, end, AVERAGE, reach, 0.0)
         if not prunes:
             return True, True, 0.0
+        # Rare outcomes have the leaf's value; the others are in play for all their bounds allow
         B.frames[f, PHASE] = PROBING if is_probed(B, f) else SEARCHING
         B.frames[f, MOVE] = top
         share = 0.0
@@ -625,6 +626,7 @@ def make_search(rules: Rules, parts: Parts, names: tuple[str, str], room: Path, 
 
         `probing`: one action is searched, for a bound.
         """
+        # One action of player 1 gives an upper bound, one of player 0 a lower one
         if prunes and probing and player == 1:
             upper = np.inf
         elif prunes and probing:

@@ -754,7 +754,7 @@ def make_search(rules: Rules, parts: Parts, names: tuple[str, str], room: Path, 
                     given, value = last_step(S, B, row, top, lower, upper, T)
                     found = not given
                 elif together and left == 1 and B.frames[f, KIND] == AVERAGE and B.options.cutoff == 0.0:
-                    given, value = last_decisions(S, B, row, top, T)  # type: ignore[misc]
+                    given, value = last_decisions(S, B, row, top, T)
                     found = not given
             reach = reach_below(B, f, row)
             if prunes and has_chance:

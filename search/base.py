@@ -100,23 +100,26 @@ class BaseSearch(ABC):
         """Clears the stop bytes, and begins the time of a search."""
         for worker in self._workers:
             worker._T.stop[0] = 0
-        self._start, self._cpu_start = time.perf_counter(), time.thread_time()
+        self._begin_time()
+
+    def _begin_time(self) -> None:
+        """Begins the time of a search; only where it counts is the thread's own clock read, by a call of the system."""
+        self._start = time.perf_counter()
+        if self.seconds is not None and self.options.clock == "cpu":
+            self._cpu_start = time.thread_time()
 
     def _exclude_loading(self, what: Hashable) -> None:
         """Begins the time anew after the first search of `what`: loading compiled code is excluded from the time limit."""
         if what not in self._loaded:
             self._loaded.add(what)
-            self._start, self._cpu_start = time.perf_counter(), time.thread_time()
+            self._begin_time()
 
     @contextmanager
-    def _until_late(self) -> Iterator[None]:
+    def _until_late(self, seconds: float) -> Iterator[None]:
         """Ends the compiled calls of a block when the time of this search is up."""
-        if self.seconds is None:
-            yield
-            return
         clock = self.options.clock
         spent = time.perf_counter() - self._start if clock == "wall" else time.thread_time() - self._cpu_start
-        left, workers = self.seconds - spent, self._workers
+        left, workers = seconds - spent, self._workers
         alarm = None if self._reads_clock else Alarm(left, self.stop, clock)
         deadline = clocks.after(left, clock) if alarm is None else (0, 0)
         for worker in workers:

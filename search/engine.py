@@ -157,7 +157,7 @@ class Search(BaseSearch):
             return best
         best = self._limited(state, FEWEST) if self._grows else self._root(state, 1)
         self._exclude_loading(state.current_player == CHANCE)
-        with self._until_late():
+        with self._until_late(self.seconds):
             try:
                 for found in self._deeper(state, best):
                     best = found

@@ -6,6 +6,7 @@ import sys
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -178,7 +179,7 @@ class Mcts(BaseSearch):
             self._compiled.simulate(self._S, self._B, tree, root, NONE, 0, self._read, self._T)
         self._exclude_loading("decisions")
         forced: int | None = None
-        with self._until_late():
+        with nullcontext() if self.seconds is None else self._until_late(self.seconds):
             if self.options.gumbel and self.simulations is not None:
                 forced = halve(tree, root, self.options.gumbel, self.simulations, self._simulate)
             else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import textwrap
 from dataclasses import fields
 from pathlib import Path
@@ -50,6 +51,11 @@ def test_the_signature_says_of_each_option_what_the_dataclass_says_first(kind: t
     ]
     told = str(kind.__init__.__doc__)  # type: ignore[misc]
     assert told.partition("Args:\n")[2].partition("\n\n")[0].split("\n") == lines
+
+
+def test_the_class_names_the_options_that_change_values() -> None:
+    named = re.findall(r"`(\w+)`", str(Search.__doc__).partition("but")[2])
+    assert named == [one.name for one in fields(SearchOptions) if not one.metadata["exact"]]
 
 
 @KINDS

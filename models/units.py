@@ -48,8 +48,8 @@ class Units:
     meanings: tuple[float, ...]
     """What each of `values` means, never falling; linear in between, constant beyond."""
     error: float
-    """Greatest distance, over ten groups of positions as many each, between the mean told and the mean that came of them, in
-    games that the map was not fitted to; a share of that mean where the numbers are scores."""
+    """Largest gap between the predicted and the observed mean of ten equal groups of positions, in games that the map was not
+    fitted to; a share of the observed mean where the numbers are scores."""
     fitted: Mapping[str, Any] = field(default_factory=dict)
     """How: `games`, `first_seed`, `depth`, `plies` (random moves that a game begins with, at most), and with which rules:
     `variants`, the rule options of each that are not the defaults (where there are none, those of the model's file)."""

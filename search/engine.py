@@ -74,8 +74,8 @@ class Search(BaseSearch):
         Args:
             depth: Decisions looked ahead; with `seconds` the most.
             seconds: Time for a search; the deepest complete depth counts.
-            all_values: Every root action gets its exact value; False, faster where the search prunes: only the best
-                does.
+            all_values: Every root action gets its exact value; with False only the best does, which is faster where the
+                search prunes.
             pruning: Alpha-beta at decisions, and Star1 at chance nodes where the leaf has bounds.
             table_mb: Size of the transposition table in MB, 32 bytes a position; 0: none.
             ordering: What a pruning search tries first: "table", "values", "killers".

@@ -118,7 +118,8 @@ class Options(NamedTuple):
     probe_from: int
     """Least depth left at which chance nodes probe their outcomes first (Star2)."""
     rare: float
-    """Outcomes less probable than this are valued at once, by the leaf (approximate; with pruning alone)."""
+    """Outcomes less probable than this are valued at once, by the leaf (approximate). Only the code with pruning knows it; `Search`
+    then takes that code for every search."""
     width: int
     """Most actions searched at a decision with two or more decisions to go (approximate)."""
     symmetries: int
@@ -171,7 +172,7 @@ HASH, CHECK, CUTS_BEFORE = 6, 7, 8
 """The two hashes of a decision that goes to the table (CHECK 0: it does not), and `counts[CUTS]` when it was opened: where that has
 grown since, the value is not that of the full depth."""
 MOVE = 9
-"""Best action so far; at a chance node with pruning the first outcome."""
+"""Best action of a decision so far; row of the first outcome of a chance node with pruning."""
 ALL, ORDERED, SCORED, PHASE, PROBED = 10, 11, 12, 13, 14
 """With pruning: number of legal actions, how many have a score, whether the next is the one with the highest, what the open child
 is for, and whether one action alone is searched, for a bound."""
@@ -184,8 +185,8 @@ SEARCHING, ORDERING, PROBING = np.uint64(0), np.uint64(1), np.uint64(2)
 BEST, REACH = 0, 1
 """Columns of `Buffers.worth`: best value of a decision or sum of a chance node so far, probability of reaching the node."""
 LOWER, UPPER, ENTRY_LOWER, ENTRY_UPPER, OPEN_LOW, OPEN_HIGH = 2, 3, 4, 5, 6, 7
-"""With pruning: the window, the window at the start, and the least and the most that a chance node's open outcomes add to BEST, or
-that the table knows a decision to be worth."""
+"""With pruning: the window, the window at the start, and two bounds. At a chance node they are the least and the most that the
+outcomes still open can add to BEST, at a decision what the table knows."""
 WORTHS = 8
 
 
@@ -594,7 +595,7 @@ class Parts(NamedTuple):
 def make_search(rules: Rules, parts: Parts, names: tuple[str, str], room: Path, *, prunes: bool) -> Compiled:
     """Compiles the search below a row, with pruning or without, for a game and a leaf kind.
 
-    `names` tell what is bound with the leaf, and without.
+    `names` are the cache names of functions that depend on the leaf, and of those that do not.
     """
     name, any_leaf = names
     legal_actions = rules.candidates or rules.legal_actions  # a search may consider fewer
@@ -723,7 +724,7 @@ def make_search(rules: Rules, parts: Parts, names: tuple[str, str], room: Path, 
             player, value = arrive(S, B, f, row, top, left, reach, T)
             if player == GIVEN_UP:
                 return 0.0
-            source, opened = np.int64(player), False  # who acts where the value is from; LEAF: it is exact
+            source, opened = np.int64(player), False  # player at the node that gave the value; LEAF: it is exact
             if has_chance and player == CHANCE:
                 opened, known, value = open_chance(S, B, f, row, top, left, reach, lower, upper, probing, T)
                 if known:

@@ -112,7 +112,7 @@ class BaseOptions:
 class SearchOptions(BaseOptions):
     """The options of `Search`: their names, types, ranges and defaults, and what each does.
 
-    The first line of each is what `Search`, the page on searches and `--help` say of it.
+    The first line of each is what `Search`, `docs/search.md` and `--help` say of it.
     """
 
     depth: int | None = option(None, 1, MAX_DEPTH, f"a depth of 1 to {MAX_DEPTH}")
@@ -123,11 +123,11 @@ class SearchOptions(BaseOptions):
     seconds: float | None = option(None, *SECONDS)
     """Time for a search; the deepest complete depth counts.
 
-    The first depth is always completed: in games some of whose actions cost no depth with 64 decisions, and in the time that is
-    left with four times as many, and so on. The first search begins its time when the code is compiled.
+    The first depth is always completed. In games some of whose actions cost no depth it is searched with 64 decisions; then, while
+    time is left, again with four times as many, and so on. The first search begins its time when the code is compiled.
     """
     all_values: bool = option(True, in_text=False)
-    """Every root action gets its exact value; False, faster where the search prunes: only the best does.
+    """Every root action gets its exact value; with False only the best does, which is faster where the search prunes.
 
     The value of another action may then be an upper bound (`Result.bounds`). Of a depth that time breaks off, the actions searched
     by then count. Where one action is left, or the best has the most that there is to get, nothing deeper is searched.

@@ -71,7 +71,7 @@ def stoppable(work: Callable[[], R], *stops: NDArray[np.uint8]) -> R:
     _listener.settle()
     call = _Call(stops)
     call.set(0)
-    try:  # no context manager: Ctrl-C as its end begins would leave the call among those that run
+    try:  # no context manager: Ctrl-C as it exits would leave the call in `_running`
         _running.append(call)
         if _deferred and _deferred[-1].requested:
             call.set(1)

@@ -50,7 +50,7 @@ def texts_of(source: Path, class_name: str, without: str = "") -> dict[str, str]
 
     Fields whose default is a call with a keyword `without` are left out.
     """
-    module = ast.parse(source.read_text(encoding="utf-8"))
+    module = ast.parse(read_text(source))
     body = next(one.body for one in module.body if isinstance(one, ast.ClassDef) and one.name == class_name)
     return {
         field.target.id: inspect.cleandoc(text.value.value)

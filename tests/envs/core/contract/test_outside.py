@@ -195,7 +195,7 @@ print("taken", taken)
         ("trap", 5_000),
         ("threes", 5_000),
         ("friday", 1000),
-        ("starship", 300),
+        ("starship", 100),
     ],
 )
 def test_random_rows_are_refused_or_played(name: str, rows: int) -> None:

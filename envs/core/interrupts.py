@@ -235,6 +235,8 @@ class _Listener:
         self._next = -1
         """Who else listens: what comes is passed on."""
         self._pressed, self._announced, self.was_pressed = 0.0, False, False
+        self._blocks: tuple[Deferred, ...] = ()
+        """The `Deferred` blocks that Ctrl-C was pressed in: those that begin later go on."""
         self._pending: Callable[[], object] = list
         """Whether signals wait to be read."""
         self._handles = False
@@ -299,15 +301,17 @@ class _Listener:
             os._exit(INTERRUPTED)
         if not self._pressed:
             self._pressed, self._announced, self.was_pressed = now, False, True
+            self._blocks = tuple(_deferred)
             for one in tuple(_running):
                 one.heard = True
 
     def _follow(self) -> None:
         """Stops what was running, again and again until it ends."""
+        is_open = any(block in self._blocks for block in tuple(_deferred))
         for one in tuple(_running):
-            if one.heard or _defers():
+            if one.heard or (is_open and _defers()):
                 one.set(1)
-        if not (self.ends_process or _deferred or any(one.heard for one in tuple(_running))):
+        if not (self.ends_process or is_open or any(one.heard for one in tuple(_running))):
             self._pressed = 0.0
         elif time.monotonic() - self._pressed > ANNOUNCED_SECONDS and not self._announced:
             self._announced = True

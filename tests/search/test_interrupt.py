@@ -161,3 +161,21 @@ def test_a_compilation_is_whole_when_it_is_broken_off():
     with Deferred() as deferred, pytest.raises(KeyboardInterrupt), deferred.raising(), whole():
         press_and_go_on()
     assert done[-1] == "deferred"
+
+
+def test_a_block_that_begins_after_a_deferred_interrupt_is_not_ended_by_it():
+    """As training again in the same process does."""
+    stop = np.zeros(1, dtype=np.uint8)
+
+    def work():
+        end = time.monotonic() + 1.0
+        while time.monotonic() < end and not stop[0]:
+            time.sleep(0.001)
+        return int(stop[0])
+
+    with Deferred() as first:
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stoppable(work, stop) == 1
+    with Deferred() as second:
+        assert stoppable(work, stop) == 0
+    assert (first.requested, second.requested) == (True, False)

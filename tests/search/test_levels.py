@@ -88,7 +88,7 @@ def test_a_game_may_name_its_levels() -> None:
         "hard: the player course:hard",
         "best: no move at random",
     ]
-    assert all(0 <= told["ci_low"] < 0.5 for told in measured(game).values())
+    assert all(told["share"] > 0 and told["ci_low"] < 0.5 and told["games"] >= 200 for told in measured(game).values())
     assert measured(game)["hard"]["ci_high"] < 0.5
     assert player("level:hard", game).name == "level:hard"
     assert isinstance(player("level:best", game, leaf=leaf), Weakened)

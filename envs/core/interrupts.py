@@ -301,9 +301,9 @@ class _Listener:
             os._exit(INTERRUPTED)
         if not self._pressed:
             self._pressed, self._announced, self.was_pressed = now, False, True
-            self._blocks = tuple(_deferred)
-            for one in tuple(_running):
-                one.heard = True
+        self._blocks = tuple(_deferred)
+        for one in tuple(_running):  # at every signal: Python raises KeyboardInterrupt for each
+            one.heard = True
 
     def _follow(self) -> None:
         """Stops what was running, again and again until it ends."""

@@ -114,6 +114,22 @@ def test_a_loop_of_an_environment_hears_ctrl_c():
     timer.join()
 
 
+def test_a_second_ctrl_c_ends_the_search_that_began_after_the_first():
+    """Within a moment of each other they are one press to the process, but each ends what runs."""
+    search = Search(CASSIS, CASSIS.score(), 15, **LONG)
+    compiled(search)
+    for _ in range(5):
+        began = time.monotonic()
+        timer = press_ctrl_c_after(0.02)
+        rescue = threading.Timer(20, search.stop)
+        rescue.start()
+        with pytest.raises(KeyboardInterrupt):
+            search(START)
+        rescue.cancel()
+        assert time.monotonic() - began < 15, "it was heard when the search had ended"
+        timer.join()
+
+
 def test_a_deferred_interrupt_raises_nothing():
     stop = np.zeros(1, dtype=np.uint8)
 

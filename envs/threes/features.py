@@ -6,9 +6,8 @@ import gymnasium as gym
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.bits import count_bits
+from leafwise.envs.core.contract.bits import count_bits, symmetric_boards
 from leafwise.envs.core.contract.cells import CellFeatures, SmallTable, square_views
-from leafwise.envs.core.contract.nibbles import symmetric_boards
 from leafwise.envs.core.contract.parts import Labels
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.nibbles import LINE, NIBBLES, occupied, sum_of_rows, transpose
-from leafwise.envs.core.contract.nibbles import flip as flip
-from leafwise.envs.core.contract.nibbles import highest_rank as highest_rank
-from leafwise.envs.core.contract.nibbles import looked_up as looked_up
-from leafwise.envs.core.contract.nibbles import mirror as mirror
+from leafwise.envs.core.contract.bits import LINE, NIBBLES, occupied, sum_of_rows, transpose
+from leafwise.envs.core.contract.bits import flip as flip
+from leafwise.envs.core.contract.bits import highest_rank as highest_rank
+from leafwise.envs.core.contract.bits import looked_up as looked_up
+from leafwise.envs.core.contract.bits import mirror as mirror
 from leafwise.envs.core.contract.stream import u64
 
 DECISION, ENTER, DRAW, SETUP = u64(0), u64(1), u64(2), u64(3)

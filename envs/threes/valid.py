@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.bits import count_bits
-from leafwise.envs.core.contract.nibbles import NIBBLES, occupied
+from leafwise.envs.core.contract.bits import NIBBLES, count_bits, occupied
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
 from leafwise.envs.threes.row import FIFTEEN, FOUR, ONE, SEVEN, THREE, TWO, ZERO, highest_rank

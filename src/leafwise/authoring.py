@@ -8,14 +8,10 @@ from __future__ import annotations
 
 from leafwise.envs.core.compile.intrinsics import prefetch
 from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.contract.bits import count_bits
-from leafwise.envs.core.contract.cells import CellFeatures, SmallTable, rectangle_views, square_views
-from leafwise.envs.core.contract.evaluator import Evaluator, Speed
-from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.grid import GridFeatures
-from leafwise.envs.core.contract.nibbles import (
+from leafwise.envs.core.contract.bits import (
     LINE,
     NIBBLES,
+    count_bits,
     flip,
     highest_rank,
     looked_up,
@@ -25,6 +21,10 @@ from leafwise.envs.core.contract.nibbles import (
     symmetric_boards,
     transpose,
 )
+from leafwise.envs.core.contract.cells import CellFeatures, SmallTable, rectangle_views, square_views
+from leafwise.envs.core.contract.evaluator import Evaluator, Speed
+from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.contract.grid import GridFeatures
 from leafwise.envs.core.contract.options import RULE_ONLY, SHOWN_ONLY, from_file, need_one_of, need_whole
 from leafwise.envs.core.contract.outside import reads_back
 from leafwise.envs.core.contract.parts import (

@@ -8,26 +8,25 @@ from pathlib import Path
 from typing import NamedTuple
 
 from leafwise.envs.core.compile.fingerprint import label
-from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.evaluator import Evaluator, LeafSpec, leaf_spec
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.leaf_spec import LeafSpec, leaf_spec
 from leafwise.envs.core.contract.rules import Compiled, Rules, Symmetries
 from leafwise.search.expectiminimax import (
     Parts,
     make_arrive,
     make_last_step,
+    make_leaf_values,
     make_look_up,
     make_plain_root,
     make_pruning_root,
     make_search,
     make_settle_rare,
 )
-from leafwise.search.leaves import make_leaf_values
 from leafwise.search.siblings import make_last_decisions
 
 
 class CompiledSearch(NamedTuple):
-    """Compiled functions; what is not called is not compiled. S [rows, width] are rows, B is `expectiminimax.Buffers`."""
+    """Compiled functions; what is not called is not compiled. S [rows, width] are rows, B is `options.Buffers`."""
 
     plain: Callable[..., float]
     """`(S, B, i, top, depth, lower, upper, T)` -> the value of row i, whatever the window."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from leafwise.envs.core.compile import clock as clocks
 from leafwise.envs.core.compile.jit import Direct
-from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.evaluator import Evaluator, value_bounds
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.contract.state import State
@@ -19,9 +19,9 @@ from leafwise.search.base import BaseSearch, Line
 from leafwise.search.compiled import compiled_search
 from leafwise.search.expectiminimax import CUTS, FAILED, LEAVES, NO_ROWS, NODES, STOPPED
 from leafwise.search.frontier import Frontier
-from leafwise.search.leaves import bounds
-from leafwise.search.options import MAX_DEPTH, ORDERINGS, ROUNDED, SearchOptions, make_buffers, renewed
+from leafwise.search.options import MAX_DEPTH, ORDERINGS, ROUNDED, SearchOptions, make_buffers
 from leafwise.search.result import Result, principal_line
+from leafwise.search.table import begin_search
 
 ROOT, TOP = np.uint64(0), np.uint64(1)
 FEWEST, MORE = 64, 4
@@ -120,9 +120,11 @@ class Search(BaseSearch):
         self._find_actions = Direct(game.rules.candidates or game.rules.legal_actions)
         self._apply_action, self._action_cost = Direct(game.rules.apply_action), Direct(game.rules.action_cost)
         self._actions, self._values = np.zeros(game.max_actions, dtype=np.int64), np.zeros(game.max_actions)
+        self._rounding = ROUNDING if game.max_stages else 0.0
+        """What the order of sums changes where there are sums."""
         self._is_bound = np.zeros(game.max_actions, dtype=np.bool_)
         self._reads_clock = clocks.READABLE and not options.batched and not evaluator.python_only
-        read = options.compiled(game, *bounds(game, evaluator))
+        read = options.compiled(game, *value_bounds(game, evaluator))
         self._S, self._B = make_buffers(
             game, depth, options.entries(game), options.whole_rows, read, evaluator.speed.cache_values
         )
@@ -148,7 +150,7 @@ class Search(BaseSearch):
         for worker in self._workers:
             worker._B.counts[:] = 0
             if self._remembers:  # old entries give way, and count only against the clock: see `Options.recall`
-                worker._B = renewed(worker._B)
+                begin_search(worker._B)
         if self.seconds is None:
             best = None
             for depth in range(1 if self.options.deepening else self.depth, self.depth + 1):
@@ -267,9 +269,8 @@ class Search(BaseSearch):
         n = len(actions)
         asked, values, is_bound = self._actions[:n], self._values[:n], self._is_bound[:n]
         asked[:] = actions
-        rounding = ROUNDING if self.game.max_stages else 0.0
         exact = self.options.all_values or not self._prunes
-        done = self._root_search(self._S, self._B, asked, values, is_bound, depth, exact, rounding, self._T)
+        done = self._root_search(self._S, self._B, asked, values, is_bound, depth, exact, self._rounding, self._T)
         if before is None or self.seconds is None or exact or not done or self._B.counts[FAILED] != STOPPED:
             self._check(depth)
         else:
@@ -289,8 +290,10 @@ class Search(BaseSearch):
             known, rounding = -math.inf, 0.0
             if self._prunes and not self.options.all_values and first >= 0:
                 known = best
-                if self.game.max_stages:
-                    rounding = ROUNDING * max(1.0, abs(best))  # a mean's bound may pass the window by its last bits
+                if self._rounding:
+                    rounding = self._rounding * max(
+                        1.0, abs(best)
+                    )  # a mean's bound may pass the window by its last bits
                 elif a < first:
                     known = math.nextafter(best, -math.inf)  # so that the first of equals is exact
             value = search._action_value(state, a, depth, known)

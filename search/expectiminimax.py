@@ -18,13 +18,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.clock import is_late
 from leafwise.envs.core.compile.jit import bind, jit
+from leafwise.envs.core.contract.evaluator import EVALUATE, LeafSpec, finished_value
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row
 from leafwise.envs.core.contract.stream import mix
-from leafwise.search.leaves import LeafValues
 from leafwise.search.table import (
     DATA,
     DEPTH_MASK,
@@ -93,76 +92,6 @@ POLL, POLL_EXPENSIVE = 63, 0
 of them take longer than the clock may be late."""
 
 
-class Options(NamedTuple):
-    """What may change from search to search without compiling again."""
-
-    cutoff: float
-    """Decisions reached with a smaller probability than this are leaves (0: exact)."""
-    node_cost: float
-    """What a decision takes of the probability that it is reached with, before the rest is shared out among its actions (0: each
-    action keeps it all)."""
-    generation: np.uint64
-    """Entries of the table that have another number are old."""
-    recall: bool
-    """Whether old entries count too."""
-    prune: bool
-    least: float
-    """No leaf is worth less than `least` or more than `most` (infinite: not known, and no pruning at chance nodes)."""
-    most: float
-    table_from: int
-    """Least depth left at which decisions go to the table."""
-    table_move: bool
-    values_from: int
-    """Least depth left at which one-ply values order the actions."""
-    killers: bool
-    probe_from: int
-    """Least depth left at which chance nodes probe their outcomes first (Star2)."""
-    rare: float
-    """Outcomes less probable than this are valued at once, by the leaf (approximate). Only the code with pruning knows it; `Search`
-    then takes that code for every search."""
-    width: int
-    """Most actions searched at a decision with two or more decisions to go (approximate)."""
-    symmetries: int
-    """Decisions share an entry of the table with those that so many symmetries of the game turn them into (1: none); with pruning
-    alone."""
-
-
-class Buffers(NamedTuple):
-    """Scratch and run-time options of one search thread."""
-
-    P: NDArray[np.float64]
-    """Probabilities, one per row."""
-    A: NDArray[np.int64]
-    """Legal actions, [frame, action]."""
-    scores: NDArray[np.float64]
-    """What orders them, [frame, action], the highest first; with pruning alone."""
-    frames: NDArray[np.uint64]
-    """The open nodes from the root down, [frame, COLUMNS]."""
-    worth: NDArray[np.float64]
-    """Their values, [frame, WORTHS]."""
-    between: NDArray[np.float64]
-    """The least and the most that each row can be worth, [row, 2]; outcomes that Star2 probes."""
-    best: NDArray[np.float64]
-    """What the best action so far is worth after each outcome, [row]; outcomes that share their afterstates."""
-    killers: NDArray[np.int64]
-    """The last two actions that cut a decision, [depth left, 2]; with pruning alone."""
-    counts: NDArray[np.int64]
-    deadline: NDArray[np.int64]
-    """When the search is to end, [3]: a clock's number and the nanoseconds on it (0: never); and how often that is looked at,
-    POLL or POLL_EXPENSIVE."""
-    table: NDArray[np.uint64]
-    """Transposition table, [entries, 4], a power of two of them; one entry is no table. Columns: `leafwise.search.table`."""
-    proven: NDArray[np.float64]
-    """The same memory read as floats."""
-    leaves: NDArray[np.uint64]
-    """Memory of leaves valued before, [entries, 2]: second hash of the row, value; one entry is none."""
-    leaf_values: NDArray[np.float64]
-    """The same memory read as floats."""
-    rows: NDArray[Any]
-    """The whole row of each entry, [entries, width], so that no hash can err; one entry: hashes are trusted."""
-    options: Options
-
-
 # The stack: a frame for each open node.
 
 NEXT, END, DEPTH, ROW, FREE, KIND = 0, 1, 2, 3, 4, 5
@@ -221,6 +150,84 @@ def set_window(B, f, lower, upper, low, high):
     B.worth[f, LOWER], B.worth[f, UPPER] = lower, upper
     B.worth[f, ENTRY_LOWER], B.worth[f, ENTRY_UPPER] = lower, upper
     B.worth[f, OPEN_LOW], B.worth[f, OPEN_HIGH] = low, high
+
+
+# What a leaf is worth: the evaluator's number, or the outcome of a finished game.
+
+HIGH_BITS = np.uint64(20)
+"""The bits of a hash from here on say where a leaf is remembered."""
+
+
+class LeafValues(NamedTuple):
+    """Compiled functions of a game and a leaf kind; S [rows, width], i a row."""
+
+    is_leaf: Compiled
+    """`(S, i, T)` -> whether the evaluator is asked at a row below the last decision."""
+    leaf_value: Compiled
+    """`(S, i, T)` -> the value of a leaf, finished or not."""
+    terminal_value: Compiled
+    """`(S, B, i, T)` -> the value of a finished game."""
+    seen_value: Compiled
+    """`(S, B, i, T)` -> `leaf_value`, remembered where there is a memory for it."""
+    value_no_inline: Compiled
+    """`seen_value`, not inlined: where few leaves are met, one copy of the evaluator's code is enough."""
+
+
+def make_leaf_values(rules: Rules, players: int, value: Compiled, spec: LeafSpec, name: str, room: Path) -> LeafValues:
+    """Compiles what leaves are worth by an evaluator's `value`, to be inlined."""
+    current_player, stage, returns = rules.current_player, rules.stage, rules.returns
+    leaf_stage, to_go, rule = spec.stage, spec.to_go, spec.rule
+    win, draw, loss = spec.win, spec.draw, spec.loss
+    may_be_over, may_be_other = players == 2 or rule != EVALUATE, players == 2
+
+    @bind(name, room, inline=True)
+    def is_leaf(S, i, T):
+        here = stage(S, i, T)
+        return here == leaf_stage or here == 0
+
+    @bind(name, room, inline=True)
+    def outcome_value(S, i, T):
+        if rule == EVALUATE:
+            return value(S, i, T) + returns(S, i, T) if to_go else value(S, i, T)
+        return finished_value(rule, win, draw, loss, returns(S, i, T))
+
+    @bind(name, room, inline=True)
+    def leaf_value(S, i, T):
+        player = 0
+        if may_be_over:
+            player = current_player(S, i, T)
+            if player == TERMINAL:
+                return outcome_value(S, i, T)
+        worth = value(S, i, T)
+        if may_be_other and player == 1:
+            worth = -worth
+        return worth + returns(S, i, T) if to_go else worth
+
+    @bind(name, room, inline=True)
+    def seen_value(S, B, i, T):
+        """Rows that differ are told apart by 64 bits."""
+        n = B.leaves.shape[0]
+        h, e = ZERO, ZERO
+        if n > 1:
+            h = second_hash(S, i)
+            e = (h >> HIGH_BITS) & np.uint64(n - 1)
+            if B.leaves[e, 0] == h:
+                return B.leaf_values[e, 1]
+        worth = leaf_value(S, i, T)
+        if n > 1:
+            B.leaves[e, 0] = h
+            B.leaf_values[e, 1] = worth
+        return worth
+
+    @bind(name, room)
+    def value_no_inline(S, B, i, T):
+        return seen_value(S, B, i, T)
+
+    @bind(name, room, inline=True)
+    def terminal_value(S, B, i, T):
+        return value_no_inline(S, B, i, T) if rule == EVALUATE else outcome_value(S, i, T)
+
+    return LeafValues(is_leaf, leaf_value, terminal_value, seen_value, value_no_inline)
 
 
 # Arriving at a row.

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import real, switch, whole
-from leafwise.search.expectiminimax import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE, WORTHS, Buffers, Options
-from leafwise.search.table import ENTRY_BYTES, GENERATIONS, MAX_ACTIONS
+from leafwise.search.expectiminimax import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE, WORTHS
+from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
 
 D = TypeVar("D")
 
@@ -254,7 +255,6 @@ class SearchOptions(BaseOptions):
         return Options(
             cutoff=float(self.cutoff),
             node_cost=0.0,
-            generation=np.uint64(0),
             recall=self.seconds is not None,
             prune=self.prunes(game),
             least=least,
@@ -268,6 +268,76 @@ class SearchOptions(BaseOptions):
             width=self.width or NEVER,
             symmetries=game.symmetry_count if self.symmetric else 1,
         )
+
+
+class Options(NamedTuple):
+    """What may change from search to search without compiling again."""
+
+    cutoff: float
+    """Decisions reached with a smaller probability than this are leaves (0: exact)."""
+    node_cost: float
+    """What a decision takes of the probability that it is reached with, before the rest is shared out among its actions (0: each
+    action keeps it all)."""
+    recall: bool
+    """Whether old entries count too."""
+    prune: bool
+    least: float
+    """No leaf is worth less than `least` or more than `most` (infinite: not known, and no pruning at chance nodes)."""
+    most: float
+    table_from: int
+    """Least depth left at which decisions go to the table."""
+    table_move: bool
+    values_from: int
+    """Least depth left at which one-ply values order the actions."""
+    killers: bool
+    probe_from: int
+    """Least depth left at which chance nodes probe their outcomes first (Star2)."""
+    rare: float
+    """Outcomes less probable than this are valued at once, by the leaf (approximate). Only the code with pruning knows it; `Search`
+    then takes that code for every search."""
+    width: int
+    """Most actions searched at a decision with two or more decisions to go (approximate)."""
+    symmetries: int
+    """Decisions share an entry of the table with those that so many symmetries of the game turn them into (1: none); with pruning
+    alone."""
+
+
+class Buffers(NamedTuple):
+    """Scratch and run-time options of one search thread."""
+
+    P: NDArray[np.float64]
+    """Probabilities, one per row."""
+    A: NDArray[np.int64]
+    """Legal actions, [frame, action]."""
+    scores: NDArray[np.float64]
+    """What orders them, [frame, action], the highest first; with pruning alone."""
+    frames: NDArray[np.uint64]
+    """The open nodes from the root down, [frame, COLUMNS]."""
+    worth: NDArray[np.float64]
+    """Their values, [frame, WORTHS]."""
+    between: NDArray[np.float64]
+    """The least and the most that each row can be worth, [row, 2]; outcomes that Star2 probes."""
+    best: NDArray[np.float64]
+    """What the best action so far is worth after each outcome, [row]; outcomes that share their afterstates."""
+    killers: NDArray[np.int64]
+    """The last two actions that cut a decision, [depth left, 2]; with pruning alone."""
+    counts: NDArray[np.int64]
+    deadline: NDArray[np.int64]
+    """When the search is to end, [3]: a clock's number and the nanoseconds on it (0: never); and how often that is looked at,
+    POLL or POLL_EXPENSIVE."""
+    table: NDArray[np.uint64]
+    """Transposition table, [entries, 4], a power of two of them; one entry is no table. Columns: `leafwise.search.table`."""
+    proven: NDArray[np.float64]
+    """The same memory read as floats."""
+    leaves: NDArray[np.uint64]
+    """Memory of leaves valued before, [entries, 2]: second hash of the row, value; one entry is none."""
+    leaf_values: NDArray[np.float64]
+    """The same memory read as floats."""
+    generation: NDArray[np.uint64]
+    """Number of the search, [1]: entries of the table that have another one are old."""
+    rows: NDArray[Any]
+    """The whole row of each entry, [entries, width], so that no hash can err; one entry: hashes are trusted."""
+    options: Options
 
 
 def make_buffers(
@@ -296,16 +366,7 @@ def make_buffers(
         proven=table.view(np.float64),
         leaves=leaves,
         leaf_values=leaves.view(np.float64),
+        generation=np.zeros(1, dtype=np.uint64),
         rows=game.rows(entries if whole_rows else 1),
         options=options,
     )
-
-
-def renewed(B: Buffers) -> Buffers:
-    """Returns buffers in which the entries of the table are old, and no killers are known."""
-    generation = (int(B.options.generation) + 1) % GENERATIONS
-    if generation == 0:
-        B.table[:] = 0
-        generation = 1
-    B.killers[:] = -1
-    return B._replace(options=B.options._replace(generation=np.uint64(generation)))

@@ -7,10 +7,15 @@ newest. Entries of an earlier search are told by their generation.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.stream import mix
+
+if TYPE_CHECKING:
+    from leafwise.search.options import Buffers
 
 ENTRY_BYTES = 32
 CHECK_WORD, DATA, LOW, HIGH = 0, 1, 2, 3
@@ -53,7 +58,7 @@ def is_entry(S, B, i, e, owner, check):
 def find_entry(S, B, i, h, check):
     """Returns the entry of row i with hashes h and check; -1 if there is none."""
     first = np.int64(h & np.uint64(B.table.shape[0] - 1)) & ~1
-    owner = (h & TAG_MASK) | (B.options.generation << GENERATION_AT)
+    owner = (h & TAG_MASK) | (B.generation[0] << GENERATION_AT)
     if is_entry(S, B, i, first, owner, check):
         return first
     if is_entry(S, B, i, first + 1, owner, check):
@@ -65,7 +70,7 @@ def find_entry(S, B, i, h, check):
 def store_entry(S, B, i, h, check, left, move, low, high):
     """Stores what is proven of row i, `left` decisions deep."""
     first = np.int64(h & np.uint64(B.table.shape[0] - 1)) & ~1
-    owner = (h & TAG_MASK) | (B.options.generation << GENERATION_AT)
+    owner = (h & TAG_MASK) | (B.generation[0] << GENERATION_AT)
     e = first
     if not is_entry(S, B, i, first, owner, check):
         old = B.table[first, DATA]
@@ -84,3 +89,13 @@ def store_entry(S, B, i, h, check, left, move, low, high):
     if B.rows.shape[0] > 1:
         for w in range(S.shape[1]):
             B.rows[e, w] = S[i, w]
+
+
+def begin_search(B: Buffers) -> None:
+    """Makes old ones of the entries of the table, and forgets the killers."""
+    generation = (int(B.generation[0]) + 1) % GENERATIONS
+    if generation == 0:
+        B.table[:] = 0
+        generation = 1
+    B.generation[0] = generation
+    B.killers[:] = -1

@@ -13,16 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile import clock as clocks
-from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, finished_value, leaf_spec, value_bounds
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.leaf_spec import EVALUATE, finished_value, leaf_spec
 from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.search.base import BaseSearch, Line, check_pickles
 from leafwise.search.frontier import values_of
-from leafwise.search.leaves import bounds
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.choice import choice, values_of_edges
 from leafwise.search.mcts.gumbel import halve
@@ -94,7 +92,7 @@ class Mcts(BaseSearch):
         Raises ValueError for options out of range, or an evaluator of another game.
         """
         super().__init__(game, evaluator, MctsOptions.of_call(locals()))
-        options, limits = self.options, bounds(game, evaluator)
+        options, limits = self.options, value_bounds(game, evaluator)
         batched = evaluator.value is None or callable(options.prior)
         self.simulations = options.simulations
         self._read = Options(

@@ -11,9 +11,8 @@ import numpy as np
 from leafwise.envs.core.compile.clock import read
 from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.evaluator import Evaluator, LeafSpec, leaf_spec
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.leaf_spec import LeafSpec, leaf_spec
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
 from leafwise.envs.core.contract.softmax import softmax_term
 from leafwise.search.compiled import compiled_search
@@ -124,7 +123,7 @@ def make_descend(rules: Rules, leaf_stage: int, game: str, room: Path) -> Compil
 
 
 class MctsFunctions(NamedTuple):
-    """Compiled functions of a game and a leaf; S [rows, width] is scratch, B are `frames.Buffers`."""
+    """Compiled functions of a game and a leaf; S [rows, width] is scratch, B are `options.Buffers`."""
 
     one_ply: Compiled
     """`(S, B, node, tree, temperature, T)` -> the best value of a node's actions, which become its prior."""

@@ -65,7 +65,7 @@ def test_the_table_keeps_only_what_no_limit_has_touched(limit):
     kept = 0
     for state in positions(g, 40):
         search(state)
-        generation = int(search._B.options.generation)
+        generation = int(search._B.generation[0])
         for e in np.flatnonzero(search._B.table[:, table.CHECK_WORD]):
             data = int(search._B.table[e, table.DATA])
             if data >> int(table.GENERATION_AT) & (table.GENERATIONS - 1) == generation:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.leaf_spec import EVALUATE, RETURNS, leaf_spec
+from leafwise.envs.core.contract.evaluator import EVALUATE, RETURNS, leaf_spec
 from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.search.expectiminimax import make_textbook
 

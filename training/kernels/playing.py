@@ -8,14 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
+from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero, value_bounds
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.search.compiled import CompiledSearch
-from leafwise.search.expectiminimax import Buffers, Options
-from leafwise.search.leaves import bounds
-from leafwise.search.options import ROUNDED, TABLE_FROM, SearchOptions, make_buffers
+from leafwise.search.options import ROUNDED, TABLE_FROM, Buffers, Options, SearchOptions, make_buffers
 from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, name_of
 
 GAMES, PLIES, WON_BY_FIRST = 0, 1, 2
@@ -54,7 +52,7 @@ def new_table(game: Game, depth: int, seed: int, evaluator: Evaluator | None = N
         expensive = expensive and game.max_outcomes > 0  # without chance few leaves are met twice,
         remember = remember and expensive  # and the table would stay empty
     given = SearchOptions(depth=depth, table_mb=TABLE_MB if remember else 0.0, **limits)
-    options = given.compiled(game, *(bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
+    options = given.compiled(game, *(value_bounds(game, evaluator) if evaluator else (-np.inf, np.inf)))
     # `share_out` multiplies it by the actions of the decision that is searched
     cutoff, node_cost = given.share(1, given.nodes or 0)
     options = options._replace(cutoff=cutoff, node_cost=node_cost)

@@ -23,8 +23,7 @@ from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_functions import Layout, features, no_index, small_bits
 from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
-from leafwise.search.expectiminimax import Buffers
-from leafwise.search.options import SearchOptions, make_buffers
+from leafwise.search.options import Buffers, SearchOptions, make_buffers
 from leafwise.training.kernels.siblings import Siblings, make_best_sibling, most_siblings, new_siblings
 from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, name_of, put_row
 from leafwise.training.kernels.trajectories import CAROUSEL, MOVES, SQUARED_ERRORS, make_trajectories

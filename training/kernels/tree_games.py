@@ -14,17 +14,15 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
+from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero, value_bounds
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import new_stream, uniform
-from leafwise.search.expectiminimax import Buffers
-from leafwise.search.leaves import bounds
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.noise import add_noise, take_back
 from leafwise.search.mcts.simulate import MctsFunctions, compiled_mcts, make_add_node
 from leafwise.search.mcts.tree import NONE, ROW, Options, Tree, find_node, forget_nodes, new_tree
-from leafwise.search.options import SearchOptions, make_buffers
+from leafwise.search.options import Buffers, SearchOptions, make_buffers
 from leafwise.training.kernels.playing import GAMES, PLIES, WON_BY_FIRST, make_open_game
 from leafwise.training.kernels.recording import CHOSEN, Record, make_write_targets, new_record
 from leafwise.training.kernels.steps import HERE, make_settle, put_row
@@ -89,7 +87,7 @@ class Kernels(NamedTuple):
 def new_table(game: Game, evaluator: Evaluator, simulations: int) -> Table:
     """Returns a table for games of searches of so many simulations."""
     R = new_stream(0)
-    options = SearchOptions(depth=1).compiled(game, *bounds(game, evaluator))
+    options = SearchOptions(depth=1).compiled(game, *value_bounds(game, evaluator))
 
     def seat() -> Seat:
         rows, buffers = make_buffers(game, 2, 1, False, options, evaluator.speed.cache_values)

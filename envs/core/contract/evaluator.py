@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.rules import Floats, Number, Rows
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
 
 Terminal = Literal["evaluate", "returns"] | tuple[float, float, float]
 
@@ -99,6 +102,57 @@ def with_own(fields: Any, path: str) -> Any:
     name, _, inner = path.partition(".")
     part = getattr(fields, name)
     return fields._replace(**{name: with_own(part, inner) if inner else part.copy()})
+
+
+EVALUATE, RETURNS, TRIPLE = 0, 1, 2
+"""What a finished game is worth: asked like any leaf, the return, or a number for won, drawn, lost."""
+
+
+class LeafSpec(NamedTuple):
+    """An evaluator's fields `stage`, `to_go` and `terminal`."""
+
+    stage: int
+    """Index of the stage at which it is asked."""
+    to_go: bool
+    rule: int
+    """EVALUATE, RETURNS or TRIPLE."""
+    win: float
+    draw: float
+    loss: float
+
+
+def leaf_spec(evaluator: Evaluator, stages: tuple[str, ...]) -> LeafSpec:
+    """Returns what an evaluator says to a game with these stages; raises ValueError for a stage that the game lacks."""
+    if evaluator.stage not in stages:
+        expected = ", ".join(stages)
+        raise ValueError(f"evaluator {evaluator.name!r}: expected a stage among {expected}, got {evaluator.stage!r}")
+    rule = {"evaluate": EVALUATE, "returns": RETURNS}.get(str(evaluator.terminal), TRIPLE)
+    win, draw, loss = evaluator.terminal if isinstance(evaluator.terminal, tuple) else (0.0, 0.0, 0.0)
+    return LeafSpec(stages.index(evaluator.stage), evaluator.to_go, rule, float(win), float(draw), float(loss))
+
+
+@jit(inline=True)
+def finished_value(rule, win, draw, loss, outcome):
+    """Returns what a finished game of a return `outcome` is worth to a leaf that is not asked: `rule` is RETURNS or TRIPLE."""
+    if rule == RETURNS:
+        return outcome
+    return win if outcome > 0 else loss if outcome < 0 else draw
+
+
+def value_bounds(game: Game, evaluator: Evaluator) -> tuple[float, float]:
+    """Returns the least and the most that player 0 can get from a leaf, infinite if the evaluator states no bounds."""
+    if evaluator.low is None or evaluator.high is None:
+        return -np.inf, np.inf
+    worths = [evaluator.low, evaluator.high]
+    if evaluator.to_go:
+        worths = [evaluator.low + game.return_range[0], evaluator.high + game.return_range[1]]
+    if isinstance(evaluator.terminal, tuple):
+        worths += evaluator.terminal
+    elif evaluator.terminal == "returns":
+        worths += game.return_range
+    if game.players == 2:
+        worths += [-w for w in worths]
+    return float(min(worths)), float(max(worths))
 
 
 def nothing_more(S, i, T):

@@ -14,8 +14,14 @@ import numpy as np
 
 from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero
-from leafwise.envs.core.contract.leaf_spec import EVALUATE, LeafSpec, finished_value, leaf_spec
+from leafwise.envs.core.contract.evaluator import (
+    EVALUATE,
+    Evaluator,
+    LeafSpec,
+    finished_value,
+    for_player_zero,
+    leaf_spec,
+)
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
 from leafwise.envs.core.contract.stream import below, u64
 

@@ -5,12 +5,16 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from typing import Generic, TypeVar
 
 R = TypeVar("R")
 W = TypeVar("W")
 I = TypeVar("I")
+
+
+working_for: ContextVar[tuple[int, ...]] = ContextVar("working_for", default=())
+"""The threads that wait for the work of this one: who started it, and for whom that one works."""
 
 
 class Background(Generic[R]):
@@ -26,9 +30,11 @@ class Background(Generic[R]):
         self._answer: list[R] = []
         self._problem: BaseException | None = None
         self._done = threading.Event()
+        self._starter = threading.get_ident()
         threading.Thread(target=copy_context().run, args=(self._run,), daemon=True).start()
 
     def _run(self) -> None:
+        working_for.set((*working_for.get(), self._starter))
         try:
             self._answer.append(self._work())
         except BaseException as problem:

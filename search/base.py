@@ -9,7 +9,6 @@ import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -22,16 +21,14 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.core.lines import short
-from leafwise.search.expectiminimax import Buffers
+from leafwise.search.background import working_for
+from leafwise.search.options import Buffers
 
 if TYPE_CHECKING:
     from leafwise.search.mcts.options import MctsOptions
     from leafwise.search.options import SearchOptions
 
 R = TypeVar("R")
-
-_turns: ContextVar[tuple[threading.Lock, ...]] = ContextVar("turns", default=())
-"""The locks of the searches in which this thread is, and of those for which the thread that it works for is."""
 
 
 class BaseSearch(ABC):
@@ -63,7 +60,7 @@ class BaseSearch(ABC):
         self._T = game.tables(evaluator, self.options.candidates)
         self._rules_T = self._T._replace(leaf=())
         """Tables without the leaf's weights, for which rules are compiled once."""
-        self._lock = threading.Lock()
+        self._lock, self._holder = threading.Lock(), 0
         self._loaded: set[Hashable] = set()
 
     @property
@@ -81,26 +78,22 @@ class BaseSearch(ABC):
 
         Where it `searches`, Ctrl-C ends it with KeyboardInterrupt.
         """
-        before = _turns.get()
-        if self._lock in before and self._lock.locked():
+        if self._lock.locked() and self._holder in (threading.get_ident(), *working_for.get()):
             raise RuntimeError(
                 f"{self.kind}: expected no call while it searches, got one by its own evaluator; give that a search of its own"
             )
         with self._lock:
             try:
-                _turns.set((*before, self._lock))
+                self._holder = threading.get_ident()
                 if not searches:
                     return work()
-                self._begin()
-                return stoppable(work, *[worker._T.stop for worker in self._workers])
+                stops = [worker._T.stop for worker in self._workers]
+                for stop in stops:
+                    stop[0] = 0
+                self._begin_time()
+                return stoppable(work, *stops)
             finally:
-                _turns.set(before)
-
-    def _begin(self) -> None:
-        """Clears the stop bytes, and begins the time of a search."""
-        for worker in self._workers:
-            worker._T.stop[0] = 0
-        self._begin_time()
+                self._holder = 0
 
     def _begin_time(self) -> None:
         """Begins the time of a search; only where it counts is the thread's own clock read, by a call of the system."""

@@ -129,7 +129,8 @@ register_when_there()
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
-        return getattr(importlib.import_module(f"leafwise.{_HOMES[name]}"), name)
+        found = globals()[name] = getattr(importlib.import_module(f"leafwise.{_HOMES[name]}"), name)
+        return found
     if name in ("authoring", "search", "models", "training", "experiments"):
         return importlib.import_module(f"leafwise.{name}")
     raise AttributeError(f"module 'leafwise' has no attribute {name!r}")

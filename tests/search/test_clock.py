@@ -52,7 +52,7 @@ def test_the_time_of_the_thread_is_kept():
 def test_a_depth_that_time_breaks_off_counts_as_far_as_it_went(monkeypatch):
     search = Search(TRAP, TRAP.score(), seconds=1e6, all_values=False)
     board = TRAP.parse(BOARD)
-    search._begin()
+    search._begin_time()
     before = search._root(board, 3)
     best = before.action
     actions = sorted(before.values, key=lambda a: -before.values[a])
@@ -65,7 +65,7 @@ def test_a_depth_that_time_breaks_off_counts_as_far_as_it_went(monkeypatch):
         return 2
 
     monkeypatch.setattr(search, "_root_search", stopped_after_two)
-    search._begin()
+    search._begin_time()
     search._B.counts[:] = 0
     found = search._root(board, 4, before)
     assert (found.action, found.depth) == (better, 3)

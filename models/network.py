@@ -92,7 +92,7 @@ class NetworkKind:
     version: Callable[[Game, Told], int] = first_version
     """(game, metadata) -> version of what the room shows beside tables."""
     to_play: Callable[[Any], Any] = as_it_is
-    """network -> one of equal values that is faster to search with."""
+    """network -> one of equal values that is faster to search with; it may use up the memory of the one given."""
     module: str | Callable[[Any], Any] = ""
     """network -> a torch module with its weights, whose `export()` is a network again; as text, `package.module:name`, so that
     torch is imported only to train. "": not trained by torch."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def kind_of(name: str) -> NetworkKind:
         shipped=shipped_tables,
         used=used_tables,
         version=cells_version,
-        to_play=merged,
+        to_play=partial(merged, in_place=True),
     )
 
 

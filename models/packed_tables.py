@@ -47,16 +47,16 @@ def unpack(
         raise ValueError(f"expected {len(sizes)} scales, got {len(scales)}")
     table = np.zeros(sum(sizes) * copies, dtype=np.int16)
     for k, (start, end) in enumerate(pairwise(np.cumsum([0, *[*sizes] * copies]))):
-        table[start:end] = inflated_entries([tensors[f"{part}_{k}"] for part in PARTS], int(end - start))
+        inflate_entries([tensors[f"{part}_{k}"] for part in PARTS], table[start:end])
     return table, scales
 
 
-def inflated_entries(parts: list[NDArray[Any]], size: int) -> NDArray[np.int16]:
-    """Returns one table from its bitmap, low bytes and high bytes; raises ValueError if they do not fit its size."""
+def inflate_entries(parts: list[NDArray[Any]], entries: NDArray[np.int16]) -> None:
+    """Fills one table of zeros from its bitmap, low bytes and high bytes; raises ValueError if they do not fit its size."""
+    size = len(entries)
     if any(part.dtype != np.uint8 or part.ndim != 1 for part in parts):
         raise ValueError("expected packed tables as bytes")
     bits, low, high = (np.frombuffer(inflate(part.tobytes(), 2 * size), dtype=np.uint8) for part in parts)
-    entries = np.zeros(size, dtype=np.int16)
     if len(bits) != (size + 7) // 8:
         raise ValueError(f"expected a bitmap of {size} entries, got {8 * len(bits)}")
     seen = np.unpackbits(bits, count=size).view(np.bool_)
@@ -64,7 +64,6 @@ def inflated_entries(parts: list[NDArray[Any]], size: int) -> NDArray[np.int16]:
         raise ValueError(f"expected {np.count_nonzero(seen)} entries, got {len(low)} and {len(high)} bytes")
     zigzag = low.astype(np.uint16) | (high.astype(np.uint16) << 8)
     entries[seen] = (zigzag >> 1).astype(np.int16) ^ -(zigzag & 1).astype(np.int16)
-    return entries
 
 
 def inflate(data: bytes, most: int) -> bytes:

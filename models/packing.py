@@ -43,21 +43,21 @@ def restored(network: NTupleNetwork) -> NTupleNetwork:
     return NTupleNetwork.create(network.game, network.shape, table)
 
 
-def merged(network: NTupleNetwork) -> NTupleNetwork:
+def merged(network: NTupleNetwork, *, in_place: bool = False) -> NTupleNetwork:
     """Returns a network of equal values that adds each tuple whose cells all belong to another one to that one's table.
 
     It takes fewer look-ups, but its tables are full of entries that training has not seen: to be played with, not trained or
     packed. Tables stay apart where their units differ or their sums might not fit; a network of float32, whose sums would be
-    rounded otherwise, is returned as it is.
+    rounded otherwise, is returned as it is. `in_place` uses up the network's own table, which may be of hundreds of MB.
     """
     tuples, values = network.shape.tuples, features(network.game).values
     if not network.packed or len(set(tuples)) < len(tuples):
         return network
-    whole = NTupleNetwork.create(
-        network.game, network.shape, network.weights.table.copy(), [float(s) for s in network.weights.scales]
-    )
-    stages = [whole.tables(k) for k in range(network.shape.copies)]
-    units = dict(zip(tuples, whole.weights.scales, strict=False))
+    units = dict(zip(tuples, network.weights.scales, strict=False))
+    if not in_place:
+        weights = network.weights._replace(table=network.weights.table.copy())
+        network = replace(network, weights=weights)
+    stages = [network.tables(k) for k in range(network.shape.copies)]
     most = {t: max(max(int(tables[t].max()), -int(tables[t].min())) for tables in stages) for t in tuples}
     kept = list(tuples)
     for t in sorted(tuples, key=len):
@@ -66,8 +66,13 @@ def merged(network: NTupleNetwork) -> NTupleNetwork:
             kept.remove(t)
             most[fits[0]] += most[t]
             for tables in stages:
-                tables[fits[0]].reshape((values,) * len(fits[0]))[:] += spread(tables[t], t, fits[0], values)
+                wide = tables[fits[0]].reshape((values,) * len(fits[0]))
+                np.add(wide, spread(tables[t], t, fits[0], values), out=wide)
     names: list[tuple[int, ...] | str] = [*kept, *(network.shape.small or ())]
-    table = np.concatenate([tables[name] for tables in stages for name in names])
-    scales = [float(units[t]) for t in kept] + [float(s) for s in whole.weights.scales[len(tuples) :]]
-    return NTupleNetwork.create(network.game, replace(network.shape, tuples=tuple(kept)), table, scales)
+    table, end = network.weights.table, 0
+    for tables in stages:  # those that are kept move together
+        for name in names:
+            start, end = end, end + len(tables[name])
+            table[start:end] = tables[name]
+    scales = [float(units[t]) for t in kept] + [float(s) for s in network.weights.scales[len(tuples) :]]
+    return NTupleNetwork.create(network.game, replace(network.shape, tuples=tuple(kept)), table[:end], scales)

@@ -1,5 +1,6 @@
 """Packed networks: the file gives back the entries, and compiled and NumPy values agree after reloading."""
 
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.threes import GAME
 from leafwise.models import NTupleNetwork, load_ntuples, save_network
-from leafwise.models.files import load_tensors, save_tensors
+from leafwise.models.files import load_evaluator, load_tensors, save_tensors
 from leafwise.models.ntuple import Shape, parse_tuples
 from leafwise.models.packing import merged, quantised
 from leafwise.search import Search
@@ -120,8 +121,25 @@ def test_merged_tables_are_worth_the_same() -> None:
         assert fewer.functions.ntuple_value(rows, np.uint64(k), U) == pytest.approx(value, rel=1e-6, abs=0.01)
     full = NTupleNetwork.create(GAME, shape, table * 3, [STEP] * kinds)
     assert merged(full).shape.tuples == shape.tuples  # the sums would not fit
+    again = merged(network, in_place=True)
+    assert np.array_equal(again.weights.table, fewer.weights.table)
+    assert np.shares_memory(again.weights.table, table)
+    table = rng.integers(-9000, 9000, table.shape, dtype=np.int16)
     others = NTupleNetwork.create(GAME, shape, table, [STEP, STEP, STEP, 2 * STEP] + [STEP] * (kinds - 4))
     assert merged(others).shape.tuples == shape.tuples
+
+
+def test_a_network_is_unpacked_in_the_memory_of_its_table(tmp_path: Path) -> None:
+    shape = Shape(parse_tuples("01 012 012456 45689a 569abd"))
+    network = NTupleNetwork.create(GAME, shape, None)
+    network.weights.table[::997] = 3.0
+    save_network(tmp_path / "model.safetensors", quantised(network, STEP), SAID)
+    table_bytes = network.weights.table.nbytes // 2
+    tracemalloc.start()
+    load_evaluator(GAME, tmp_path / "model.safetensors")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert table_bytes < peak < 1.6 * table_bytes
 
 
 def test_a_search_asks_packed_networks_too(network: NTupleNetwork, reloaded: NTupleNetwork) -> None:

@@ -37,37 +37,35 @@ class BoardFunctions(NamedTuple):
     """`(S, i, T)` -> what the board is worth so far, float64."""
 
 
-def make_board(cells: CellFeatures, runs: int, worth: str, returns: Compiled, name: str, room: Path) -> BoardFunctions:
+def make_board(cells: CellFeatures, runs: int, worth: str, returns: Compiled, room: Path) -> BoardFunctions:
     """Compiles the functions for networks with tuples of at most `runs` runs; `worth` is POINTS, RETURNS or NOTHING."""
     if cells.boards is not None:
-        seen, tuple_index = cells.boards, make_word_index(runs, name, room)
+        seen, tuple_index = cells.boards, make_word_index(runs, room)
     else:
         numbers = tuple(range(len(cells.views)))
 
-        @bind(name, room, inline=True)
+        @bind(room, inline=True)
         def seen(S, i, T):
             return numbers
 
         if cells.cell is not None:
-            tuple_index = make_cell_index(cells.cell, runs, name, room)
+            tuple_index = make_cell_index(cells.cell, runs, room)
         else:
-            tuple_index = make_view_index(runs, name, room)
-    return BoardFunctions(
-        seen, tuple_index, make_highest(cells, name, room), make_potential(cells, worth, returns, name, room)
-    )
+            tuple_index = make_view_index(runs, room)
+    return BoardFunctions(seen, tuple_index, make_highest(cells, room), make_potential(cells, worth, returns, room))
 
 
-def make_word_index(runs: int, name: str, room: Path) -> Compiled:
+def make_word_index(runs: int, room: Path) -> Compiled:
     """Returns `tuple_index` where b is the board's word under a symmetry."""
     if runs == EXTRACTED:
 
-        @bind(name, room, inline=True)
+        @bind(room, inline=True)
         def tuple_index(S, i, b, t, T):
             return T.leaf.offsets[t] + extract_bits(b, T.leaf.pieces[t, 0, 1])
 
     else:
 
-        @bind(name, room, inline=True)
+        @bind(room, inline=True)
         def tuple_index(S, i, b, t, T):
             W = T.leaf
             index = W.offsets[t]
@@ -78,10 +76,10 @@ def make_word_index(runs: int, name: str, room: Path) -> Compiled:
     return tuple_index
 
 
-def make_view_index(runs: int, name: str, room: Path) -> Compiled:
+def make_view_index(runs: int, room: Path) -> Compiled:
     """Returns `tuple_index` where b is the number of a symmetry and words of the row hold the cells."""
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def tuple_index(S, i, b, t, T):
         W = T.leaf
         index, k = W.offsets[t], b * W.tuples + t
@@ -93,10 +91,10 @@ def make_view_index(runs: int, name: str, room: Path) -> Compiled:
     return tuple_index
 
 
-def make_cell_index(cell: Compiled, runs: int, name: str, room: Path) -> Compiled:
+def make_cell_index(cell: Compiled, runs: int, room: Path) -> Compiled:
     """Returns `tuple_index` where b is the number of a symmetry and cells are read one by one."""
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def tuple_index(S, i, b, t, T):
         W = T.leaf
         index, k = W.offsets[t], b * W.tuples + t
@@ -108,19 +106,19 @@ def make_cell_index(cell: Compiled, runs: int, name: str, room: Path) -> Compile
     return tuple_index
 
 
-def make_highest(cells: CellFeatures, name: str, room: Path) -> Compiled:
+def make_highest(cells: CellFeatures, room: Path) -> Compiled:
     """Returns `highest`."""
     own, cell, words, in_word = cells.highest, cells.cell, cells.words, cells.in_word
     first, count, bits, mask = (*words, 0)[0], cells.cells, np.uint64(cells.bits), np.uint64(cells.values - 1)
     if own is not None:
 
-        @bind(name, room, inline=True)
+        @bind(room, inline=True)
         def highest(S, i, T):
             return own(S[i, first])
 
     elif cell is not None:
 
-        @bind(name, room, inline=True)
+        @bind(room, inline=True)
         def highest(S, i, T):
             found = np.uint64(0)
             for k in range(count):
@@ -129,7 +127,7 @@ def make_highest(cells: CellFeatures, name: str, room: Path) -> Compiled:
 
     else:
 
-        @bind(name, room, inline=True)
+        @bind(room, inline=True)
         def highest(S, i, T):
             found = np.uint64(0)
             for k in range(count):
@@ -140,7 +138,7 @@ def make_highest(cells: CellFeatures, name: str, room: Path) -> Compiled:
     return highest
 
 
-def make_potential(cells: CellFeatures, worth: str, returns: Compiled, name: str, room: Path) -> Compiled:
+def make_potential(cells: CellFeatures, worth: str, returns: Compiled, room: Path) -> Compiled:
     """Returns `potential`, which adds up the table `T.leaf.potential` over cells, or over lines of cells."""
     cell, words, count, in_word = cells.cell, cells.words, cells.cells, cells.in_word
     in_line = line_length(cells)
@@ -151,19 +149,19 @@ def make_potential(cells: CellFeatures, worth: str, returns: Compiled, name: str
     last = np.uint64((1 << (count - (more - 1) * in_word) * cells.bits) - 1)
     if worth == NOTHING:
 
-        @bind(name, room, inline=True)
+        @bind(room, inline=True)
         def potential(S, i, T):
             return 0.0
 
     elif worth == RETURNS:
 
-        @bind(name, room, inline=True)
+        @bind(room, inline=True)
         def potential(S, i, T):
             return np.float64(returns(S, i, T))
 
     elif cell is not None:
 
-        @bind(name, room, inline=True)
+        @bind(room, inline=True)
         def potential(S, i, T):
             total = 0.0
             for k in range(count):
@@ -172,7 +170,7 @@ def make_potential(cells: CellFeatures, worth: str, returns: Compiled, name: str
 
     else:
 
-        @bind(name, room, inline=True)
+        @bind(room, inline=True)
         def potential(S, i, T):
             total, word = 0.0, np.uint64(S[i, first]) & (last if more == 1 else full)
             for k in range(lines):

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.intrinsics import dense, sum_rows
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
@@ -152,9 +151,9 @@ class GridFunctions(NamedTuple):
 @functools.cache
 def _compiled(game: Game, see: Compiled) -> GridFunctions:
     current_player, returns = game.rules.current_player, game.rules.returns
-    name, room = f"{game.name}_{label(current_player, returns, see)}", game.room
+    room = game.room
 
-    @bind(name, room)
+    @bind(room)
     def grid_value(S, i, T):
         """Returns the value of row i; at the end its return."""
         if current_player(S, i, T) == TERMINAL:
@@ -177,7 +176,7 @@ def _compiled(game: Game, see: Compiled) -> GridFunctions:
             out += max(h[c], ZERO) * W.out[c]
         return base + np.float64(out)
 
-    @bind(name, room)
+    @bind(room)
     def describe_grid(S, codes, maps, numbers, base, T):
         """Writes what the network sees of each row: codes [n, cells], maps [n, side ** 2, maps], numbers, and what it adds to."""
         W = T.leaf

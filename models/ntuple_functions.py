@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.intrinsics import prefetch
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.cells import CellFeatures
@@ -66,8 +65,6 @@ class Layout(NamedTuple):
 class NTupleFunctions(NamedTuple):
     """Compiled functions of one layout of networks, to be inlined, on row i of S [rows, width]; `T.leaf` are the weights."""
 
-    name: str
-    """What tells the layout from others of the game."""
     board: BoardFunctions
     siblings: dict[str, Compiled]
     """By the stage at which values are asked; none where nothing is to be gained."""
@@ -81,10 +78,10 @@ class NTupleFunctions(NamedTuple):
     """`(S, i, T)` -> the potential so far plus what is still to come."""
 
 
-def make_stage_start(highest: Compiled, staged: bool, name: str, room: Path) -> Compiled:
+def make_stage_start(highest: Compiled, staged: bool, room: Path) -> Compiled:
     """Compiles `stage_start`."""
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def stage_start(S, i, T):
         W = T.leaf
         start = np.uint64(0)
@@ -116,21 +113,16 @@ def compiled(game: Game, layout: Layout) -> NTupleFunctions:
 @functools.cache
 def _compiled(game: Game, cells: CellFeatures, layout: Layout) -> NTupleFunctions:
     current_player, returns = game.rules.current_player, game.rules.returns
-    place = cells.cells, cells.bits, cells.words, len(cells.views), tuple(cells.tables)
-    given = tuple(f for f in (cells.cell, cells.boards, cells.highest, cells.index) if f is not None)
-    name = f"{game.name}_{label(current_player, returns, *given, place, layout)}"
-    board = make_board(cells, layout.runs, layout.worth, returns, name, game.room)
-    stage_start = make_stage_start(board.highest, layout.staged, name, game.room)
-    fetch = make_fetch(board, stage_start, layout.fetched, name, game.room)
-    index_of = cells.index or bind(name, game.room, inline=True)(no_index)
-    add_small = make_add_small(cells, index_of, layout, name, game.room)
-    to_come = make_to_come(board, stage_start, add_small, layout, name, game.room)
-    placed = tuple(table.placed for table in cells.tables.values())
+    board = make_board(cells, layout.runs, layout.worth, returns, game.room)
+    stage_start = make_stage_start(board.highest, layout.staged, game.room)
+    fetch = make_fetch(board, stage_start, layout.fetched, game.room)
+    index_of = cells.index or bind(game.room, inline=True)(no_index)
+    add_small = make_add_small(cells, index_of, layout, game.room)
+    to_come = make_to_come(board, stage_start, add_small, layout, game.room)
     siblings, bits = {}, small_bits(cells, layout.small)
     if layout.packed and cells.boards is not None and game.rules.afterstates is not None:
         for valued in cells.stages:
             stage = game.stages.index(valued)
-            own = f"{name}_{label(game.rules.chance_outcomes, game.rules.stage, placed)}_{stage}"
             siblings[valued] = make_ntuple_siblings(
                 game.rules,
                 cells,
@@ -141,12 +133,11 @@ def _compiled(game: Game, cells: CellFeatures, layout: Layout) -> NTupleFunction
                 layout.worth,
                 layout.fetched,
                 stage,
-                own,
                 game.room,
             )
     potential = board.potential
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def ntuple_value(S, i, T):
         """Returns the potential so far plus what is still to come."""
         so_far = potential(S, i, T)
@@ -154,14 +145,14 @@ def _compiled(game: Game, cells: CellFeatures, layout: Layout) -> NTupleFunction
             return so_far
         return so_far + to_come(S, i, T)
 
-    return NTupleFunctions(name, board, siblings, stage_start, fetch, to_come, ntuple_value)
+    return NTupleFunctions(board, siblings, stage_start, fetch, to_come, ntuple_value)
 
 
-def make_fetch(board: BoardFunctions, stage_start: Compiled, fetched: bool, name: str, room: Path) -> Compiled:
+def make_fetch(board: BoardFunctions, stage_start: Compiled, fetched: bool, room: Path) -> Compiled:
     """Compiles `fetch`: the rows beside a row are then loaded at the same time."""
     boards, tuple_index = board.seen, board.tuple_index
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def fetch(S, i, T):
         W = T.leaf
         if fetched:
@@ -175,11 +166,11 @@ def make_fetch(board: BoardFunctions, stage_start: Compiled, fetched: bool, name
     return fetch
 
 
-def make_add_small(cells: CellFeatures, index_of: Compiled, layout: Layout, name: str, room: Path) -> Compiled:
+def make_add_small(cells: CellFeatures, index_of: Compiled, layout: Layout, room: Path) -> Compiled:
     """Compiles `add_small(S, i, start, total, T)`: a float32 sum, and what row i finds in the small tables; returned as float64."""
     small, tables = small_bits(cells, layout.small), len(cells.tables)
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def add_small(S, i, start, total, T):
         W = T.leaf
         place = W.tuples
@@ -193,12 +184,12 @@ def make_add_small(cells: CellFeatures, index_of: Compiled, layout: Layout, name
 
 
 def make_to_come(
-    board: BoardFunctions, stage_start: Compiled, add_small: Compiled, layout: Layout, name: str, room: Path
+    board: BoardFunctions, stage_start: Compiled, add_small: Compiled, layout: Layout, room: Path
 ) -> Compiled:
     """Compiles `to_come`."""
     boards, tuple_index, packed = board.seen, board.tuple_index, layout.packed
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def to_come(S, i, T):
         """Returns the learned potential still to come at row i, finished or not."""
         W = T.leaf

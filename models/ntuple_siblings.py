@@ -73,7 +73,7 @@ def near_cells(cells: CellFeatures, tuples: Sequence[Sequence[int]], small: int)
 
 
 def make_near_potential(
-    cells: CellFeatures, board: BoardFunctions, worth: str, name: str, room: Path
+    cells: CellFeatures, board: BoardFunctions, worth: str, room: Path
 ) -> tuple[Compiled, Compiled]:
     """Compiles `find_lines(S, j, T)`, which is told the board before, and `potential_of(S, i, cell, T)`, which is `potential` where
     a cell differs from it."""
@@ -83,14 +83,14 @@ def make_near_potential(
     full, in_line = np.uint64((1 << cells.bits * cells.cells) - 1), np.uint64(line_length(cells))
     by_lines = worth == POINTS
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def find_lines(S, j, T):
         if by_lines:
             word, lines = S[j, first] & full, T.leaf.near.lines
             for k in range(lines.shape[0]):
                 lines[k] = T.leaf.potential[(word >> (line * np.uint64(k))) & mask]
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def potential_of(S, i, cell, T):
         if not by_lines:
             return potential(S, i, T)
@@ -113,7 +113,6 @@ def make_ntuple_siblings(
     worth: str,
     fetched: bool,
     valued: int,
-    name: str,
     room: Path,
 ) -> Compiled:
     """Compiles the siblings of networks of int16 whose rooms give the board's word under each symmetry.
@@ -127,9 +126,9 @@ def make_ntuple_siblings(
     first, bits, mask = cells.words[0], np.uint64(cells.bits), np.uint64(cells.values - 1)
     full, none = np.uint64((1 << cells.bits * cells.cells) - 1), np.uint64(cells.cells)
     placed = any(small >> k & 1 and table.placed for k, table in enumerate(cells.tables.values()))
-    find_lines, potential_of = make_near_potential(cells, board, worth, name, room)
+    find_lines, potential_of = make_near_potential(cells, board, worth, room)
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def find_small(S, i, start, T):
         """Looks up what small tables add at row i."""
         W = T.leaf
@@ -140,7 +139,7 @@ def make_ntuple_siblings(
                 W.near.small[place - W.tuples] = np.float32(entry) * W.scales[place]
                 place += 1
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def shared_by_tuples(S, j, T):
         """Asks for what the board of row j finds; returns the board, and where the tables of its stage begin."""
         W, near = T.leaf, T.leaf.near
@@ -157,7 +156,7 @@ def make_ntuple_siblings(
         find_lines(S, j, T)
         return S[j, first] & full, start
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def add_up(near, W):
         """Looks up what the board before finds, unless that is done."""
         if near.sums[W.tuples]:
@@ -172,7 +171,7 @@ def make_ntuple_siblings(
                 look += ONE
             near.sums[t] = total
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def rise_of(S, i, before):
         """Returns the cell in which the board of row i differs from the one before (`none`: in no cell), what its value rises
         by, and whether that is all that differs."""
@@ -184,14 +183,14 @@ def make_ntuple_siblings(
         place = bits * cell
         return cell, ((after >> place) & mask) - ((before >> place) & mask), change >> place <= mask
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def ask_for(cell, rise, W):
         """Starts to load what the look-ups that see a cell will find once it has risen."""
         near, own = W.near, cell * np.uint64(W.tuples)
         for e in range(near.starts[own], near.starts[own + np.uint64(W.tuples)]):
             prefetch(W.table, near.indices[near.seeing[e]] + (rise << near.shifts[e]))
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def same_beside(S, i, k):
         """Whether two rows are the same beside the board."""
         same = True
@@ -199,7 +198,7 @@ def make_ntuple_siblings(
             same = same and (w == first or S[i, w] == S[k, w])
         return same
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def units_of(t, own, rise, W):
         """Returns the sum of tuple t where the cell whose look-ups begin at `own` has risen."""
         near = W.near
@@ -209,7 +208,7 @@ def make_ntuple_siblings(
             units += W.table[near.indices[look] + (rise << near.shifts[e])] - near.units[look]
         return units
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def worth_of(S, i, cell, rise, T):
         """Returns the value of row i, which is not over, where a cell has risen; what small tables add is known."""
         W = T.leaf
@@ -220,7 +219,7 @@ def make_ntuple_siblings(
             total += W.near.small[k]
         return np.float64(total)
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def mean_of_tuples(S, j, shared, P, o, T):
         """Returns how many outcomes chance row j has, 0 where it cannot say, and the mean of their values."""
         before, start = shared
@@ -245,7 +244,7 @@ def make_ntuple_siblings(
             total += P[i] * worth
         return np.int64(end - o), total
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def means_of_tuples(S, k, o, end, M, P, T):
         apply_outcome(S, k, o, end, T)
         shared, count = shared_by_tuples(S, end, T), 0

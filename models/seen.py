@@ -16,7 +16,6 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled, Rules
@@ -29,11 +28,11 @@ MOST_VALUES = 255
 
 
 @functools.cache
-def make_observed(rules: Rules, game: str, room: Path) -> Compiled:
+def make_observed(rules: Rules, room: Path) -> Compiled:
     """Compiles the `active` of networks that see the observation: a feature for every cell of it."""
     observe = rules.observe
 
-    @bind(f"{game}_{label(observe)}", room, inline=True)
+    @bind(room, inline=True)
     def observed(S, i, F, T):
         """Writes the features of row i of S [rows, width] to F [cells]; returns how many."""
         W = T.leaf
@@ -47,11 +46,11 @@ def make_observed(rules: Rules, game: str, room: Path) -> Compiled:
 
 
 @functools.cache
-def make_both(rules: Rules, active: Compiled, game: str, room: Path) -> Compiled:
+def make_both(rules: Rules, active: Compiled, room: Path) -> Compiled:
     """Compiles the `active` of networks that see the observation beside a room's features, of which `active` tells."""
     observe, current_player = rules.observe, rules.current_player
 
-    @bind(f"{game}_{label(observe, current_player, active)}", room, inline=True)
+    @bind(room, inline=True)
     def both(S, i, F, T):
         """Writes the features of row i of S [rows, width] to F, those of the cells last; returns how many."""
         W = T.leaf
@@ -74,7 +73,7 @@ def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
     """
     if sees == BOTH:
         own, (cells, more) = features_of(game), cells_of(game)
-        active = make_both(game.rules, own.active, game.name, game.room)
+        active = make_both(game.rules, own.active, game.room)
         return replace(
             own,
             active=active,
@@ -86,7 +85,7 @@ def features_of(game: Game, sees: str = FEATURES) -> SparseFeatures:
         )
     if sees == OBSERVATION:
         first, size = cells_of(game)
-        active = make_observed(game.rules, game.name, game.room)
+        active = make_observed(game.rules, game.room)
         return SparseFeatures(active, lambda options: size, lambda options: len(first))
     if sees == FEATURES and "sparse" not in game.features:
         raise ValueError(f"sparse networks: expected a game with sparse features, got {game.name!r}")

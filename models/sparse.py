@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.intrinsics import dense, sum_rows
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
@@ -86,15 +85,13 @@ class SparseFunctions(NamedTuple):
 
 
 @functools.cache
-def _compiled(game: Game, active: Compiled, first_view: bool, head: str, sees: str) -> SparseFunctions:
+def _compiled(game: Game, active: Compiled, first_view: bool, head: str) -> SparseFunctions:
     rules, room = game.rules, game.room
     current_player, legal_actions = rules.current_player, rules.legal_actions
     alone = game.players == 1
     head_max, head_chance, head_wdl = head == "max", head == "chance", head == "wdl"
-    told = label(active, current_player, legal_actions, alone, first_view)
-    name = f"{game.name}_{head}_{sees}_{told}"
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def outputs(S, i, T):
         """Writes the outputs of every layer for row i to its row of `hidden`."""
         W = T.leaf
@@ -109,7 +106,7 @@ def _compiled(game: Game, active: Compiled, first_view: bool, head: str, sees: s
             start += (rows + 1) * columns
             x = y
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def sparse_value(S, i, T):
         """Returns the value of row i of S [rows, width] for the player who acts (at a chance stage for player 0)."""
         W = T.leaf
@@ -131,7 +128,7 @@ def _compiled(game: Game, active: Compiled, first_view: bool, head: str, sees: s
             bounded = BOUND * math.tanh(best)
         return -bounded if first_view and current_player(S, i, T) == 1 else bounded
 
-    @bind(name, room)
+    @bind(room)
     def describe_rows(S, F, L, signs, T):
         """Writes the features of every row of S [n, width] to F [n, most], filled up with `features`, its mask of legal
         actions to L [n, A], and its sign to signs [n].
@@ -149,7 +146,7 @@ def _compiled(game: Game, active: Compiled, first_view: bool, head: str, sees: s
                 for k in range(legal_actions(S, u64(i), W.legal, T)):
                     L[i, W.legal[k]] = 1
 
-    @bind(name, room)
+    @bind(room)
     def sparse_policy(S, i, P, T):
         """Writes what the network says of each action to P [max_actions]; returns the value of row i."""
         worth = sparse_value(S, i, T)
@@ -166,7 +163,7 @@ def compiled(game: Game, head: str, sees: str) -> SparseFunctions:
     """Returns the compiled `value` and `describe_rows` of networks for a game (the same for all its variants)."""
     found = features_of(game, sees)
     first_view = found.view == "first" and head != "max"  # what an action is worth is said for who takes it
-    return _compiled(game.with_defaults, found.active, first_view, head, sees)
+    return _compiled(game.with_defaults, found.active, first_view, head)
 
 
 def outputs_of(game: Game, head: str) -> int:

@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.contract.evaluator import Evaluator, LeafSpec, leaf_spec
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled, Rules, Symmetries
@@ -49,14 +48,13 @@ def compiled_search(game: Game, evaluator: Evaluator) -> CompiledSearch:
     sizes = game.players, game.max_actions, game.max_outcomes
     speed = evaluator.speed
     leaf = evaluator.compiled, speed.prefetch, speed.sibling_values, spec
-    return _compiled(game.rules, game.symmetries, game.name, *sizes, *leaf, room)
+    return _compiled(game.rules, game.symmetries, *sizes, *leaf, room)
 
 
 @cache
 def _compiled(
     rules: Rules,
     symmetries: Symmetries,
-    game: str,
     players: int,
     max_actions: int,
     max_outcomes: int,
@@ -67,31 +65,26 @@ def _compiled(
     room: Path,
 ) -> CompiledSearch:
     sizes = max_actions, max_outcomes
-    given = value, prefetch, siblings, spec
-    bound = label(*rules.functions().values(), symmetries.transform, players, *sizes, *given)
-    name = f"{game}_{getattr(value, '__qualname__', '')}_{bound}"
-    any_leaf = f"{game}_{label(*rules.functions().values(), symmetries.transform)}"
-    leaves = make_leaf_values(rules, players, value, spec, name, room)
+    leaves = make_leaf_values(rules, players, value, spec, room)
     together = siblings is not None and rules.afterstates is not None
-    arrive = make_arrive(rules, leaves, max_outcomes, name, room, no_inline=players == 2 or together)
-    settle_rare = make_settle_rare(rules, leaves, name, room)
+    arrive = make_arrive(rules, leaves, max_outcomes, room, no_inline=players == 2 or together)
+    settle_rare = make_settle_rare(rules, leaves, room)
 
     def search_of(prunes: bool) -> tuple[Compiled, Compiled]:
         """Returns `last_step` and the search, with pruning or without."""
-        own, any_own = (f"{of}_pruning" if prunes else of for of in (name, any_leaf))
         inline = prunes or not together
-        last_step = make_last_step(rules, leaves, prefetch, max_outcomes, own, room, prunes=prunes, inline=inline)
-        last_decisions = None if prunes else make_last_decisions(rules, *sizes, siblings, last_step, name, room)
-        look_up = make_look_up(rules, symmetries.transform, any_own, room, prunes=prunes)
+        last_step = make_last_step(rules, leaves, prefetch, max_outcomes, room, prunes=prunes, inline=inline)
+        last_decisions = None if prunes else make_last_decisions(rules, *sizes, siblings, last_step, room)
+        look_up = make_look_up(rules, symmetries.transform, room, prunes=prunes)
         parts = Parts(arrive, last_step, last_decisions, settle_rare, look_up)
-        return last_step, make_search(rules, parts, (own, any_own), room, prunes=prunes)
+        return last_step, make_search(rules, parts, room, prunes=prunes)
 
     (_, plain), (last_step, pruning) = search_of(False), search_of(True)
     return CompiledSearch(
         plain,
-        make_plain_root(rules, plain, name, room),
+        make_plain_root(rules, plain, room),
         pruning,
-        make_pruning_root(rules, pruning, name, room),
+        make_pruning_root(rules, pruning, room),
         leaves.leaf_value,
         last_step,
     )

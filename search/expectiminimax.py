@@ -173,25 +173,25 @@ class LeafValues(NamedTuple):
     """`seen_value`, not inlined: where few leaves are met, one copy of the evaluator's code is enough."""
 
 
-def make_leaf_values(rules: Rules, players: int, value: Compiled, spec: LeafSpec, name: str, room: Path) -> LeafValues:
+def make_leaf_values(rules: Rules, players: int, value: Compiled, spec: LeafSpec, room: Path) -> LeafValues:
     """Compiles what leaves are worth by an evaluator's `value`, to be inlined."""
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
     leaf_stage, to_go, rule = spec.stage, spec.to_go, spec.rule
     win, draw, loss = spec.win, spec.draw, spec.loss
     may_be_over, may_be_other = players == 2 or rule != EVALUATE, players == 2
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def is_leaf(S, i, T):
         here = stage(S, i, T)
         return here == leaf_stage or here == 0
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def outcome_value(S, i, T):
         if rule == EVALUATE:
             return value(S, i, T) + returns(S, i, T) if to_go else value(S, i, T)
         return finished_value(rule, win, draw, loss, returns(S, i, T))
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def leaf_value(S, i, T):
         player = 0
         if may_be_over:
@@ -203,7 +203,7 @@ def make_leaf_values(rules: Rules, players: int, value: Compiled, spec: LeafSpec
             worth = -worth
         return worth + returns(S, i, T) if to_go else worth
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def seen_value(S, B, i, T):
         """Rows that differ are told apart by 64 bits."""
         n = B.leaves.shape[0]
@@ -219,11 +219,11 @@ def make_leaf_values(rules: Rules, players: int, value: Compiled, spec: LeafSpec
             B.leaf_values[e, 1] = worth
         return worth
 
-    @bind(name, room)
+    @bind(room)
     def value_no_inline(S, B, i, T):
         return seen_value(S, B, i, T)
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def terminal_value(S, B, i, T):
         return value_no_inline(S, B, i, T) if rule == EVALUATE else outcome_value(S, i, T)
 
@@ -236,16 +236,14 @@ LEAF, GIVEN_UP = -2, -3
 """What `arrive` answers beside a player or CHANCE: the row has a value; the search is stopped or out of rows."""
 
 
-def make_arrive(
-    rules: Rules, leaves: LeafValues, max_outcomes: int, name: str, room: Path, *, no_inline: bool
-) -> Compiled:
+def make_arrive(rules: Rules, leaves: LeafValues, max_outcomes: int, room: Path, *, no_inline: bool) -> Compiled:
     """Compiles `arrive`, to be inlined; `no_inline`: it calls the evaluator, since it meets few leaves."""
     current_player = rules.current_player
     is_leaf, terminal_value = leaves.is_leaf, leaves.terminal_value
     value = leaves.value_no_inline if no_inline else leaves.seen_value
     most, has_chance = np.uint64(max_outcomes), max_outcomes > 0
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def arrive(S, B, f, row, top, left, reach, T):
         """Returns who acts at a row (LEAF: nobody) and the value of a leaf.
 
@@ -287,7 +285,6 @@ def make_last_step(
     leaves: LeafValues,
     prefetch: Compiled | None,
     max_outcomes: int,
-    name: str,
     room: Path,
     *,
     prunes: bool,
@@ -298,7 +295,7 @@ def make_last_step(
     seen_value, leaf_value = leaves.seen_value, leaves.leaf_value
     most, has_chance, has_prefetch = np.uint64(max_outcomes), max_outcomes > 0, prefetch is not None
 
-    @bind(name, room, inline=inline)
+    @bind(room, inline=inline)
     def last_step(S, B, row, top, lower, upper, T):
         """Returns whether a row, with no decision to go, is a leaf or has only leaves one chance stage on; and its value.
 
@@ -338,11 +335,11 @@ def make_last_step(
     return last_step
 
 
-def make_settle_rare(rules: Rules, leaves: LeafValues, name: str, room: Path) -> Compiled:
+def make_settle_rare(rules: Rules, leaves: LeafValues, room: Path) -> Compiled:
     """Compiles `settle_rare`, to be inlined, for searches with pruning."""
     current_player, is_leaf, value = rules.current_player, leaves.is_leaf, leaves.value_no_inline
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def settle_rare(S, B, f, T):
         """Values the rare outcomes of chance node f by the leaf and strikes them out; returns their sum and probability.
 
@@ -549,11 +546,11 @@ def proven_bounds(B, f, best):
     return best, best
 
 
-def make_look_up(rules: Rules, transform: Compiled, any_leaf: str, room: Path, *, prunes: bool) -> Compiled:
+def make_look_up(rules: Rules, transform: Compiled, room: Path, *, prunes: bool) -> Compiled:
     """Compiles `look_up`, to be inlined: what the table knows of a row."""
     key = rules.key
 
-    @bind(any_leaf, room, ignores_leaf=True)
+    @bind(room, ignores_leaf=True)
     def write_canonical(S, i, j, symmetries, T):
         """Writes the least of all rows symmetric to row i to row j, whose next row is scratch."""
         copy_row(S, i, j)
@@ -565,7 +562,7 @@ def make_look_up(rules: Rules, transform: Compiled, any_leaf: str, room: Path, *
             if S[j + ONE, w] < S[j, w]:
                 copy_row(S, j + ONE, j)
 
-    @bind(any_leaf, room, inline=True, ignores_leaf=True)
+    @bind(room, inline=True, ignores_leaf=True)
     def look_up(S, B, row, top, left, T):
         """Returns the two hashes of a row, its best action (MOVE_MASK: unknown), the least and the most it is worth."""
         entry = row
@@ -599,18 +596,14 @@ class Parts(NamedTuple):
     look_up: Compiled
 
 
-def make_search(rules: Rules, parts: Parts, names: tuple[str, str], room: Path, *, prunes: bool) -> Compiled:
-    """Compiles the search below a row, with pruning or without, for a game and a leaf kind.
-
-    `names` are the cache names of functions that depend on the leaf, and of those that do not.
-    """
-    name, any_leaf = names
+def make_search(rules: Rules, parts: Parts, room: Path, *, prunes: bool) -> Compiled:
+    """Compiles the search below a row, with pruning or without, for a game and a leaf kind."""
     legal_actions = rules.candidates or rules.legal_actions  # a search may consider fewer
     apply_action, action_cost, chance_outcomes = rules.apply_action, rules.action_cost, rules.chance_outcomes
     arrive, last_step, last_decisions, settle_rare, look_up = parts
     together, has_chance = last_decisions is not None, rules.chance.max_outcomes > 0
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def open_chance(S, B, f, row, top, left, reach, lower, upper, probing, T):
         """Opens a chance node as frame f; returns whether its outcomes are to be searched, whether all is known, and its value."""
         if prunes and probing:  # nothing can be said of an average by one action
@@ -628,7 +621,7 @@ def make_search(rules: Rules, parts: Parts, names: tuple[str, str], room: Path, 
         set_window(B, f, lower, upper, (1.0 - share) * B.options.least, (1.0 - share) * B.options.most)
         return share < 1.0, True, B.worth[f, BEST]
 
-    @bind(any_leaf, room, inline=True, ignores_leaf=True)
+    @bind(room, inline=True, ignores_leaf=True)
     def open_decision(S, B, f, player, row, top, left, reach, lower, upper, probing, T):
         """Opens a decision as frame f; returns whether it did, and otherwise its value, which the table knows.
 
@@ -657,7 +650,7 @@ def make_search(rules: Rules, parts: Parts, names: tuple[str, str], room: Path, 
             set_window(B, f, lower, upper, low, high)
         return True, 0.0
 
-    @bind(any_leaf, room, inline=True)
+    @bind(room, inline=True)
     def next_outcome(B, f, given, value, source):
         """Takes for chance node f the value of the outcome searched last, if given.
 
@@ -671,7 +664,7 @@ def make_search(rules: Rules, parts: Parts, names: tuple[str, str], room: Path, 
         B.frames[f, NEXT] = row + ONE
         return row < B.frames[f, END], row, -np.inf, np.inf
 
-    @bind(any_leaf, room, inline=True, ignores_leaf=True)
+    @bind(room, inline=True, ignores_leaf=True)
     def next_action(S, B, f, given, value, T):
         """Takes for decision f the value of the action tried last, if given, and acts again, at the first free row.
 
@@ -705,7 +698,7 @@ def make_search(rules: Rules, parts: Parts, names: tuple[str, str], room: Path, 
             return True, left, B.worth[f, LOWER], B.worth[f, UPPER]
         return True, left, -np.inf, np.inf
 
-    @bind(any_leaf, room, inline=True)
+    @bind(room, inline=True)
     def close(S, B, f):
         """Returns the value of frame f, complete or cut; the table gets what is proven of it."""
         best, check = B.worth[f, BEST], B.frames[f, CHECK]
@@ -717,7 +710,7 @@ def make_search(rules: Rules, parts: Parts, names: tuple[str, str], room: Path, 
             store_entry(S, B, B.frames[f, ROW], h, check, left, move, low, high)
         return best
 
-    @bind(name, room)
+    @bind(room)
     def search(S, B, i, top, depth, lower, upper, T):
         """Returns player 0's value of row i of S [rows, width], `depth` decisions deep; rows from `top` on are free.
 
@@ -777,12 +770,12 @@ ROOT, TOP, ABOVE = np.uint64(0), np.uint64(1), np.uint64(2)
 """Rows: the position, the one after an action, the first that the search below may use."""
 
 
-def make_plain_root(rules: Rules, search: Compiled, name: str, room: Path) -> Compiled:
+def make_plain_root(rules: Rules, search: Compiled, room: Path) -> Compiled:
     """Compiles `plain_root` for a game and its search without pruning."""
     considered = rules.candidates or rules.legal_actions
     current_player, apply_action, action_cost = rules.current_player, rules.apply_action, rules.action_cost
 
-    @bind(name, room)
+    @bind(room)
     def plain_root(S, B, actions, values, depth, T):
         """Writes the actions of row ROOT that are considered to `actions`, and their values, for the player who acts, to
         `values`; returns how many until the search was stopped. Counts the decision."""
@@ -801,11 +794,11 @@ def make_plain_root(rules: Rules, search: Compiled, name: str, room: Path) -> Co
     return plain_root
 
 
-def make_pruning_root(rules: Rules, search: Compiled, name: str, room: Path) -> Compiled:
+def make_pruning_root(rules: Rules, search: Compiled, room: Path) -> Compiled:
     """Compiles `pruning_root` for a game and its search with pruning."""
     current_player, apply_action, action_cost = rules.current_player, rules.apply_action, rules.action_cost
 
-    @bind(name, room)
+    @bind(room)
     def pruning_root(S, B, actions, values, is_bound, depth, all_values, rounding, T):
         """Writes the values of actions [n] of row ROOT, for the player who acts, to values [n]; returns how many until the
         search was stopped.

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import EVALUATE, Evaluator, LeafSpec, finished_value, leaf_spec
 from leafwise.envs.core.contract.game import Game
@@ -128,15 +127,14 @@ def back_up(tree, n, values):
 
 
 @cache
-def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compiled:
+def make_expand(rules: Rules, max_outcomes: int, room: Path) -> Compiled:
     """Compiles a game's `expand`, over the actions that a search considers."""
     legal_actions = rules.candidates or rules.legal_actions
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
     apply_action, action_cost, chance_outcomes = rules.apply_action, rules.action_cost, rules.chance_outcomes
     most_outcomes = np.uint64(max_outcomes)
-    name = f"{game}_{label(*rules.functions().values(), max_outcomes)}"
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def is_leaf(S, tree, i, player, options, T):
         """Whether node i has no children, since the game or the depth is over, or it is too improbable."""
         if player == TERMINAL or (player != CHANCE and tree.reach[i] < options.cutoff):
@@ -146,7 +144,7 @@ def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compi
         here = stage(S, i, T)
         return here == options.spec.stage or here == 0
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def set_leaf(S, tree, i, player, spec, T):
         """Sets kind and value of leaf i: what is known, or what is added to the evaluator's number."""
         tree.counts[F.LEAVES] += 1
@@ -160,7 +158,7 @@ def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compi
         tree.kind[i] = KNOWN
         tree.value[i] = finished_value(spec.rule, spec.win, spec.draw, spec.loss, outcome)
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def add_outcomes(S, tree, i, top, T):
         """Adds the outcomes of chance node i from row `top` on; returns how many."""
         n = np.uint64(chance_outcomes(S, i, tree.P, top, T))
@@ -169,7 +167,7 @@ def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compi
             tree.reach[o] = tree.reach[i] * tree.P[o]
         return n
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def add_actions(S, tree, i, A, n, top, node_cost, T):
         """Adds the rows after the n actions A of decision i from row `top` on."""
         for k in range(n):
@@ -178,7 +176,7 @@ def make_expand(rules: Rules, max_outcomes: int, game: str, room: Path) -> Compi
             tree.left[o] = np.int64(tree.left[i]) - np.int64(action_cost(S, i, A[k], T))
             tree.reach[o] = (tree.reach[i] - node_cost) / np.float64(n) if node_cost > 0.0 else tree.reach[i]
 
-    @bind(name, room)
+    @bind(room)
     def expand(S, tree, A, most, options, T):
         """Grows the tree of row 0 of S [rows, width] by the children of its first `most` nodes; returns how many nodes it
         then has. A [actions] is scratch."""
@@ -234,7 +232,7 @@ def values_of(evaluator: Evaluator, room: Path) -> Values:
 def make_values(value: Compiled, room: Path) -> Values:
     """Compiles the loop over an evaluator's `value`."""
 
-    @bind(f"{getattr(value, '__qualname__', '')}_{label(value)}", room)
+    @bind(room)
     def value_rows(S, values, T):
         """Values the rows of S [n, width] one after another into values [n], unless it is stopped."""
         for i in range(np.uint64(S.shape[0])):
@@ -293,7 +291,7 @@ class Frontier:
             leaf_spec(evaluator, game.stages), cutoff=float(cutoff), node_cost=float(node_cost)
         )
         self._values, self._batch = values_of(evaluator, game.room), batch
-        self._expand = make_expand(game.rules, game.max_outcomes, game.name, game.room)
+        self._expand = make_expand(game.rules, game.max_outcomes, game.room)
         self._T, self._rules_T = T, T._replace(leaf=())  # the expansion is one for all weights
         self._S = game.rows(rows)
         self._tree = Tree(

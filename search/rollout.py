@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -46,11 +45,11 @@ class RolloutWeights(NamedTuple):
     """Scratch: probabilities of those rows."""
 
 
-def make_random_action(rules: Rules, name: str, room: Path) -> Compiled:
+def make_random_action(rules: Rules, room: Path) -> Compiled:
     """Compiles the policy of random moves."""
     legal_actions = rules.legal_actions
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def random_action(S, i, R, T):
         """Returns one of the legal actions of row i, each as often, drawn from stream R [2]."""
         n = legal_actions(S, i, T.leaf.actions, T)
@@ -59,10 +58,10 @@ def make_random_action(rules: Rules, name: str, room: Path) -> Compiled:
     return random_action
 
 
-def make_best_action(greedy_action: Compiled, name: str, room: Path) -> Compiled:
+def make_best_action(greedy_action: Compiled, room: Path) -> Compiled:
     """Compiles the policy of a score."""
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def best_action(S, i, R, T):
         """Returns the action of row i that the score likes best one decision ahead, ties broken by stream R [2]."""
         W = T.leaf
@@ -72,18 +71,16 @@ def make_best_action(greedy_action: Compiled, name: str, room: Path) -> Compiled
 
 
 @cache
-def make_rollout(rules: Rules, greedy_action: Compiled | None, game: str, room: Path) -> Compiled:
+def make_rollout(rules: Rules, greedy_action: Compiled | None, room: Path) -> Compiled:
     """Compiles a game's `rollout_value` with random moves or a greedy choice."""
     current_player, apply_action, returns = rules.current_player, rules.apply_action, rules.returns
     sample_outcome, key = rules.sample_outcome, rules.key
-    policy = "random" if greedy_action is None else getattr(greedy_action, "__qualname__", "")
-    name = f"{game}_{policy}_{label(*rules.functions().values(), greedy_action)}"
     if greedy_action is None:
-        choose = make_random_action(rules, name, room)
+        choose = make_random_action(rules, room)
     else:
-        choose = make_best_action(greedy_action, name, room)
+        choose = make_best_action(greedy_action, room)
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def play_out(S, R, T):
         """Plays the game at row 0 of S to its end, or until it is stopped; returns whether it is over."""
         player = current_player(S, ZERO, T)
@@ -97,7 +94,7 @@ def make_rollout(rules: Rules, greedy_action: Compiled | None, game: str, room: 
             player = current_player(S, ZERO, T)
         return True
 
-    @bind(name, room)
+    @bind(room)
     def rollout_value(S, i, T):
         """Returns the mean return of the games played out from row i of S [rows, width], for the player who acts.
 
@@ -134,7 +131,7 @@ def rollout(game: Game, n: int = GAMES, policy: str = "random", seed: int = 0) -
     given = [("n", n, None), ("policy", policy, "random"), ("seed", seed, 0)]
     return Evaluator(
         "rollout:" + ",".join(f"{option}={value}" for option, value, default in given if value != default),
-        make_rollout(game.rules, compiled_greedy(game, score) if score else None, game.name, game.room),
+        make_rollout(game.rules, compiled_greedy(game, score) if score else None, game.room),
         RolloutWeights(
             games=n,
             seed=np.uint64(seed),

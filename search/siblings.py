@@ -27,7 +27,6 @@ def make_last_decisions(
     max_outcomes: int,
     siblings: Compiled | None,
     last_step: Compiled,
-    name: str,
     room: Path,
 ) -> Compiled | None:
     """Compiles `last_decisions(S, B, row, top, T)`, to be inlined, for a game and a leaf kind; None: its outcomes share no actions.
@@ -35,7 +34,7 @@ def make_last_decisions(
     It returns whether the outcomes of a chance row are decisions of which all is known once, and if so their mean value with
     one decision to go. Rows from `top` on are free.
     """
-    own = bind(name, room, inline=True)
+    own = bind(room, inline=True)
     afterstates, apply_outcome, chance_outcomes = rules.afterstates, rules.apply_outcome, rules.chance_outcomes
     if afterstates is None or apply_outcome is None or rules.candidates is not None:
         return None

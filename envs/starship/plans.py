@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -87,9 +86,8 @@ def of_one_rotation(A, scores, n, grid, R):
 @functools.cache
 def make_build(value: Compiled, room: Any) -> Compiled:
     """Compiles the building of plans by an evaluator's `value`."""
-    name = f"{getattr(value, '__qualname__', '')}_{label(value)}"
 
-    @bind(name, room)
+    @bind(room)
     def try_places(W, i, most, level, turned, R, T):
         """Tries places at row `i` of W.rows, writes what they lead to after it and what that is worth.
 
@@ -112,7 +110,7 @@ def make_build(value: Compiled, room: Any) -> Compiled:
                 W.worth[m] = found
         return n, greatest
 
-    @bind(name, room)
+    @bind(room)
     def follow(W, n, width, R, T):
         """Looks one placement further from the `width` best of n places, as far as requests are in sight; forgets the others."""
         for k in range(n):
@@ -129,7 +127,7 @@ def make_build(value: Compiled, room: Any) -> Compiled:
             if W.scores[0, m] > -np.inf:
                 W.worth[m] = -np.inf
 
-    @bind(name, room)
+    @bind(room)
     def build_by_value(S, streams, places, k, W, width, how, R, T):
         """Goes on from row `k` of a plan by the place after which the ship is worth most; returns the last row.
 

@@ -64,7 +64,7 @@ def make_leaf(game: Game, evaluator: Evaluator) -> Compiled:
     ways, values, twice, twice_bonus = T.ways, T.leaf.value, T.leaf.twice, T.leaf.twice_bonus
     loses = evaluator.terminal != "evaluate"
 
-    @bind(evaluator.name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def leaf(b):
         t = transpose(b)
         if loses and occupied(b) == NIBBLES and not (can_slide(b, ways) | can_slide(t, ways)):
@@ -85,7 +85,7 @@ def make_expectimax(game: Game, evaluator: Evaluator) -> Compiled:
     T: Any = game.tables()
     slide_low, slide_high, leaf = T.slide_low, T.slide_high, make_leaf(game, evaluator)
 
-    @bind(evaluator.name, game.room, cache=False)
+    @bind(game.room, cache=False)
     def entered(b, deck, depth, counts):
         t = transpose(b)
         if depth == 0 or has_12288(b):

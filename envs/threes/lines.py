@@ -112,9 +112,9 @@ def twice_more(frame, lane, i, j, T):
     )
 
 
-def make_line_siblings(name: str, room: Path, *, loses: bool, twice: bool) -> Compiled:
+def make_line_siblings(room: Path, *, loses: bool, twice: bool) -> Compiled:
     """Returns how leaves that add up line tables are valued together; `loses`: a board without a slide is worth 0."""
-    own = bind(name, room, inline=True)
+    own = bind(room, inline=True)
 
     @own
     def frame_of(S, k, T):

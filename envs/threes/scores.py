@@ -186,8 +186,8 @@ def _score(name: str, value: Any, make: Callable[[], Any] = tuple, terminal: Ter
 
 ROOM = Path(__file__).parent
 LOST: Terminal = (0.0, 0.0, 0.0)
-LOSING_LINES = make_line_siblings("lost", ROOM, loses=True, twice=False)
-LINES_AND_TWICE = make_line_siblings("twice", ROOM, loses=False, twice=True)
+LOSING_LINES = make_line_siblings(ROOM, loses=True, twice=False)
+LINES_AND_TWICE = make_line_siblings(ROOM, loses=False, twice=True)
 
 
 def _lines(name: str, value: Any, make: Callable[[], LineTable], terminal: Terminal = "evaluate") -> Factory:

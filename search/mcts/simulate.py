@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from leafwise.envs.core.compile.clock import read
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, LeafSpec, leaf_spec
 from leafwise.envs.core.contract.game import Game
@@ -35,12 +34,11 @@ def no_policy(S, i, P, T):
 
 
 @cache
-def make_add_node(rules: Rules, game: str, room: Path) -> Compiled:
+def make_add_node(rules: Rules, room: Path) -> Compiled:
     """Compiles `add_node` for a game, over the actions that a search considers."""
     legal_actions = rules.candidates or rules.legal_actions
-    name = f"{game}_{label(*rules.functions().values())}"
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def add_node(S, i, player, A, tree, T):
         """Adds the decision of row i of S with equal priors; returns its node, NONE where there is no room. A is scratch."""
         n = legal_actions(S, i, A, T)
@@ -68,14 +66,13 @@ def make_add_node(rules: Rules, game: str, room: Path) -> Compiled:
 
 
 @cache
-def make_descend(rules: Rules, leaf_stage: int, game: str, room: Path) -> Compiled:
+def make_descend(rules: Rules, leaf_stage: int, room: Path) -> Compiled:
     """Compiles `descend` for a game and the stage at which its leaf is asked."""
     current_player, stage = rules.current_player, rules.stage
     apply_action, sample_outcome = rules.apply_action, rules.sample_outcome
-    add_node = make_add_node(rules, game, room)
-    name = f"{game}_{leaf_stage}_{label(*rules.functions().values())}"
+    add_node = make_add_node(rules, room)
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def settle(S, tree, fresh, T):
         """Draws what chance does at row ROW; returns who acts there then, CHANCE where the leaf is asked."""
         player = current_player(S, ROW, T)
@@ -86,7 +83,7 @@ def make_descend(rules: Rules, leaf_stage: int, game: str, room: Path) -> Compil
             player = current_player(S, ROW, T)
         return player
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def descend(S, A, tree, b, root, root_edge, options, T):
         """Goes down from node `root`, by `root_edge` first unless it is NONE, and writes the way of simulation b.
 
@@ -137,8 +134,7 @@ def compiled_mcts(game: Game, evaluator: Evaluator) -> MctsFunctions:
     """Returns what a tree search of a game with a compiled leaf calls."""
     spec, room = leaf_spec(evaluator, game.stages), evaluator.room or game.room
     found = compiled_search(game, evaluator)
-    name = f"{game.name}_{getattr(evaluator.compiled, '__qualname__', '')}"
-    return _compiled(game.rules, found.plain, found.leaf_value, evaluator.policy, spec, name, room)
+    return _compiled(game.rules, found.plain, found.leaf_value, evaluator.policy, spec, room)
 
 
 @cache
@@ -148,16 +144,14 @@ def _compiled(
     leaf_value: Compiled,
     told: Compiled | None,
     spec: LeafSpec,
-    game: str,
     room: Path,
 ) -> MctsFunctions:
     apply_action, current_player, returns = rules.apply_action, rules.current_player, rules.returns
-    descend = make_descend(rules, spec.stage, game, room)
+    descend = make_descend(rules, spec.stage, room)
     has_policy, to_go = told is not None, spec.to_go
-    name = f"{game}_{label(*rules.functions().values(), search, leaf_value, told, *spec)}"
-    policy = told or bind(name, room, inline=True)(no_policy)
+    policy = told or bind(room, inline=True)(no_policy)
 
-    @bind(name, room)
+    @bind(room)
     def one_ply(S, B, node, tree, temperature, T):
         """Values the actions of a node by what follows each, chance averaged; returns the best, player 0's value."""
         player, least, most = tree.player[node], np.inf, -np.inf
@@ -185,7 +179,7 @@ def _compiled(
             tighten(tree, node)
         return least if player == 1 else most
 
-    @bind(name, room)
+    @bind(room)
     def by_policy(S, node, tree, T):
         """Makes the leaf's policy the prior of a node, whose decision is row ROW of S; returns player 0's value of it."""
         weights, total, greatest = tree.weights, 0.0, -np.inf
@@ -200,7 +194,7 @@ def _compiled(
             worth = -worth
         return worth + returns(S, ROW, T) if to_go else worth
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def value_of(S, B, how, node, tree, options, T):
         """Returns player 0's value of where a way ended."""
         if how == PROVEN:
@@ -214,7 +208,7 @@ def _compiled(
             return by_policy(S, node, tree, T)
         return leaf_value(S, ROW, T)
 
-    @bind(name, room)
+    @bind(room)
     def simulate(S, B, tree, root, root_edge, most, options, T):
         """Makes at most so many simulations, until the search is stopped or late, or knows all; returns how many were made."""
         clock, end, before, look, pause = B.deadline[0], B.deadline[1], np.int64(0), 0, 1

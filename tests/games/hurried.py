@@ -143,7 +143,7 @@ planted(r"score rows: expected only rows \(.*\) of S to be written, got row 1", 
 planted(
     r"score rows: expected the mean of leaves",
     "undying",
-    make_line_siblings("undying", ROOM, loses=False, twice=False),
+    make_line_siblings(ROOM, loses=False, twice=False),
 )
 planted(r"score rows: expected the mean of leaves", "another tuple", leaf=of_another_tuple(learned()))
 planted(

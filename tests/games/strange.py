@@ -84,7 +84,7 @@ def make_race(turn: int) -> Game:
     """Returns the race whose plain die never busts at one turn of six."""
     sample, turn_of, with_face, off = dice.GAME.rules.sample_outcome, dice.turn, dice.with_face, u64(turn)
 
-    @bind(f"race_{turn}", Path(__file__))
+    @bind(Path(__file__))
     def sample_outcome(S, j, R, T):
         word = S[j, 0]
         if word & FACE_PLAIN == FACE and turn_of(word) % SIX == off:

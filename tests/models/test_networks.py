@@ -221,7 +221,7 @@ def test_features_added_to_a_sparse_room_leave_its_models_as_they_are(first: boo
     own = cassis.features["sparse"]
     old_active, size, shift = own.active, own.size(cassis.options), 5 if first else 0
 
-    @bind(f"cassis_{shift}", Path(__file__), inline=True)
+    @bind(Path(__file__), inline=True)
     def active(S, i, F, T):
         n = old_active(S, i, F, T)
         for k in range(n):

@@ -10,11 +10,11 @@ from leafwise.envs.core.contract.rules import TERMINAL
 from leafwise.search.expectiminimax import make_textbook
 
 
-def make_naive(rules, value, spec, name, room):
+def make_naive(rules, value, spec, room):
     """Compiles the textbook's recursion for a game and an evaluator; kept nowhere, since it calls itself."""
     current_player, returns = rules.current_player, rules.returns
     leaf_stage, to_go, rule, win, draw, loss = spec
-    compiled = bind(name, room, cache=False)
+    compiled = bind(room, cache=False)
 
     @compiled
     def leaf_value(S, i, T):
@@ -38,7 +38,7 @@ class Naive:
 
     def __init__(self, game, evaluator):
         spec = leaf_spec(evaluator, game.stages)
-        self.run = make_naive(game.rules, evaluator.compiled, spec, f"{game.name}_{evaluator.name}", game.room)
+        self.run = make_naive(game.rules, evaluator.compiled, spec, game.room)
         self.game, self.T = game, game.tables(evaluator)
         n = 1000 + 40 * game.max_outcomes
         self.S, self.P, self.A = game.rows(n), np.zeros(n), np.zeros((n, game.max_actions), dtype=np.int64)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled, copy_row
@@ -92,7 +91,7 @@ def least_row(game: Game) -> Callable[[State], bytes]:
     count, transform = game.symmetry_count, game.symmetries.transform
     if count == 1:
         return lambda state: bytes(state.row.tobytes())
-    write = _make_least_row(transform, f"{game.name}_{label(transform)}", game.room)
+    write = _make_least_row(transform, game.room)
     S, T = game.rows(3), game.tables()
 
     def key(state: State) -> bytes:
@@ -104,11 +103,11 @@ def least_row(game: Game) -> Callable[[State], bytes]:
 
 
 @cache
-def _make_least_row(transform: Compiled, name: str, room: Path) -> Compiled:
+def _make_least_row(transform: Compiled, room: Path) -> Compiled:
     """Compiles `write_least_row`."""
     here, least, turned = np.uint64(0), np.uint64(1), np.uint64(2)
 
-    @bind(name, room)
+    @bind(room)
     def write_least_row(S, symmetries, T):
         """Writes the least of all rows symmetric to row 0 of S [3, width] to row 1."""
         copy_row(S, here, least)

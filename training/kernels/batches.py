@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import for_player_zero
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.training.kernels.playing import GAMES, PLIES, make_open_game, share_out
-from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, name_of, put_row
+from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
 
 
-def make_choose_actions(game: Game, best_action: Compiled, name: str) -> Compiled:
+def make_choose_actions(game: Game, best_action: Compiled) -> Compiled:
     """Returns `choose_actions(table, rows, depth, actions, T)`.
 
     It writes the action that a search chooses in each row, all of them decisions, to `actions` [n].
     """
 
-    @bind(name, game.room)
+    @bind(game.room)
     def choose_actions(table, rows, depth, actions, T):
         for i in range(rows.shape[0]):
             put_row(rows, i, table.S, HERE)
@@ -29,7 +28,7 @@ def make_choose_actions(game: Game, best_action: Compiled, name: str) -> Compile
     return choose_actions
 
 
-def make_root_values(game: Game, search: Compiled, last_step: Compiled, name: str) -> Compiled:
+def make_root_values(game: Game, search: Compiled, last_step: Compiled) -> Compiled:
     """Returns `root_values(table, rows, depth, values, T)`; `search` and `last_step` are those of `make_best_action`.
 
     It writes what a search says of each action in each row, all of them decisions, to `values` [n, A]: what comes from now on, for
@@ -44,7 +43,7 @@ def make_root_values(game: Game, search: Compiled, last_step: Compiled, name: st
     )
     considered = rules.candidates or rules.legal_actions
 
-    @bind(name, game.room)
+    @bind(game.room)
     def root_values(table, rows, depth, values, T):
         S, A = table.S, table.A
         for i in range(rows.shape[0]):
@@ -71,7 +70,7 @@ def make_mask_actions(game: Game) -> Compiled:
     """Returns `mask_actions(table, rows, legal, T)`: sets those of `legal` [n, A] that are, in rows that are decisions."""
     legal_actions = game.rules.legal_actions
 
-    @bind(name_of(game), game.room)
+    @bind(game.room)
     def mask_actions(table, rows, legal, T):
         for i in range(rows.shape[0]):
             for k in range(legal_actions(rows, np.uint64(i), table.A, T)):
@@ -87,7 +86,7 @@ def make_transform_rows(game: Game) -> Compiled:
     """
     transform, transform_action = game.symmetries.transform, game.symmetries.transform_action
 
-    @bind(f"{game.name}_{label(transform, transform_action)}", game.room)
+    @bind(game.room)
     def transform_rows(rows, symmetries, actions, T):
         n = symmetries.shape[0]
         for i in range(n):
@@ -104,7 +103,7 @@ def make_start_games(game: Game) -> Compiled:
     """
     open_game = make_open_game(game)
 
-    @bind(name_of(game), game.room)
+    @bind(game.room)
     def start_games(table, rows, streams, plies, T):
         R = table.R
         for i in range(rows.shape[0]):
@@ -135,7 +134,7 @@ def make_advance(game: Game, leaf_stage: int) -> Compiled:
     )
     settle, settle_to_leaf, open_game = make_settle(game), make_settle_to_stage(game, leaf_stage), make_open_game(game)
 
-    @bind(f"{name_of(game)}_{leaf_stage}", game.room)
+    @bind(game.room)
     def advance(table, rows, asked, after, streams, actions, rewards, signs, plies, credit, T):
         S, R = table.S, table.R
         for i in range(rows.shape[0]):

@@ -14,7 +14,7 @@ from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.search.compiled import CompiledSearch
 from leafwise.search.options import ROUNDED, TABLE_FROM, Buffers, Options, SearchOptions, make_buffers
-from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, name_of
+from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle
 
 GAMES, PLIES, WON_BY_FIRST = 0, 1, 2
 """Counters: games, decisions played after the opening, games won by player 0."""
@@ -87,11 +87,11 @@ def forget(table: Table) -> None:
         buffers.killers[:] = -1
 
 
-def searches(game: Game, found: CompiledSearch, name: str) -> tuple[Compiled, Compiled]:
+def searches(game: Game, found: CompiledSearch) -> tuple[Compiled, Compiled]:
     """Returns what `make_best_action` needs of the compiled searches of a game: those with pruning in a game for two."""
     if game.players == 2:
         return found.pruning, found.last_step
-    return found.plain, bind(name, game.room, inline=True)(never_at_once)
+    return found.plain, bind(game.room, inline=True)(never_at_once)
 
 
 def never_at_once(S, B, row, top, lower, upper, T):
@@ -99,7 +99,7 @@ def never_at_once(S, B, row, top, lower, upper, T):
     return False, 0.0
 
 
-def make_best_action(game: Game, search: Compiled, last_step: Compiled, name: str) -> Compiled:
+def make_best_action(game: Game, search: Compiled, last_step: Compiled) -> Compiled:
     """Returns `best_action(table, buffers, depth, T)`.
 
     It searches row HERE, writes the best action, ties broken at random, to `table.chosen`, and returns its value for
@@ -113,7 +113,7 @@ def make_best_action(game: Game, search: Compiled, last_step: Compiled, name: st
     )
     considered = game.rules.candidates or game.rules.legal_actions
 
-    @bind(name, game.room)
+    @bind(game.room)
     def best_action(table, buffers, depth, T):
         S, A = table.S, table.A
         player = current_player(S, HERE, T)
@@ -151,7 +151,7 @@ def make_random_action(game: Game) -> Compiled:
     """Returns `random_action(table, T)`: a legal action of row HERE."""
     legal_actions = game.rules.legal_actions
 
-    @bind(name_of(game), game.room, inline=True)
+    @bind(game.room, inline=True)
     def random_action(table, T):
         return table.A[below(table.R, legal_actions(table.S, HERE, table.A, T))]
 
@@ -170,7 +170,7 @@ def make_open_game(game: Game) -> Compiled:
     )
     settle, random_action = make_settle(game), make_random_action(game)
 
-    @bind(name_of(game), game.room, inline=True)
+    @bind(game.room, inline=True)
     def open_game(table, plies, T):
         S, R = table.S, table.R
         over = True

@@ -39,14 +39,13 @@ def q_games(network: NTupleNetwork, depth: int = 1, *, coherent: bool = False) -
 @functools.cache
 def _compiled(game: Game, layout: Layout, stage: str, depth: int, coherent: bool) -> Compiled:
     network, valued = ntuple_functions(game, layout), game.stages.index(stage)
-    name, best_action = chooser(game, layout, stage, depth)
-    own = f"{name}_{coherent}"
-    move_weights = make_move_weights(game, layout, network, coherent_step if coherent else plain_step, own)
-    play = make_play_exploring(game, network, best_action, valued, name)
-    return make_q_games(game, network.board.highest, play, make_learn_best(game, network, move_weights, own), own)
+    best_action = chooser(game, layout, stage, depth)
+    move_weights = make_move_weights(game, layout, network, coherent_step if coherent else plain_step)
+    play = make_play_exploring(game, network, best_action, valued)
+    return make_q_games(game, network.board.highest, play, make_learn_best(game, network, move_weights))
 
 
-def make_play_exploring(game: Game, network: Any, best_action: Compiled, valued: int, name: str) -> Compiled:
+def make_play_exploring(game: Game, network: Any, best_action: Compiled, valued: int) -> Compiled:
     """Returns `play_exploring(trainer, explored, values, exploration, T)`: `play_trajectory` with a share of random actions."""
     current_player, potential, legal_actions = (
         game.rules.current_player,
@@ -55,7 +54,7 @@ def make_play_exploring(game: Game, network: Any, best_action: Compiled, valued:
     )
     act, settle = make_act(game, valued), make_settle(game)
 
-    @bind(name, game.room)
+    @bind(game.room)
     def play_exploring(trainer, explored, values, exploration, T):
         S, R, A = trainer.S, trainer.R, trainer.A
         length = 0
@@ -85,7 +84,7 @@ def make_play_exploring(game: Game, network: Any, best_action: Compiled, valued:
     return play_exploring
 
 
-def make_learn_best(game: Game, network: Any, move_weights: Compiled, name: str) -> Compiled:
+def make_learn_best(game: Game, network: Any, move_weights: Compiled) -> Compiled:
     """Returns `learn_best(trainer, explored, length, over, learning_rate, trace_decay, T)`.
 
     It updates the weights backward along the first `length` rows of the trajectory, towards the best action's value at the decision
@@ -94,7 +93,7 @@ def make_learn_best(game: Game, network: Any, move_weights: Compiled, name: str)
     """
     potential, to_come, fetch = network.board.potential, network.to_come, network.fetch
 
-    @bind(name, game.room)
+    @bind(game.room)
     def learn_best(trainer, explored, length, over, learning_rate, trace_decay, T):
         S = trainer.trajectory
         each_move = T.leaf.constants[1]
@@ -121,14 +120,14 @@ def make_learn_best(game: Game, network: Any, move_weights: Compiled, name: str)
     return learn_best
 
 
-def make_q_games(game: Game, highest: Compiled, play_exploring: Compiled, learn_best: Compiled, name: str) -> Compiled:
+def make_q_games(game: Game, highest: Compiled, play_exploring: Compiled, learn_best: Compiled) -> Compiled:
     """Returns `q_games`: it plays and learns until `moves` actions more have been played, up to the end of a trajectory.
 
     `exploration` is the share of random actions; `learning_rate` and `restart` are those of `td_games`.
     """
-    open_trajectory, close_trajectory = make_trajectories(game, highest, name)
+    open_trajectory, close_trajectory = make_trajectories(game, highest)
 
-    @bind(name, game.room)
+    @bind(game.room)
     def q_games(trainer, explored, values, moves, learning_rate, trace_decay, exploration, restart, T):
         goal = trainer.counts[MOVES] + moves
         while trainer.counts[MOVES] < goal and not T.stop[0]:

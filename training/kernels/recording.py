@@ -14,7 +14,7 @@ from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import below, uniform
 from leafwise.envs.core.play.solver import UNKNOWN
 from leafwise.training.kernels.playing import GAMES, PLIES, WON_BY_FIRST, make_open_game, make_random_action
-from leafwise.training.kernels.steps import HERE, make_settle, make_settle_to_stage, name_of, put_row
+from leafwise.training.kernels.steps import HERE, make_settle, make_settle_to_stage, put_row
 
 CHOSEN, EXPLORED, AFTERSTATE, EXACT = 0, 1, 2, 3
 """Kinds of positions: the search's action was played, another one was, chance was to act; the value is the true one."""
@@ -55,7 +55,7 @@ def make_write_targets(game: Game) -> Compiled:
     """
     current_player = game.rules.current_player
 
-    @bind(name_of(game), game.room, inline=True)
+    @bind(game.room, inline=True)
     def write_targets(record, first, end, outcome, trace_decay, T):
         target = outcome
         for back in range(end - first):
@@ -77,7 +77,7 @@ def make_write_all_targets(game: Game) -> Compiled:
     """
     current_player, write_targets = game.rules.current_player, make_write_targets(game)
 
-    @bind(name_of(game), game.room)
+    @bind(game.room)
     def write_all_targets(record, n, exact, trace_decay, T):
         for t in range(n):
             if exact[t] != UNKNOWN:
@@ -93,7 +93,7 @@ def make_write_all_targets(game: Game) -> Compiled:
     return write_all_targets
 
 
-def make_record_game(game: Game, best_action: Compiled, leaf_value: Compiled, leaf_stage: int, name: str) -> Compiled:
+def make_record_game(game: Game, best_action: Compiled, leaf_value: Compiled, leaf_stage: int) -> Compiled:
     """Returns `record_game(table, record, first, depth, epsilon, other, leaf_targets, T, earlier)`.
 
     It plays a game from row HERE on, records its positions from `first` on, as long as there is room, and returns where they
@@ -104,7 +104,7 @@ def make_record_game(game: Game, best_action: Compiled, leaf_value: Compiled, le
     settle, settle_to_leaf = make_settle(game), make_settle_to_stage(game, leaf_stage)
     random_action = make_random_action(game)
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def record_game(table, record, first, depth, epsilon, other, leaf_targets, T, earlier):
         S, R, n = table.S, table.R, first
         room = record.rows.shape[0]
@@ -139,7 +139,7 @@ def make_record_game(game: Game, best_action: Compiled, leaf_value: Compiled, le
     return record_game
 
 
-def make_open_even(game: Game, best_action: Compiled, name: str) -> Compiled:
+def make_open_even(game: Game, best_action: Compiled) -> Compiled:
     """Returns `open_even(table, depth, plies, even, T)`.
 
     It starts a game at row HERE as `open_game` does, again and again until the root value is at most `even` either way, or
@@ -147,7 +147,7 @@ def make_open_even(game: Game, best_action: Compiled, name: str) -> Compiled:
     """
     open_game = make_open_game(game)
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def open_even(table, depth, plies, even, T):
         open_game(table, plies, T)
         if even < 1.0:
@@ -159,7 +159,7 @@ def make_open_even(game: Game, best_action: Compiled, name: str) -> Compiled:
     return open_even
 
 
-def make_record_games(game: Game, record_game: Compiled, open_even: Compiled, name: str) -> Compiled:
+def make_record_games(game: Game, record_game: Compiled, open_even: Compiled) -> Compiled:
     """Returns `record_games`, with the arguments that `selfplay.Kernels` states.
 
     It plays whole games until `count` positions are recorded, or no room is left for another game; returns how many. They
@@ -175,7 +175,7 @@ def make_record_games(game: Game, record_game: Compiled, open_even: Compiled, na
     current_player, returns, progress = rules.current_player, rules.returns, rules.progress
     write_targets = make_write_targets(game)
 
-    @bind(name, game.room)
+    @bind(game.room)
     def record_games(
         table, record, count, depth, plies, even, epsilon, earlier_share, trace_decay, leaf_targets, credit, T, earlier
     ):

@@ -93,28 +93,24 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 
 @functools.cache
 def _compiled(game: Game, found: CompiledSearch, leaf_stage: int) -> Kernels:
-    name, leaf_value = (
-        found.plain.__qualname__,
-        found.leaf_value,
-    )  # the name tells the game, the leaf, and what it fixes
-    both = searches(game, found, name)
-    best_action = make_best_action(game, *both, name)
-    record_game = make_record_game(game, best_action, leaf_value, leaf_stage, name)
+    leaf_value, both = found.leaf_value, searches(game, found)
+    best_action = make_best_action(game, *both)
+    record_game = make_record_game(game, best_action, leaf_value, leaf_stage)
     return Kernels(
-        record_games=make_record_games(game, record_game, make_open_even(game, best_action, name), name),
+        record_games=make_record_games(game, record_game, make_open_even(game, best_action)),
         write_all_targets=make_write_all_targets(game),
-        play_matches=make_play_matches(game, best_action, name),
-        play_alone=make_play_alone(game, best_action, leaf_value, name),
-        choose_actions=make_choose_actions(game, best_action, name),
+        play_matches=make_play_matches(game, best_action),
+        play_alone=make_play_alone(game, best_action, leaf_value),
+        choose_actions=make_choose_actions(game, best_action),
         mask_actions=make_mask_actions(game),
-        root_values=make_root_values(game, *both, name),
+        root_values=make_root_values(game, *both),
         transform_rows=make_transform_rows(game),
         start_games=make_start_games(game),
         advance=make_advance(game, leaf_stage),
     )
 
 
-def make_play_matches(game: Game, best_action: Compiled, name: str) -> Compiled:
+def make_play_matches(game: Game, best_action: Compiled) -> Compiled:
     """Returns `play_matches(table, keys, results, depth, plies, T, other)`.
 
     It plays an opening per key of `keys` [n] from both seats against the tables `other`; `results` [n, 2] are the returns of the
@@ -123,7 +119,7 @@ def make_play_matches(game: Game, best_action: Compiled, name: str) -> Compiled:
     current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
     open_game, settle = make_open_game(game), make_settle(game)
 
-    @bind(name, game.room)
+    @bind(game.room)
     def play_matches(table, keys, results, depth, plies, T, other):
         S, R = table.S, table.R
         for g in range(keys.shape[0]):
@@ -146,7 +142,7 @@ def make_play_matches(game: Game, best_action: Compiled, name: str) -> Compiled:
     return play_matches
 
 
-def make_play_alone(game: Game, best_action: Compiled, leaf_value: Compiled, name: str) -> Compiled:
+def make_play_alone(game: Game, best_action: Compiled, leaf_value: Compiled) -> Compiled:
     """Returns `play_alone(table, keys, depth, scores, values, ends, T)`.
 
     It plays a game per key of `keys` [games] in a game for one; `scores` [games] get the returns, `values` [n] what the leaf says
@@ -155,7 +151,7 @@ def make_play_alone(game: Game, best_action: Compiled, leaf_value: Compiled, nam
     current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
     open_game, settle = make_open_game(game), make_settle(game)
 
-    @bind(name, game.room)
+    @bind(game.room)
     def play_alone(table, keys, depth, scores, values, ends, T):
         S, R = table.S, table.R
         n = 0

@@ -59,14 +59,14 @@ def new_siblings(game: Game) -> Siblings:
     )
 
 
-def make_best_sibling(game: Game, network: NTupleFunctions, layout: Layout, valued: int, name: str) -> Compiled:
+def make_best_sibling(game: Game, network: NTupleFunctions, layout: Layout, valued: int) -> Compiled:
     """Returns `best_action(trainer, T)`: the action of row HERE with the best expected value, and that value.
 
     Values are asked right after an action, or after the one stage of chance that comes before the stage `valued`.
     """
-    open_rows, value_rows = make_open_rows(game, valued, name), make_value_rows(game, network, layout, name)
+    open_rows, value_rows = make_open_rows(game, valued), make_value_rows(game, network, layout)
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def best_action(trainer, T):
         A, P, ends, values = trainer.A, trainer.siblings.P, trainer.siblings.ends, trainer.siblings.values
         n = open_rows(trainer, T)
@@ -84,12 +84,12 @@ def make_best_sibling(game: Game, network: NTupleFunctions, layout: Layout, valu
     return best_action
 
 
-def make_open_rows(game: Game, valued: int, name: str) -> Compiled:
+def make_open_rows(game: Game, valued: int) -> Compiled:
     """Returns `open_rows(trainer, T)`: writes what can follow row HERE to the rows from FREE on, returns the number of actions."""
     current_player, stage, chance_outcomes = game.rules.current_player, game.rules.stage, game.rules.chance_outcomes
     legal_actions, apply_action = game.rules.legal_actions, game.rules.apply_action
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def open_rows(trainer, T):
         S, A, P, ends = trainer.S, trainer.A, trainer.siblings.P, trainer.siblings.ends
         n, last = legal_actions(S, HERE, A, T), FREE
@@ -107,15 +107,15 @@ def make_open_rows(game: Game, valued: int, name: str) -> Compiled:
     return open_rows
 
 
-def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout, name: str) -> Compiled:
+def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout) -> Compiled:
     """Returns `value_rows(trainer, n, T)`: writes the values of n rows from FREE on to `trainer.siblings.values`."""
     cells, board, stage_start = features(game), network.board, network.stage_start
     boards, tuple_index, potential, packed = board.seen, board.tuple_index, board.potential, layout.packed
     views, small, tables = len(cells.views), small_bits(cells, layout.small), len(cells.tables)
-    index_of = cells.index or bind(name, game.room, inline=True)(no_index)
+    index_of = cells.index or bind(game.room, inline=True)(no_index)
     current_player = game.rules.current_player
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def look_at(trainer, n, T):
         """Sees every board under every symmetry."""
         S, M = trainer.S, trainer.siblings
@@ -126,20 +126,20 @@ def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout, name: 
             for view, b in enumerate(boards(S, i, T)):
                 M.seen[r, view] = b
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def far(t, T):
         """Whether the entries of tuple t are asked for ahead."""
         W = T.leaf
         return t < W.tuples and W.offsets[t + 1] - W.offsets[t] > FAR
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def ask(trainer, r, t, T):
         """Starts to load the entries of tuple t for one position."""
         S, W, M = trainer.S, T.leaf, trainer.siblings
         for view in range(views):
             prefetch(W.table, M.starts[r] + tuple_index(S, FREE + np.uint64(r), M.seen[r, view], t, T))
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def add(trainer, r, t, T):
         """Adds the entries of tuple t for one position."""
         S, W, M = trainer.S, T.leaf, trainer.siblings
@@ -155,7 +155,7 @@ def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout, name: 
                 total += W.table[start + tuple_index(S, i, M.seen[r, view], t, T)]
             M.totals[r] = total
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def add_small(trainer, r, T):
         """Adds the entries of the small tables."""
         S, W, M = trainer.S, T.leaf, trainer.siblings
@@ -167,7 +167,7 @@ def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout, name: 
                 place += 1
         return np.float64(total)
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def value_rows(trainer, n, T):
         S, M, tuples = trainer.S, trainer.siblings, T.leaf.tuples
         look_at(trainer, n, T)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, Compiled
@@ -20,16 +19,11 @@ def put_row(S, i, rows, j):
         rows[j, w] = S[i, w]
 
 
-def name_of(game: Game) -> str:
-    """Returns a name for functions that a game's rules are bound to, and nothing else."""
-    return f"{game.name}_{label(*game.rules.functions().values())}"
-
-
 def make_settle(game: Game) -> Compiled:
     """Returns `settle(S, R, T)`: draws every chance stage up to the next decision or end of row HERE from stream `R`."""
     current_player, sample_outcome = game.rules.current_player, game.rules.sample_outcome
 
-    @bind(name_of(game), game.room, inline=True)
+    @bind(game.room, inline=True)
     def settle(S, R, T):
         while current_player(S, HERE, T) == CHANCE:
             sample_outcome(S, HERE, R, T)
@@ -42,7 +36,7 @@ def make_settle_to_stage(game: Game, valued: int) -> Compiled:
     rules = game.rules
     current_player, stage, sample_outcome = rules.current_player, rules.stage, rules.sample_outcome
 
-    @bind(f"{name_of(game)}_{valued}", game.room, inline=True)
+    @bind(game.room, inline=True)
     def settle_to_stage(S, R, T):
         while current_player(S, HERE, T) == CHANCE and stage(S, HERE, T) != valued:
             sample_outcome(S, HERE, R, T)

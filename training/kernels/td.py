@@ -25,7 +25,7 @@ from leafwise.models.ntuple_functions import compiled as ntuple_functions
 from leafwise.search.compiled import compiled_search
 from leafwise.search.options import Buffers, SearchOptions, make_buffers
 from leafwise.training.kernels.siblings import Siblings, make_best_sibling, most_siblings, new_siblings
-from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, name_of, put_row
+from leafwise.training.kernels.steps import AFTER, FREE, HERE, make_settle, make_settle_to_stage, put_row
 from leafwise.training.kernels.trajectories import CAROUSEL, MOVES, SQUARED_ERRORS, make_trajectories
 
 LONGEST = 30_000
@@ -126,26 +126,24 @@ def compiled(
 ) -> Kernels:
     """Returns what `kernels` does for networks of a layout whose values are asked at a stage."""
     network, valued = ntuple_functions(game, layout), game.stages.index(stage)
-    kind_name, best_action = chooser(game, layout, stage, depth)
-    name = f"{kind_name}_{searched}_{coherent}"
-    move_weights = make_move_weights(game, layout, network, coherent_step if coherent else plain_step, name)
-    learn = make_learn(game, network, move_weights, searched, name)
-    trajectory = make_play_trajectory(game, network, best_action, valued, kind_name)
+    best_action = chooser(game, layout, stage, depth)
+    move_weights = make_move_weights(game, layout, network, coherent_step if coherent else plain_step)
+    learn = make_learn(game, network, move_weights, searched)
+    trajectory = make_play_trajectory(game, network, best_action, valued)
     return Kernels(
-        make_td_games(game, network.board.highest, trajectory, learn, name),
-        make_greedy_games(game, best_action, network.board.highest, valued, kind_name),
+        make_td_games(game, network.board.highest, trajectory, learn),
+        make_greedy_games(game, best_action, network.board.highest, valued),
     )
 
 
-def chooser(game: Game, layout: Layout, stage: str, depth: int) -> tuple[str, Compiled]:
-    """Returns a name for what depends on the same, and `best_action(trainer, T)` by a search of `depth` decisions."""
+def chooser(game: Game, layout: Layout, stage: str, depth: int) -> Compiled:
+    """Returns `best_action(trainer, T)` by a search of `depth` decisions."""
     network, valued = ntuple_functions(game, layout), game.stages.index(stage)
-    name = "_".join(str(part) for part in (network.name, name_of(game), stage, depth))
     if depth == 1 and near(game, valued):
-        return name, make_best_sibling(game, network, layout, valued, name)
+        return make_best_sibling(game, network, layout, valued)
     leaf = Evaluator("leaf", network.ntuple_value, (), stage, terminal="evaluate", speed=Speed(prefetch=network.fetch))
-    look_ahead = make_deep(game, compiled_search(game, leaf).plain, depth, name)
-    return name, make_best_action(game, look_ahead, name)
+    look_ahead = make_deep(game, compiled_search(game, leaf).plain, depth)
+    return make_best_action(game, look_ahead)
 
 
 def near(game: Game, valued: int) -> bool:
@@ -153,21 +151,21 @@ def near(game: Game, valued: int) -> bool:
     return game.max_stages <= 1 or (game.max_stages == 2 and valued > 0)
 
 
-def make_deep(game: Game, search: Compiled, depth: int, name: str) -> Compiled:
+def make_deep(game: Game, search: Compiled, depth: int) -> Compiled:
     """Returns `deep(trainer, T)`: the value of row AFTER by a search of the decisions that remain of `depth`."""
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def deep(trainer, T):
         return search(trainer.S, trainer.buffers, AFTER, FREE, np.int64(depth - 1), -np.inf, np.inf, T)
 
     return deep
 
 
-def make_best_action(game: Game, look_ahead: Compiled, name: str) -> Compiled:
+def make_best_action(game: Game, look_ahead: Compiled) -> Compiled:
     """Returns `best_action(trainer, T)`: the action of row HERE with the best expected value, and that value."""
     legal_actions, apply_action = game.rules.legal_actions, game.rules.apply_action
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def best_action(trainer, T):
         S, A = trainer.S, trainer.A
         n = legal_actions(S, HERE, A, T)
@@ -186,7 +184,7 @@ def make_act(game: Game, valued: int) -> Compiled:
     """Returns `act(S, R, a, T)`: plays action a at row HERE and draws chance up to the stage that is valued."""
     apply_action, settle_to_stage = game.rules.apply_action, make_settle_to_stage(game, valued)
 
-    @bind(f"{name_of(game)}_{valued}", game.room, inline=True)
+    @bind(game.room, inline=True)
     def act(S, R, a, T):
         apply_action(S, HERE, a, AFTER, T)
         copy_row(S, AFTER, HERE)
@@ -213,14 +211,14 @@ def coherent_step(trainer, index, learning_rate, error, W):
     sizes[index] += np.float32(abs(error))
 
 
-def make_move_weights(game: Game, layout: Layout, network: Any, step_weight: Compiled, name: str) -> Compiled:
+def make_move_weights(game: Game, layout: Layout, network: Any, step_weight: Compiled) -> Compiled:
     """Returns `move_weights(trainer, i, learning_rate, error, T)`: moves every weight that row i of the trajectory uses."""
     cells, board, stage_start = features(game), network.board, network.stage_start
     boards, tuple_index = board.seen, board.tuple_index
     small, tables = small_bits(cells, layout.small), len(cells.tables)
-    index_of = cells.index or bind(name, game.room, inline=True)(no_index)
+    index_of = cells.index or bind(game.room, inline=True)(no_index)
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def move_weights(trainer, i, learning_rate, error, T):
         S, W = trainer.trajectory, T.leaf
         tuples = W.tuples
@@ -239,7 +237,7 @@ def make_move_weights(game: Game, layout: Layout, network: Any, step_weight: Com
     return move_weights
 
 
-def make_learn(game: Game, network: Any, move_weights: Compiled, searched: bool, name: str) -> Compiled:
+def make_learn(game: Game, network: Any, move_weights: Compiled, searched: bool) -> Compiled:
     """Returns `learn(trainer, length, learning_rate, trace_decay, T)`.
 
     It updates the weights backward along the first `length` rows of the trajectory; the rate is per active weight.
@@ -247,7 +245,7 @@ def make_learn(game: Game, network: Any, move_weights: Compiled, searched: bool,
     current_player, potential, to_come = game.rules.current_player, network.board.potential, network.to_come
     fetch = network.fetch
 
-    @bind(name, game.room)
+    @bind(game.room)
     def learn(trainer, length, learning_rate, trace_decay, T):
         S = trainer.trajectory
         last = np.uint64(length - 1)
@@ -271,7 +269,7 @@ def make_learn(game: Game, network: Any, move_weights: Compiled, searched: bool,
     return learn
 
 
-def make_play_trajectory(game: Game, network: Any, best_action: Compiled, valued: int, name: str) -> Compiled:
+def make_play_trajectory(game: Game, network: Any, best_action: Compiled, valued: int) -> Compiled:
     """Returns `play_trajectory(trainer, T)`: plays from row HERE to the end, LONGEST actions at most.
 
     It returns the number of actions, and that of the rows of the trajectory.
@@ -279,7 +277,7 @@ def make_play_trajectory(game: Game, network: Any, best_action: Compiled, valued
     current_player, potential = game.rules.current_player, network.board.potential
     act, settle = make_act(game, valued), make_settle(game)
 
-    @bind(name, game.room)
+    @bind(game.room)
     def play_trajectory(trainer, T):
         S, R = trainer.S, trainer.R
         length = 0
@@ -302,16 +300,16 @@ def make_play_trajectory(game: Game, network: Any, best_action: Compiled, valued
     return play_trajectory
 
 
-def make_td_games(game: Game, highest: Compiled, play_trajectory: Compiled, learn: Compiled, name: str) -> Compiled:
+def make_td_games(game: Game, highest: Compiled, play_trajectory: Compiled, learn: Compiled) -> Compiled:
     """Returns `td_games(trainer, moves, learning_rate, trace_decay, restart, T)`.
 
     It plays and learns until `moves` actions more have been played, up to the end of a trajectory. `learning_rate` is the
     step per active weight, `trace_decay` the lambda of TD(lambda). A trajectory longer than `restart` actions is followed
     by one from its middle (0: never), unless the trainer has marks.
     """
-    open_trajectory, close_trajectory = make_trajectories(game, highest, name)
+    open_trajectory, close_trajectory = make_trajectories(game, highest)
 
-    @bind(name, game.room)
+    @bind(game.room)
     def td_games(trainer, moves, learning_rate, trace_decay, restart, T):
         goal = trainer.counts[MOVES] + moves
         while trainer.counts[MOVES] < goal and not T.stop[0]:
@@ -323,7 +321,7 @@ def make_td_games(game: Game, highest: Compiled, play_trajectory: Compiled, lear
     return td_games
 
 
-def make_greedy_games(game: Game, best_action: Compiled, highest: Compiled, valued: int, name: str) -> Compiled:
+def make_greedy_games(game: Game, best_action: Compiled, highest: Compiled, valued: int) -> Compiled:
     """Returns `greedy_games(trainer, keys, scores, ranks, T)`.
 
     It plays one game per key of `keys` [games] without learning, writes the returns to `scores` [games] and the highest
@@ -332,7 +330,7 @@ def make_greedy_games(game: Game, best_action: Compiled, highest: Compiled, valu
     current_player, initial_state, returns = game.rules.current_player, game.rules.initial_state, game.rules.returns
     act, settle = make_act(game, valued), make_settle(game)
 
-    @bind(name, game.room)
+    @bind(game.room)
     def greedy_games(trainer, keys, scores, ranks, T):
         S, R = trainer.S, trainer.R
         for g in range(keys.shape[0]):

@@ -22,19 +22,19 @@ CAROUSEL = 1000
 """Positions that are kept of each mark of a carousel, the last ones."""
 
 
-def make_trajectories(game: Game, highest: Compiled, name: str) -> tuple[Compiled, Compiled]:
+def make_trajectories(game: Game, highest: Compiled) -> tuple[Compiled, Compiled]:
     """Returns `open_trajectory(trainer, T)`, which puts the start of the next one to row HERE, and `close_trajectory(trainer,
     length, restart, T)`, which counts one of `length` actions and says where the next begins: in turn at each of the trainer's
     marks that was met, or in the middle of one of more than `restart` actions."""
     initial_state, returns, settle = game.rules.initial_state, game.rules.returns, make_settle(game)
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def open_trajectory(trainer, T):
         if trainer.counts[RESTARTED] == 0:
             initial_state(trainer.S, HERE, T)
         settle(trainer.S, trainer.R, T)
 
-    @bind(name, game.room)
+    @bind(game.room)
     def keep_firsts(trainer, length, T):
         before = highest(trainer.trajectory, np.uint64(0), T)
         for i in range(1, length):
@@ -45,7 +45,7 @@ def make_trajectories(game: Game, highest: Compiled, name: str) -> tuple[Compile
                     trainer.met[k] += 1
             before = max(before, now)
 
-    @bind(name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def close_trajectory(trainer, length, restart, T):
         counts, marks = trainer.counts, trainer.marks.shape[0]
         counts[MOVES] += length

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, for_player_zero, value_bounds
 from leafwise.envs.core.contract.game import Game
@@ -117,17 +116,16 @@ def kernels(game: Game, evaluator: Evaluator) -> Kernels:
 
 @functools.cache
 def _compiled(game: Game, found: MctsFunctions) -> Kernels:
-    name = f"{game.name}_{label(found.simulate, found.by_policy)}"
-    think = make_think(game, found, name)
-    return Kernels(make_record_games(game, think, name), make_play_matches(game, think, name), make_turn(game))
+    think = make_think(game, found)
+    return Kernels(make_record_games(game, think), make_play_matches(game, think), make_turn(game))
 
 
-def make_think(game: Game, found: MctsFunctions, name: str) -> Compiled:
+def make_think(game: Game, found: MctsFunctions) -> Compiled:
     """Returns `think(table, seat, simulations, noise, concentration, options, T)` -> the root of the search of row HERE."""
-    current_player, add_node = game.rules.current_player, make_add_node(game.rules, game.name, game.room)
+    current_player, add_node = game.rules.current_player, make_add_node(game.rules, game.room)
     by_policy, simulate = found.by_policy, found.simulate
 
-    @bind(name, game.room)
+    @bind(game.room)
     def think(table, seat, simulations, noise, concentration, options, T):
         tree, S = seat.tree, seat.S
         put_row(table.S, HERE, S, ROW)
@@ -150,7 +148,7 @@ def make_think(game: Game, found: MctsFunctions, name: str) -> Compiled:
 def make_choose(game: Game) -> Compiled:
     """Returns `choose(tree, root, sampled, R)` -> an action: that of most simulations, or `sampled`, drawn by them."""
 
-    @bind(game.name, game.room, inline=True)
+    @bind(game.room, inline=True)
     def choose(tree, root, sampled, R):
         first, end = tree.first[root], tree.end[root]
         best, total = first, 0
@@ -169,7 +167,7 @@ def make_choose(game: Game) -> Compiled:
     return choose
 
 
-def make_record_games(game: Game, think: Compiled, name: str) -> Compiled:
+def make_record_games(game: Game, think: Compiled) -> Compiled:
     """Returns `record_games`, with the arguments that `Kernels` states.
 
     It plays whole games until `count` positions are recorded, or no room is left for another game; returns how many. A position's
@@ -180,7 +178,7 @@ def make_record_games(game: Game, think: Compiled, name: str) -> Compiled:
     open_game, settle, choose = make_open_game(game), make_settle(game), make_choose(game)
     write_targets = make_write_targets(game)
 
-    @bind(name, game.room)
+    @bind(game.room)
     def record_game(table, record, policies, first, how, options, T):
         """Plays a game from row HERE on and records its positions from `first` on; returns where they end."""
         S, R, tree, n = table.S, table.R, table.own.tree, first
@@ -199,7 +197,7 @@ def make_record_games(game: Game, think: Compiled, name: str) -> Compiled:
             table.counts[PLIES] += 1
         return n
 
-    @bind(name, game.room)
+    @bind(game.room)
     def record_games(table, record, policies, count, plies, how, options, T):
         S, n = table.S, 0
         while n < count and not T.stop[0]:
@@ -218,7 +216,7 @@ def make_record_games(game: Game, think: Compiled, name: str) -> Compiled:
     return record_games
 
 
-def make_play_matches(game: Game, think: Compiled, name: str) -> Compiled:
+def make_play_matches(game: Game, think: Compiled) -> Compiled:
     """Returns `play_matches(table, keys, results, simulations, plies, options, T, other)`.
 
     It plays an opening per key of `keys` [n] from both seats against the tables `other`; `results` [n, 2] are the returns of the
@@ -227,7 +225,7 @@ def make_play_matches(game: Game, think: Compiled, name: str) -> Compiled:
     current_player, apply_action, returns = game.rules.current_player, game.rules.apply_action, game.rules.returns
     open_game, settle, choose = make_open_game(game), make_settle(game), make_choose(game)
 
-    @bind(name, game.room)
+    @bind(game.room)
     def play_matches(table, keys, results, simulations, plies, options, T, other):
         S, R = table.S, table.R
         for g in range(keys.shape[0]):
@@ -261,7 +259,7 @@ def make_turn(game: Game) -> Compiled:
     """
     transform, transform_action = game.symmetries.transform, game.symmetries.transform_action
 
-    @bind(f"{game.name}_{label(transform, transform_action)}", game.room)
+    @bind(game.room)
     def turn(rows, policies, symmetries, T):
         n = symmetries.shape[0]
         for i in range(n):

@@ -82,11 +82,10 @@ def compiled_games(game: Game, evaluator: Evaluator) -> Compiled:
 
 @functools.cache
 def _compiled(game: Game, found: CompiledSearch) -> Compiled:
-    name = found.plain.__qualname__  # tells the game and the leaf
-    return make_play_valued(game, make_best_action(game, *searches(game, found, name), name), name)
+    return make_play_valued(game, make_best_action(game, *searches(game, found)))
 
 
-def make_play_valued(game: Game, best_action: Compiled, name: str) -> Compiled:
+def make_play_valued(game: Game, best_action: Compiled) -> Compiled:
     """Returns `play_valued(table, keys, depth, plies, values, players, returns, ends, T)`.
 
     It plays a game per key of `keys` [games]; `values` and `players` [n] get the value of each decision, for the player to move,
@@ -95,7 +94,7 @@ def make_play_valued(game: Game, best_action: Compiled, name: str) -> Compiled:
     current_player, apply_action, result = game.rules.current_player, game.rules.apply_action, game.rules.returns
     open_game, settle = make_open_game(game), make_settle(game)
 
-    @bind(name, game.room)
+    @bind(game.room)
     def play_valued(table, keys, depth, plies, values, players, returns, ends, T):
         S, R = table.S, table.R
         n = 0

@@ -21,30 +21,19 @@ class _Nameless(Exception):
     """Something bound cannot be told in another process."""
 
 
-def fingerprint(fn: Callable[..., Any]) -> str | None:
-    """Returns a hash of a function's code and of all that it closes over, None if that has no name outside this process.
+def fingerprint(fn: Callable[..., Any], *how: bool) -> str | None:
+    """Returns a hash of a function's code, of all that it closes over and of how it is compiled; None if something has no name
+    outside this process.
 
     Raises TypeError for what compiled code cannot be bound to.
     """
     digest = hashlib.sha256()
     try:
-        for part in _parts(fn):
+        for part in (*map(repr, how), *_parts(fn)):
             digest.update(part.encode() + b"\0")
     except _Nameless:
         return None
     return digest.hexdigest()
-
-
-def label(*things: Any) -> str:
-    """Returns eight digits that tell things that are bound from others, in every process: a part of a name for `bind`."""
-    digest = hashlib.sha256()
-    for thing in things:
-        try:
-            told = _told(thing)
-        except _Nameless:  # what binds it is not kept under any name
-            told = f"{thing.__module__} {thing.__qualname__}"
-        digest.update(told.encode() + b"\0")
-    return digest.hexdigest()[:8]
 
 
 def _parts(fn: Callable[..., Any]) -> Iterator[str]:

@@ -26,6 +26,8 @@ from leafwise.envs.core.compile.mode import DISABLED, FLAGS, PLAIN, PLAIN_FLAGS
 P = ParamSpec("P")
 R = TypeVar("R")
 """What a function takes and returns: compiled it does the same, for a reader, an editor and a type checker."""
+SHOWN = 16
+"""Digits of its fingerprint that are a part of a bound function's name."""
 
 
 @overload
@@ -63,7 +65,6 @@ def jit(
 
 
 def bind(
-    name: str,
     room: Path,
     *,
     inline: bool = False,
@@ -73,13 +74,12 @@ def bind(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Returns a decorator that compiles a function inside a factory, with what it closes over.
 
-    `name` tells the functions of one factory apart: it names the game and everything else that is bound. `room` is the
-    folder or file of the game whose functions are bound. What may be closed over: compiled functions, numbers, strings,
-    arrays and tuples of these. `cache=False` keeps nothing on disk, `plain=True` leaves the function plain Python.
-    `ignores_leaf=True` is for compiled callers of several leaves, who share one version: they hand over `T` without the leaf's
-    weights. The function itself stays as it is: it may be bound under several names.
-
-    Raises ValueError where a name of the same function was bound to other things.
+    `room` is the folder or file of the game whose functions are bound: its compiled code is kept together. What may be closed
+    over: compiled functions, numbers, strings, arrays and tuples of these. A hash of the code and of all that names what is
+    compiled (`fingerprint`), in every process: what is bound to the same things once more is the same function. `cache=False`
+    keeps nothing on disk, `plain=True` leaves the function plain Python. `ignores_leaf=True` is for compiled callers of several
+    leaves, who share one version: they hand over `T` without the leaf's weights. The function itself stays as it is: it may be
+    bound several times.
     """
 
     def decorate(fn: Callable[P, R]) -> Any:
@@ -87,10 +87,10 @@ def bind(
             return _wrapping_integers(fn)
         own = python_types.FunctionType(fn.__code__, fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
         own.__module__ = fn.__module__
-        own.__qualname__ = f"{fn.__name__}__{_identifier(name)}"  # a part of the cache file's name
-        bound = fingerprint(own) if cache and not PLAIN else None
+        bound = fingerprint(own, inline, ignores_leaf) if cache and not PLAIN else None
         if bound is None:  # something that has no name outside this process
             return _unkept(own, inline=inline)
+        own.__qualname__ = f"{fn.__name__}__{bound[:SHOWN]}"  # a part of the cache file's name
         function = _compiled(own, room, inline=inline, bound=bound)
         if ignores_leaf:
             function.ignores_leaf = True
@@ -142,10 +142,6 @@ def _unkept(fn: Callable[..., Any], *, inline: bool, inline_source: bool = False
     from leafwise.envs.core.compile import linking
 
     return linking.compiled(fn, None, FLAGS, inline=inline, inline_source=inline_source)
-
-
-def _identifier(name: str) -> str:
-    return "".join(c if c.isalnum() else "_" for c in name)
 
 
 def _wrapping_integers(fn: Callable[P, R]) -> Callable[P, R]:

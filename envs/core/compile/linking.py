@@ -208,14 +208,11 @@ class Function(CPUDispatcher):
     def keep(self, folder: str, *, apart: bool, bound: str = "") -> Function:
         """Caches the machine code in the folder that numba is set to, `folder` its name; `apart`: callers jump to it.
 
-        Returns itself, or the function of the same name that is bound to the same things. Raises ValueError if there is
-        one that is bound to others: neither may meet the other's code.
+        Returns itself, or the function that is bound to the same things already: the fingerprint of those is in its name.
         """
         ident = folder, self.py_func.__module__, self.py_func.__qualname__
         if bound and (other := _FUNCTIONS.get(ident)):
-            if other.bound == bound:
-                return other
-            raise ValueError(f"expected a name of its own for what is bound, got {ident[2]!r} of {ident[1]} again")
+            return other
         self._cache = _Cache(self.py_func)
         self._cache.bound = self.bound = bound
         self.ident, self._apart = ident, apart

@@ -18,7 +18,6 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind, ignore_leaf
 from leafwise.envs.core.contract.declared import check_declared, check_tables
 from leafwise.envs.core.contract.evaluator import Evaluator, nothing_more, with_own
@@ -103,9 +102,7 @@ class Game:
 
         def own(rule: Callable[..., Any]) -> Callable[..., Any]:
             """Compiles a default rule for this game, under a name that tells what it is bound to."""
-            bound = [cell.cell_contents for cell in rule.__closure__ or ()]
-            name = f"{self.name}_{label(*bound)}" if bound else self.name
-            compiled: Callable[..., Any] = bind(name, self.room, inline=True)(rule)
+            compiled: Callable[..., Any] = bind(self.room, inline=True)(rule)
             return compiled
 
         object.__setattr__(self, "rules", self.rules.completed(own))

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.held import unpacked
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules, copy_row
@@ -83,10 +82,10 @@ class Buffers(NamedTuple):
 
 
 @cache
-def no_opponent(game: str, room: Path) -> Compiled:
+def no_opponent(room: Path) -> Compiled:
     """Compiles what stands in where one player plays alone; never reached."""
 
-    @bind(game, room)
+    @bind(room)
     def no_action(S, i, o, A, P, R, T):
         return A[0]
 
@@ -94,11 +93,11 @@ def no_opponent(game: str, room: Path) -> Compiled:
 
 
 @cache
-def random_opponent(rules: Rules, game: str, room: Path) -> Compiled:
+def random_opponent(rules: Rules, room: Path) -> Compiled:
     """Compiles the opponent that plays at random."""
     legal_actions = rules.legal_actions
 
-    @bind(f"{game}_{label(*rules.functions().values())}", room)
+    @bind(room)
     def random_action(S, i, o, A, P, R, T):
         """Returns a legal action drawn from stream R [2]; A [actions] is scratch."""
         return A[below(R, legal_actions(S, i, A, T))]
@@ -118,12 +117,12 @@ class Episodes(NamedTuple):
     """`(e, obs, mask, B, T)`: writes what the agent sees and may do."""
 
 
-def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path, plain: bool) -> Episodes:
+def make_episodes(rules: Rules, opponent_action: Compiled, room: Path, plain: bool) -> Episodes:
     """Compiles what happens between two decisions of the agent."""
     initial_state, current_player, legal_actions = rules.initial_state, rules.current_player, rules.legal_actions
     sample_outcome, apply_action, observe_as = rules.sample_outcome, rules.apply_action, rules.observe_as
     returns = rules.returns
-    inlined = bind(name, room, inline=True, plain=plain)  # handing all the arrays on costs more than the work
+    inlined = bind(room, inline=True, plain=plain)  # handing all the arrays on costs more than the work
 
     @inlined
     def play_on(S, i, o, seat, R, B, T):
@@ -194,15 +193,13 @@ def make_episodes(rules: Rules, opponent_action: Compiled, name: str, room: Path
     return Episodes(play_on, begin, show)
 
 
-def make_act(
-    rules: Rules, episodes: Episodes, other_reward: Compiled | None, name: str, room: Path, plain: bool
-) -> Compiled:
+def make_act(rules: Rules, episodes: Episodes, other_reward: Compiled | None, room: Path, plain: bool) -> Compiled:
     """Compiles `act(e, B, T)`: acts at row e and plays on to the agent's next decision.
 
     It writes the reward, the difference of returns or `other_reward`, and returns whether the game is over, or UNDECIDED.
     """
     apply_action, returns, play_on = rules.apply_action, rules.returns, episodes.play_on
-    inlined = bind(name, room, inline=True, plain=plain)
+    inlined = bind(room, inline=True, plain=plain)
 
     if other_reward is None:
 
@@ -266,7 +263,6 @@ def make_batch(
     opponent: Compiled,
     other_reward: Compiled | None,
     return_range: tuple[float, float],
-    game: str,
     room: Path,
 ) -> Batch:
     """Compiles the step of a game.
@@ -274,8 +270,7 @@ def make_batch(
     `opponent` is compiled, as is `other_reward`, one of `game.rewards`, or None for the difference of returns; `return_range` is
     player 0's.
     """
-    name = f"{game}_{label(*rules.functions().values(), opponent, other_reward, return_range)}"
-    return _batch(rules, opponent, other_reward, return_range, name, room, plain=False)
+    return _batch(rules, opponent, other_reward, return_range, room, plain=False)
 
 
 def plain_batch(
@@ -283,14 +278,13 @@ def plain_batch(
     opponent: Callable[..., int],
     other_reward: Compiled | None,
     return_range: tuple[float, float],
-    game: str,
     room: Path,
 ) -> Batch:
     """Returns the step in plain Python around the compiled rules, for an opponent that is a Python function.
 
     Made anew each time, so that the opponent goes with its environment.
     """
-    return _batch(rules, opponent, other_reward, return_range, game, room, plain=True)
+    return _batch(rules, opponent, other_reward, return_range, room, plain=True)
 
 
 def _batch(
@@ -298,25 +292,24 @@ def _batch(
     opponent: Compiled,
     other_reward: Compiled | None,
     return_range: tuple[float, float],
-    name: str,
     room: Path,
     plain: bool,
 ) -> Batch:
-    """Binds the step of a game under a name."""
+    """Binds the step of a game."""
     low, high = return_range
     returns = rules.returns
-    episodes = make_episodes(rules, opponent, name, room, plain)
+    episodes = make_episodes(rules, opponent, room, plain)
     begin, show = episodes.begin, episodes.show
-    act = make_act(rules, episodes, other_reward, name, room, plain)
-    refuse = bind(name, room, inline=True, plain=plain)(refused)
+    act = make_act(rules, episodes, other_reward, room, plain)
+    refuse = bind(room, inline=True, plain=plain)(refused)
 
-    @bind(name, room, inline=True, plain=plain)
+    @bind(room, inline=True, plain=plain)
     def forfeit(e, B, T):
         """Ends the episode of environment e, whose action is illegal, with the least that there is to get."""
         so_far = returns(B.S, u64(e), T)
         B.reward[e] = so_far - high if B.flags[SEAT, e] else low - so_far
 
-    @bind(name, room, plain=plain)
+    @bind(room, plain=plain)
     def refresh(held):
         """Starts an episode where `fresh` says so, and shows again what stands elsewhere; returns 0 or SOME_UNBEGUN."""
         B, T = unpacked(held)
@@ -329,7 +322,7 @@ def _batch(
             show(e, B.obs, B.mask, B, T)
         return 0
 
-    @bind(name, room, inline=True, plain=plain)
+    @bind(room, inline=True, plain=plain)
     def try_action(e, B, T):
         """Takes the action of environment e, be it legal or not; returns whether the game is over, or UNDECIDED."""
         B.counts[STEPS, e] += 1
@@ -343,7 +336,7 @@ def _batch(
         forfeit(e, B, T)
         return 1
 
-    @bind(name, room, plain=plain)
+    @bind(room, plain=plain)
     def step_batch(held):
         """Steps every environment; returns bits SOME_..., or -1 - e if environment e refuses. SOME_UNBEGUN alone: it broke off.
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, Compiled, Rules
@@ -32,12 +31,12 @@ class Seen(NamedTuple):
 
 
 @cache
-def make_look(rules: Rules, game: str, room: Path) -> Compiled:
+def make_look(rules: Rules, room: Path) -> Compiled:
     """Compiles a game's `look`."""
     current_player, legal_actions = rules.current_player, rules.legal_actions
     returns, observe_as = rules.returns, rules.observe_as
 
-    @bind(f"{game}_{label(current_player, legal_actions, returns, observe_as)}", room)
+    @bind(room)
     def look(S, viewers, obs, mask, player, gains, A, T):
         """Writes what is to be seen of the rows S [n, width] to buffers as `Seen` has them; A [actions] is scratch.
 
@@ -66,7 +65,7 @@ class Observer:
 
     def __init__(self, game: Game) -> None:
         self.game = game
-        self._look = make_look(game.rules, game.name, game.room)
+        self._look = make_look(game.rules, game.room)
         self._tables = game.tables()
         self._blank = new_observations(game, 0)
 

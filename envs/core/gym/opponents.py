@@ -47,7 +47,7 @@ class Seated(NamedTuple):
 def seated(game: Game, opponent: Opponent | None) -> Seated:
     """Returns an opponent as the step calls it; raises ValueError, listing what there is, for what is none."""
     if game.players == 1:
-        return Seated(batch.no_opponent(game.name, game.room))
+        return Seated(batch.no_opponent(game.room))
     if isinstance(opponent, str):
         return _named(game, opponent)
     if isinstance(opponent, Evaluator):
@@ -81,7 +81,7 @@ def _named(game: Game, text: str) -> Seated:
         if text.endswith(":"):
             raise UnknownPlayer
         if text == "random":
-            return Seated(batch.random_opponent(game.rules, game.name, game.room))
+            return Seated(batch.random_opponent(game.rules, game.room))
         if kind == "greedy" and len(words) < 2 and "ties=first" not in words:
             words = [word for word in words if word != "ties=random"]
             evaluator = registry.leaf(words[0], game) if words else game.score()

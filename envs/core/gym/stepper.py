@@ -113,7 +113,7 @@ class Stepper:
         self.game, self.n, self.options = game, n, options
         play, evaluator, asked = seated(game, options.opponent)
         other = game.rewards.get(options.reward)  # type: ignore[arg-type]  # checked ones name a reward
-        fixed = game.rules, play, other, game.return_range, game.name, game.room
+        fixed = game.rules, play, other, game.return_range, game.room
         self.compiled = batch.plain_batch(*fixed) if asked else batch.make_batch(*fixed)
         self.tables = game.tables(evaluator)
         scratch = STEP_ROWS + (rows_needed(game) if evaluator is not None else 0)

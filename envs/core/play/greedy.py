@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import (
     EVALUATE,
@@ -37,19 +36,18 @@ def rows_needed(game: Game) -> int:
 def compiled_greedy(game: Game, evaluator: Evaluator) -> Compiled:
     """Returns the compiled `greedy_action` of a game and one of its hand-made scores."""
     spec = leaf_spec(evaluator, game.stages)
-    return make_greedy(game.rules, evaluator.compiled, spec, f"{game.name}_{evaluator.name}", game.room)
+    return make_greedy(game.rules, evaluator.compiled, spec, game.room)
 
 
 @cache
-def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, name: str, room: Path) -> Compiled:
-    """Compiles `greedy_action` by an evaluator's `value`; `name` is for people."""
+def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, room: Path) -> Compiled:
+    """Compiles `greedy_action` by an evaluator's `value`."""
     current_player, stage, returns = rules.current_player, rules.stage, rules.returns
     legal_actions, apply_action, chance_outcomes = rules.legal_actions, rules.apply_action, rules.chance_outcomes
     leaf_stage, to_go, rule = spec.stage, spec.to_go, spec.rule
     win, draw, loss = spec.win, spec.draw, spec.loss
-    name = f"{name}_{label(*rules.functions().values(), value, spec)}"
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def row_value(S, i, player, T):
         """Returns player 0's value of row i, at which `player` acts (or TERMINAL, or CHANCE at the asked stage)."""
         if player == TERMINAL and rule != EVALUATE:
@@ -59,7 +57,7 @@ def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, name: str, room: 
             worth += returns(S, i, T)
         return worth
 
-    @bind(name, room, inline=True)
+    @bind(room, inline=True)
     def expected_value(S, o, P, T):
         """Returns player 0's expected value of row o of S [rows, width]; rows and P [rows] from o on are scratch."""
         total = 0.0
@@ -83,7 +81,7 @@ def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, name: str, room: 
             else:
                 total += share * row_value(S, top, player, T)
 
-    @bind(name, room)
+    @bind(room)
     def greedy_action(S, i, o, A, P, R, T):
         """Returns the best action of the decision at row i of S [rows, width], ties broken by stream R [2].
 

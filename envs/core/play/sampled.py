@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.rules import Compiled, Rules
@@ -21,16 +20,15 @@ def compiled_sampled(game: Game, evaluator: Evaluator) -> Compiled:
     """Returns the compiled `sampled_action` of a game and an evaluator; raises ValueError for one without a policy."""
     if evaluator.policy is None:
         raise ValueError(f"{game.name}: expected an evaluator with a policy, got {evaluator.name!r}")
-    return make_sampled(game.rules, evaluator.policy, game.name, game.room)
+    return make_sampled(game.rules, evaluator.policy, game.room)
 
 
 @cache
-def make_sampled(rules: Rules, policy: Compiled, game: str, room: Path) -> Compiled:
+def make_sampled(rules: Rules, policy: Compiled, room: Path) -> Compiled:
     """Compiles `sampled_action` by an evaluator's `policy`."""
     legal_actions = rules.legal_actions
-    name = f"{game}_{label(*rules.functions().values(), policy)}"
 
-    @bind(name, room)
+    @bind(room)
     def sampled_action(S, i, o, A, P, R, T):
         """Returns an action of row i of S [rows, width] drawn from stream R [2], each as probable as the policy says.
 

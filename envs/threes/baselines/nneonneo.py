@@ -83,7 +83,7 @@ def make_value(game: Game) -> Compiled:
     """
     moved, _, score_of, shared, add_leaves = make_board_functions(game, SCORE)
 
-    @bind(SCORE, game.room)
+    @bind(game.room)
     def nneonneo_value(b, deck, depth, limit, reach, highest, search, keys, cached, counts):
         if depth >= limit or reach < LEAST_REACH:
             counts[LEAVES] += 1

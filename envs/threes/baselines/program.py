@@ -90,7 +90,7 @@ def make_whole_score(game: Game, score: str) -> Compiled:
         raise ValueError(f"{score}: expected lines that are worth whole halves, got others")
     told = ((halves.astype(np.int64) + BIAS) << 16 | leaf.twice).astype(np.uint32)
 
-    @bind(score, game.room, inline=True)
+    @bind(game.room, inline=True)
     def whole_score(b, t):
         b0, b1, b2, b3 = (
             u64(told[b & LINE]),
@@ -139,16 +139,16 @@ def make_board_functions(game: Game, score: str) -> BoardFunctions:
     slide_low, slide_high, values, twice = T.slide_low, T.slide_high, T.leaf.value, T.leaf.twice
     twice_bonus, likes_big_tiles = T.leaf.twice_bonus, score == "openness_wegner"
 
-    @bind(score, game.room, inline=True)
+    @bind(game.room, inline=True)
     def slid(before, a):
         return looked_up(before, slide_high) if a & 1 else looked_up(before, slide_low)
 
-    @bind(score, game.room, inline=True)
+    @bind(game.room, inline=True)
     def moved(b, a):
         before = transpose(b) if a < LEFT else b
         return before, slid(before, a)
 
-    @bind(score, game.room, inline=True)
+    @bind(game.room, inline=True)
     def score_of(b, t):
         total = sum_of_rows(b, values)
         total += sum_of_rows(t, values)
@@ -158,7 +158,7 @@ def make_board_functions(game: Game, score: str) -> BoardFunctions:
             total += f32(big_tiles(b))
         return f32(total)
 
-    @bind(score, game.room, inline=True)
+    @bind(game.room, inline=True)
     def shared(after, a):
         y = transpose(after)
         v, x0, x1, x2, x3 = values, after & LINE, (after >> S16) & LINE, (after >> S32) & LINE, after >> S48
@@ -169,13 +169,13 @@ def make_board_functions(game: Game, score: str) -> BoardFunctions:
         lines, rows = (x0, x1, x2, x3, edge, end), (r0, r1, r2, r3, r0 + r1, r0 + r1 + r2)
         return lines, rows, (c0 + c1 + c2, c1, c2, c3), first
 
-    @bind(score, game.room, inline=True)
+    @bind(game.room, inline=True)
     def columns_with(shared, tile, k):
         (_, _, _, _, edge, _), _, (before, c1, c2, c3), first = shared
         found = values[edge | (tile << (FOUR * k))]
         return found + c1 + c2 + c3 if first else before + found
 
-    @bind(score, game.room, inline=True)
+    @bind(game.room, inline=True)
     def add_leaves(shared, lanes, tile, share, total):
         (x0, x1, x2, x3, _, end), (r0, r1, r2, r3, r01, r012), _, _ = shared
         cell = tile << end

@@ -47,7 +47,7 @@ def make_slides(game: Game, score: str) -> Compiled:
     """
     slid, score_of = make_board_functions(game, score).slid, make_whole_score(game, score)
 
-    @bind(score, game.room)
+    @bind(game.room)
     def threesus_slides(b, moves, memory, counts):
         slot = u64(moves - 1) * u64(SLOTS) + (mix(b) & u64(SLOTS - 1))
         if memory[slot, 0] == b:
@@ -85,7 +85,7 @@ def make_value(game: Game, score: str) -> Compiled:
     slid, score_of = make_board_functions(game, score).slid, make_whole_score(game, score)
     threesus_slides = make_slides(game, score)
 
-    @bind(score, game.room)
+    @bind(game.room)
     def threesus_value(b, deck, moves, counted, memory, counts):
         if moves == 0:
             counts[LEAVES] += 1

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from leafwise.envs.core.compile import clock as clocks
-from leafwise.envs.core.compile.fingerprint import label
 from leafwise.envs.core.compile.jit import Direct
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
@@ -63,7 +62,7 @@ class Found(NamedTuple):
 @cache
 def compiled(value: Compiled, room: Path) -> Compiled:
     """Returns the compiled search for a leaf kind."""
-    return make_turn_search(value, f"{getattr(value, '__qualname__', '')}_{label(value)}", room)
+    return make_turn_search(value, room)
 
 
 class TurnSearch:

@@ -42,14 +42,14 @@ REDUCED_FROM = 3
 """Turns left from which on late pairs are searched less deep first."""
 
 
-def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
+def make_turn_search(value: Compiled, room: Path) -> Compiled:
     """Compiles the search for an evaluator's `value`.
 
     `(B, depth, T)` -> the value of row 0 of `B.S`, for who acts, so many turns deep; its best pair is in the root's frame.
     """
 
     def own(function):
-        return bind(name, room, inline=True)(function)
+        return bind(room, inline=True)(function)
 
     glance = make_glance(value, own)
     landed, misses, at_a_glance = glance.landed, glance.misses, glance.at_a_glance
@@ -330,7 +330,7 @@ def make_turn_search(value: Compiled, name: str, room: Path) -> Compiled:
         M.store(S, B, u64(level * M.ROWS), B.frames[level, M.LEFT], bound, B.frames[level, M.BEST_PAIR], best, T)
         return best
 
-    @bind(name, room)
+    @bind(room)
     def search(B, depth, T):
         S = B.S
         level, left, lower, upper = np.int64(0), np.int64(depth), -1.0, 1.0

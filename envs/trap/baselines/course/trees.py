@@ -91,10 +91,10 @@ def move_leaf(mover, thrower, low, high, lower, upper, mine, settings, T):
     return throw_leaf(mover, thrower, low, high, lower, upper, mine, settings, T)
 
 
-def make_move_value(deeper_throw: Compiled, depth: int) -> Compiled:
+def make_move_value(deeper_throw: Compiled) -> Compiled:
     """Returns `move_value`: the value for the player who moves, after a trap has landed."""
 
-    @bind(f"trap_{depth}", ROOM)
+    @bind(ROOM)
     def move_value(mover, thrower, low, high, lower, upper, mine, settings, T):
         free_low, free_high = free_cells(mover, thrower, low, high, T)
         if T.immediate and stuck(thrower, free_low, free_high, T) and not stuck(mover, free_low, free_high, T):
@@ -115,10 +115,10 @@ def make_move_value(deeper_throw: Compiled, depth: int) -> Compiled:
     return move_value
 
 
-def make_aim_value(deeper_move: Compiled, depth: int) -> Compiled:
+def make_aim_value(deeper_move: Compiled) -> Compiled:
     """Returns `aim_value`, whose first argument is a cell: what a throw at it is worth to the player who moves."""
 
-    @bind(f"trap_{depth}", ROOM)
+    @bind(ROOM)
     def aim_value(target, mover, thrower, low, high, lower, upper, mine, settings, T):
         p = T.accuracy[thrower, target]
         hit_low, hit_high = low | T.bit[target, 0], high | T.bit[target, 1]
@@ -140,10 +140,10 @@ def make_aim_value(deeper_move: Compiled, depth: int) -> Compiled:
     return aim_value
 
 
-def make_throw_value(aim_value: Compiled, depth: int) -> Compiled:
+def make_throw_value(aim_value: Compiled) -> Compiled:
     """Returns `throw_value`: the value for the player who moves when the other throws."""
 
-    @bind(f"trap_{depth}", ROOM)
+    @bind(ROOM)
     def throw_value(mover, thrower, low, high, lower, upper, mine, settings, T):
         best = np.inf
         count = T.cells if settings.throws == ALL else 8
@@ -185,8 +185,8 @@ def compiled(depth: int) -> Plies:
     if depth == 0:
         return Plies(move_leaf, throw_leaf)
     deeper = compiled(depth - 1)
-    aim_value = make_aim_value(deeper.move_value, depth)
-    return Plies(make_move_value(deeper.throw_value, depth), make_throw_value(aim_value, depth), aim_value)
+    aim_value = make_aim_value(deeper.move_value)
+    return Plies(make_move_value(deeper.throw_value), make_throw_value(aim_value), aim_value)
 
 
 def aims(mover: int, thrower: int, traps: int, settings: Settings, T: Any) -> list[int]:

@@ -25,12 +25,12 @@ def double(x):
 def triple(x):
     return 3.0 * x
 
-def make(rule, shift, name):
-    @bind(name, Path(__file__), inline=True)
+def make(rule, shift):
+    @bind(Path(__file__), inline=True)
     def shifted(x):
         return rule(x) + shift
 
-    @bind(name, Path(__file__))
+    @bind(Path(__file__))
     def summed(S):
         total = 0.0
         for x in S:
@@ -43,7 +43,7 @@ PLAY = """
 import numpy as np
 import factory as f
 S = np.arange(4.0)
-made = [f.make(f.double, 0.0, "double"), f.make(f.triple, 1.0, "triple")]
+made = [f.make(f.double, 0.0), f.make(f.triple, 1.0)]
 print(*(g(S) for g in made))
 print(sum(sum(g._cache_hits.values()) for g in made), sum(sum(g._cache_misses.values()) for g in made))
 """
@@ -87,7 +87,7 @@ def test_an_edit_does_not_trouble_a_process_that_runs(tmp_path: Path) -> None:
     (tmp_path / "factory.py").write_text(source)
     edited = """
 f.Path(f.__file__).write_text(f.Path(f.__file__).read_text().replace("2.0 * x", "4.0 * x"))
-print(f.make(f.double, 0.0, "double")(S))
+print(f.make(f.double, 0.0)(S))
 """
     assert run(tmp_path, PLAY + edited)[-1] == "12.0"
     assert run(tmp_path) == ["24.0 22.0", "0 2"]
@@ -113,8 +113,8 @@ import helpers
 from helpers import SCALE, shift
 from leafwise.envs.core.compile.jit import bind
 
-def make(name):
-    @bind(name, Path(__file__))
+def make():
+    @bind(Path(__file__))
     def summed(S):
         total = 0.0
         for x in S:
@@ -138,7 +138,7 @@ def make(name):
 def test_an_edit_of_another_module_is_noticed(tmp_path: Path, before: str, after: str, answer: str) -> None:
     (tmp_path / "factory.py").write_text(CALLER)
     (tmp_path / "helpers.py").write_text(HELPERS)
-    one = "import numpy as np, factory as f\ng = f.make('one')\nprint(g(np.arange(4.0)), sum(g._cache_hits.values()))"
+    one = "import numpy as np, factory as f\ng = f.make()\nprint(g(np.arange(4.0)), sum(g._cache_hits.values()))"
     assert [run(tmp_path, one) for _ in range(2)] == [["48.0 0"], ["48.0 1"]]
     (tmp_path / "helpers.py").write_text(HELPERS.replace(before, after))
     assert run(tmp_path, one) == [f"{answer} 0"]
@@ -151,7 +151,7 @@ from pathlib import Path
 from leafwise.envs.core.compile.jit import bind
 
 def make(step):
-    @bind(f"{step}", Path(__file__))
+    @bind(Path(__file__))
     def count(n):
         if n <= 0:
             return 0
@@ -166,25 +166,39 @@ def make(step):
 
 
 @pytest.mark.skipif(DISABLED, reason="nothing is compiled")
-def test_other_things_under_a_name_that_is_taken_are_refused(tmp_path: Path) -> None:
+def test_the_same_things_are_bound_once_and_others_apart(tmp_path: Path) -> None:
     (tmp_path / "factory.py").write_text(MODULE)
-    taken = """
+    bound = """
+import numpy as np
 import factory as f
-assert f.make(f.double, 1.0, "one") is f.make(f.double, 1.0, "one")
-for rule, shift in ((f.triple, 1.0), (f.double, 2.0)):
-    try:
-        f.make(rule, shift, "one")
-    except ValueError as problem:
-        print(problem)
+S = np.arange(4.0)
+one, others = f.make(f.double, 1.0), [f.make(f.triple, 1.0), f.make(f.double, 2.0)]
+print(one(S), *(g(S) for g in others))
+print(f.make(f.double, 1.0) is one, any(g is one for g in others), one(S))
 """
-    for line in run(tmp_path, taken):
-        assert line == "expected a name of its own for what is bound, got 'shifted__one' of factory again"
+    for _ in range(2):
+        assert run(tmp_path, bound) == ["16.0 22.0 20.0", "True False 16.0"]
+
+
+def make_tripled(inline):
+    @bind(HERE, inline=inline)
+    def tripled(x):
+        return 3.0 * x
+
+    return tripled
 
 
 @pytest.mark.skipif(DISABLED, reason="nothing is compiled")
-def test_the_same_name_in_later_processes_is_told_by_what_is_bound(tmp_path: Path) -> None:
+def test_what_is_copied_into_its_callers_is_another_function():
+    one, copied = make_tripled(False), make_tripled(True)
+    assert one is not copied
+    assert one(2.0) == copied(2.0) == 6.0
+
+
+@pytest.mark.skipif(DISABLED, reason="nothing is compiled")
+def test_later_processes_tell_functions_by_what_is_bound(tmp_path: Path) -> None:
     (tmp_path / "factory.py").write_text(MODULE)
-    one = "import numpy as np, factory as f\nprint(f.make(f.{}, {}, 'one')(np.arange(4.0)))"
+    one = "import numpy as np, factory as f\nprint(f.make(f.{}, {})(np.arange(4.0)))"
     answers = [run(tmp_path, one.format(*what)) for what in (("double", 1.0), ("triple", 1.0), ("double", 2.0))]
     assert answers == [["16.0"], ["22.0"], ["20.0"]]
 
@@ -195,25 +209,26 @@ def test_what_cannot_be_bound_is_named() -> None:
         pytest.skip("nothing is compiled")
     with pytest.raises(TypeError, match=r"expected compiled functions, numbers, .* got {'a': 1}"):
 
-        @bind("thing", HERE)
+        @bind(HERE)
         def use(x):
             return thing
 
 
 def test_arrays_and_tuples_are_bound_by_their_contents() -> None:
-    def make(table, pair, name):
-        @bind(name, HERE)
+    def make(table, pair):
+        @bind(HERE)
         def look(k):
             return table[k] + pair[0]
 
         return look
 
-    one = make(np.array([1, 2]), (10, 20), "one")
+    one = make(np.array([1, 2]), (10, 20))
     assert one(1) == 12
     if not DISABLED:
-        assert make(np.array([1, 2]), (10, 20), "one") is one
-        with pytest.raises(ValueError, match="name of its own"):
-            make(np.array([1, 3]), (10, 20), "one")
+        assert make(np.array([1, 2]), (10, 20)) is one
+        other = make(np.array([1, 3]), (10, 20))
+        assert other is not one
+        assert (one(1), other(1)) == (12, 13)
 
 
 def test_what_is_not_kept_on_disk_can_be_bound() -> None:
@@ -221,7 +236,7 @@ def test_what_is_not_kept_on_disk_can_be_bound() -> None:
     exec("@jit\ndef typed(x):\n    return x + 1", namespace)  # as at a prompt: without a source file
     typed = namespace["typed"]
 
-    @bind("typed", HERE)
+    @bind(HERE)
     def use(x):
         return typed(x) * 2
 

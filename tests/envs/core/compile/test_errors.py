@@ -76,7 +76,7 @@ def writes_to_tables(S, i, T):
     T.length = 3
 
 
-@bind("pig", Path(__file__))
+@bind(Path(__file__))
 def bound(S, i, T):
     S[i, 0] = "a"
 
@@ -114,7 +114,7 @@ def test_the_tables_of_a_leaf_are_looked_into() -> None:
     class Leaf(NamedTuple):
         weights: Any
 
-    @bind("inner_tables", Path(__file__))
+    @bind(Path(__file__))
     def value(S, i, T):
         return T.leaf.wheights[0]
 

@@ -25,7 +25,7 @@ class Kept(NamedTuple):
     parts: tuple
 
 
-@bind("held", HERE)
+@bind(HERE)
 def told(held):
     S, T = unpacked(held)
     S[0] += 1.0

@@ -24,7 +24,8 @@ from leafwise.envs.starship.check import Broken, check
 from leafwise.envs.starship.files import dump, load, read, ship_hash, write
 from leafwise.envs.starship.generator import Generator, generate
 from leafwise.envs.starship.maps import GRID
-from leafwise.envs.starship.presets import CLASSIC, CRUISER, PRESETS, SCOUT, STAGES, Parameters, preset
+from leafwise.envs.starship.parameters import STAGES
+from leafwise.envs.starship.presets import CLASSIC, CRUISER, PRESETS, SCOUT, Parameters, preset
 from leafwise.envs.starship.settings import from_toml, switched, to_toml
 from leafwise.envs.starship.ship import Door, PlacedPart, Ship
 from leafwise.envs.starship.tables import SCRATCH

@@ -17,7 +17,8 @@ from typing import Any
 from leafwise.envs.core.textfile import text_of
 from leafwise.envs.core.writing import write_named
 from leafwise.envs.starship.catalogue import PARTS
-from leafwise.envs.starship.presets import CLASSIC, STAGES, Parameters
+from leafwise.envs.starship.parameters import STAGES
+from leafwise.envs.starship.presets import CLASSIC, Parameters
 from leafwise.envs.starship.settings import built, plain
 from leafwise.envs.starship.ship import Door, PlacedPart, Ship
 
@@ -115,13 +116,13 @@ def _no_constants(name: str) -> Any:
 
 def _ship(fields: Any) -> Ship:
     """Returns the ship of parsed JSON."""
-    from leafwise.envs.starship import schema
+    from leafwise.envs.starship import schema, ship_schema
 
     if not isinstance(fields, dict):
         raise ValueError(f"a ship file should hold an object, got {reprlib.repr(fields)}")
     grid = fields.get("grid")
     known = isinstance(grid, int) and 12 <= grid <= 64
-    told = schema.read(fields, schema.ship(grid if known else 64), "the ship")
+    told = schema.read(fields, ship_schema.ship(grid if known else 64), "the ship")
     if told.seed >= 1 << 64:
         raise ValueError(f"seed should be an integer from 0 to 2**64 - 1, got {reprlib.repr(told.seed)}")
     if len(set(told.reasons)) != len(told.reasons):

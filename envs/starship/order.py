@@ -14,10 +14,12 @@ import dataclasses
 import functools
 import re
 import reprlib
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from leafwise.envs.starship.parameters import PartArmour
-from leafwise.envs.starship.presets import STAGES, Parameters
+from leafwise.envs.starship.parameters import STAGES, PartArmour
+
+if TYPE_CHECKING:
+    from leafwise.envs.starship.presets import Parameters
 
 PART_ARMOUR, PART_ARMOUR_TITLE = 16, "Armour"
 """The number of the stage that only a list can ask for."""
@@ -65,10 +67,21 @@ def check(parameters: Parameters) -> None:
     runs(parameters)
 
 
+def stage_field(name: str) -> str:
+    """Returns the field of a stage given by its name ("Exterior Armour") or field (exterior_armour), in any case.
+
+    Armor is spelt so too, as the source does.
+    """
+    wanted = re.sub(r"armor(?=_|$)", "armour", name.strip().lower().replace(" ", "_").replace("-", "_"))
+    for _, field, title in STAGES:
+        if wanted in (field, title.lower().replace(" ", "_")):
+            return field
+    raise ValueError(f"stage should be one of {', '.join(title for _, _, title in STAGES)}, got {reprlib.repr(name)}")
+
+
 def _read(parameters: Parameters, entry: str) -> tuple[int, str, Any]:
     """Returns the number, title and settings of an entry; ValueError for a wrong one."""
     from leafwise.envs.starship import schema
-    from leafwise.envs.starship.settings import stage_field
 
     base: Any
     words = entry.split()

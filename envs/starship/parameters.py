@@ -13,8 +13,28 @@ from leafwise.envs.starship.catalogue import PARTS
 
 PART_NAMES = tuple(part.name for part in PARTS)
 NO_LIMIT = 1000
+LARGEST = 1000
+"""No number in the parameters may be greater."""
 LATER = frozenset({"most_north", "most_east", "most_south", "most_west", "mirrored", "order"})
 """Fields that came later: ship files leave them out where they say nothing, so that old ships keep their bytes."""
+STAGES: tuple[tuple[int, str, str], ...] = (
+    (1, "shape", "Shape"),
+    (2, "fill_gaps", "Fill Gaps"),
+    (15, "carve", "Carve"),
+    (3, "cockpit", "Cockpit"),
+    (4, "reactor", "Reactor"),
+    (5, "cockpit_armour", "Cockpit Armour"),
+    (6, "reactor_armour", "Reactor Armour"),
+    (7, "thrusters", "Thrusters"),
+    (8, "weapons", "Weapons"),
+    (9, "exterior_armour", "Exterior Armour"),
+    (10, "ammo_supplies", "Ammo Supplies"),
+    (11, "power_storage", "Power Storage"),
+    (12, "crew", "Crew"),
+    (13, "fill_with_armour", "Fill With Armour"),
+    (14, "extra_doors", "Add Extra Doors"),
+)
+"""Number (of the random stream), field and name of each stage, in the order in which they run."""
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ import reprlib
 from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any
 
+from leafwise.envs.starship import order
 from leafwise.envs.starship import parameters as stage
 from leafwise.envs.starship.catalogue import BUNK, PARTS, QUARTERS, THRUSTER_SMALL
+from leafwise.envs.starship.parameters import LARGEST, STAGES
 
-LARGEST = 1000
-"""No number in the parameters may be greater."""
 MOST_PARTS = 250
 MOST_EXTRA_SEATS = PARTS[QUARTERS].seats - 1
 """Seats by which a ship may exceed what it was asked for."""
@@ -56,29 +56,9 @@ class Parameters:
 PRESETS: dict[str, Parameters] = {}
 
 
-STAGES: tuple[tuple[int, str, str], ...] = (
-    (1, "shape", "Shape"),
-    (2, "fill_gaps", "Fill Gaps"),
-    (15, "carve", "Carve"),
-    (3, "cockpit", "Cockpit"),
-    (4, "reactor", "Reactor"),
-    (5, "cockpit_armour", "Cockpit Armour"),
-    (6, "reactor_armour", "Reactor Armour"),
-    (7, "thrusters", "Thrusters"),
-    (8, "weapons", "Weapons"),
-    (9, "exterior_armour", "Exterior Armour"),
-    (10, "ammo_supplies", "Ammo Supplies"),
-    (11, "power_storage", "Power Storage"),
-    (12, "crew", "Crew"),
-    (13, "fill_with_armour", "Fill With Armour"),
-    (14, "extra_doors", "Add Extra Doors"),
-)
-"""Number (of the random stream), field and name of each stage, in the order in which they run."""
-
-
 def check(parameters: Parameters) -> None:
     """Raises ValueError in one line, naming the entry, for parameters that make no sense."""
-    from leafwise.envs.starship import order, schema
+    from leafwise.envs.starship import schema
 
     values = asdict(parameters)
     schema.read(values, schema.struct(Parameters), "parameters")
@@ -124,15 +104,13 @@ def _in_order(where: str, values: dict[str, Any]) -> None:
 
 def most_parts(parameters: Parameters) -> int:
     """Returns an upper bound of the number of parts a ship with these parameters can have."""
-    from leafwise.envs.starship.order import greatest
-
     return (
         2
-        + greatest(parameters, "thrusters", "max_score") // PARTS[THRUSTER_SMALL].points
-        + greatest(parameters, "weapons", "max_score")
-        + greatest(parameters, "ammo_supplies", "max_count")
-        + greatest(parameters, "power_storage", "max_count")
-        + (greatest(parameters, "crew", "min_seats") + MOST_EXTRA_SEATS) // PARTS[BUNK].points
+        + order.greatest(parameters, "thrusters", "max_score") // PARTS[THRUSTER_SMALL].points
+        + order.greatest(parameters, "weapons", "max_score")
+        + order.greatest(parameters, "ammo_supplies", "max_count")
+        + order.greatest(parameters, "power_storage", "max_count")
+        + (order.greatest(parameters, "crew", "min_seats") + MOST_EXTRA_SEATS) // PARTS[BUNK].points
     )
 
 

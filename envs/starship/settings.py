@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import re
-import reprlib
 import tomllib
 import typing
 from collections.abc import Mapping
 from typing import Any
 
+from leafwise.envs.starship.order import stage_field
 from leafwise.envs.starship.parameters import LATER
-from leafwise.envs.starship.presets import CLASSIC, PRESETS, STAGES, Parameters
+from leafwise.envs.starship.presets import CLASSIC, PRESETS, Parameters
 
 
 def plain(stage: Any) -> dict[str, Any]:
@@ -25,18 +24,6 @@ def plain(stage: Any) -> dict[str, Any]:
         if later.name in LATER and values[later.name] == later.default:
             del values[later.name]
     return values
-
-
-def stage_field(name: str) -> str:
-    """Returns the field of a stage given by its name ("Exterior Armour") or field (exterior_armour), in any case.
-
-    Armor is spelt so too, as the source does.
-    """
-    wanted = re.sub(r"armor(?=_|$)", "armour", name.strip().lower().replace(" ", "_").replace("-", "_"))
-    for _, field, title in STAGES:
-        if wanted in (field, title.lower().replace(" ", "_")):
-            return field
-    raise ValueError(f"stage should be one of {', '.join(title for _, _, title in STAGES)}, got {reprlib.repr(name)}")
 
 
 def switched(parameters: Parameters, names: typing.Iterable[str], enabled: bool) -> Parameters:

@@ -24,7 +24,7 @@ from leafwise.envs.starship.catalogue import CORRIDOR, DIRECTIONS, PARTS, SPACE
 from leafwise.envs.starship.chance import HULL_DIGITS, take
 from leafwise.envs.starship.hulls import from_run_lengths, run_lengths
 from leafwise.envs.starship.legality import has_place, is_place
-from leafwise.envs.starship.presets import STAGES
+from leafwise.envs.starship.parameters import STAGES
 from leafwise.envs.starship.ship import PlacedPart, parts_of_row
 from leafwise.envs.starship.stages import MOST_SKIPS, entry_usable, note_failure, phase_over, put_request, weight_of
 from leafwise.envs.starship.tables import GameTables, Tables

@@ -19,6 +19,8 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 _numbers = itertools.count()
 
+AUTO, LOCAL = "auto", "local"
+"""Clusters by name: the one that this machine belongs to, and one of this machine's cores."""
 AHEAD = 2
 """Pieces in flight for each that is worked on: the next is there when one is done, and what is lost with a machine is little."""
 KEPT = 8

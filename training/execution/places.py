@@ -6,11 +6,10 @@ import importlib.util
 import re
 from collections.abc import Callable
 
-from leafwise.training.execution.executor import Executor, Here, P, R
+from leafwise.training.execution.executor import AUTO, LOCAL, Executor, Here, P, R
 
 MOST_PROCESSES = 1024
 """What may be asked for at most."""
-AUTO, LOCAL = "auto", "local"
 ADDRESS = re.compile(r"[\w.-]+:\d{1,5}|\[[0-9a-fA-F:]+\]:\d{1,5}")
 
 

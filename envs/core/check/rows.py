@@ -10,7 +10,7 @@ import sys
 from dataclasses import replace
 from random import Random
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from leafwise.envs.core.check.acting import image
 from leafwise.envs.core.check.door import Door, Row
@@ -19,7 +19,9 @@ from leafwise.envs.core.check.guards import Misuse
 from leafwise.envs.core.check.position import Checker
 from leafwise.envs.core.check.subject import subject_of
 from leafwise.envs.core.compile.plain import PlainForms
-from leafwise.envs.core.contract.game import Game
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
 
 MOST_LINES = 3_000_000
 """Lines of the rules' code that may run for one row: rules that would never end stop here, after some seconds."""

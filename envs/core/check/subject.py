@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.declared import PARAMETERS
-from leafwise.envs.core.contract.game import Game
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
 
 
 @dataclass(frozen=True)

@@ -37,10 +37,11 @@ from leafwise.envs.core.contract.parts import (
     plain_tables,
 )
 from leafwise.envs.core.contract.rules import NO_SYMMETRIES, Compiled, Rules, Symmetries, completed_symmetries
+from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.stream import new_stream
 
 if TYPE_CHECKING:
     from leafwise.envs.core.check.rows import RowReader
-    from leafwise.envs.core.contract.state import State
     from leafwise.envs.core.play.companion import Companion
 
 
@@ -277,22 +278,16 @@ class Game:
 
     def start(self) -> State:
         """Returns the state at the very start (a chance stage in games that begin with a shuffle)."""
-        from leafwise.envs.core.contract.state import State
-
         rows = self.rows(1)
         self.rules.initial_state(rows, np.uint64(0), self.tables())
         return State.unchecked(self, rows[0])
 
     def new(self, seed: int) -> State:
         """Returns a first decision, its chance drawn from `seed`."""
-        from leafwise.envs.core.contract.stream import new_stream
-
         return self.start().settle(new_stream(seed))
 
     def parse(self, text: str) -> State:
         """Returns the state that `text` describes; raises ValueError in the game's words."""
-        from leafwise.envs.core.contract.state import State
-
         if not isinstance(text, str):
             raise ValueError(f"{self.name}: expected text, got {type(text).__name__}")
         try:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.outside import checked_row
 from leafwise.envs.core.contract.parts import Picture
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
 from leafwise.envs.core.pictures.canvas import text_picture
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.contract.game import Game
 
 FIRST, SECOND = np.uint64(0), np.uint64(1)
 

@@ -25,7 +25,8 @@ from leafwise.envs.registry import game as find_game
 from leafwise.envs.threes import draw as threes
 from leafwise.envs.trap import draw as trap
 from leafwise.experiments.study import Study, command
-from leafwise.models.files import leaf, write_atomically
+from leafwise.models.files import write_atomically
+from leafwise.models.leaves import named_leaf
 from leafwise.models.units import units_of, written
 from leafwise.search import Search
 
@@ -175,7 +176,7 @@ def column(board: Board) -> Image.Image:
     """Returns a game's column: its title, its board, its best move, what that is worth, and what says so."""
     game = find_game(board.name).variant(**board.options)
     state = game.parse(board.position)
-    found = Search(game, leaf(game, "learned"), **board.search)(state)
+    found = Search(game, named_leaf(game, "learned"), **board.search)(state)
     units = units_of(game, "learned")
     assert found.name is not None
     assert units is not None

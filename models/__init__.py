@@ -1,6 +1,7 @@
 """Networks, their files, and the leaf evaluators made of them."""
 
-from leafwise.models.files import leaf, load_evaluator, load_network, save_network
+from leafwise.models.files import load_evaluator, load_network, save_network
+from leafwise.models.leaves import named_leaf
 from leafwise.models.network import Network, NetworkKind, register_network
 from leafwise.models.ntuple import NTupleNetwork
 from leafwise.models.ntuple_files import load_ntuples
@@ -12,11 +13,11 @@ __all__ = [
     "Network",
     "NetworkKind",
     "SparseNetwork",
-    "leaf",
     "load_evaluator",
     "load_network",
     "load_ntuples",
     "load_sparse",
+    "named_leaf",
     "register_network",
     "save_network",
 ]

@@ -17,12 +17,9 @@ from leafwise.envs.core.contract.tables import check_tables
 from leafwise.envs.registry import game as find_game
 from leafwise.models.hub import fetched, on_hub
 from leafwise.models.network import Network, network_kind
-from leafwise.models.shipped import LEARNED, best_leaf, need_shipped
 from leafwise.models.shipped import shipped_name as shipped_name
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors
 from leafwise.models.tensors import write_atomically as write_atomically
-from leafwise.search.players import BEST
-from leafwise.search.rollout import is_rollout, parse_rollout
 
 FORMAT = 1
 REQUIRED: dict[str, type | tuple[type, ...]] = {
@@ -143,32 +140,3 @@ def game_of(source: str | os.PathLike[str]) -> Game:
         told = ", ".join(sorted(metadata)) or "none"
         raise ValueError(f"model {str(path)!r}: expected metadata that names a game and its options, got {told:.200}")
     return find_game(metadata["game"]).variant(**metadata["options"])
-
-
-def leaf(game: Game, name: str) -> Evaluator:
-    """Returns the leaf that a text names.
-
-    `best` (the shipped model where there is one, else the default score), a hand-made score, `learned` (the shipped model),
-    `rollout:n=20`, `sb3:FILE.zip`, a path, or `hf://OWNER/NAME`.
-    """
-    if name == BEST:
-        name = best_leaf(game)
-    if is_rollout(name):
-        return parse_rollout(game, name)
-    if name in game.scores:
-        return game.score(name)
-    if name.startswith("sb3:"):
-        from leafwise.models.leaves import leaf as made  # which knows this module
-        from leafwise.models.sb3 import files_of
-
-        model, normalize = files_of(name)
-        return made(game, model, normalize=normalize)
-    if name == LEARNED:
-        return load_evaluator(game, need_shipped(game))
-    if not model_path(name).exists():
-        scores = ", ".join(game.scores)
-        raise ValueError(
-            f"{game.name}: expected a leaf among best, {scores}, learned, rollout:n=20, sb3:FILE.zip, hf://OWNER/NAME, "
-            f"or a model's path, got {name!r}"
-        )
-    return load_evaluator(game, name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Literal
 
@@ -20,11 +20,13 @@ from leafwise.envs.core.contract.rules import CHANCE
 from leafwise.envs.core.gym.observation import Observation
 from leafwise.envs.core.gym.observer import Observer
 from leafwise.envs.core.lines import short
-from leafwise.models.files import leaf as named_leaf
+from leafwise.models.files import load_evaluator, model_path
+from leafwise.models.model import KINDS, Kind, Model
+from leafwise.models.shipped import LEARNED, best_leaf, need_shipped
+from leafwise.search.players import BEST
+from leafwise.search.rollout import is_rollout, parse_rollout
 
-Kind = Literal["value", "q"]
 Speaks = Literal["to_act", "player_0"]
-KINDS: tuple[Kind, ...] = ("value", "q")
 SPEAKS: tuple[Speaks, ...] = ("to_act", "player_0")
 OBSERVED_BYTES = 1 << 26
 """Most memory of the observations that a model is handed at once."""
@@ -32,18 +34,6 @@ GIVEN = (
     "a function of observations, a torch module, a PPO, A2C, DQN, MaskablePPO or QRDQN of Stable-Baselines3 or its .zip, "
     "or the text of a leaf"
 )
-
-
-@dataclass(frozen=True)
-class Model:
-    """Somebody's model, and what is known of its numbers."""
-
-    name: str
-    numbers: Callable[[Observation], Any]
-    """Observations [n, ...] -> values [n] or [n, 1], or one for each action [n, A]."""
-    kind: Kind = "value"
-    discount: float = 1.0
-    scale: float = 1.0
 
 
 def leaf(
@@ -101,6 +91,34 @@ def leaf(
     values = Values(game, known, speaks_for, to_go is not False)
     values(game.new(0).row[None], game.tables())  # what does not fit is said here, not inside a search
     return Evaluator(known.name, None, batch=values, to_go=values.to_go, terminal="returns")
+
+
+def named_leaf(game: Game, name: str) -> Evaluator:
+    """Returns the leaf that a text names.
+
+    `best` (the shipped model where there is one, else the default score), a hand-made score, `learned` (the shipped model),
+    `rollout:n=20`, `sb3:FILE.zip`, a path, or `hf://OWNER/NAME`.
+    """
+    if name == BEST:
+        name = best_leaf(game)
+    if is_rollout(name):
+        return parse_rollout(game, name)
+    if name in game.scores:
+        return game.score(name)
+    if name.startswith("sb3:"):
+        from leafwise.models.sb3 import files_of
+
+        model, normalize = files_of(name)
+        return leaf(game, model, normalize=normalize)
+    if name == LEARNED:
+        return load_evaluator(game, need_shipped(game))
+    if not model_path(name).exists():
+        scores = ", ".join(game.scores)
+        raise ValueError(
+            f"{game.name}: expected a leaf among best, {scores}, learned, rollout:n=20, sb3:FILE.zip, hf://OWNER/NAME, "
+            f"or a model's path, got {name!r}"
+        )
+    return load_evaluator(game, name)
 
 
 def _check(told: dict[str, Any], speaks_for: object) -> None:

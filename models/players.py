@@ -7,7 +7,7 @@ import re
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import Programs
 from leafwise.envs.core.play.named import split
-from leafwise.models.files import leaf
+from leafwise.models.leaves import named_leaf
 from leafwise.models.shipped import best_leaf
 from leafwise.search.mcts import Policy
 from leafwise.search.players import Player
@@ -27,7 +27,7 @@ def player(text: str, game: Game, seed: int = 0) -> Player:
         who = PolicyPlayer(game, load(model), text, normalize)
         who.by_name = text, game
         return who
-    return named(text, game, seed, leaf, policy)
+    return named(text, game, seed, named_leaf, policy)
 
 
 def runs_code(text: str, game: Game) -> bool:

@@ -27,7 +27,7 @@ from leafwise.envs.core.gym.observation import Observation
 from leafwise.envs.core.gym.observer import Observer
 from leafwise.envs.core.lines import short
 from leafwise.envs.core.play.named import ByName
-from leafwise.models.leaves import Kind, Model
+from leafwise.models.model import Kind, Model
 
 PREFIX = "sb3"
 """How texts of players and leaves name a `.zip`: `sb3:FILE.zip`, `sb3:FILE.zip,normalize=FILE.pkl`."""

@@ -27,7 +27,7 @@ from leafwise.envs.friday.text import field
 from leafwise.envs.registry import game as find_game
 from leafwise.experiments.friday.plots import draw
 from leafwise.experiments.study import PlacedStudy, command, results_of, signed, table, write_page
-from leafwise.models.files import leaf
+from leafwise.models.leaves import named_leaf
 from leafwise.search.engine import Search
 from leafwise.search.players import SearchPlayer
 from leafwise.training.evaluation.arena import batches_of
@@ -56,7 +56,7 @@ class Config(PlacedStudy):
 
 def play(game: Game, model: str, options: Mapping[str, Any], seeds: range) -> list[tuple[list[State], list[str]]]:
     """Plays a game for each seed; returns the decisions and the end of each, and the names of the actions."""
-    who = SearchPlayer(Search(game, leaf(game, model), **options), "learned")
+    who = SearchPlayer(Search(game, named_leaf(game, model), **options), "learned")
     records = [play_game(game, [who], seed).record() for seed in seeds]
     return [(pictured(record), [step.name for step in record.moves]) for record in records]
 
@@ -191,7 +191,7 @@ def pirate_games(games: Sequence[Told], chances: NDArray[np.float64]) -> list[di
 def insight(config: Config) -> dict[str, Any]:
     """Plays the games and asks; returns all figures, and writes the recorded game."""
     game = find_game("friday", level=config.level)
-    evaluator = leaf(game, config.model)
+    evaluator = named_leaf(game, config.model)
     ask, options = Asked(game, evaluator), {"depth": config.depth, "nodes": config.nodes}
     games: list[Told] = []
     recorded = False

@@ -25,7 +25,7 @@ from leafwise.experiments.study import (
     table,
     write_page,
 )
-from leafwise.models.files import leaf
+from leafwise.models.leaves import named_leaf
 from leafwise.training.actors.generations import Call, call
 from leafwise.training.evaluation.calibration import BINS, calibration
 from leafwise.training.evaluation.intervals import share_interval
@@ -78,7 +78,7 @@ def limit(kind: str, nodes: int) -> str:
 
 def at_depth(name: str, model: str, level: int, depth: int, seeds: range, nodes: int) -> dict[str, Any]:
     """Plays games with a search of given depth; where the leaf says chances, counts how often it was right, by tenths."""
-    evaluator = leaf(game := find_game("friday", level=level), source(name, model))
+    evaluator = named_leaf(game := find_game("friday", level=level), source(name, model))
     played = play_solo(game, evaluator, seeds[0], len(seeds), depth=depth, nodes=nodes)
     ms = 1000 * played.seconds / max(len(played.values), 1)
     found = {

@@ -29,7 +29,8 @@ from leafwise.envs.registry import game
 from leafwise.experiments.study import PlacedStudy, Results, command, digest_of, missing_seeds, trained
 from leafwise.experiments.threes.baselines import figures
 from leafwise.experiments.threes.learned_report import report, split
-from leafwise.models.files import leaf, model_path
+from leafwise.models.files import model_path
+from leafwise.models.leaves import named_leaf
 from leafwise.models.ntuple_files import load_ntuples
 from leafwise.models.packing import merged
 from leafwise.search.players import Player, player
@@ -251,7 +252,7 @@ class Parts:
                 source = models.get(kind, kind)  # noqa: B023
                 if not starts:
                     starts.extend(late_positions(self.config.model, games))
-                own = player(f'search:"{source}",depth=2', THREES, leaf=leaf)
+                own = player(f'search:"{source}",depth=2', THREES, leaf=named_leaf)
                 return ended(own, starts)
 
             self.find("endings", kind, games, work)
@@ -259,7 +260,7 @@ class Parts:
 
 def late_positions(model: str, games: int, before: int = 40) -> list[State]:
     """Returns the position so many moves before the end of each of the model's games at depth 1."""
-    own, found = player(f'search:"{model}",depth=1', THREES, leaf=leaf), []
+    own, found = player(f'search:"{model}",depth=1', THREES, leaf=named_leaf), []
     for seed in range(FINAL_SEED, FINAL_SEED + games):
         decisions = recorded(THREES, [own], seed)[:-1]
         found.append(decisions[max(0, len(decisions) - before)])

@@ -14,7 +14,8 @@ from leafwise.envs.core.pictures.animation import captioned, recorded
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.threes.draw import draw
 from leafwise.experiments.study import Study, command
-from leafwise.models.files import leaf, write_atomically
+from leafwise.models.files import write_atomically
+from leafwise.models.leaves import named_leaf
 from leafwise.models.units import PLAIN, units_of
 from leafwise.search import Search
 from leafwise.search.players import player
@@ -37,10 +38,10 @@ class Config(Study):
 def study(config: Config) -> None:
     """Plays to the position and draws it."""
     target, game = config.target("values.png"), find_game("threes")
-    own = player(f'search:"{config.leaf}",depth=1', game, leaf=leaf)
+    own = player(f'search:"{config.leaf}",depth=1', game, leaf=named_leaf)
     states = recorded(game, [own], config.seed, config.moves)
     state = next(state for state in reversed(states) if not state.is_terminal)
-    search = Search(game, leaf(game, config.leaf), depth=config.depth)
+    search = Search(game, named_leaf(game, config.leaf), depth=config.depth)
     units, found = units_of(game, config.leaf), search(state).action_values
     values = {name: units(value) for name, value in found.items()} if units else found
     picture = Image.fromarray(draw(state.row, game.tables(), values).rgb())

@@ -12,7 +12,7 @@ from leafwise.envs.core.contract.stream import below, new_stream
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.text import MARKS, cells
-from leafwise.models.files import leaf
+from leafwise.models.leaves import named_leaf
 from leafwise.models.units import Units, units_of
 from leafwise.search.engine import Search
 
@@ -111,7 +111,7 @@ class Asked:
 
     def __init__(self, model: str, depth: int) -> None:
         """`depth` is that of the searches below what is asked about, in decisions."""
-        evaluator = leaf(GAME, model)
+        evaluator = named_leaf(GAME, model)
         units = units_of(GAME, model)
         if units is None or not units.is_chance:
             raise ValueError(f"expected a model of Trap that tells chances to win, got {model!r}")

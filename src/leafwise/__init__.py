@@ -198,9 +198,9 @@ def sb3_vec_env(game: str | Game, num_envs: int, **options: Any) -> Sb3VecEnv:
 
 
 def _leaf(game: Game, name: str) -> Evaluator:
-    from leafwise.models.files import leaf
+    from leafwise.models.leaves import named_leaf
 
-    return leaf(game, name)
+    return named_leaf(game, name)
 
 
 set_makers(player, _leaf)

@@ -321,7 +321,7 @@ def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options:
     `options` are more of the search's, as in players: `threads=2,width=5`. Wrong names and numbers are one line and
     status 2.
     """
-    from leafwise.models.files import leaf
+    from leafwise.models.leaves import named_leaf
     from leafwise.search import Search
     from leafwise.search.players import BEST, search_options, split
 
@@ -332,7 +332,7 @@ def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options:
         for name in ("depth", "seconds"):
             if name in more:
                 raise ValueError(f"expected {name} as --{name}, got it in --options")
-        evaluator = leaf(game, leaf_name or BEST)
+        evaluator = named_leaf(game, leaf_name or BEST)
         search = Search(game, evaluator, depth or None, seconds=seconds or None, **more)
     load_code(Search(game, evaluator, 1, **more), game.new(0))
     return search

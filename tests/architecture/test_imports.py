@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -29,16 +31,31 @@ def floor_of(name: str) -> str:
     return "leafwise" if name.startswith("src/") else name.split("/")[0]
 
 
-def imported(path: Path) -> set[str]:
-    """Returns every module that a file imports, at its top or inside a function; `from a import b` gives a and a.b."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+def nodes(tree: ast.AST, types: bool) -> Iterator[ast.AST]:
+    """Yields the nodes of a syntax tree; without `types` not those that only type checkers read."""
+    for node in ast.iter_child_nodes(tree):
+        if not types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        yield node
+        yield from nodes(node, types)
+
+
+def imports(path: Path, *, types: bool = True) -> Iterator[tuple[str, str]]:
+    """Yields what a file imports, at its top or inside a function: (a, b) for `from a import b`, (a, "") for `import a`.
+
+    Without `types` those are left out that are imported for type checkers alone.
+    """
+    for node in nodes(ast.parse(path.read_text()), types):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            yield from ((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: expected absolute imports"
-            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
+            yield from ((node.module or "", alias.name) for alias in node.names)
+
+
+def imported(path: Path) -> set[str]:
+    """Returns every module that a file may import; `from a import b` gives a and a.b."""
+    return {name for module, own in imports(path) for name in (module, f"{module}.{own}") if not name.endswith(".")}
 
 
 def floors_imported(name: str) -> set[str]:
@@ -51,6 +68,30 @@ def floors_imported(name: str) -> set[str]:
             # `from leafwise import envs` gives leafwise and leafwise.envs; only the second says which floor
             floors.add(floor if floor in FLOORS else "leafwise" if rest else "")
     return floors - {""}
+
+
+def module_of(name: str) -> str:
+    """Returns the name by which a source file is imported."""
+    parts = Path(name).with_suffix("").parts
+    parts = parts[1:] if parts[0] == "src" else ("leafwise", *parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def test_no_modules_import_one_another() -> None:
+    """At run time, imports inside functions included."""
+    files = {module_of(name): ROOT / name for name in SOURCES}
+    graph = {
+        module: {
+            next((name for name in (f"{other}.{own}", other) if name in files), module)
+            for other, own in imports(path, types=False)
+        }
+        - {module}
+        for module, path in files.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as problem:
+        pytest.fail(" imports ".join(reversed(problem.args[1])))
 
 
 @pytest.mark.parametrize("name", SOURCES)

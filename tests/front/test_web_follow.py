@@ -8,7 +8,7 @@ import pytest
 
 from leafwise.web import follow
 from leafwise.web.asks import AdviceAsk, FollowAsk
-from leafwise.web.worker import Control
+from leafwise.web.control import Control
 
 THREES = "3 0 1 0/0 2 1 3/0 2 0 3/1 0 0 2 next=1"
 

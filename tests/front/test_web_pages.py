@@ -18,7 +18,7 @@ from leafwise.envs.starship.presets import PRESETS
 from leafwise.training.runs.events import Events
 from leafwise.web import choices, positions, runs, ships
 from leafwise.web.asks import GameAsk, Options, RunAsk, RunGameAsk, RunsAsk, ShipAsk, StagesAsk
-from leafwise.web.worker import RUNS_VARIABLE, Control, Job
+from leafwise.web.control import RUNS_VARIABLE, Control, Job
 
 SEED = 7
 

@@ -14,7 +14,7 @@ from leafwise.envs.registry import game
 from leafwise.models import ntuple_functions
 from leafwise.web import choices, positions
 from leafwise.web.asks import GameAsk, StateAsk
-from leafwise.web.worker import Control
+from leafwise.web.control import Control
 
 CONTROL = Control(lambda message: None)
 

@@ -8,7 +8,7 @@ import pytest
 
 import leafwise
 from leafwise.envs.threes import GAME
-from leafwise.models import NTupleNetwork, leaf, load_evaluator, load_ntuples, save_network
+from leafwise.models import NTupleNetwork, load_evaluator, load_ntuples, named_leaf, save_network
 from leafwise.models.files import shipped_name
 from leafwise.models.ntuple import Shape
 from leafwise.models.tensors import WEIGHTS, load_tensors, save_tensors, shipped_checksums, write_atomically
@@ -94,7 +94,7 @@ def test_missing_files_and_names():
         ValueError,
         match=r"expected a leaf among best, openness, .*, learned, rollout:n=20, sb3:FILE.zip, .* or a model.s path, got .opennes.",
     ):
-        leaf(GAME, "opennes")
+        named_leaf(GAME, "opennes")
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path):
@@ -242,12 +242,12 @@ def test_a_file_names_no_keywords(tmp_path, network, options):
 def test_where_no_model_ships_the_variants_are_named_that_one_ships_for(name, options, ships, best):
     game = leafwise.game(name, **options)
     with pytest.raises(ValueError, match="expected a variant that a model ships for") as refused:
-        leaf(game, "learned")
+        named_leaf(game, "learned")
     assert f"({ships}), got {game!r}; hand-made leaves are " in str(refused.value)
-    assert leaf(game, "best").name == best
-    assert leaf(leafwise.game(name), "best").name == shipped_name(leafwise.game(name))
+    assert named_leaf(game, "best").name == best
+    assert named_leaf(leafwise.game(name), "best").name == shipped_name(leafwise.game(name))
 
 
 def test_options_that_no_network_sees_have_a_model_too():
     for game in (leafwise.game("friday", level=4), leafwise.game("trap", self_trap="deferred", max_turns=50)):
-        assert leaf(game, "learned").name == leaf(game, "best").name == game.name
+        assert named_leaf(game, "learned").name == named_leaf(game, "best").name == game.name

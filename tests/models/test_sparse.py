@@ -12,7 +12,7 @@ import leafwise
 from games import dice
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.models import SparseNetwork, leaf, load_sparse, save_network
+from leafwise.models import SparseNetwork, load_sparse, named_leaf, save_network
 from leafwise.models.files import load_tensors, save_tensors
 
 SAID = {"steps": 3, "command": "none", "commit": "none"}
@@ -406,4 +406,4 @@ def test_a_file_says_which_variant_it_is_for(tmp_path) -> None:
     network = random_network(CASSIS[2])
     save_network(path, network, SAID)
     state = random_states(CASSIS[2], 7)[-1]
-    assert state.value(leafwise.load(path)) == state.value(leaf(CASSIS[2], str(path))) != 0
+    assert state.value(leafwise.load(path)) == state.value(named_leaf(CASSIS[2], str(path))) != 0

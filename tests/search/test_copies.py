@@ -17,7 +17,7 @@ import pytest
 import leafwise
 from games import dice
 from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.models.files import leaf as named_leaf
+from leafwise.models.leaves import named_leaf
 from leafwise.search import Search
 from leafwise.search.mcts import Mcts
 from leafwise.search.players import SearchPlayer

@@ -7,7 +7,8 @@ import pytest
 import leafwise
 from games import dice
 from leafwise.envs.core.play.solver import LEVELS, SolverPlayer
-from leafwise.models.files import best_leaf, leaf
+from leafwise.models.leaves import named_leaf
+from leafwise.models.shipped import best_leaf
 from leafwise.search.levels import Weakened, level_lines, measured
 from leafwise.search.players import MctsPlayer, SearchPlayer, player
 
@@ -15,7 +16,7 @@ from leafwise.search.players import MctsPlayer, SearchPlayer, player
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_game_for_two_has_every_level(level: str) -> None:
     for game in (leafwise.game("cassis"), dice.GAME):
-        own = player(f"level:{level}", game, leaf=leaf)
+        own = player(f"level:{level}", game, leaf=named_leaf)
         assert own.name == f"level:{level}"
         assert own.choose(game.new(3)) in game.new(3).legal_actions
     assert isinstance(player(f"level:{level}", leafwise.game("cassis")), SolverPlayer)
@@ -35,7 +36,7 @@ def test_the_best_player_is_the_shipped_network_or_the_default_score() -> None:
     seven = leafwise.game("trilobite", board="7x6", k=4)
     small = seven.variant(board="4x4")
     for game, name, depth in ((seven, "trilobite7x6", 2), (small, "lines", 3), (dice.GAME, "lead", 1)):
-        own = player(f"best:depth={depth}", game, leaf=leaf)
+        own = player(f"best:depth={depth}", game, leaf=named_leaf)
         assert isinstance(own, SearchPlayer)
         assert own.search.depth == depth
         assert own.search.evaluator.name == name
@@ -45,7 +46,7 @@ def test_the_best_player_is_the_shipped_network_or_the_default_score() -> None:
 
 def test_the_best_player_of_some_games_is_a_tree_search_unless_told_a_depth() -> None:
     threes = leafwise.game("threes")
-    own, deep = (player(text, threes, leaf=leaf) for text in ("best", "best:depth=2"))
+    own, deep = (player(text, threes, leaf=named_leaf) for text in ("best", "best:depth=2"))
     assert isinstance(own, MctsPlayer)
     assert (own.search.simulations, own.search.evaluator.name) == (threes.search.simulations, "threes")
     assert isinstance(deep, SearchPlayer)
@@ -91,4 +92,4 @@ def test_a_game_may_name_its_levels() -> None:
     assert all(told["share"] > 0 and told["ci_low"] < 0.5 and told["games"] >= 200 for told in measured(game).values())
     assert measured(game)["hard"]["ci_high"] < 0.5
     assert player("level:hard", game).name == "level:hard"
-    assert isinstance(player("level:best", game, leaf=leaf), Weakened)
+    assert isinstance(player("level:best", game, leaf=named_leaf), Weakened)

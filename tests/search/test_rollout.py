@@ -13,7 +13,7 @@ import pytest
 from contract.cases import GAMES, decisions_of
 from games import dice, solitaire
 from leafwise.envs.registry import game
-from leafwise.models import leaf
+from leafwise.models import named_leaf
 from leafwise.search import Search
 from leafwise.search.players import SearchPlayer, player
 from leafwise.search.rollout import parse_rollout, rollout
@@ -142,7 +142,7 @@ def test_players_and_leaves_are_named_by_text():
     usual = player("rollout", solitaire.GAME)
     assert isinstance(usual, SearchPlayer)
     assert usual.search.evaluator.name == "rollout:n=20"
-    assert leaf(solitaire.GAME, "rollout:n=7").name == "rollout:n=7"
+    assert named_leaf(solitaire.GAME, "rollout:n=7").name == "rollout:n=7"
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,8 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from leafwise.envs.registry import INHERITED
 from leafwise.training.execution import worker
-from leafwise.training.execution.executor import Executor, Lost, P, R, Shared, Unfit
+from leafwise.training.execution.executor import AUTO, LOCAL, Executor, Lost, P, R, Shared, Unfit
 from leafwise.training.execution.identity import check_identity, identity, take_games
-from leafwise.training.execution.executor import AUTO, LOCAL
 
 T = TypeVar("T")
 GONE = (WorkerCrashedError, NodeDiedError, ObjectLostError, OutOfMemoryError)

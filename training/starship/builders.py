@@ -20,10 +20,12 @@ from leafwise.envs.starship.hand import HandBuilder, hand_made_ships, hand_rollo
 from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.quality import TERMS
 from leafwise.envs.starship.report import measured
-from leafwise.models.files import leaf
+from leafwise.models.leaves import named_leaf
 from leafwise.models.players import player
 from leafwise.search.frontier import bound_values
 from leafwise.search.players import Player, RandomPlayer
+from leafwise.training.starship.placing import policy_builder
+from leafwise.training.starship.samples import play
 
 NOISE = 0.005
 """Standard deviation of the noise, in quality, that makes one ship differ from the next."""
@@ -63,8 +65,6 @@ def builder(text: str, game: Game) -> Build:
     if text == "random":
         return lambda seed: play(game, RandomPlayer(seed), seed)
     if policy := re.fullmatch(r"policy:(.+)", text):
-        from leafwise.training.starship.placing import policy_builder
-
         learned = policy_builder(game, policy[1])
         return lambda seed: play(game, learned, seed)
     if rollout := re.fullmatch(r"rollout:([1-9][0-9]{0,3})", text):
@@ -89,7 +89,7 @@ def planned(game: Game, text: str, tries: int = 0) -> Planned:
         raise ValueError(f"expected hand or build:LEAF,depth=1,heat=0.01 after refine:{tries}:, got {text!r}")
     given = dict(word.split("=") for word in found[2].split(",")[1:])
     width = int(given.get("width", WIDTH)) if given.get("depth", "2") == "2" else 0
-    evaluator = leaf(game, found[1].strip("'\""))
+    evaluator = named_leaf(game, found[1].strip("'\""))
     bound_values(game, evaluator)  # refuses one whose values cannot be compared
     return Planned(game, evaluator, width=width, heat=float(given.get("heat", 0)), tries=tries)
 
@@ -147,15 +147,6 @@ class Tries:
             tries = (play(self.game, RandomPlayer(seed + (k << 32)), seed) for k in range(AT_RANDOM))
             return next((state for state in tries if state.returns > 0), best)
         return best
-
-
-def play(game: Game, who: Player, seed: int) -> State:
-    """Returns the ship that a player builds on the hull and requests of a seed."""
-    stream = new_stream(seed)
-    state = game.start().settle(stream)
-    while not state.is_terminal:
-        state = state.play(who.choose(state)).settle(stream)
-    return state
 
 
 def record(build: Build, seed: int) -> dict[str, Any]:

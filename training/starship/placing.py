@@ -28,8 +28,7 @@ from leafwise.training.evaluation.agreement import SELECTION_SEED
 from leafwise.training.runs.folder import RunFolder, need_train_extra, run_main
 from leafwise.training.runs.loop import Learner, check_ranges, find_variant, run_learner, run_path
 from leafwise.training.runs.options import RunOptions, accepts
-from leafwise.training.starship.builders import play
-from leafwise.training.starship.samples import compared, hand_made_bar
+from leafwise.training.starship.samples import compared, hand_made_bar, play
 
 KIND = "placing"
 

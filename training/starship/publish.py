@@ -24,7 +24,8 @@ from leafwise.training.execution.places import executor_for
 from leafwise.training.kernels.valued_games import ValuedGames
 from leafwise.training.publish.card import interval, seeds_line
 from leafwise.training.runs.seeds import CALIBRATION_SEED
-from leafwise.training.starship.builders import Planned, play, record
+from leafwise.training.starship.builders import Planned, record
+from leafwise.training.starship.samples import play
 
 WHAT, UNIT, load = "value network", "updates", load_grid
 OPTIONS = ("games",)

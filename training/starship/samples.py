@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.state import FIRST
+from leafwise.envs.core.contract.state import FIRST, State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.starship.ahead import draw_on, list_places, place_all
 from leafwise.envs.starship.draw import gallery
@@ -19,10 +19,20 @@ from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.quality import TERMS, potential
 from leafwise.envs.starship.tables import TURN
 from leafwise.envs.starship.turns import OVER
+from leafwise.search.players import Player
 from leafwise.training.evaluation.intervals import logged_bounds, mean_interval
 
 PICTURED = 8
 """Ships in the picture of an evaluation."""
+
+
+def play(game: Game, who: Player, seed: int) -> State:
+    """Returns the ship that a player builds on the hull and requests of a seed."""
+    stream = new_stream(seed)
+    state = game.start().settle(stream)
+    while not state.is_terminal:
+        state = state.play(who.choose(state)).settle(stream)
+    return state
 
 
 class Built(NamedTuple):

@@ -107,12 +107,12 @@ def played(config: Config, game: Game) -> GameRecord:
 
 def captions(game: Game, states: Sequence[State]) -> list[str]:
     """Returns a line for each position: what the best leaf expects, in people's units where they are known."""
-    from leafwise.models.files import leaf
+    from leafwise.models.leaves import named_leaf
     from leafwise.models.units import PLAIN, written
     from leafwise.search import Search
     from leafwise.search.players import BEST
 
-    search, units = Search(game, leaf(game, BEST), 1), units_of_leaf(game, BEST)
+    search, units = Search(game, named_leaf(game, BEST), 1), units_of_leaf(game, BEST)
     if why := why_no_units(game, BEST):
         say(why)
     unit = (units.name if units else PLAIN).partition(",")[0]

@@ -20,7 +20,7 @@ from leafwise.models.shipped import LEARNED, is_for, shipped_model
 from leafwise.models.tensors import WEIGHTS, load_metadata
 from leafwise.models.units import units_of, why_no_units
 from leafwise.training.runs.options import config_file, read_table
-from leafwise.web.worker import RUNS_VARIABLE
+from leafwise.web.control import RUNS_VARIABLE
 
 RUN, MODEL = "run:", "model.safetensors"
 PACES = {"0.01": "10 ms", "0.1": "100 ms", "1": "1 s"}

@@ -13,9 +13,9 @@ from leafwise.envs.core.play.gamefile import Recorder
 from leafwise.models.units import PLAIN, written
 from leafwise.search import Stopped
 from leafwise.web.asks import AdviceAsk, FollowAsk
+from leafwise.web.control import Control
 from leafwise.web.positions import described, need_game
 from leafwise.web.thinking import playable, thinker
-from leafwise.web.worker import Control
 
 FIRST_SLICE = 0.15
 """Seconds of the first look at a position; each further one takes three times as long."""

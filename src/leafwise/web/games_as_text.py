@@ -8,8 +8,8 @@ from typing import Any
 from leafwise.envs.core.play.by_name import outcome
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder, Step, read_games
 from leafwise.web.asks import FileAsk, RecordAsk
+from leafwise.web.control import Control
 from leafwise.web.positions import acting, finite, need_game
-from leafwise.web.worker import Control
 
 MOST_GAMES = 100
 """Games of a file that are told of."""

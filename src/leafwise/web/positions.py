@@ -15,7 +15,7 @@ from leafwise.envs.core.play.by_name import outcome_names, stepped
 from leafwise.envs.registry import game as find_game
 from leafwise.web import choices
 from leafwise.web.asks import GameAsk, StateAsk
-from leafwise.web.worker import Control
+from leafwise.web.control import Control
 
 FEW = 16
 """Outcomes of a stage that are told with what was drawn."""

@@ -19,8 +19,8 @@ from leafwise.models.tensors import load_metadata
 from leafwise.training.runs.curves import Curves, last_written, options_of, run_folders
 from leafwise.web.asks import RunAsk, RunGameAsk, RunsAsk
 from leafwise.web.choices import MODEL, reason, run_models, runs_folder
+from leafwise.web.control import Control
 from leafwise.web.games_as_text import told
-from leafwise.web.worker import Control
 
 RESULTS = "results.json"
 QUIET = 300.0

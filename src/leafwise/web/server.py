@@ -14,8 +14,8 @@ import uvicorn
 
 from leafwise.web.app import make_app
 from leafwise.web.connections import BACKLOG, Connection
+from leafwise.web.control import RUNS_VARIABLE
 from leafwise.web.pool import Pool
-from leafwise.web.worker import RUNS_VARIABLE
 
 LOOPBACK = "127.0.0.1"
 EVERYWHERE = "0.0.0.0"

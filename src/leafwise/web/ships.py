@@ -32,7 +32,7 @@ from leafwise.envs.starship.ship import Ship
 from leafwise.envs.starship.tables import Tables
 from leafwise.models.players import player
 from leafwise.web.asks import ShipAsk, StagesAsk
-from leafwise.web.worker import Control
+from leafwise.web.control import Control
 
 BUILDER = "build:learned,depth=1"
 """Places the request where the ship that comes of it is worth most to the shipped network."""

@@ -13,7 +13,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 from leafwise.envs.core.play.solver import SolverPlayer, exact_solver
-from leafwise.models.files import leaf as load_leaf
+from leafwise.models.leaves import named_leaf as load_leaf
 from leafwise.models.players import player as named_player
 from leafwise.models.units import PLAIN, Units, units_of, why_no_units, written
 from leafwise.search import Result, Search, Stopped
@@ -21,9 +21,9 @@ from leafwise.search.players import search_of
 from leafwise.search.result import principal_line
 from leafwise.web import choices
 from leafwise.web.asks import AnalyseAsk, GameAsk, MoveAsk, PrepareAsk, ReviewAsk, SolveAsk
+from leafwise.web.control import Control
 from leafwise.web.games_as_text import records
 from leafwise.web.positions import finite, need_game
-from leafwise.web.worker import Control
 
 K = TypeVar("K")
 KEPT = 4

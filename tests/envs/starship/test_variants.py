@@ -30,7 +30,7 @@ from leafwise.training.runs.loop import find_variant
 from leafwise.training.runs.options import parse_options
 from leafwise.web import positions
 from leafwise.web.asks import GameAsk
-from leafwise.web.worker import Control
+from leafwise.web.control import Control
 
 ID = "leafwise/StarshipPlace-v0"
 TARGETS = {"thrust": 10, "seats": 12, "firepower": {"north": 3, "south": 1}}

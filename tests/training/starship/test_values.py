@@ -21,8 +21,8 @@ from leafwise.models.files import load_tensors
 from leafwise.models.grid import GridNetwork, load_grid
 from leafwise.models.players import player
 from leafwise.search.frontier import bound_values
-from leafwise.training.starship.builders import builder, play, record
-from leafwise.training.starship.samples import Yard, joined
+from leafwise.training.starship.builders import builder, record
+from leafwise.training.starship.samples import Yard, joined, play
 from leafwise.training.starship.values import Builds, Config, train
 
 SMALL: dict[str, Any] = {

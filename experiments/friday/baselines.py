@@ -121,7 +121,7 @@ def play_seed(game: Game, own: Any, seed: int) -> Outcome:
         if found := getattr(own, "found", None):
             values.append(found.value)
         state = settle(state.play(action))
-    score = int(final_score(state._rows(), np.uint64(0), game.tables()))
+    score = int(final_score(state.rows(), np.uint64(0), game.tables()))
     return Outcome(state.returns > 0, score, field(state.row[STATUS], PHASE_AT, M2), moves, spent, tuple(values))
 
 

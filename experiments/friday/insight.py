@@ -237,7 +237,7 @@ def in_words(state: State, name: str) -> str:
     slot = name.removeprefix("use").removeprefix("card")
     doing = {int(at.IN_FIGHT): "use", int(at.TARGET): "on", int(at.REMOVE): "remove"}
     if slot.isdigit() and here in doing:
-        kind = int(kind_in(reference(state._rows(), np.uint64(0), np.uint64(int(slot)), game.tables())))
+        kind = int(kind_in(reference(state.rows(), np.uint64(0), np.uint64(int(slot)), game.tables())))
         return f"{doing[here]} {card_words(kind)}"
     if name == "end":
         return "end the fight" if here == int(at.IN_FIGHT) else "no more"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import leafwise
-from leafwise.benchmarks import lines, probe, versions
+from leafwise.benchmarks import lines, linking, probe, versions
 from leafwise.benchmarks.comparing import compare, id_of
 from leafwise.benchmarks.judging import Compared, in_turns, judged
 from leafwise.benchmarks.measurements import PARTS, names_of
@@ -153,6 +153,7 @@ def test_two_are_measured_in_turns() -> None:
     ("words", "problem"),
     [
         (["start", "--compare", "HEAD"], "expected a game with --compare, got start"),
+        (["compile", "--compare", "HEAD"], "expected a game with --compare, got compile"),
         (
             ["threes", "start", "--compare", "HEAD"],
             "expected a part among envs, search, models, training, warmup with --compare, got 'start'",
@@ -166,3 +167,16 @@ def test_what_does_not_go_together_is_refused(
     with pytest.raises(SystemExit):
         bench.main(words)
     assert capsys.readouterr().err == f"error: {problem}\n"
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform == "win32", reason="the system does not tell the memory of processes")
+def test_what_compiling_costs_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linking, "FORMS", {"linked": {}})
+    monkeypatch.setattr(linking, "SCRIPT", linking.SCRIPT.replace('board="7x6", k=4', 'board="3x3", k=3'))
+    told: list[str] = []
+    first, second, search, memory = linking.bench_compile(told.append).values()
+    assert told == ["compiling the search of Connect Four linked, twice: up to two minutes"]
+    assert 0 < second < first
+    assert 0 < search < 1000
+    assert memory > 20

@@ -35,7 +35,7 @@ def recursion(state: State, depth: int) -> float:
 
 
 def after_action(state: State, a: int, depth: int) -> float:
-    cost = FRIDAY.rules.action_cost(state._rows(), ROOT, a, FRIDAY.tables())
+    cost = FRIDAY.rules.action_cost(state.rows(), ROOT, a, FRIDAY.tables())
     return recursion(state.play(a), depth - int(cost))
 
 
@@ -56,7 +56,7 @@ def test_fewer_candidates_are_never_none() -> None:
     fewer = 0
     for state in states:
         if state.legal_actions:
-            n = FRIDAY.rules.candidates(state._rows(), ROOT, some, T)  # type: ignore[misc]
+            n = FRIDAY.rules.candidates(state.rows(), ROOT, some, T)  # type: ignore[misc]
             assert 0 < n <= len(state.legal_actions)
             assert set(some[:n].tolist()) <= set(state.legal_actions)
             fewer += n < len(state.legal_actions)

@@ -204,16 +204,17 @@ class Game:
         return rule_only(self.options)
 
     @cached_property
-    def _shared_tables(self) -> Any:
+    def shared_tables(self) -> Any:
+        """`T` as it was made, once a variant: to be read, for what compiled code writes to is in it too."""
         T = self.make_tables(self.options)
         check_tables(self, T)
         return T
 
     @property
-    def _thread_tables(self) -> Any:
+    def thread_tables(self) -> Any:
         """`T` for single calls of rules and texts: what they write to, if anything, is this thread's own."""
         if not self.scratch:
-            return self._shared_tables
+            return self.shared_tables
         own = self._of_threads
         if not hasattr(own, "tables"):
             own.tables = self.tables()
@@ -235,7 +236,7 @@ class Game:
         `candidates` names the actions that searches consider; raises ValueError for a name that the game does not know.
         """
         leaf = evaluator.own_weights() if evaluator is not None else ()
-        T = reduce(with_own, self.scratch, self._shared_tables)
+        T = reduce(with_own, self.scratch, self.shared_tables)
         T = T._replace(stop=np.zeros(1, dtype=np.uint8), leaf=leaf)
         if candidates is None:
             return T
@@ -291,7 +292,7 @@ class Game:
         if not isinstance(text, str):
             raise ValueError(f"{self.name}: expected text, got {type(text).__name__}")
         try:
-            return State(self, self.text.parse(text, self._thread_tables))
+            return State(self, self.text.parse(text, self.thread_tables))
         except (ValueError, OverflowError) as problem:
             message = str(problem).removeprefix(f"{self.name}: ")
             raise ValueError(_shortened(f"{self.name}: {message}")) from None

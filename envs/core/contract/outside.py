@@ -22,7 +22,7 @@ def checked_row(game: Game, given: Any) -> NDArray[Any]:
     row = _words(game, given)
     is_valid = game.rules.is_valid
     if is_valid is not None:
-        if not is_valid(row[None], ROW, game._thread_tables):
+        if not is_valid(row[None], ROW, game.thread_tables):
             raise _refused(game, row, "")
     elif (fault := game._row_reader.fault(row)) is not None:
         raise _refused(game, row, f": {fault.rule}: {fault.told}")

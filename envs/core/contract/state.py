@@ -52,7 +52,8 @@ class State:
         row.flags.writeable = False
         self.game, self.row = game, row
 
-    def _rows(self, extra: int = 0) -> NDArray[Any]:
+    def rows(self, extra: int = 0) -> NDArray[Any]:
+        """Returns a copy of the row, as rules take it, shape [1 + extra, width]; the rows after it are empty."""
         rows = self.game.rows(1 + extra)
         rows[0] = self.row
         return rows
@@ -60,7 +61,7 @@ class State:
     @cached_property
     def current_player(self) -> int:
         """0, 1, CHANCE (-1) or TERMINAL (-4)."""
-        return int(self.game.rules.current_player(self._rows(), FIRST, self.game._thread_tables))
+        return int(self.game.rules.current_player(self.rows(), FIRST, self.game.thread_tables))
 
     @property
     def is_chance(self) -> bool:
@@ -75,12 +76,12 @@ class State:
     @property
     def stage(self) -> str:
         """The name of the stage, one of `game.stages`."""
-        return self.game.stages[int(self.game.rules.stage(self._rows(), FIRST, self.game._thread_tables))]
+        return self.game.stages[int(self.game.rules.stage(self.rows(), FIRST, self.game.thread_tables))]
 
     @property
     def returns(self) -> float:
         """Player 0's undiscounted return so far."""
-        return float(self.game.rules.returns(self._rows(), FIRST, self.game._thread_tables))
+        return float(self.game.rules.returns(self.rows(), FIRST, self.game.thread_tables))
 
     @cached_property
     def legal_actions(self) -> tuple[int, ...]:
@@ -88,7 +89,7 @@ class State:
         if self.is_chance or self.is_terminal:
             return ()
         buffer = np.zeros(self.game.max_actions, dtype=np.int64)
-        n = self.game.rules.legal_actions(self._rows(), FIRST, buffer, self.game._thread_tables)
+        n = self.game.rules.legal_actions(self.rows(), FIRST, buffer, self.game.thread_tables)
         return tuple(int(a) for a in buffer[:n])
 
     @property
@@ -111,32 +112,32 @@ class State:
             legal = self.legal_names
             expected = ", ".join(legal[:20]) + (f" and {len(legal) - 20} more" if len(legal) > 20 else "")
             raise ValueError(f"{self.game.name}: expected a legal action ({expected}), got {name!r}")
-        rows = self._rows(1)
-        self.game.rules.apply_action(rows, FIRST, a, SECOND, self.game._thread_tables)
+        rows = self.rows(1)
+        self.game.rules.apply_action(rows, FIRST, a, SECOND, self.game.thread_tables)
         return State.unchecked(self.game, rows[1])
 
     def outcomes(self) -> list[tuple[float, State]]:
         """Returns the successors of a chance stage with their probabilities; raises ValueError elsewhere."""
         if not self.is_chance:
             raise ValueError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
-        rows = self._rows(self.game.max_outcomes)
+        rows = self.rows(self.game.max_outcomes)
         P = np.zeros(1 + self.game.max_outcomes)
-        n = int(self.game.rules.chance_outcomes(rows, FIRST, P, SECOND, self.game._thread_tables))
+        n = int(self.game.rules.chance_outcomes(rows, FIRST, P, SECOND, self.game.thread_tables))
         return [(float(P[o]), State.unchecked(self.game, rows[o])) for o in range(1, n + 1)]
 
     def outcome_name(self, after: State) -> str:
         """Returns what chance did at this stage to lead to one of its successors, in the game's words."""
-        return self.game.text.outcome_name(self.row, after.row, self.game._thread_tables)
+        return self.game.text.outcome_name(self.row, after.row, self.game.thread_tables)
 
     def outcome_words(self, after: State) -> str:
         """Returns the same in words for people."""
         words = self.game.text.outcome_words or self.game.text.outcome_name
-        return words(self.row, after.row, self.game._thread_tables)
+        return words(self.row, after.row, self.game.thread_tables)
 
     def action_words(self, action: str | int) -> str:
         """Returns what a legal action, given by name or id, is here, in words for people."""
         a, words = self.game.action(action), self.game.text.action_words
-        return self.game.actions[a] if words is None else words(self.row, a, self.game._thread_tables)
+        return self.game.actions[a] if words is None else words(self.row, a, self.game.thread_tables)
 
     def outcomes_by_name(self) -> dict[str, State]:
         """Returns the successors of a chance stage by what chance did; raises ValueError elsewhere."""
@@ -146,8 +147,8 @@ class State:
         """Returns the state after one chance stage drawn from `stream`, which moves on; raises ValueError elsewhere."""
         if not self.is_chance:
             raise ValueError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
-        rows = self._rows()
-        self.game.rules.sample_outcome(rows, FIRST, stream, self.game._thread_tables)
+        rows = self.rows()
+        self.game.rules.sample_outcome(rows, FIRST, stream, self.game.thread_tables)
         return State.unchecked(self.game, rows[0])
 
     def settle(self, stream: NDArray[np.uint64]) -> State:
@@ -163,8 +164,8 @@ class State:
             raise ValueError(
                 f"{self.game.name}: expected a symmetry in 0..{self.game.symmetry_count - 1}, got {symmetry!r}"
             )
-        rows = self._rows(1)
-        self.game.symmetries.transform(rows, FIRST, symmetry, SECOND, self.game._thread_tables)
+        rows = self.rows(1)
+        self.game.symmetries.transform(rows, FIRST, symmetry, SECOND, self.game.thread_tables)
         return State.unchecked(self.game, rows[1])
 
     def value(self, evaluator: Any) -> float:
@@ -172,12 +173,12 @@ class State:
         T = self.game.tables(evaluator)
         if evaluator.value is None:
             expected = f"evaluator {evaluator.name!r}: expected one value"
-            return float(answered(evaluator.batch(self._rows(), T), (1,), expected)[0])
-        return float(evaluator.value(self._rows(), FIRST, T))
+            return float(answered(evaluator.batch(self.rows(), T), (1,), expected)[0])
+        return float(evaluator.value(self.rows(), FIRST, T))
 
     def _picture(self) -> Picture:
         draw = self.game.draw
-        return text_picture(self.board()) if draw is None else draw(self.row, self.game._thread_tables)
+        return text_picture(self.board()) if draw is None else draw(self.row, self.game.thread_tables)
 
     def svg(self) -> str:
         """Returns a picture as SVG text."""
@@ -190,23 +191,23 @@ class State:
     def board(self) -> str:
         """Returns several lines of text for a terminal."""
         write = self.game.text.board or self.game.text.write
-        return write(self.row, self.game._thread_tables)
+        return write(self.row, self.game.thread_tables)
 
     def _repr_svg_(self) -> str:
         return self.svg()
 
     def legend(self) -> str:
         """Returns lines that say what the codes of the text and the board stand for, "" if there are none."""
-        return "" if self.game.text.legend is None else self.game.text.legend(self.row, self.game._thread_tables)
+        return "" if self.game.text.legend is None else self.game.text.legend(self.row, self.game.thread_tables)
 
     @property
     def points(self) -> float:
         """What the game's booklet would score if it ended here, the return so far where it says nothing."""
         count = self.game.text.points
-        return self.returns if count is None else count(self.row, self.game._thread_tables)
+        return self.returns if count is None else count(self.row, self.game.thread_tables)
 
     def __str__(self) -> str:
-        return self.game.text.write(self.row, self.game._thread_tables)
+        return self.game.text.write(self.row, self.game.thread_tables)
 
     def __repr__(self) -> str:
         return f"{self.game!r}.parse({str(self)!r})"

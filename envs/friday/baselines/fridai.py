@@ -59,7 +59,7 @@ class Cards:
 
     def settle(self, state: State, before: State) -> State:
         """Returns the next decision (or end) after `state`, dealt; `before` is the decision that led there."""
-        T, row = state.game._thread_tables, self.row(state)
+        T, row = state.game.thread_tables, self.row(state)
         with np.errstate(over="ignore"):
             search.deal(row, np.uint64(0), layout.phase(self.row(before), np.uint64(0)), self.stream, T)
         self.keys = row[0, layout.WIDTH :].copy()
@@ -111,7 +111,7 @@ class BestFirst:
 
 def is_removal(state: State) -> bool:
     """Whether cards may be removed after a lost fight."""
-    return bool(layout.mode(state._rows(), np.uint64(0)) == layout.REMOVE)
+    return bool(layout.mode(state.rows(), np.uint64(0)) == layout.REMOVE)
 
 
 def step(state: State, path: int, kept: list[int] | None) -> tuple[str, ...]:

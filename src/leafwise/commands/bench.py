@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
     from leafwise.benchmarks.judging import Compared
     from leafwise.envs.core.contract.game import Game
 
-START = "start"
+START, COMPILE = "start", "compile"
+"""What is measured of no game."""
 PARTS = {
     START: "leafwise.startup",
     "envs": "leafwise.envs.core.gym.bench",
@@ -34,7 +37,8 @@ class Config:
     """Measures rates per second, each the best of repeats, on one core, after compilation."""
 
     game: tyro.conf.Positional[str]
-    """Name of the game; `start` alone: how long leafwise takes to start, as multiples of what it is compared with."""
+    """Name of the game. Alone: `start`, how long leafwise takes to start, as multiples of what it is compared with; `compile`, what
+    its own way of compiling saves."""
     part: tyro.conf.Positional[str] = ""
     """What to measure: start, envs, search, models or training (default: all); with --compare envs, search, models, training or
     warmup."""
@@ -100,13 +104,19 @@ def versions(config: Config, game: Game) -> int:
     return 0
 
 
-def starts(config: Config) -> int:
-    """Measures starts, which are those of no game."""
-    from leafwise.startup import start_ratios
-
+def of_no_game(config: Config) -> int:
+    """Measures starts, or compilation."""
     with one_line_errors():
-        rates = {f"start/{name}": ratio for name, ratio in start_ratios().items()}
-    keep(config, START, rates)
+        if config.game == START:
+            from leafwise.startup import start_ratios
+
+            found = start_ratios()
+        else:
+            from leafwise.benchmarks.linking import bench_compile
+
+            found = bench_compile(partial(print, file=sys.stderr))
+    rates = {f"{config.game}/{name}": number for name, number in found.items()}
+    keep(config, config.game, rates)
     if config.json:
         print_json(rates)
     else:
@@ -116,11 +126,11 @@ def starts(config: Config) -> int:
 
 def main(arguments: list[str]) -> int:
     """Runs the command."""
-    if arguments[:1] == [START]:
+    if arguments[:1] in ([START], [COMPILE]):
         config = parse(Config, arguments, "leafwise bench")
         if config.compare:
-            fail(f"expected a game with --compare, got {START}")
-        return starts(config)
+            fail(f"expected a game with --compare, got {config.game}")
+        return of_no_game(config)
     config, game = parse_with_game(Config, arguments, "leafwise bench")
     known = COMPARED if config.compare else tuple(PARTS)
     if config.part not in ("", *known):

@@ -47,12 +47,12 @@ def test_a_file_gets_a_line_for_each_evaluation(capsys: pytest.CaptureFixture[st
 
 def test_a_game_without_decisions_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loop, "find_game", lambda name: undecided.GAME)
-    undecided.GAME._shared_tables.stones[0] = 0
+    undecided.GAME.shared_tables.stones[0] = 0
     try:
         with pytest.raises(ValueError, match=r"^expected options with which a player gets to decide, got"):
             find_variant("undecided", "")
     finally:
-        undecided.GAME._shared_tables.stones[0] = 7
+        undecided.GAME.shared_tables.stones[0] = 7
 
 
 class Folder:

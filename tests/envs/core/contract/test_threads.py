@@ -89,7 +89,7 @@ def pool_map(game: Game, texts: list[str]) -> list[State]:
 
 def test_a_game_without_scratch_has_one_set_of_tables() -> None:
     with ThreadPoolExecutor(1) as pool:
-        tables = pool.submit(lambda: nim.GAME._thread_tables).result()
-        own = pool.submit(lambda: SCRIBBLING._thread_tables).result()
-    assert tables is nim.GAME._thread_tables
-    assert own.sums is not SCRIBBLING._thread_tables.sums
+        tables = pool.submit(lambda: nim.GAME.thread_tables).result()
+        own = pool.submit(lambda: SCRIBBLING.thread_tables).result()
+    assert tables is nim.GAME.thread_tables
+    assert own.sums is not SCRIBBLING.thread_tables.sums

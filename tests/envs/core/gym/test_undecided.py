@@ -97,6 +97,6 @@ def test_an_automatic_reset_after_which_no_decision_comes(mode: AutoresetMode) -
 
 def test_agents_in_turn() -> None:
     made = leafwise.aec(undecided.GAME)
-    made.game._shared_tables.stones[0] = 0
+    made.game.shared_tables.stones[0] = 0
     with pytest.raises(ValueError, match=r"^expected options with which a player gets to decide, got"):
         made.reset(seed=1)

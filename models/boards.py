@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.intrinsics import EXTRACTS, extract_bits
 from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.cells import CellFeatures
+from leafwise.envs.core.contract.features import CellFeatures
 from leafwise.envs.core.contract.rules import Compiled
 
 EXTRACTED = 0

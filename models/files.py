@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.features import check_tables
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.tables import check_tables
 from leafwise.envs.registry import game as find_game
 from leafwise.models.hub import fetched, on_hub
 from leafwise.models.network import Network, network_kind

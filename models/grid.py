@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.intrinsics import dense, sum_rows
 from leafwise.envs.core.compile.jit import bind, jit
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
+from leafwise.envs.core.contract.features import FeatureTable, GridFeatures
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.grid import GridFeatures
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.envs.core.contract.stream import u64
-from leafwise.envs.core.contract.tables import FeatureTable
 from leafwise.models.files import load_network
 from leafwise.models.network import NetworkKind, Tensors, Told
 

@@ -16,8 +16,8 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.features import FeatureTable
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.tables import FeatureTable
 
 Tensors = Mapping[str, NDArray[Any]]
 Told = Mapping[str, Any]

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.cells import SmallTable
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
+from leafwise.envs.core.contract.features import SmallTable
 from leafwise.envs.core.contract.game import Game
 from leafwise.models.boards import EXTRACTED, extracted, pieces_of, points_table, worth_of
 from leafwise.models.network import NetworkKind, Tensors, network_kind

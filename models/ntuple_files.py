@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.contract.features import FeatureTable
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.tables import FeatureTable
 from leafwise.models.files import load_network
 from leafwise.models.network import NetworkKind, Tensors, Told
 from leafwise.models.ntuple import NTupleNetwork, Shape

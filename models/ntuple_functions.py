@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.intrinsics import prefetch
 from leafwise.envs.core.compile.jit import bind
-from leafwise.envs.core.contract.cells import CellFeatures
+from leafwise.envs.core.contract.features import CellFeatures
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
 from leafwise.models.boards import BoardFunctions, make_board

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.compile.intrinsics import prefetch
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.bits import count_bits
-from leafwise.envs.core.contract.cells import CellFeatures
+from leafwise.envs.core.contract.features import CellFeatures
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled, Rules
 from leafwise.models.boards import POINTS, BoardFunctions, line_length
 

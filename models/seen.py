@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind
+from leafwise.envs.core.contract.features import SparseFeatures
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import Compiled, Rules
-from leafwise.envs.core.contract.sparse import SparseFeatures
 
 FEATURES, OBSERVATION = "features", "observation"
 BOTH = f"{FEATURES}+{OBSERVATION}"

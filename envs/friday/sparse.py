@@ -22,7 +22,7 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
-from leafwise.envs.core.contract.sparse import SparseFeatures
+from leafwise.envs.core.contract.features import SparseFeatures
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import KINDS, PIRATES

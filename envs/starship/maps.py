@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.grid import GridFeatures
+from leafwise.envs.core.contract.features import GridFeatures
 from leafwise.envs.starship import catalogue
 from leafwise.envs.starship import tables as at
 from leafwise.envs.starship.board import (

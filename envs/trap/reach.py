@@ -11,7 +11,7 @@ import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
-from leafwise.envs.core.contract.sparse import SparseFeatures
+from leafwise.envs.core.contract.features import SparseFeatures
 from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.trap.options import Options
 from leafwise.envs.trap.rules import MOVE, ONE, TWO, ZERO, blocked, cell_of, phase_of, turn_of

@@ -21,10 +21,16 @@ from leafwise.envs.core.contract.bits import (
     symmetric_boards,
     transpose,
 )
-from leafwise.envs.core.contract.cells import CellFeatures, SmallTable, rectangle_views, square_views
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
+from leafwise.envs.core.contract.features import (
+    CellFeatures,
+    GridFeatures,
+    SmallTable,
+    SparseFeatures,
+    rectangle_views,
+    square_views,
+)
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.grid import GridFeatures
 from leafwise.envs.core.contract.options import RULE_ONLY, SHOWN_ONLY, from_file, need_one_of, need_whole
 from leafwise.envs.core.contract.outside import reads_back
 from leafwise.envs.core.contract.parts import (
@@ -39,7 +45,6 @@ from leafwise.envs.core.contract.parts import (
     Text,
 )
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries, copy_row
-from leafwise.envs.core.contract.sparse import SparseFeatures
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, mix, new_stream, next_u64, u64, uniform
 from leafwise.envs.core.contract.typed_board import typed_cells

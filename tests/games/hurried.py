@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.cells import SmallTable
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
+from leafwise.envs.core.contract.features import SmallTable
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.threes import GAME, rules
 from leafwise.envs.threes import row as r

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from games import stacks
-from leafwise.envs.core.contract.cells import CellFeatures, SmallTable, cell_values, rectangle_views, square_views
+from leafwise.envs.core.contract.features import CellFeatures, SmallTable, cell_values, rectangle_views, square_views
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream

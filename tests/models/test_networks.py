@@ -11,12 +11,11 @@ import pytest
 import leafwise
 from games import solitaire
 from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.contract.cells import SmallTable
 from leafwise.envs.core.contract.evaluator import Evaluator
+from leafwise.envs.core.contract.features import FeatureTable, SmallTable, check_tables
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.contract.tables import FeatureTable, check_tables
 from leafwise.envs.registry import game as find_game
 from leafwise.models import NetworkKind, NTupleNetwork, files, load_network, network, register_network, save_network
 from leafwise.models.files import load_evaluator, model_path

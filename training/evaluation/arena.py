@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.contract.cells import cell_values
+from leafwise.envs.core.contract.features import cell_values
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import bind, jit
-from leafwise.envs.core.contract.cells import CellFeatures
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
+from leafwise.envs.core.contract.features import CellFeatures
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled, copy_row
 from leafwise.envs.core.contract.stream import new_stream

@@ -49,10 +49,10 @@ def test_games_of_another_network_are_played_anew(tmp_path: Path, monkeypatch: p
         return json.loads((tmp_path / "sizes.json").read_text())[title]
 
     first = played()
-    (tmp_path / "sizes.json").write_text(json.dumps({title: first | {"scores": [7.0, 7.0]}}))
-    assert played()["scores"] == [7.0, 7.0]
+    (tmp_path / "sizes.json").write_text(json.dumps({title: first | {"scores": [0.3, 0.7]}}))
+    assert played()["scores"] == [0.3, 0.7]
     monkeypatch.setattr(sizes, "network_of", lambda leaf, game: {"network": "another"})
-    assert 7.0 not in played()["scores"]  # type: ignore[operator]
+    assert 0.3 not in played()["scores"]  # type: ignore[operator]
 
 
 def test_a_program_answers_line_for_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

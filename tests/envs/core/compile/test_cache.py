@@ -80,7 +80,7 @@ def bits(x):
     return FACTOR * count_bits(x)
 
 def make(counted):
-    @bind("of the bits", Path(__file__))
+    @bind(Path(__file__))
     def more(x):
         return counted(x) + authoring.count_bits(x)
     return more

@@ -29,7 +29,7 @@ sum_rows_plain(plain[0], rows[0], rows, which, 4)
 dense_plain(plain[1], plain[0], weights, 0, 4, 5)
 
 def make_runs(add):
-    @bind("runs", Path("."), cache=False)
+    @bind(Path("."), cache=False)
     def runs(table):
         first, second = (table[0], table[7], table[5], table[2]), (table[6], table[4], table[9], table[1])
         share = 0.1, 0.2, 0.3, 0.4

@@ -20,7 +20,7 @@ table = rng.normal(size=sum(shape.sizes(GAME))).astype(np.float32)
 network = NTupleNetwork.create(GAME, shape, table)
 assert network.layout.fetched and min(shape.sizes(GAME)) < FAR
 own, valued = compiled(GAME, network.layout), GAME.stages.index(shape.stage)
-best_action = make_best_sibling(GAME, own, network.layout, valued, "test")
+best_action = make_best_sibling(GAME, own, network.layout, valued)
 trainer, T = new_trainer(GAME, 1), GAME.tables(network.evaluator("test"))
 value, stream, state, met = network.evaluator("test"), new_stream(3), GAME.new(5), 0
 while not state.is_terminal and met < 12:

@@ -290,10 +290,8 @@ class Search(BaseSearch):
             known, rounding = -math.inf, 0.0
             if self._prunes and not self.options.all_values and first >= 0:
                 known = best
-                if self._rounding:
-                    rounding = self._rounding * max(
-                        1.0, abs(best)
-                    )  # a mean's bound may pass the window by its last bits
+                if self._rounding:  # a mean's bound may pass the window by its last bits
+                    rounding = self._rounding * max(1.0, abs(best))
                 elif a < first:
                     known = math.nextafter(best, -math.inf)  # so that the first of equals is exact
             value = search._action_value(state, a, depth, known)

@@ -1,7 +1,6 @@
 """Every game keeps its contract: `check_game`'s inspection of each, and the naive twin's answers.
 
-Here the rules run as they are played. `make test-long` runs the whole of `check_game`, with its builds that check every index; what
-variants play in those builds is compared in `test_builds`.
+Here the rules run as they are played. `make test-long` runs the whole of `check_game`, with its builds that check every index.
 """
 
 from __future__ import annotations
@@ -53,6 +52,6 @@ def test_the_positions_cover_every_stage_and_finished_games(game: Game) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("game", GAMES, ids=repr)
+@pytest.mark.parametrize("game", CASES, ids=repr)
 def test_the_game_keeps_its_contract_in_every_build(game: Game) -> None:
     leafwise.check_game(game, seconds=6, twin=twin(game), positions=unusual(game))

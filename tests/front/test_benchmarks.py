@@ -113,7 +113,7 @@ def test_a_version_is_as_fast_as_itself() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["threes", "trilobite7x6"])
+@pytest.mark.parametrize("name", ["threes", "trilobite7x6", "friday"])
 def test_all_that_is_named_can_be_measured(name: str) -> None:
     game = leafwise.game("trilobite", board="7x6", k=4) if name == "trilobite7x6" else leafwise.game(name)
     told: dict[str, object] = {}

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from leafwise.envs.core.compile.jit import DISABLED
+from leafwise.envs.registry import games
 
 TESTS = Path(__file__).parents[1]
 PLAY = f"""
@@ -49,7 +50,7 @@ def test_a_second_process_compiles_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["threes", "cassis", "starship", "dice", "solitaire"])  # every kind of leaf among them
+@pytest.mark.parametrize("name", [*games(), "dice", "solitaire"])
 def test_a_second_process_compiles_nothing_of_any_leaf(name: str) -> None:
     first, second = (finish(start(name, "whole")) for _ in range(2))
     assert second["compiled"] == []

@@ -52,7 +52,8 @@ class _Call:
     __slots__ = ("heard", "stops")
 
     def __init__(self, stops: tuple[NDArray[np.uint8], ...]) -> None:
-        self.stops, self.heard = stops, False
+        self.stops, self.heard = stops, 0.0
+        """`heard`: when Ctrl-C was first pressed while it ran; 0: it was not."""
 
     def set(self, value: int) -> None:
         for stop in self.stops:
@@ -235,8 +236,8 @@ class _Listener:
         self._next = -1
         """Who else listens: what comes is passed on."""
         self._pressed, self._announced, self.was_pressed = 0.0, False, False
-        self._blocks: tuple[Deferred, ...] = ()
-        """The `Deferred` blocks that Ctrl-C was pressed in: those that begin later go on."""
+        self._blocks: dict[Deferred, float] = {}
+        """The `Deferred` blocks that Ctrl-C was pressed in, and when it first was: those that begin later go on."""
         self._pending: Callable[[], object] = list
         """Whether signals wait to be read."""
         self._handles = False
@@ -296,14 +297,22 @@ class _Listener:
 
     def _press(self) -> None:
         now = time.monotonic()
+        self._pressed = self._since()
         if self._pressed and now - self._pressed > SECOND_PRESS_SECONDS and not _is_interactive():
             _say("ended at once")
             os._exit(INTERRUPTED)
         if not self._pressed:
             self._pressed, self._announced, self.was_pressed = now, False, True
-        self._blocks = tuple(_deferred)
+        self._blocks = {block: self._blocks.get(block, now) for block in tuple(_deferred)}
         for one in tuple(_running):  # at every signal: Python raises KeyboardInterrupt for each
-            one.heard = True
+            one.heard = one.heard or now
+
+    def _since(self) -> float:
+        """Returns when Ctrl-C was first pressed for what has not ended yet; 0: all has."""
+        if self.ends_process:
+            return self._pressed
+        running = [one.heard for one in tuple(_running) if one.heard]
+        return min(running + [self._blocks[block] for block in tuple(_deferred) if block in self._blocks], default=0.0)
 
     def _follow(self) -> None:
         """Stops what was running, again and again until it ends."""
@@ -311,9 +320,8 @@ class _Listener:
         for one in tuple(_running):
             if one.heard or (is_open and _defers()):
                 one.set(1)
-        if not (self.ends_process or is_open or any(one.heard for one in tuple(_running))):
-            self._pressed = 0.0
-        elif time.monotonic() - self._pressed > ANNOUNCED_SECONDS and not self._announced:
+        self._pressed = self._since()
+        if self._pressed and time.monotonic() - self._pressed > ANNOUNCED_SECONDS and not self._announced:
             self._announced = True
             _say(ANNOUNCEMENT)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from leafwise.envs.core.check.checking import check_game
-    from leafwise.envs.core.check.fault import ContractError
+    from leafwise.envs.core.check.source import ContractError
     from leafwise.envs.core.contract.evaluator import Evaluator
     from leafwise.envs.core.contract.game import Game
     from leafwise.envs.core.contract.state import State
@@ -90,7 +90,7 @@ __all__ = [
 """The public names, with those of `leafwise.authoring`. Whatever else is in the package may move from one version to the next."""
 
 _HOMES = {
-    "ContractError": "envs.core.check.fault",
+    "ContractError": "envs.core.check.source",
     "Dataset": "training.dataset",
     "Evaluation": "training.evaluation.result",
     "Evaluator": "envs.core.contract.evaluator",

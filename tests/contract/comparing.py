@@ -7,7 +7,7 @@ from functools import cache
 from contract.cases import twin
 from leafwise.envs.core.check.answers import answer, compare_with_twin, with_texts
 from leafwise.envs.core.check.door import Door
-from leafwise.envs.core.check.subject import subject_of
+from leafwise.envs.core.check.inspection import PLAYED, open_door
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 
@@ -15,7 +15,7 @@ from leafwise.envs.core.contract.state import State
 @cache
 def door(game: Game) -> Door:
     """Returns what asks a game's rules."""
-    return Door(subject_of(game), None)
+    return open_door(game, PLAYED)
 
 
 def compare(state: State) -> None:

@@ -1,6 +1,7 @@
 """Every game keeps its contract: `check_game`'s inspection of each, and the naive twin's answers.
 
-Here the rules run as they are played. `make test-long` runs the whole of `check_game`, with its builds that check every index.
+Here the inspection is of plain Python, and the twin compares the rules as they are played. `make test-long` runs the whole of
+`check_game`, with compiled code that checks every index.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import pytest
 import leafwise
 from contract.cases import CASES, GAMES, positions, twin
 from contract.comparing import compare
-from leafwise.envs.core.check.inspection import Task, inspect_game
+from leafwise.envs.core.check.inspection import PLAIN, Task, inspect_game
 from leafwise.envs.core.contract.game import Game
 
 SECONDS = 0.3
@@ -27,15 +28,13 @@ def unusual(game: Game) -> list[str]:
     return Random(3).sample(texts, min(UNUSUAL, len(texts)))
 
 
-SLOW = "starship"
-"""Takes half a minute to compile for the inspection."""
-QUICK = [pytest.param(g, id=repr(g), marks=() if g in GAMES and g.name != SLOW else pytest.mark.long) for g in CASES]
+QUICK = [pytest.param(g, id=repr(g), marks=() if g in GAMES else pytest.mark.long) for g in CASES]
 """Games as they are by default; `make test-long` has the variants."""
 
 
 @pytest.mark.parametrize("game", QUICK)
 def test_the_game_keeps_its_contract(game: Game) -> None:
-    assert inspect_game(game, Task(SECONDS, texts=unusual(game))).positions > 4
+    assert inspect_game(game, Task({PLAIN: SECONDS}, texts=unusual(game))).positions > 4
 
 
 @pytest.mark.parametrize("game", CASES, ids=repr)
@@ -53,5 +52,5 @@ def test_the_positions_cover_every_stage_and_finished_games(game: Game) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("game", CASES, ids=repr)
-def test_the_game_keeps_its_contract_in_every_build(game: Game) -> None:
+def test_the_game_keeps_its_contract_in_every_form(game: Game) -> None:
     leafwise.check_game(game, seconds=6, twin=twin(game), positions=unusual(game))

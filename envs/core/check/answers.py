@@ -1,75 +1,63 @@
-"""What the rules answer at a position, to be compared: with the same rules compiled, and with a plain twin."""
+"""What the rules answer at a position, to be compared: between forms of the same rules, and with a twin."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.check import acting
-from leafwise.envs.core.check.door import Door, Row
-from leafwise.envs.core.check.fault import RuleFault, expect
-from leafwise.envs.core.check.subject import words
+from leafwise.envs.core.check.door import Door, Row, RuleFault, expect, words
+from leafwise.envs.core.check.position import MOST_ACTIONS
+from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.lines import short
 
 Answer = dict[str, Any]
-MOST_ACTIONS = 24
-"""Actions followed at a decision that has more."""
 WITHIN = 1e-9
-"""By how much numbers of two builds may differ, of their size."""
+"""By how much numbers of two forms may differ, of their size."""
 PLAYERS = {0: "first", 1: "second", CHANCE: "chance", TERMINAL: "nobody"}
 """How a twin calls who acts."""
 
 
 def answer(door: Door, row: Row) -> Answer:
-    """Returns what the rules say of a position, ready for JSON; rows are lists of words."""
-    acts = acting.player(door, row)
-    found: Answer = {
-        "row": words(row),
-        "current_player": acts,
-        "stage": door.whole_number("stage", row),
-        "returns": float(door.ask("returns", row)),
-        "key": int(door.ask("key", row)),
-    }
-    if acts != CHANCE:
-        for rule, viewers in (("observe", (None,)), ("observe_as", range(door.subject.game.players))):
-            seen = [array for viewer in viewers for array in acting.observation(door, row, viewer).values()]
-            found[rule] = [float(x) for array in seen for x in array.ravel()]
+    """Returns what the rules say of a position; rows are lists of words."""
+    acts = door.player(row)
+    found: Answer = {"row": words(row), "current_player": acts, "stage": door.whole_number("stage", row)}
+    found |= {"returns": float(door.ask("returns", row)), "key": int(door.ask("key", row))}
     if acts == CHANCE:
-        found["chance_outcomes"] = [[p, words(successor)] for p, successor in acting.outcomes(door, row)]
-        found["sample_outcome"] = [words(acting.draw(door, row, key, door.used)) for key in range(1, 4)]
-    elif acts != TERMINAL:
-        legal = acting.numbers(door, "legal_actions", row)
+        found["chance_outcomes"] = [[p, words(successor)] for p, successor in door.outcomes(row)]
+        found["sample_outcome"] = [words(door.draw(row, key, door.used)) for key in range(1, 4)]
+        return found
+    for rule, viewers in (("observe", (None,)), ("observe_as", range(door.game.players))):
+        seen = [array for viewer in viewers for array in door.observation(row, viewer).values()]
+        found[rule] = [x for array in seen for x in array.ravel().astype(float).tolist()]
+    if acts != TERMINAL:
+        legal = door.numbers("legal_actions", row)
         tried = legal if len(legal) <= MOST_ACTIONS else sorted(Random(len(legal)).sample(legal, MOST_ACTIONS))
         found["legal_actions"] = legal
         found["action_cost"] = [door.whole_number("action_cost", row, np.int64(a)) for a in tried]
-        found["apply_action"] = [[a, words(acting.after(door, row, a))] for a in tried]
-        some = range(len(door.subject.candidates))
-        found["candidates"] = [acting.numbers(door, "candidates", row, which) for which in some]
+        found["apply_action"] = [[a, words(door.after(row, a))] for a in tried]
+        some = range(len(door.game.search.candidates))
+        found["candidates"] = [door.numbers("candidates", row, which) for which in some]
     return found
 
 
-def compare(door: Door, expected: Answer, build: str) -> None:
-    """Raises RuleFault where this build answers otherwise than another did, at the position of that answer."""
-    row = np.array(expected["row"], dtype=door.subject.game.dtype)
-    text = ""
+def compare(door: Door, expected: Answer, where: str) -> None:
+    """Raises RuleFault where this form answers otherwise than plain Python did, at the position of that answer."""
+    row, text = np.array(expected["row"], dtype=door.game.dtype), ""
     try:
-        text = door.subject.write(row, door.subject.game.tables())
-        if door.note is not None:
-            door.note.position(text)
-        door.fresh = door.tables()
+        text = door.text(row)
+        door.stand(text)
+        door.renew()
         got = answer(door, row)
         for rule, wanted in expected.items():
-            expect(
-                alike(wanted, got.get(rule)),
-                rule,
-                f"what plain Python answers, {short(wanted)}",
-                f"{short(got[rule])} {build}",
-            )
+            plain = f"what plain Python answers, {short(wanted)}"
+            expect(alike(wanted, got.get(rule)), rule, plain, f"{short(got[rule])} {where}")
     except RuleFault as fault:
         raise fault.at(text, expected["row"]) from None
 
@@ -85,73 +73,89 @@ def alike(first: Any, second: Any) -> bool:
 
 def with_texts(door: Door, found: Answer) -> Answer:
     """Returns an answer for a twin, which knows positions by their texts and actions by their names."""
-    game, T = door.subject.game, door.subject.game.tables()
+    game = door.game
 
     def text(row: Sequence[int]) -> str:
-        return door.subject.write(np.array(row, dtype=game.dtype), T)
+        return door.text(np.array(row, dtype=game.dtype))
 
-    told: Answer = {
-        "row": found["row"],
-        "text": text(found["row"]),
-        "player": PLAYERS[found["current_player"]],
-        "returns": found["returns"],
-    }
+    row = found["row"]
+    said: Answer = {"row": row, "text": text(row), "player": PLAYERS[found["current_player"]]}
+    said["returns"] = found["returns"]
     if "legal_actions" in found:
-        told["legal"] = [game.actions[a] for a in found["legal_actions"]]
-        told["play"] = {game.actions[a]: text(row) for a, row in found["apply_action"]}
+        said["legal"] = [game.actions[a] for a in found["legal_actions"]]
+        said["play"] = {game.actions[a]: text(row) for a, row in found["apply_action"]}
     if "chance_outcomes" in found:
-        told["outcomes"] = [[p, text(row)] for p, row in found["chance_outcomes"]]
-    return told
+        said["outcomes"] = [[p, text(row)] for p, row in found["chance_outcomes"]]
+    return said
+
+
+@dataclass(frozen=True)
+class GameTwin:
+    """Answers as a twin of plain Python does, by the rules of another game."""
+
+    game: Game
+
+    def read(self, text: str) -> State:
+        """Returns the position that a text describes."""
+        return self.game.parse(text)
+
+    def write(self, position: State) -> str:
+        """Returns the text of a position."""
+        return str(position)
+
+    def player(self, position: State) -> str:
+        """Returns who acts."""
+        return PLAYERS[position.current_player]
+
+    def returns(self, position: State) -> float:
+        """Returns player 0's return so far."""
+        return position.returns
+
+    def legal(self, position: State) -> tuple[str, ...]:
+        """Returns the names of the legal actions."""
+        return position.legal_names
+
+    def play(self, position: State, name: str) -> State:
+        """Returns where an action leads."""
+        return position.play(name)
+
+    def outcomes(self, position: State) -> list[tuple[float, State]]:
+        """Returns what chance can do."""
+        return position.outcomes()
 
 
 def compare_with_twin(told: Mapping[str, Any], twin: Any) -> None:
     """Raises RuleFault where a twin says something else of a position."""
-    text, rule = told["text"], "twin"
+    rule = "twin"
     try:
-        position = twin.read(text)
-        rule = "current_player"
-        expect(
-            told["player"] == twin.player(position),
-            rule,
-            f"{twin.player(position)!r} as the twin says",
-            repr(told["player"]),
-        )
-        rule = "returns"
-        worth = twin.returns(position)
+        position = twin.read(told["text"])
+        rule, acts = "current_player", twin.player(position)
+        expect(told["player"] == acts, rule, f"{acts!r} as the twin says", repr(told["player"]))
+        rule, worth = "returns", twin.returns(position)
         expect(alike(float(worth), told["returns"]), rule, f"{worth:.9g} as the twin says", f"{told['returns']:.9g}")
-        rule = "legal_actions"
         if "legal" in told:
-            legal = sorted(twin.legal(position))
-            expect(
-                sorted(told["legal"]) == legal, rule, f"{short(legal)} as the twin says", short(sorted(told["legal"]))
-            )
+            rule, legal, mine = "legal_actions", sorted(twin.legal(position)), sorted(told["legal"])
+            expect(mine == legal, rule, f"{short(legal)} as the twin says", short(mine))
             rule = "apply_action"
             for name, after in told["play"].items():
                 wanted = twin.write(twin.play(position, name))
                 expect(wanted == after, rule, f"{name!r} to lead to {wanted!r} as the twin says", repr(after))
-        rule = "chance_outcomes"
         if "outcomes" in told:
-            _compare_outcomes(told["outcomes"], twin, position)
+            rule = "chance_outcomes"
+            mine = _by_text(told["outcomes"])
+            theirs = _by_text((p, twin.write(after)) for p, after in twin.outcomes(position))
+            for text in sorted({*mine, *theirs}):
+                p, other = mine.get(text, 0.0), theirs.get(text, 0.0)
+                expect(abs(p - other) < WITHIN, rule, f"{text!r} with {other:.9g} as the twin says", f"{p:.9g}")
     except RuleFault as fault:
-        raise fault.at(text, told["row"]) from None
+        raise fault.at(told["text"], told["row"]) from None
     except Exception as problem:
-        raise RuleFault(
-            rule, f"expected a twin that answers, got {type(problem).__name__}: {problem}", text, told["row"]
-        ) from None
+        got = f"expected a twin that answers, got {type(problem).__name__}: {problem}"
+        raise RuleFault(rule, got, told["text"], told["row"]) from None
 
 
-def _compare_outcomes(told: Sequence[Sequence[Any]], twin: Any, position: Any) -> None:
-    laws: list[dict[str, float]] = [{}, {}]
-    for p, text in told:
-        laws[0][text] = laws[0].get(text, 0.0) + p
-    for p, after in twin.outcomes(position):
-        text = twin.write(after)
-        laws[1][text] = laws[1].get(text, 0.0) + p
-    for text in sorted({*laws[0], *laws[1]}):
-        mine, theirs = laws[0].get(text, 0.0), laws[1].get(text, 0.0)
-        expect(
-            abs(mine - theirs) < WITHIN,
-            "chance_outcomes",
-            f"{text!r} with {theirs:.9g} as the twin says",
-            f"{mine:.9g}",
-        )
+def _by_text(outcomes: Iterable[Sequence[Any]]) -> dict[str, float]:
+    law: dict[str, float] = {}
+    for p, text in outcomes:
+        law[text] = law.get(text, 0.0) + p
+    return law

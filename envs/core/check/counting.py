@@ -8,9 +8,7 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from leafwise.envs.core.check.acting import draw, outcomes
-from leafwise.envs.core.check.door import Door, Row
-from leafwise.envs.core.check.fault import RuleFault
+from leafwise.envs.core.check.door import Door, Row, RuleFault
 
 Kind = tuple[Any, ...]
 SUSPICIOUS, CERTAIN = 3.5, 6.0
@@ -66,8 +64,7 @@ class Kinds:
         left = [kind for kind in self._met if not self._counted[kind]]
         if not left:
             return None
-        rarest = min(left, key=lambda kind: (kind[0], self._met[kind], kind))
-        met = self._last[rarest]
+        met = self._last[min(left, key=lambda kind: (kind[0], self._met[kind], kind))]
         self._counted.update(met.kinds())
         return met
 
@@ -90,27 +87,16 @@ def chi_square_score(counts: Sequence[int], expected: Sequence[float]) -> float:
 
 def check(door: Door, row: Row, draws: int, key: int) -> None:
     """Compares `draws` draws at a chance stage with its probabilities; `key` is what the keys of their streams are drawn from."""
-    law = [(p, successor.tobytes()) for p, successor in outcomes(door, row)]
+    law = {successor.tobytes(): p for p, successor in door.outcomes(row)}
     if len(law) == 1:
         return
-    if _score(door, row, law, draws, key) < SUSPICIOUS:
-        return
-    score = _score(door, row, law, AGAIN * draws, key + 1)
-    if score > CERTAIN:
-        counts = _counts(door, row, AGAIN * draws, key + 1)
-        worst = max(range(len(law)), key=lambda k: abs(counts[law[k][1]] / (AGAIN * draws) - law[k][0]))
-        share = counts[law[worst][1]] / (AGAIN * draws)
-        told = f"outcome {worst} with the probability that chance_outcomes gives it, {law[worst][0]:.4g}"
-        raise RuleFault("sample_outcome", f"expected {told}, got it in {share:.4g} of {AGAIN * draws} draws")
-
-
-def _counts(door: Door, row: Row, draws: int, key: int) -> Counter[bytes]:
-    keys = Random(key)
-    return Counter(draw(door, row, keys.getrandbits(64), door.used).tobytes() for _ in range(draws))
-
-
-def _score(door: Door, row: Row, law: Sequence[tuple[float, bytes]], draws: int, key: int) -> float:
-    counts = _counts(door, row, draws, key)
-    if not set(counts) <= {successor for _, successor in law}:
-        raise RuleFault("sample_outcome", "expected one of the outcomes that chance_outcomes gives, got another row")
-    return chi_square_score([counts[successor] for _, successor in law], [draws * p for p, _ in law])
+    for many, least, keys in (draws, SUSPICIOUS, Random(key)), (AGAIN * draws, CERTAIN, Random(key + 1)):
+        counts = Counter(door.draw(row, keys.getrandbits(64), door.used).tobytes() for _ in range(many))
+        if not counts.keys() <= law.keys():
+            raise RuleFault("sample_outcome", "expected one of the outcomes that chance_outcomes gives, got another row")
+        if chi_square_score([counts[outcome] for outcome in law], [many * p for p in law.values()]) <= least:
+            return
+    shares = {outcome: counts[outcome] / many for outcome in law}
+    number, worst = max(enumerate(law), key=lambda pair: abs(shares[pair[1]] - law[pair[1]]))
+    given = f"outcome {number} with the probability that chance_outcomes gives it, {law[worst]:.4g}"
+    raise RuleFault("sample_outcome", f"expected {given}, got it in {shares[worst]:.4g} of {many} draws")

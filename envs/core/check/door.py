@@ -5,67 +5,144 @@ from __future__ import annotations
 import math
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.check.blocks import Block
-from leafwise.envs.core.check.fault import RuleFault, expect
-from leafwise.envs.core.check.guards import Guard, Guarded, Misuse, guarded_tables
-from leafwise.envs.core.check.note import Note
-from leafwise.envs.core.check.subject import Subject, boxes, python_function
+from leafwise.envs.core.check.guards import Block, Misuse, arrays_of, guarded_tables
 from leafwise.envs.core.compile.errors import CompileError
-from leafwise.envs.core.compile.jit import DISABLED
+from leafwise.envs.core.contract.declared import PARAMETERS
+from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+
+if TYPE_CHECKING:
+    from leafwise.envs.core.check.process import Note
+    from leafwise.envs.core.contract.game import Game
 
 Row = NDArray[Any]
+F = TypeVar("F", bound=Callable[..., Any])
 AT, TO, OUT = 1, 2, 3
 """Rows of `S` that a rule is given: the position, where an action leads, the first outcome. Row 0 is nobody's."""
-KEEP_ALL: frozenset[int] = frozenset()
+U_AT, U_TO, U_OUT = np.uint64(AT), np.uint64(TO), np.uint64(OUT)
+LONGEST = 160
+"""Letters of a position that are shown."""
+SUM_WITHIN = 1e-9
+"""By how much the sum of probabilities may be off."""
+
+
+class RuleFault(Exception):
+    """A rule broke its promise: `told` is "expected ..., got ...", `position` the text of where, `row` its words."""
+
+    everywhere = False
+    """Whether it has nothing to do with a position, as where a rule does not compile."""
+
+    def __init__(self, rule: str, told: str, position: str = "", row: Sequence[int] | None = None) -> None:
+        super().__init__(rule, told, position, row)
+        self.rule, self.told, self.position, self.row = rule, told, position, row
+
+    def at(self, position: str, row: Sequence[int]) -> RuleFault:
+        """Returns the fault with the position at which it showed, unless it knows better."""
+        return self if self.everywhere or self.position else RuleFault(self.rule, self.told, position, row)
+
+    def line(self, game: str) -> str:
+        """Returns one line (of a function that does not compile, two)."""
+        where = self.position if len(self.position) <= LONGEST else f"{self.position[:LONGEST]}..."
+        rule = f"{self.rule}: " if self.rule else ""
+        return f"{game}: {rule}{self.told}" + (f", at {where!r}" if where else "")
+
+
+def expect(ok: object, rule: str, expected: str, got: object) -> None:
+    """Raises RuleFault, `expected ..., got ...`, unless `ok`."""
+    if not ok:
+        raise RuleFault(rule, f"expected {expected}, got {got}")
 
 
 class Door:
-    """The rules of one game; `guarded` says whether arrays check each index themselves (in plain Python)."""
+    """The rules of one game in one form; `guarded` says whether arrays check each index themselves (in plain Python)."""
 
-    def __init__(self, subject: Subject, note: Note | None, *, guarded: bool = DISABLED) -> None:
-        self.subject, self.note, self.guarded = subject, note, guarded
-        self.used = self.tables()
-        """Tables that are used for everything, whose scratch holds what earlier calls left."""
-        self.fresh = self.used
+    def __init__(
+        self, game: Game, form: Callable[[F], F], note: Note | None = None, *, guarded: bool, symmetries: int = 0
+    ) -> None:
+        self.game, self.form, self.note, self.guarded = game, form, note, guarded
+        self.symmetries = symmetries or game.symmetry_count
+        own = game.symmetries
+        rules = {**game.rules.functions(), "transform": own.transform, "transform_action": own.transform_action}
+        if game.rules.is_valid is not None:
+            rules["is_valid"] = game.rules.is_valid
+        self.rules = {name: form(rule) for name, rule in rules.items() if name in PARAMETERS}
+        """Every rule that the game has, by its name."""
+        space: Any = game.observation_space()
+        self.boxes: dict[str, Any] = dict(space.items()) if hasattr(space, "items") else {"": space}
+        """The boxes of the observation by name; of a single one the name is ""."""
+        self.T = game.tables()
+        self.used, self.fresh = self.tables(), self.tables()
+        """Tables that are used for everything, whose scratch holds what earlier calls left; and such as are new at each position."""
+        scratch = {path: array for path, array in arrays_of(self.fresh).items() if path in game.scratch}
+        self._scratch = [(np.asarray(array).view(np.ndarray), np.array(array)) for array in scratch.values()]
         self._blocks: dict[tuple[str, int], Block] = {}
-        self._called: set[str] = set()
+        self._entries: dict[Any, Callable[..., Any]] = {}
         self._compiling_s = 0.0
+
+    def tables(self, T: Any = None, scratch: frozenset[str] = frozenset()) -> Any:
+        """Returns tables, guarded in plain Python; without `T` those of the game, with scratch of their own."""
+        T = self.game.tables() if T is None else T
+        return guarded_tables(T, frozenset({"stop", *self.game.scratch, *scratch})) if self.guarded else T
+
+    def renew(self) -> None:
+        """Makes the scratch of `fresh` new."""
+        for array, new in self._scratch:
+            array[...] = new
 
     def clock(self) -> float:
         """Returns this process's time in seconds, without what first calls took: they compile."""
         return time.process_time() - self._compiling_s
 
-    def tables(self) -> Any:
-        """Returns tables with scratch of their own."""
-        T = self.subject.game.tables()
-        return guarded_tables(T, self.subject.scratch | {"stop"}) if self.guarded else T
+    def stand(self, text: str) -> None:
+        """Notes at which position rules are called from now on."""
+        if self.note is not None:
+            self.note.position(text)
 
-    def block(self, label: str, n: int, shape: tuple[int, ...], dtype: Any, *, exact: bool = True) -> Block:
+    def text(self, row: Row) -> str:
+        """Returns the text of a row."""
+        return str(self.game.text.write(row.copy(), self.T))
+
+    def block(self, label: str, n: int, shape: tuple[int, ...], dtype: Any) -> Block:
         """Returns the array of a label that has n rows (or words), the same one every time."""
         if (label, n) not in self._blocks:
-            self._blocks[label, n] = Block((n, *shape), dtype, label, is_guarded=self.guarded, exact=exact)
+            self._blocks[label, n] = Block((n, *shape), dtype, label, is_guarded=self.guarded)
         return self._blocks[label, n]
 
     def rows(self, n: int) -> Block:
         """Returns `S` with n rows."""
-        return self.block("S", n, (self.subject.game.width,), self.subject.game.dtype)
+        return self.block("S", n, (self.game.width,), self.game.dtype)
+
+    def python(self, what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Calls one of the game's functions of plain Python; raises RuleFault for whatever it raises."""
+        if self.note is not None:
+            self.note.calling(what)
+        try:
+            return function(*arguments)
+        except (Exception, SystemExit) as problem:
+            raise RuleFault(what, told(problem, function)) from None
 
     def call(self, rule: str, *arguments: Any, function: Callable[..., Any] | None = None) -> Any:
         """Calls a rule, or another function under such a name; raises RuleFault for whatever it raises."""
-        function = function or self.subject.rules[rule]
-        first = rule not in self._called
+        function = function or self.rules[rule]
+        entry = self._entries.get(function)
         if self.note is not None:
-            self.note.calling(rule, compiling=first and not self.guarded)
-        before = time.process_time() if first else 0.0
+            self.note.calling(rule, compiling=entry is None and not self.guarded)
         try:
-            answer = function(*arguments)
+            if entry is None:
+                before = time.process_time()
+                linked = None if self.guarded else getattr(function, "entry", None)
+                entry = function if linked is None else linked(*arguments)  # asks no types any more: they stay the same
+                answer = entry(*arguments)
+                self._entries[function] = entry
+                self._compiling_s += time.process_time() - before
+                return answer
+            return entry(*arguments)
         except Misuse as problem:
             raise RuleFault(rule, f"{problem}{_where(problem, function)}") from None
         except CompileError as problem:
@@ -74,25 +151,56 @@ class Door:
             raise fault from None
         except (Exception, SystemExit) as problem:
             raise RuleFault(rule, told(problem, function)) from None
-        if first:
-            self._called.add(rule)
-            self._compiling_s += time.process_time() - before
-        return answer
+
+    def once(
+        self,
+        rule: str,
+        given: Mapping[int, Row],
+        *more: Any,
+        T: Any = None,
+        rows: int = 2,
+        writes: frozenset[int] = frozenset(),
+        blocks: Mapping[Block, Any] | None = None,
+        kind: int = 0,
+        size: str = "",
+        function: Callable[..., Any] | None = None,
+    ) -> tuple[Any, Block]:
+        """Returns what a rule answers, and `S` after it: `rows` rows of junk but for those `given`, of which it writes `writes`.
+
+        `blocks` are other arrays that it is given among `more`, and what they hold (None: junk). `size` says where their lengths
+        come from. `T` is by default `used` under kind 0 of junk, and `fresh` under kind 1.
+        """
+        S, blocks = self.rows(rows), blocks or {}
+        for block in (S, *blocks):
+            block.clear(kind)
+        for block, words in blocks.items():
+            if words is not None:
+                block.plain[:] = words
+        for i, row in given.items():
+            S.plain[i] = row
+        S.guard.permit(frozenset(given), writes)
+        T = (self.used, self.fresh)[kind] if T is None else T
+        try:
+            answer = self.call(rule, S.array, *more, T, function=function)
+        except RuleFault as fault:
+            raise _with_size(fault, size, [*blocks, *[S][: rows - TO - 1]]) if size else fault from None
+        for block in (S, *blocks):
+            if block.overrun(kind):
+                shape = "x".join(map(str, block.plain.shape))
+                raise RuleFault(rule, f"expected writes within {block.label}, got one beyond its {shape}")
+        for i, row in given.items():
+            if i not in writes:
+                kept = S.plain[i].tobytes() == row.tobytes()
+                expect(kept, rule, "the position's row to stay as it is", "a change of it")
+        expect(S.is_junk(0), rule, "only its own rows to be written", "a change of row i - 1")
+        return answer, S
 
     def ask(self, rule: str, row: Row, *more: Any) -> Any:
         """Returns what a rule that only reads answers at a row, asked once with used and once with fresh scratch."""
-        answers = []
-        for kind, T in enumerate((self.used, self.fresh)):
-            S = self.rows(2)
-            S.clear(kind)
-            S.plain[AT] = row
-            permit(S.guard, {AT}, set())
-            answers.append(self.call(rule, S.array, np.uint64(AT), *more, T))
-            self.check_kept(rule, S, {AT: row}, kind)
-        expect(
-            same(*answers), rule, "the same answer twice (no state of its own)", f"{answers[0]!r}, then {answers[1]!r}"
-        )
-        return answers[0]
+        first, second = (self.once(rule, {AT: row}, U_AT, *more, kind=kind)[0] for kind in (0, 1))
+        same_twice = "the same answer twice (no state of its own)"
+        expect(same(first, second), rule, same_twice, f"{first!r}, then {second!r}")
+        return first
 
     def whole_number(self, rule: str, row: Row, *more: Any) -> int:
         """Returns an answer that is to be a whole number."""
@@ -101,28 +209,116 @@ class Door:
         expect(fits, rule, "a whole number", repr(answer))
         return int(answer)
 
-    def check_kept(self, rule: str, S: Block, kept: dict[int, Row], kind: int) -> None:
-        """Raises RuleFault if a row that is not the rule's to write has changed."""
-        S.check_margins(rule, kind)
-        for i, row in kept.items():
-            expect(S.plain[i].tobytes() == row.tobytes(), rule, "the position's row to stay as it is", "a change of it")
-        expect((S.plain[0] == S.whole[0]).all(), rule, "only its own rows to be written", "a change of row i - 1")
+    def written(self, rule: str, given: Mapping[int, Row], to: int, *more: Any, rows: int) -> Row:
+        """Returns the row that a rule writes, called with two kinds of junk in it."""
+        found = []
+        for kind in (0, 1):
+            _, S = self.once(rule, given, *more, rows=rows, writes=frozenset({to}), kind=kind)
+            found.append(S.plain[to].copy())
+        _check_whole(rule, *found)
+        return found[0]
 
+    def valid(self, row: Row) -> bool:
+        """Returns what the game's `is_valid` says of a row."""
+        return bool(self.once("is_valid", {AT: row}, U_AT)[0])
 
-def valid(door: Door, row: Row) -> bool:
-    """Returns what the game's `is_valid` says of a row."""
-    S = door.rows(2)
-    S.clear(0)
-    S.plain[AT] = row
-    permit(S.guard, {AT}, set())
-    answer = door.call("is_valid", S.array, np.uint64(AT), door.used)
-    door.check_kept("is_valid", S, {AT: row}, 0)
-    return bool(answer)
+    def start(self) -> Row:
+        """Returns the start."""
+        return self.written("initial_state", {}, AT, U_AT, rows=2)
 
+    def player(self, row: Row) -> int:
+        """Returns who acts."""
+        acts = self.whole_number("current_player", row)
+        players = range(self.game.players)
+        known = f"{', '.join(map(str, players))}, CHANCE ({CHANCE}) or TERMINAL ({TERMINAL})"
+        expect(acts in (*players, CHANCE, TERMINAL), "current_player", known, acts)
+        return acts
 
-def permit(guard: Guard, reads: set[int], writes: set[int]) -> None:
-    """Says which rows a rule may read and write; what it may write it may read."""
-    guard.reads, guard.writes = frozenset(reads | writes), frozenset(writes)
+    def numbers(self, rule: str, row: Row, which: int | None = None) -> list[int]:
+        """Returns the ids that `legal_actions` or `candidates` writes at a decision; `which` candidates is `T.candidates`."""
+        most, found = self.game.max_actions, []
+        A, size = self.block("A", most, (), np.int64), f"max_actions = {most}"
+        for kind, T in enumerate((self.used, self.fresh)):
+            T = T if which is None else T._replace(candidates=which)
+            n, _ = self.once(rule, {AT: row}, U_AT, A.array, T=T, blocks={A: None}, kind=kind, size=size)
+            expect(0 <= n <= most, rule, f"a number of actions in 0..{most} (max_actions)", n)
+            found.append([int(a) for a in A.plain[: int(n)]])
+        expect(found[0] == found[1], rule, "the same actions twice, each written", f"{found[0]}, then {found[1]}")
+        return found[0]
+
+    def after(self, row: Row, a: int) -> Row:
+        """Returns where an action leads; tried in the row itself too."""
+        rule, action = "apply_action", np.int64(a)
+        there = self.written(rule, {AT: row}, TO, U_AT, action, U_TO, rows=3)
+        _, S = self.once(rule, {AT: row}, U_AT, action, U_AT, writes=frozenset({AT}))
+        word = _unlike(S.plain[AT], there)
+        expect(word is None, rule, "the same row where i and j are one", f"another word {word}")
+        return there
+
+    def outcomes(self, row: Row) -> list[tuple[float, Row]]:
+        """Returns what chance can do at a row: each outcome's probability and row."""
+        rule, most, found = "chance_outcomes", self.game.max_outcomes, []
+        P, size = self.block("P", OUT + most, (), np.float64), f"max_outcomes = {most}"
+        own = frozenset(range(OUT, OUT + most))
+        P.guard.permit(frozenset(), own)
+        for kind in (0, 1):
+            n, S = self.once(
+                rule, {AT: row}, U_AT, P.array, U_OUT, rows=OUT + most, writes=own, blocks={P: None}, kind=kind, size=size
+            )
+            kept = S.is_junk(TO) and P.is_junk(slice(OUT))
+            expect(kept, rule, "only the rows from o on to be written", "a change of one before")
+            expect(0 < n <= most, rule, f"1 to {most} outcomes (max_outcomes)", n)
+            end = OUT + int(n)
+            found.append(([float(p) for p in P.plain[OUT:end]], S.plain[OUT:end].copy()))
+        (law, first), (again, second) = found
+        for one, other in zip(first, second, strict=False):
+            _check_whole(rule, one, other)
+        expect(law == again, rule, "the same probabilities twice", f"{law}, then {again}")
+        for p in law:
+            expect(0.0 < p <= 1.0 + SUM_WITHIN, rule, "probabilities above 0 and at most 1", p)
+        expect(abs(sum(law) - 1.0) <= SUM_WITHIN, rule, "probabilities that sum to 1", f"{sum(law):.12g}")
+        return list(zip(law, first, strict=True))
+
+    def draw(self, row: Row, key: int, T: Any) -> Row:
+        """Returns one outcome drawn from the stream of a key."""
+        rule, R = "sample_outcome", self.block("R", 2, (), np.uint64)
+        _, S = self.once(rule, {AT: row}, U_AT, R.array, T=T, writes=frozenset({AT}), blocks={R: (key, 0)})
+        expect(R.plain[0] == key, rule, "only the counter of the stream to move", "another key")
+        drawn: Row = S.plain[AT].copy()
+        return drawn
+
+    def observation(self, row: Row, player: int | None = None) -> dict[str, NDArray[Any]]:
+        """Returns the observation by name, as a player sees it (None: who acts); of a single array the name is ""."""
+        rule, viewer = ("observe", ()) if player is None else ("observe_as", (np.int64(player),))
+        layout, seen = self.game.observation.layout, []
+        for kind in (0, 1):
+            blocks = {
+                name: self.block(f"O.{name}".rstrip("."), 3, box.shape, box.dtype) for name, box in self.boxes.items()
+            }
+            for block in blocks.values():
+                block.guard.permit(frozenset(), frozenset({1}))
+            arrays = {name: block.array for name, block in blocks.items()}
+            O = arrays[""] if layout is None else layout(**arrays)
+            asked = dict.fromkeys(blocks.values())
+            self.once(rule, {AT: row}, U_AT, *viewer, O, 1, blocks=asked, kind=kind, size="the observation space")
+            for block in blocks.values():
+                alone = block.is_junk([0, 2])
+                expect(alone, rule, "only observation e to be written", f"a change of another in {block.label}")
+            seen.append({name: block.plain[1].copy() for name, block in blocks.items()})
+        for name, array in seen[0].items():
+            unlike = (array != seen[1][name]) & ~((array != array) & (seen[1][name] != seen[1][name]))
+            if unlike.any():
+                place = f"{f'O.{name}'.rstrip('.')}{[int(k) for k in np.argwhere(unlike)[0]]}"
+                raise RuleFault(rule, f"expected every number to be written, got none in {place}")
+        return seen[0]
+
+    def image(self, row: Row, k: int) -> Row:
+        """Returns a row under symmetry k."""
+        return self.written("transform", {AT: row}, TO, U_AT, k, U_TO, rows=3)
+
+    def moved_action(self, a: int, k: int) -> int:
+        """Returns the action that matches `a` after symmetry k."""
+        return int(self.call("transform_action", a, k, self.used))
 
 
 def same(first: Any, second: Any) -> bool:
@@ -132,17 +328,28 @@ def same(first: Any, second: Any) -> bool:
     return bool(first == second)
 
 
+def words(row: Any) -> list[int]:
+    """Returns the words of a row as Python's numbers."""
+    found: list[int] = np.asarray(row).tolist()
+    return found
+
+
+def python_function(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the plain Python function of a rule, compiled or not."""
+    plain = getattr(rule, "py_func", rule)
+    return getattr(plain, "__wrapped__", plain)
+
+
 def told(problem: BaseException, function: Callable[..., Any]) -> str:
     """Returns what an exception of a rule is to a person."""
+    where = _where(problem, function)
     if isinstance(problem, AttributeError) and hasattr(problem.obj, "_fields"):
         fields = ", ".join(problem.obj._fields)
-        return f"expected a field of {type(problem.obj).__name__} among ({fields}), got {problem.name!r}" + _where(
-            problem, function
-        )
+        return f"expected a field of {type(problem.obj).__name__} among ({fields}), got {problem.name!r}{where}"
     if isinstance(problem, IndexError):
-        return f"expected every index within its array, got an {type(problem).__name__} ({problem}){_where(problem, function)}"
-    words = " ".join(f"{type(problem).__name__}: {problem}".split())[:200].rstrip(": ")
-    return f"expected an answer, got {words}{_where(problem, function)}"
+        return f"expected every index within its array, got an {type(problem).__name__} ({problem}){where}"
+    said = " ".join(f"{type(problem).__name__}: {problem}".split())[:200].rstrip(": ")
+    return f"expected an answer, got {said}{where}"
 
 
 def _where(problem: BaseException, function: Callable[..., Any]) -> str:
@@ -155,13 +362,22 @@ def _where(problem: BaseException, function: Callable[..., Any]) -> str:
     return f" in {Path(last.filename).name} line {last.lineno}" + (f", `{last.line}`" if last.line else "")
 
 
-def bare(array: Any) -> NDArray[Any]:
-    """Returns an array without its guard."""
-    return np.asarray(array).view(np.ndarray) if isinstance(array, Guarded) else np.asarray(array)
+def _unlike(first: Row, second: Row) -> int | None:
+    """Returns the first word in which two rows differ."""
+    found: list[int] = np.flatnonzero(first != second).tolist()
+    return found[0] if found else None
 
 
-def observation_blocks(door: Door) -> dict[str, Block]:
-    """Returns the arrays of three observations by name, of which the middle one is asked for."""
-    return {
-        name: door.block(f"O.{name}".rstrip("."), 3, box.shape, box.dtype) for name, box in boxes(door.subject).items()
-    }
+def _check_whole(rule: str, first: Row, second: Row) -> None:
+    """Raises RuleFault if two rows differ that were filled with different junk: a word was left as it was."""
+    word = _unlike(first, second)
+    every = "every word of the row to be written, the same each time"
+    expect(word is None, rule, every, f"word {word} left or changed")
+
+
+def _with_size(fault: RuleFault, size: str, blocks: Sequence[Block]) -> RuleFault:
+    """Returns a fault that says which size of the game an index went beyond."""
+    outside = any(f" of {block.label}" in fault.told for block in blocks) or "IndexError" in fault.told
+    if fault.everywhere or not outside or "rows (" in fault.told:
+        return fault
+    return RuleFault(fault.rule, f"{fault.told}; the length comes from {size}", fault.position, fault.row)

@@ -1,4 +1,4 @@
-"""Arrays of plain Python that refuse an index outside, a negative one, a word that does not fit, and a row of somebody else's.
+"""Arrays that refuse an index outside, a negative one, a word that does not fit, and a row of somebody else's, in plain Python.
 
 Plain Python counts a negative index from the end and cuts words off in silence; compiled code reads and writes whatever lies there.
 """
@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+MARGIN = 64
+"""Words before and behind a block."""
 
 
 class Misuse(Exception):
@@ -24,6 +27,10 @@ class Guard:
         """Rows that may be read; None: all."""
         self.writes: frozenset[int] | None = None
 
+    def permit(self, reads: frozenset[int], writes: frozenset[int]) -> None:
+        """Says which rows may be read and written; what may be written may be read."""
+        self.reads, self.writes = reads | writes, writes
+
     def check(self, shape: tuple[int, ...], key: Any, write: bool) -> None:
         """Raises Misuse for an index that the array refuses."""
         if write and not self.writable:
@@ -34,25 +41,17 @@ class Guard:
         for axis, k in enumerate(keys):
             if k is Ellipsis or k is None:
                 return
-            if isinstance(k, (int, np.integer)) and not isinstance(k, (bool, np.bool_)):
-                if not 0 <= k < shape[axis]:
-                    raise Misuse(self._outside(axis, int(k), shape, write))
-            elif isinstance(k, (float, np.floating, bool, np.bool_)):
+            if isinstance(k, (bool, float, np.bool_, np.floating)):
                 raise Misuse(f"expected a whole number as index of {self.label}, got {k!r}")
-        if self.reads is not None and isinstance(keys[0], (int, np.integer)):
-            self._check_row(int(keys[0]), write)
-
-    def _outside(self, axis: int, k: int, shape: tuple[int, ...], write: bool) -> str:
-        place = "index" if len(shape) == 1 else "row" if axis == 0 else f"index {axis}"
-        verb = "written" if write else "read"
-        return f"expected {place} 0 to {shape[axis] - 1} of {self.label} to be {verb}, got {k}"
-
-    def _check_row(self, row: int, write: bool) -> None:
+            if isinstance(k, (int, np.integer)) and not 0 <= k < shape[axis]:
+                place = "index" if len(shape) == 1 else "row" if axis == 0 else f"index {axis}"
+                verb = "written" if write else "read"
+                raise Misuse(f"expected {place} 0 to {shape[axis] - 1} of {self.label} to be {verb}, got {int(k)}")
         allowed = self.writes if write else self.reads
-        if allowed is not None and row not in allowed:
+        if allowed is not None and isinstance(keys[0], (int, np.integer)) and int(keys[0]) not in allowed:
             some = ", ".join(map(str, sorted(allowed)[:3])) + (", ..." if len(allowed) > 3 else "")
             verb = "written" if write else "read"
-            raise Misuse(f"expected only rows ({some}) of {self.label} to be {verb}, got row {row}")
+            raise Misuse(f"expected only rows ({some}) of {self.label} to be {verb}, got row {int(keys[0])}")
 
     def fits(self, array: NDArray[Any], key: Any, value: Any) -> None:
         """Raises Misuse for a number that a word of the array cannot hold."""
@@ -63,9 +62,15 @@ class Guard:
             raise Misuse(f"expected a whole number in {self.label}{_shown(key)}, got {value}")
         low, high = np.iinfo(array.dtype).min, np.iinfo(array.dtype).max
         if not low <= int(number) <= high:
-            raise Misuse(
-                f"expected a number in {low}..{high} ({array.dtype}) in {self.label}{_shown(key)}, got {number}"
-            )
+            fitting = f"a number in {low}..{high} ({array.dtype})"
+            raise Misuse(f"expected {fitting} in {self.label}{_shown(key)}, got {number}")
+
+    def part(self, key: Any) -> Guard:
+        """Returns the guard of a part: of row k of `S`, which may be written if that row may."""
+        first = key[0] if isinstance(key, tuple) else key
+        known = self.writes is not None and isinstance(first, (int, np.integer))
+        writable = self.writable and (not known or int(first) in (self.writes or ()))
+        return Guard(f"{self.label}{_shown(key)}", writable=writable, exact=self.exact)
 
 
 def _shown(key: Any) -> str:
@@ -88,7 +93,7 @@ class Guarded(np.ndarray[Any, Any]):
         guard.check(self.shape, key, False)
         found = super().__getitem__(key)
         if isinstance(found, Guarded):
-            found.guard = _part(guard, key)
+            found.guard = guard.part(key)
         return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -99,22 +104,21 @@ class Guarded(np.ndarray[Any, Any]):
         super().__setitem__(key, value)
 
 
-def _part(guard: Guard, key: Any) -> Guard:
-    """Returns the guard of a part: of row k of `S`, which may be written if that row may."""
-    first = key[0] if isinstance(key, tuple) else key
-    known = guard.writes is not None and isinstance(first, (int, np.integer))
-    writable = guard.writable and (not known or int(first) in (guard.writes or ()))
-    part = Guard(f"{guard.label}{_shown(key)}", writable=writable, exact=guard.exact)
-    if not known:
-        part.reads, part.writes = None, None
-    return part
-
-
 def guarded(array: NDArray[Any], guard: Guard) -> NDArray[Any]:
     """Returns a view of an array that asks `guard`."""
     view = array.view(Guarded)
     view.guard = guard
     return view
+
+
+def arrays_of(T: Any, path: str = "") -> dict[str, NDArray[Any]]:
+    """Returns every array of a NamedTuple, or a tuple, by its path."""
+    if isinstance(T, np.ndarray):
+        return {path: T}
+    found: dict[str, NDArray[Any]] = {}
+    for k, part in enumerate(T if isinstance(T, tuple) else ()):
+        found |= arrays_of(part, f"{path}.{T._fields[k]}".lstrip(".") if hasattr(T, "_fields") else path or str(k))
+    return found
 
 
 def guarded_tables(T: Any, scratch: frozenset[str], path: str = "") -> Any:
@@ -124,6 +128,44 @@ def guarded_tables(T: Any, scratch: frozenset[str], path: str = "") -> Any:
     if hasattr(T, "_fields"):
         parts = {name: guarded_tables(getattr(T, name), scratch, f"{path}.{name}".lstrip(".")) for name in T._fields}
         return T._replace(**parts)
-    if isinstance(T, tuple):
-        return tuple(guarded_tables(part, scratch, path) for part in T)
-    return T
+    return tuple(guarded_tables(part, scratch, path) for part in T) if isinstance(T, tuple) else T
+
+
+def junk(dtype: np.dtype[Any], kind: int) -> Any:
+    """Returns a word that no game would write; there are two kinds: what depends on it was not written, or was read before."""
+    if dtype.kind == "f":
+        return dtype.type((-12345.5, 54321.25)[kind])
+    if dtype.kind == "b":
+        return dtype.type(kind)
+    return dtype.type((0x5A5A5A5A5A5A5A5A, 0x2525252525252525)[kind] & ((1 << (8 * dtype.itemsize)) - 1))
+
+
+class Block:
+    """An array with margins that tell whether somebody wrote beyond it; rules are given `array`, `plain` is without a guard."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, label: str, *, is_guarded: bool) -> None:
+        size = int(np.prod(shape))
+        self.label = label
+        self.whole = np.empty(size + 2 * MARGIN, dtype=dtype)
+        self._filled = [np.full(size + 2 * MARGIN, junk(self.whole.dtype, kind)) for kind in (0, 1)]
+        self._margins = [filled[:MARGIN].tobytes() for filled in self._filled]
+        self.plain: NDArray[Any] = self.whole[MARGIN : MARGIN + size].reshape(shape)
+        self.guard = Guard(label, exact=True)
+        self.array = guarded(self.plain, self.guard) if is_guarded else self.plain
+
+    def clear(self, kind: int) -> None:
+        """Fills everything with junk, the margins too."""
+        self.whole[:] = self._filled[kind]
+
+    def junk(self, kind: int) -> Any:
+        """Returns the word that `clear` fills it with."""
+        return self._filled[kind][0]
+
+    def is_junk(self, rows: Any) -> bool:
+        """Whether rows are as `clear` left them."""
+        return bool((self.plain[rows] == self.whole[0]).all())
+
+    def overrun(self, kind: int) -> bool:
+        """Whether anything was written beyond the array since it was cleared."""
+        margin = self._margins[kind]
+        return self.whole[:MARGIN].tobytes() != margin or self.whole[-MARGIN:].tobytes() != margin

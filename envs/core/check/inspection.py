@@ -1,153 +1,235 @@
-"""Checks one game in this process: what is known without playing, other builds' answers, positions, and hand-made scores."""
+"""Checks one game, or one row, in this process: in plain Python, compiled with every index checked, and as it is played."""
 
 from __future__ import annotations
 
+import contextlib
 import math
+import os
+import sys
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from random import Random
-from typing import Any, NamedTuple
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from leafwise.envs.core.check import acting, answers, together
-from leafwise.envs.core.check.door import AT, Door, Row, permit, told
-from leafwise.envs.core.check.fault import RuleFault, expect
-from leafwise.envs.core.check.guards import guarded_tables
-from leafwise.envs.core.check.note import Note
-from leafwise.envs.core.check.option_files import check_option_files
-from leafwise.envs.core.check.subject import Subject, subject_of, words
+from leafwise.envs.core.check import answers, together
+from leafwise.envs.core.check.door import Door, Row, RuleFault, expect, told, words
+from leafwise.envs.core.check.guards import Misuse, arrays_of
+from leafwise.envs.core.check.position import Checker
 from leafwise.envs.core.check.walk import Walk
-from leafwise.envs.core.compile.jit import BOUNDSCHECK, DISABLED
-from leafwise.envs.core.contract.evaluator import Evaluator
-from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.compile.forms import CheckedForms, PlainForms
 from leafwise.envs.core.contract.rules import CHANCE
 
-SCORED = 60
-"""Positions at which every hand-made score is asked."""
+if TYPE_CHECKING:
+    from leafwise.envs.core.check.process import Note
+    from leafwise.envs.core.contract.game import Game
+
+PLAIN, CHECKED, PLAYED = "plain", "checked", "compiled"
+"""The forms of a game's rules."""
+SAID = {
+    PLAIN: "in plain Python",
+    CHECKED: "in compiled code that checks indices",
+    PLAYED: "in compiled code",
+}
+DRAWS = {PLAIN: 250, CHECKED: 2000, PLAYED: 2000}
+"""Draws counted at one chance stage."""
+COMPARED = 200
+"""Positions at which the forms, and a twin, are compared."""
+SCORED, MOST_STAGES = 60, 12
+"""Positions at which every hand-made score is asked, and chance stages at which siblings are."""
+MOST_LINES = 3_000_000
+"""Lines of the rules' code that may run for one row from outside: rules that would never end stop here, after some seconds."""
+SYMMETRIES = 9
+"""Symmetries below which such a row is also transformed, without a look at what comes of it."""
 
 
 class Task(NamedTuple):
     """What is to be done with a game."""
 
-    seconds: float
-    """Of processor time, for positions."""
+    seconds: Mapping[str, float]
+    """The forms to check, in this order, and the processor time for the positions of each."""
     texts: Sequence[str] = ()
     """Positions to check besides those that play leads to."""
-    rows: Sequence[Sequence[int]] = ()
-    """The same as words of rows."""
-    expected: Sequence[dict[str, Any]] = ()
-    """What another build answered."""
-    wanted: int = 0
-    """For how many positions to return the answers."""
     seed: int = 1
+    twins: bool = False
+    """Whether to return what a twin is asked."""
 
 
 class Found(NamedTuple):
     """What came of it."""
 
     positions: int
-    answers: list[dict[str, Any]]
     twins: list[dict[str, Any]]
-    """The answers in texts."""
+    """Answers in texts."""
+
+
+def open_door(game: Game, form: str, note: Note | None = None) -> Door:
+    """Returns the door to a game's rules in one of their forms."""
+    if form == PLAIN:
+        return Door(game, PlainForms().called, note, guarded=True)
+    return Door(game, CheckedForms().of if form == CHECKED else lambda rule: rule, note, guarded=False)
 
 
 def inspect_game(game: Game, task: Task, note: Note | None = None) -> Found:
-    """Checks a game in this process, as it is compiled here (or not); raises RuleFault where it breaks its contract."""
-    subject = _subject(game)
+    """Checks a game in this process; raises RuleFault where it breaks its contract."""
     check_option_files(game)
-    door = Door(subject, note)
-    before = digest(subject.game.tables(), subject.scratch)
-    for expected in task.expected:
-        answers.compare(door, expected, _build())
-    rows = [np.array(row, dtype=game.dtype) for row in task.rows] + [_read(subject, text) for text in task.texts]
-    walk = Walk(door, task.seed, draws=250 if DISABLED else 2000)
-    seen = walk.run(task.seconds, rows) if task.seconds or rows else []
+    positions, expected, twins = 0, [], []
+    for form, seconds in task.seconds.items():
+        if note is not None:
+            note.form(form)
+        try:
+            before = digest(game)
+            door = open_door(game, form, note)
+        except (Exception, SystemExit) as problem:
+            raise RuleFault("", told(problem, game.make_tables)) from None
+        for one in expected:
+            answers.compare(door, one, SAID[form])
+        rows = [_read(door, text) for text in task.texts]
+        try:
+            seen = _walk(door, task.seed, DRAWS[form], seconds, rows)
+        except RuleFault as fault:
+            if PLAIN in task.seconds and form == CHECKED and fault.row and "IndexError" in fault.told:
+                row = np.array(fault.row, dtype=game.dtype)  # plain Python says which array it was
+                _walk(open_door(game, PLAIN, note), task.seed, DRAWS[PLAIN], 0.0, [row])
+            raise
+        written = [path for path, crc in digest(game).items() if before.get(path) != crc]
+        change = f"a change of T.{', T.'.join(written)}"
+        expect(not written, "tables", "only arrays named in `scratch` to be written", change)
+        if form == PLAIN:
+            some = Random(task.seed).sample(seen, min(COMPARED, len(seen)))
+            expected = [answers.answer(door, row) for row in some]
+            twins = [answers.with_texts(door, one) for one in expected] if task.twins else []
+        positions = max(positions, len(seen))
+    return Found(positions, twins)
+
+
+def _walk(door: Door, seed: int, draws: int, seconds: float, rows: list[Row]) -> list[Row]:
+    """Returns the positions that were checked: none where there is no time, and no row is given."""
+    seen = Walk(door, seed, draws).run(seconds, rows) if seconds or rows else []
     check_scores(door, seen)
-    changed = [path for path, crc in digest(subject.game.tables(), subject.scratch).items() if before.get(path) != crc]
-    expect(
-        not changed, "tables", "only arrays named in `scratch` to be written", f"a change of T.{', T.'.join(changed)}"
-    )
-    some = Random(task.seed).sample(seen, min(task.wanted, len(seen)))
-    found = [answers.answer(door, row) for row in some]
-    return Found(len(seen), found, [answers.with_texts(door, answer) for answer in found])
+    return seen
 
 
-def _build() -> str:
-    return (
-        "in plain Python" if DISABLED else "in compiled code that checks indices" if BOUNDSCHECK else "in compiled code"
-    )
-
-
-def _subject(game: Game) -> Subject:
+def _read(door: Door, text: str) -> Row:
+    game = door.game
     try:
-        subject = subject_of(game)
-        subject.game.tables()
-    except (Exception, SystemExit) as problem:
-        raise RuleFault("", told(problem, game.make_tables)) from None
-    return subject
-
-
-def _read(subject: Subject, text: str) -> Row:
-    try:
-        row: Row = np.asarray(subject.parse(text, subject.game.tables())).astype(subject.game.dtype)
+        row: Row = np.asarray(game.text.parse(text, door.T)).astype(game.dtype)
     except ValueError as problem:
         raise RuleFault("parse", f"expected a position, got {text!r}: {problem}") from None
     return row
 
 
-def digest(T: Any, scratch: frozenset[str], path: str = "") -> dict[str, int]:
-    """Returns a checksum of every array of T that is not scratch, by its path."""
-    if isinstance(T, np.ndarray):
-        return {} if path in scratch or path == "stop" else {path: zlib.crc32(np.ascontiguousarray(T).tobytes())}
-    found: dict[str, int] = {}
-    if isinstance(T, tuple):
-        for name in getattr(T, "_fields", range(len(T))):
-            part = getattr(T, name) if isinstance(name, str) else T[name]
-            found |= digest(part, scratch, f"{path}.{name}".lstrip("."))
-    return found
+def digest(game: Game) -> dict[str, int]:
+    """Returns a checksum of every array of a game's tables that is not scratch, by its path."""
+    own = {path: array for path, array in arrays_of(game.tables()).items() if path not in {"stop", *game.scratch}}
+    return {path: zlib.crc32(np.ascontiguousarray(array).tobytes()) for path, array in own.items()}
 
 
-def check_scores(door: Door, seen: Iterable[Row]) -> None:
+def check_scores(door: Door, rows: list[Row]) -> None:
     """Checks that every hand-made score is a number within its bounds, at some of the positions."""
-    game = door.subject.game
-    rows = list(seen)
+    game = door.game
     for name in game.scores:
         rule = f"score {name}"
         try:
             evaluator = game.score(name)
-            T = game.tables(evaluator)
+            own = game.tables(evaluator)
         except (Exception, SystemExit) as problem:
             raise RuleFault(rule, told(problem, game.scores[name])) from None
         expect(evaluator.stage in game.stages, rule, f"a stage among {game.stages}", repr(evaluator.stage))
         if evaluator.value is None:
             continue
-        own = frozenset({"stop", *door.subject.scratch, *(f"leaf.{field}" for field in evaluator.scratch)})
-        T = guarded_tables(T, own) if door.guarded else T
+        T = door.tables(own, frozenset(f"leaf.{field}" for field in evaluator.scratch))
         asked = [row for row in rows if game.stages[int(door.ask("stage", row))] in ("decision", evaluator.stage)]
-        chance = (
-            [row for row in rows if acting.player(door, row) == CHANCE]
-            if evaluator.speed.sibling_values is not None
-            else []
-        )
-        checks = (check_score, asked, SCORED), (together.check_siblings, chance, together.MOST_STAGES)
-        for check, some, most in checks:
+        with_siblings = evaluator.speed.sibling_values is not None
+        chance = [row for row in rows if door.player(row) == CHANCE] if with_siblings else []
+        for check, some, most in (check_score, asked, SCORED), (together.check_siblings, chance, MOST_STAGES):
             for row in Random(1).sample(some, min(most, len(some))):
                 try:
                     check(door, rule, evaluator, row, T)
                 except RuleFault as fault:
-                    text = door.subject.write(row, game.tables())
-                    raise fault.at(text, words(row)) from None
+                    raise fault.at(door.text(row), words(row)) from None
 
 
-def check_score(door: Door, rule: str, evaluator: Evaluator, row: Row, T: Any) -> None:
+def check_score(door: Door, rule: str, evaluator: Any, row: Row, T: Any) -> None:
     """Checks one score at one position."""
-    S = door.rows(2)
-    S.clear(0)
-    S.plain[AT] = row
-    permit(S.guard, {AT}, set())
-    value = door.call(rule, S.array, np.uint64(AT), T, function=evaluator.value)
-    door.check_kept(rule, S, {AT: row}, 0)
+    value = together.worth(door, rule, evaluator, row, T)
     low = -math.inf if evaluator.low is None else evaluator.low
     high = math.inf if evaluator.high is None else evaluator.high
     expect(math.isfinite(value) and low <= value <= high, rule, f"a finite number in {low:g}..{high:g}", value)
+
+
+_opened: set[str] = set()
+
+
+@cache
+def _watch() -> None:
+    """Takes down which of the files that are probed for is opened, from now on: such a hook stays."""
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open" and arguments and arguments[0] == __file__:
+            _opened.add(__file__)
+
+    sys.addaudithook(hook)
+
+
+def check_option_files(game: Game) -> None:
+    """Raises RuleFault where a text that an option is given is opened as a file: options are told by files of others too.
+
+    This module's own file stands for any.
+    """
+    _watch()
+    for name, value in game.defaults.items():
+        if not isinstance(value, str):
+            continue
+        _opened.clear()
+        with contextlib.suppress(Exception):  # most games refuse such an option, which is as well
+            probed = game.variant(**{name: os.fspath(__file__)})
+            probed.tables()
+            probed.start()
+        closed = f"the file that the option {name} names to stay closed (a field with `from_file` has its text)"
+        expect(not _opened, "options", closed, "one that was opened")
+
+
+class RowReader:
+    """Reads rows from outside where a game does not say which are valid: as plain Python, before compiled code sees them.
+
+    Its arrays refuse every index outside and every negative one, and a row is held to all that is asked of a position.
+    """
+
+    def __init__(self, game: Game) -> None:
+        self._game, self._forms = game, PlainForms()
+
+    def fault(self, row: Row) -> RuleFault | None:
+        """Returns which promise the rules break at a row, None if they can read it and go on from it."""
+        door = Door(self._game, self._forms.called, guarded=True, symmetries=1)
+        with _budget(self._forms.codes):
+            try:
+                Checker(door, Random(0)).check(row)
+                for k in range(1, min(self._game.symmetry_count, SYMMETRIES)):
+                    door.image(row, k)
+            except RuleFault as fault:
+                return fault
+        return None
+
+
+@contextlib.contextmanager
+def _budget(codes: set[Any]) -> Iterator[None]:
+    """Counts the lines that run of some functions, and raises Misuse in them after too many."""
+    left = MOST_LINES
+
+    def line(frame: FrameType, event: str, argument: Any) -> Callable[..., Any]:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise Misuse(f"expected an answer within {MOST_LINES:,} lines, got none")
+        return line
+
+    before = sys.gettrace()
+    sys.settrace(lambda frame, event, argument: line if frame.f_code in codes else None)
+    try:
+        yield
+    finally:
+        sys.settrace(before)

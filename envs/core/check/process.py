@@ -1,37 +1,38 @@
-"""Runs checks in a process of their own, and says in one line how it died if it did."""
+"""The process that checks: started with jobs, watched by a note that it leaves, and explained in one line if it dies."""
 
 from __future__ import annotations
 
+import faulthandler
+import importlib
+import importlib.util
 import json
+import mmap
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import traceback
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from leafwise.envs.core.check.child import JOB, NOTE, RESULTS
-from leafwise.envs.core.check.fault import RuleFault
-from leafwise.envs.core.check.note import Note
 from leafwise.envs.core.textfile import read_text
 
 INSIDE = "LEAFWISE_CHECKING"
 """Set in a process that checks: a module that calls `check_game` while it is imported starts no other."""
-BUILDS: Mapping[str, Mapping[str, str]] = {
-    "plain": {"NUMBA_DISABLE_JIT": "1"},
-    "checked": {"NUMBA_BOUNDSCHECK": "1", "NUMBA_FULL_TRACEBACKS": "1"},
-    "compiled": {},
-}
-"""What an environment says of each build: plain Python, compiled with every index checked, and as it is played."""
-SWITCHES = ("NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK", "NUMBA_FULL_TRACEBACKS")
+SWITCHES = ("NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK")
+"""What an environment may say of how code is compiled; a process that checks has every form of it."""
+JOB, RESULTS, NOTE, OUTPUT = "job.json", "results.json", "note", "output.txt"
 LOOK_S = 0.25
 COMPILE_S, START_S = 600.0, 120.0
 """Seconds that one rule may take to compile, and that importing the game may take at least."""
 UNTOLD = "index is out of bounds"
 """What compiled code says in its exception; the numbers it prints."""
 OUTSIDE = re.compile(r"debug: IndexError: (index -?\d+) is out of bounds for (axis \d+ with size \d+)")
+SIZE, FORM_AT, RULE_AT, TEXT_AT = 4096, 16, 32, 128
+"""Bytes of a note, and where its parts begin."""
 
 
 class Limits(NamedTuple):
@@ -43,55 +44,109 @@ class Limits(NamedTuple):
 
 
 class Died(Exception):
-    """The process ended; `done` are the results of the jobs before the one that it died of."""
+    """The process ended; `fault` is what a RuleFault is made of, `done` are the results of the jobs before."""
 
-    def __init__(self, fault: RuleFault, done: list[dict[str, Any]]) -> None:
-        super().__init__(fault.told)
+    def __init__(self, fault: list[Any], done: list[dict[str, Any]]) -> None:
+        super().__init__(fault)
         self.fault, self.done = fault, done
 
 
-def run(jobs: Sequence[dict[str, Any]], build: str, folder: Path, limits: Limits) -> list[dict[str, Any]]:
+class Said(NamedTuple):
+    """What a note says."""
+
+    calls: int
+    """Calls so far; where it stands still, nothing happens."""
+    compiling: bool
+    form: str
+    rule: str
+    position: str
+
+
+class Note:
+    """A file as memory: the form, the position and the rule that are looked at."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.exists():
+            path.write_bytes(bytes(SIZE))
+        with path.open("r+b") as file:
+            self._memory = mmap.mmap(file.fileno(), SIZE)
+        self._calls = 0
+
+    def form(self, name: str) -> None:
+        """Says which form of the rules is called from now on."""
+        self._write(FORM_AT, RULE_AT, name)
+
+    def position(self, text: str) -> None:
+        """Says at which position rules are called from now on."""
+        self._write(TEXT_AT, SIZE, text)
+
+    def calling(self, rule: str, *, compiling: bool = False) -> None:
+        """Says which rule is called now."""
+        self._calls += 1
+        self._write(RULE_AT, TEXT_AT, rule)
+        struct.pack_into("<QQ", self._memory, 0, self._calls, compiling)
+
+    def _write(self, at: int, end: int, text: str) -> None:
+        words = text.encode(errors="replace")[: end - at - 2]
+        self._memory[at : at + 2 + len(words)] = struct.pack("<H", len(words)) + words
+
+    def read(self) -> Said:
+        """Returns what was said last, by whatever process."""
+        calls, compiling = struct.unpack_from("<QQ", self._memory, 0)
+        return Said(calls, bool(compiling), *map(self._read, (FORM_AT, RULE_AT, TEXT_AT)))
+
+    def _read(self, at: int) -> str:
+        (length,) = struct.unpack_from("<H", self._memory, at)
+        return self._memory[at + 2 : at + 2 + length].decode(errors="replace")
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        self._memory.close()
+
+
+def run(jobs: Sequence[dict[str, Any]], folder: Path, limits: Limits) -> list[dict[str, Any]]:
     """Returns the result of every job, in as few processes as do not die; a death is a fault of the job it came from."""
     results: list[dict[str, Any]] = []
     while len(results) < len(jobs):
         try:
-            results += _run(jobs[len(results) :], build, folder, limits)
+            results += _run(jobs[len(results) :], folder, limits)
         except Died as death:
-            results += [*death.done, {"fault": death.fault.as_json()}]
+            results += [*death.done, {"fault": death.fault}]
     return results
 
 
-def _run(jobs: Sequence[dict[str, Any]], build: str, folder: Path, limits: Limits) -> list[dict[str, Any]]:
+def _run(jobs: Sequence[dict[str, Any]], folder: Path, limits: Limits) -> list[dict[str, Any]]:
     """Runs one process; raises Died if it does not answer all jobs."""
     for name in (RESULTS, NOTE):
         (folder / name).unlink(missing_ok=True)
-    job = {"jobs": list(jobs), "path": sys.path, "inside": INSIDE, "gigabytes": limits.gigabytes}
+    job = {"jobs": list(jobs), "path": sys.path, "gigabytes": limits.gigabytes}
     (folder / JOB).write_text(json.dumps(job))
-    environment = {name: value for name, value in os.environ.items() if name not in SWITCHES} | dict(BUILDS[build])
-    command = [sys.executable, "-m", "leafwise.envs.core.check.child", str(folder)]
+    environment = {name: value for name, value in os.environ.items() if name not in SWITCHES}
+    environment |= {INSIDE: "1", "NUMBA_FULL_TRACEBACKS": "1"}  # with which numba prints the indices that it refuses
+    command = [sys.executable, "-m", "leafwise.envs.core.check.process", str(folder)]
     note = Note(folder / NOTE)
-    with (folder / "said.txt").open("wb") as said:
-        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+    with (folder / OUTPUT).open("wb") as output:
+        process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         try:
             late = _wait(process, note, limits)
         finally:
             process.kill()
             process.wait()
-    done = _results(folder)
-    last, words = note.read(), read_text(folder / "said.txt", errors="replace")
+    done = json.loads(read_text(folder / RESULTS)) if (folder / RESULTS).exists() else []
+    last, printed = note.read(), read_text(folder / OUTPUT, errors="replace")
     note.close()
-    outside = iter(OUTSIDE.findall(words))  # one for each fault of an index, in their order
-    for told in (result["fault"] for result in done if "fault" in result):
-        if UNTOLD in told["told"] and (found := next(outside, None)):
-            told["told"] = told["told"].replace(UNTOLD, " of ".join(found))
+    indices = iter(OUTSIDE.findall(printed))  # one for each fault of an index, in their order
+    for fault in (result["fault"] for result in done if "fault" in result):
+        if UNTOLD in fault[1] and (found := next(indices, None)):
+            fault[1] = fault[1].replace(UNTOLD, " of ".join(found))
     if len(done) == len(jobs):
         return done
     if not last.rule:
-        tail = " ".join(words.strip().splitlines()[-1:])
+        tail = " ".join(printed.strip().splitlines()[-1:])
         raise RuntimeError(f"expected a checking process to start, got exit status {process.returncode}: {tail}")
     ended = f"no answer in {limits.call_s:g} s" if late else _ending(process.returncode)
-    told = f"expected an answer from the {build} build, got {ended}"
-    raise Died(RuleFault(last.rule, told, last.position), done)
+    told = f"expected an answer from the {last.form or 'first'} build, got {ended}"
+    raise Died([last.rule, told, last.position, None], done)
 
 
 def _wait(process: subprocess.Popen[bytes], note: Note, limits: Limits) -> bool:
@@ -113,11 +168,6 @@ def _wait(process: subprocess.Popen[bytes], note: Note, limits: Limits) -> bool:
             return True
 
 
-def _results(folder: Path) -> list[dict[str, Any]]:
-    path = folder / RESULTS
-    return json.loads(read_text(path)) if path.exists() else []
-
-
 def _ending(status: int) -> str:
     """Returns how a process ended, in words."""
     if status >= 0:
@@ -127,3 +177,76 @@ def _ending(status: int) -> str:
     except ValueError:
         name = f"signal {-status}"
     return f"a crash of the process ({name})"
+
+
+def load(origin: dict[str, Any]) -> Any:
+    """Returns the game that a job names."""
+    name, file = origin["module"], origin["file"]
+    found = getattr(sys.modules.get(name) or _imported(name, file), origin["attribute"])
+    for key in origin["keys"]:
+        found = found[key]
+    return found.variant(**origin["options"])
+
+
+def _imported(name: str, file: str) -> Any:
+    """Imports a module by its name, or from its file where its name leads elsewhere."""
+    try:
+        module = importlib.import_module(name)
+        if Path(module.__file__ or "").resolve() == Path(file).resolve():
+            return module
+    except ModuleNotFoundError as problem:
+        if problem.name is None or not f"{name}.".startswith(f"{problem.name}."):
+            raise
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"no module {name!r} in {file}")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def check_one(job: dict[str, Any], note: Note) -> dict[str, Any]:
+    """Returns what came of one game: `positions` and `twins`, or a `fault`, a `problem` of its module, or an `error` of ours."""
+    from leafwise.envs.core.check.door import RuleFault
+    from leafwise.envs.core.check.inspection import Task, inspect_game
+
+    note.position("")
+    note.form("")
+    note.calling("import")
+    try:
+        game = load(job["origin"])
+    except (Exception, SystemExit) as problem:
+        return {"problem": f"expected a module that a new process can import, got {type(problem).__name__}: {problem}"}
+    try:
+        return inspect_game(game, Task(**job["task"]), note)._asdict()
+    except RuleFault as fault:
+        return {"fault": list(fault.args)}
+    except MemoryError:
+        said = note.read()
+        return {"fault": [said.rule, "expected less memory to be used, got a MemoryError", said.position, None]}
+    except Exception:
+        return {"error": traceback.format_exc()}
+
+
+def main(folder: Path) -> None:
+    """Carries out the jobs of a folder; after each, its result is written."""
+    job = json.loads(read_text(folder / JOB))
+    sys.path[:] = job["path"]
+    try:
+        import resource
+    except ImportError:  # Windows, where nothing limits memory
+        pass
+    else:
+        most = int(job["gigabytes"] * 2**30)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    note, results = Note(folder / NOTE), []
+    for one in job["jobs"]:
+        results.append(check_one(one, note))
+        temporary = folder / f"{RESULTS}.new"
+        temporary.write_text(json.dumps(results))
+        os.replace(temporary, folder / RESULTS)
+
+
+if __name__ == "__main__":
+    faulthandler.enable()
+    main(Path(sys.argv[1]))

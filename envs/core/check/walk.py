@@ -1,22 +1,22 @@
-"""Which positions are checked: all that are near the start, and those of random games; until the time is spent or all are seen."""
+"""Which positions are checked: all near the start, those of random games, and rows and texts that no game leads to.
+
+A game's `is_valid` has to refuse every row that its rules cannot go on from, and `parse` every text that is no position.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
 import numpy as np
 
-from leafwise.envs.core.check import acting, counting, mirrors
-from leafwise.envs.core.check.altered import Stranger
-from leafwise.envs.core.check.door import Door, Row
-from leafwise.envs.core.check.fault import RuleFault, expect
-from leafwise.envs.core.check.position import Checker, Step
-from leafwise.envs.core.check.subject import words
+from leafwise.envs.core.check import counting
+from leafwise.envs.core.check.door import Door, Row, RuleFault, expect, words
+from leafwise.envs.core.check.position import GROUP, Checker, Step, check_actions
 from leafwise.envs.core.contract.rules import CHANCE
+from leafwise.envs.core.lines import short
 
 LEAST = 10
 """Positions that are seen however little time there is: what compiles at the first costs more than all others."""
@@ -34,46 +34,41 @@ ENOUGH = 30
 """Positions among which every symmetry is to change one, and before which draws are counted at no further kinds of turns."""
 REMEMBERED = 400
 """Positions that are asked again at the end."""
+LETTERS = "0123456789abcdefxo-+=/,. \x00é"
+"""What is put into texts."""
+LONGEST = 400
+"""Letters of an altered text at most."""
+NUMBERS = ("-1", "0", "99", "fffff", "65536", "ffffffffffffffff", "99999999999999999999")
 
 
-@dataclass
 class Walk:
     """Positions of one game, checked one after the other."""
 
-    door: Door
-    seed: int
-    draws: int
-    """Draws counted at one chance stage."""
-    checker: Checker = field(init=False)
-    begun: float = field(init=False)
-    end: float = field(init=False)
-    """When the walk began, and when the time is spent, by the door's clock."""
-    least: int = 0
-    """Positions that are seen even so."""
-    seen: dict[bytes, list[Step]] = field(default_factory=dict)
-    queue: deque[Row] = field(default_factory=deque)
-    queued: set[bytes] = field(default_factory=set)
-    """Rows that are or were in the queue."""
-    counted: set[tuple[int, int]] = field(default_factory=set)
-    kinds: counting.Kinds = field(default_factory=counting.Kinds)
-    counting_s: float = 0.0
-    """Seconds that counting at `kinds` took."""
-
-    def __post_init__(self) -> None:
-        self.rng = Random(self.seed)
-        self.checker = Checker(self.door, self.rng)
-        self.stranger = Stranger(self.door, Random(self.seed))
+    def __init__(self, door: Door, seed: int, draws: int) -> None:
+        self.door, self.rng, self.draws = door, Random(seed), draws
+        """`draws`: so many are counted at one chance stage."""
+        self.checker = Checker(door, self.rng)
+        self.strange_rng = Random(seed)
+        self.strange = Checker(door, self.strange_rng)
+        self.seen: dict[bytes, list[Step]] = {}
+        self._queue: deque[Row] = deque()
+        self._queued: set[bytes] = set()
+        """Rows that are or were in the queue."""
+        self._counted: set[tuple[int, int]] = set()
+        self._kinds = counting.Kinds()
+        self._counting_s = 0.0
+        """Seconds that counting at `_kinds` took."""
 
     def run(self, seconds: float, rows: Iterable[Row]) -> list[Row]:
         """Checks positions for so many seconds of processor time, `rows` and the start first; returns those it saw."""
         self.begun = self.door.clock()
         self.end, self.least = self.begun + seconds, LEAST if seconds else 0
-        mirrors.check_actions(self.door)
-        start = acting.start(self.door)
+        check_actions(self.door)
+        start = self.door.start()
         for row in (start, *rows):
-            self.visit(row)
-            self._queue(row)
-        while self.queue and not self._over():
+            self._visit(row)
+            self._enqueue(row)
+        while self._queue and not self._over():
             self._random_game(start)
             self._near()
             self._try_altered()
@@ -81,129 +76,177 @@ class Walk:
                 self._count_kinds(COUNTING_SHARE)
         self._count_kinds(1.0)
         self._check_at_the_end()
-        return [np.frombuffer(row, dtype=start.dtype) for row in self.seen]
+        return [self._row(known) for known in self.seen]
 
     def _over(self) -> bool:
         return len(self.seen) >= self.least and self.door.clock() >= self.end
 
-    def visit(self, row: Row) -> list[Step]:
-        """Returns the ways on from a position, checked when it is first met."""
+    def _row(self, known: bytes) -> Row:
+        return np.frombuffer(known, dtype=self.door.game.dtype)
+
+    def _visit(self, row: Row) -> list[Step]:
+        """Returns the ways on from a position, checked when it is first met; draws are counted at the first stages of a kind."""
         known = row.tobytes()
         if known not in self.seen:
-            self.seen[known] = self.checker.check(row)
-            if self.seen[known] and self.seen[known][0].action < 0:
-                self._count(row)
+            steps = self.seen[known] = self.checker.check(row)
+            if steps and steps[0].action < 0:
+                kind = int(self.door.ask("stage", row)), len(steps)
+                if kind not in self._counted and sum(k[0] == kind[0] for k in self._counted) < COUNTED:
+                    self._counted.add(kind)
+                    self._count_at(row)
         return self.seen[known]
 
-    def _queue(self, row: Row) -> None:
+    def _enqueue(self, row: Row) -> None:
         """Lets a position be gone on from, once."""
-        if row.tobytes() not in self.queued:
-            self.queued.add(row.tobytes())
-            self.queue.append(row)
+        if row.tobytes() not in self._queued:
+            self._queued.add(row.tobytes())
+            self._queue.append(row)
 
     def _near(self) -> None:
         """Goes on from the positions nearest to the start."""
-        for _ in range(min(NEAR, len(self.queue))):
+        for _ in range(min(NEAR, len(self._queue))):
             if self._over():
                 return
-            for step in self.visit(self.queue.popleft()):
-                self._queue(step.row)
+            for step in self._visit(self._queue.popleft()):
+                self._enqueue(step.row)
 
     def _random_game(self, row: Row) -> None:
         """Plays one game at random, and counts the stages and the decisions without cost that follow each other."""
-        game = self.door.subject.game
+        game = self.door.game
         stages, decided, free = 0, False, 0
         player, decisions, draws = -1, 0, 0
         for _ in range(LINE):
-            steps = self.visit(row)
+            steps = self._visit(row)
             if not steps or self._over():
                 return
             step = self.rng.choice(steps)
             if step.action < 0:
                 stages += 1
                 draws += stages == 1
-                stage = int(self.door.ask("stage", row))
-                self.kinds.add(counting.Met(row, stage, len(steps), player, decisions, draws))
-                fits = not decided or stages <= game.max_stages
-                self._expect(
-                    fits, row, "stage", f"at most {game.max_stages} chance stages in a row (max_stages)", stages
-                )
+                met = counting.Met(row, int(self.door.ask("stage", row)), len(steps), player, decisions, draws)
+                self._kinds.add(met)
+                most = f"at most {game.max_stages} chance stages in a row (max_stages)"
+                self._expect(not decided or stages <= game.max_stages, row, "stage", most, stages)
             else:
                 stages, decided, free = 0, True, free + 1
-                player, decisions = acting.player(self.door, row), decisions + 1
-                most = self.door.subject.decisions_per_depth
-                told = f"at most {most} decisions in one unit of search depth (decisions_per_depth)"
-                self._expect(free <= most, row, "action_cost", told, free)
+                player, decisions = self.door.player(row), decisions + 1
+                limit = game.search.decisions_per_depth
+                most = f"at most {limit} decisions in one unit of search depth (decisions_per_depth)"
+                self._expect(free <= limit, row, "action_cost", most, free)
                 free = 0 if step.cost else free
             row = step.row
 
     def _expect(self, ok: bool, row: Row, rule: str, expected: str, got: Any) -> None:
-        try:
-            expect(ok, rule, expected, got)
-        except RuleFault as fault:
-            raise self._placed(fault, row) from None
-
-    def _placed(self, fault: RuleFault, row: Row) -> RuleFault:
-        """Returns a fault that names a position."""
-        text = self.door.subject.write(row, self.door.subject.game.tables())
-        return fault.at(text, words(row))
-
-    def _count(self, row: Row) -> None:
-        """Counts draws at the first stages of each name and number of outcomes."""
-        kind = int(self.door.ask("stage", row)), len(self.seen[row.tobytes()])
-        alike = [k for k in self.counted if k[0] == kind[0]]
-        if kind in self.counted or len(alike) >= COUNTED:
-            return
-        self.counted.add(kind)
-        self._count_at(row)
+        if not ok:
+            raise RuleFault(rule, f"expected {expected}, got {got}", self.door.text(row), words(row))
 
     def _count_at(self, row: Row) -> None:
         try:
             counting.check(self.door, row, self.draws, self.rng.getrandbits(64))
         except RuleFault as fault:
-            raise self._placed(fault, row) from None
+            raise fault.at(self.door.text(row), words(row)) from None
 
     def _count_kinds(self, share: float) -> None:
         """Counts draws at kinds of chance stages that were not counted yet, for at most a share of the time so far."""
         while not self._over():
             before = self.door.clock()
-            if self.counting_s > share * (before - self.begun):
+            if self._counting_s > share * (before - self.begun):
                 return
-            met = self.kinds.next()
+            met = self._kinds.next()
             if met is None:
                 return
             self._count_at(met.row)
-            self.counting_s += self.door.clock() - before
+            self._counting_s += self.door.clock() - before
 
     def _try_altered(self) -> None:
         """Tries some rows and texts that play does not lead to."""
-        seen = list(self.seen)
+        seen, rng, dtype = list(self.seen), self.strange_rng, self.door.game.dtype
         for _ in range(ALTERED):
-            if not self._over():
-                self.stranger.try_row(seen)
-                self.stranger.try_text(seen)
+            if self._over():
+                return
+            if "is_valid" in self.door.rules:
+                self._check_stranger(altered_row(self._row(rng.choice(seen)), seen, rng), "")
+            known = self._row(rng.choice(seen))
+            text = altered_text(self.door.text(known), rng)
+            given = self._parsed(text)
+            if given is not None and given.shape == known.shape and "is_valid" in self.door.rules:
+                row = given.astype(dtype)
+                if given.tolist() == row.tolist():  # else `State` refuses it
+                    self._check_stranger(row, text)
+
+    def _parsed(self, text: str) -> Any:
+        """Returns what an altered text is read as, None where it is refused; raises RuleFault if not by a ValueError in one line."""
+        game = self.door.game
+        self.door.stand(text)
+        if self.door.note is not None:
+            self.door.note.calling("parse")
+        try:
+            given = np.asarray(game.text.parse(text, self.door.T))
+            given.astype(game.dtype)
+        except (ValueError, OverflowError) as problem:
+            expect("\n" not in str(problem), "parse", f"one line about {text!r}", repr(str(problem)))
+            return None
+        except (Exception, SystemExit) as problem:
+            got = short(f"{type(problem).__name__}: {problem}")
+            raise RuleFault("parse", f"expected a position or a ValueError, got {got}", text) from None
+        return given
+
+    def _check_stranger(self, row: Row, text: str) -> None:
+        """Checks a row that no game leads to, if the game says that it is valid; raises RuleFault if it is not."""
+        if not self.door.valid(row):
+            return
+        try:
+            self.strange.check(row)
+        except RuleFault as fault:
+            what = f"expected False for a row that breaks a promise, got True ({fault.rule}: {fault.told})"
+            raise RuleFault("is_valid", what, text or fault.position, words(row)) from None
 
     def _check_at_the_end(self) -> None:
         """Asks some positions again, in another order, and whether every symmetry changes something."""
-        rows = sorted(self.seen)
+        door, rows = self.door, sorted(self.seen)
         for known in self.rng.sample(rows, min(REMEMBERED, len(rows))):
-            row = np.frombuffer(known, dtype=self.door.subject.game.dtype)
-            self._check_again(row, self.seen[known])
-        count, names = self.door.subject.symmetries, self.door.subject.game.actions
-        if 1 < count <= mirrors.GROUP and len(rows) > ENOUGH:
-            for k in range(1, count):
-                turns = any(mirrors.moved_action(self.door, a, k) != a for a in range(len(names)))
-                told = f"symmetry {k} of {count} to change some position or action"
-                expect(turns or k in self.checker.moved, "transform", told, "none that it changes")
+            row, steps = self._row(known), self.seen[known]
+            try:
+                chance = door.player(row) == CHANCE
+                again = [r for _, r in door.outcomes(row)] if chance else [door.after(row, s.action) for s in steps]
+                alike = [step.row.tobytes() for step in steps] == [r.tobytes() for r in again]
+                rule = "chance_outcomes" if chance else "apply_action"
+                expect(alike, rule, "the same answer later on", "another")
+            except RuleFault as fault:
+                raise fault.at(door.text(row), words(row)) from None
+        if 1 < door.symmetries <= GROUP and len(rows) > ENOUGH:
+            for k in range(1, door.symmetries):
+                turns = any(door.moved_action(a, k) != a for a in range(len(door.game.actions)))
+                some = f"symmetry {k} of {door.symmetries} to change some position or action"
+                expect(turns or k in self.checker.moved, "transform", some, "none that it changes")
 
-    def _check_again(self, row: Row, steps: list[Step]) -> None:
-        try:
-            acts = acting.player(self.door, row)
-            if acts == CHANCE:
-                again = [successor.tobytes() for _, successor in acting.outcomes(self.door, row)]
-            else:
-                again = [acting.after(self.door, row, step.action).tobytes() for step in steps]
-            rule = "chance_outcomes" if acts == CHANCE else "apply_action"
-            expect([step.row.tobytes() for step in steps] == again, rule, "the same answer later on", "another")
-        except RuleFault as fault:
-            raise self._placed(fault, row) from None
+
+def altered_row(row: Row, others: Sequence[bytes], rng: Random) -> Row:
+    """Returns a row with bits flipped, a word drawn anew or taken from another position, or all words drawn anew."""
+    bits = 8 * row.dtype.itemsize
+    new: list[int] = [word & ((1 << bits) - 1) for word in words(row)]
+    place, how = rng.randrange(len(new)), rng.randrange(8)
+    if how < 4:
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            new[rng.randrange(len(new))] ^= 1 << rng.randrange(bits)
+    elif how == 4:
+        new[place] = rng.getrandbits(rng.randrange(1, bits + 1))
+    elif how < 7:
+        new[place] = words(np.frombuffer(rng.choice(others), dtype=row.dtype))[place] & ((1 << bits) - 1)
+    else:
+        new = [rng.getrandbits(bits) for _ in new]
+    return np.array(new, dtype=f"u{row.dtype.itemsize}").view(row.dtype)
+
+
+def altered_text(text: str, rng: Random) -> str:
+    """Returns a text with a few letters put in, left out or replaced, words swapped or doubled, or another number."""
+    for _ in range(rng.choice((1, 1, 2, 4))):
+        parts, at, how = text.split(" "), rng.randrange(len(text) + 1), rng.randrange(7)
+        k = rng.randrange(len(parts))
+        if how < 4:
+            put = rng.choice(LETTERS) if how in (0, 2) else ""
+            text = text[:at] + put + (text[at + (how > 0) :] if how < 3 else "")
+        else:
+            new = {4: [rng.choice(NUMBERS)], 5: [parts[k], parts[k]], 6: []}[how]
+            text = " ".join([*parts[:k], *new, *parts[k + 1 :]])
+    return text[:LONGEST]

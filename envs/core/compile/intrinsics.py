@@ -17,9 +17,20 @@ def prefetch_nothing(array: Any, index: Any) -> None:
     """Starts to load `array[index]` into the cache; nothing where it cannot."""
 
 
-def prefetch_checked(array: Any, index: Any) -> None:
+@jit(inline=True)
+def prefetch_and_check(array, index):
     """Reads `array[index]`, so that the index is checked."""
     array[index]
+
+
+def extract_bits_plain(word: Any, mask: Any) -> Any:
+    """Returns the bits of `word` at which `mask` has ones, side by side from bit 0 on; both uint64."""
+    given, found, place = int(word), 0, 0
+    for bit in range(int(mask).bit_length()):
+        if int(mask) >> bit & 1:
+            found |= (given >> bit & 1) << place
+            place += 1
+    return np.uint64(found)
 
 
 def sum_rows_plain(out: Any, bias: Any, rows: Any, which: Any, n: int) -> None:
@@ -89,7 +100,7 @@ add_runs: Any = emitted.add_runs
 if DISABLED:
     prefetch, sum_rows, dense, add_runs = prefetch_nothing, sum_rows_plain, dense_plain, add_runs_loops
 elif BOUNDSCHECK:
-    prefetch, sum_rows, dense = jit(inline=True)(prefetch_checked), sum_rows_loops, dense_loops
+    prefetch, sum_rows, dense = prefetch_and_check, sum_rows_loops, dense_loops
     add_runs = add_runs_loops
 elif PLAIN:
     prefetch, sum_rows, dense = jit(inline=True)(prefetch_nothing), sum_rows_loops, dense_loops

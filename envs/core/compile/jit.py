@@ -21,7 +21,7 @@ import numpy as np
 from leafwise.envs.core.compile.cache import cache_folder
 from leafwise.envs.core.compile.fingerprint import fingerprint
 from leafwise.envs.core.compile.mode import BOUNDSCHECK as BOUNDSCHECK
-from leafwise.envs.core.compile.mode import DISABLED, FLAGS, PLAIN, PLAIN_FLAGS
+from leafwise.envs.core.compile.mode import COMMON, DISABLED, FLAGS, INDEX_CHECKED, PLAIN, refuse_negative_indices
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -89,7 +89,7 @@ def bind(
         own.__module__ = fn.__module__
         bound = fingerprint(own, inline, ignores_leaf) if cache and not PLAIN else None
         if bound is None:  # something that has no name outside this process
-            return _unkept(own, inline=inline)
+            return _compiled(own, None, inline=inline)
         own.__qualname__ = f"{fn.__name__}__{bound[:SHOWN]}"  # a part of the cache file's name
         function = _compiled(own, room, inline=inline, bound=bound)
         if ignores_leaf:
@@ -123,25 +123,43 @@ def ignore_leaf(function: Callable[P, R]) -> Callable[P, R]:
     return function
 
 
+def index_checked(form: Callable[..., Any], function: Any) -> Any:
+    """Returns `form`, the plain function of a compiled one, compiled as that is, but so that it checks every index.
+
+    It names what it calls in this form, see `forms`; what is kept of it lies in a folder of its own. The dispatcher's own
+    argument is set, so that functions compiled by their name alone check as well.
+    """
+    refuse_negative_indices()
+    how = function.targetoptions
+    inline, inline_source = bool(how.get("forceinline")), how.get("inline") == "always"
+    room = getattr(function, "room", None)
+    bound = getattr(function, "bound", "")
+    made = _compiled(form, room, inline=inline, inline_source=inline_source, bound=bound, flags=INDEX_CHECKED)
+    if getattr(function, "ignores_leaf", False):
+        made.ignores_leaf = made.door = True
+    return made
+
+
 def _compiled(
-    fn: Callable[..., Any], source: Path, *, inline: bool, inline_source: bool = False, bound: str = ""
+    fn: Callable[..., Any],
+    room: Path | None,
+    *,
+    inline: bool,
+    inline_source: bool = False,
+    bound: str = "",
+    flags: dict[str, Any] = FLAGS,
 ) -> Any:
-    """Returns `fn` compiled, its machine code kept in the cache folder of the room that `source` belongs to."""
+    """Returns `fn` compiled, its machine code kept in the cache folder that `room`, a source, belongs to; None: for this process
+    alone."""
     if PLAIN:
-        return _unkept(fn, inline=inline, inline_source=inline_source)
+        checks = {"boundscheck": flags["boundscheck"]}
+        return numba.njit(inline="always" if inline_source else "never", **COMMON, **checks)(fn)
     from leafwise.envs.core.compile import linking  # builds on numba's inner parts
 
-    folder = cache_folder(source, str(sorted(FLAGS.items())))
-    return linking.compiled(fn, folder, FLAGS, inline=inline, inline_source=inline_source, bound=bound)
-
-
-def _unkept(fn: Callable[..., Any], *, inline: bool, inline_source: bool = False) -> Any:
-    """Returns `fn` compiled for this process alone."""
-    if PLAIN:
-        return numba.njit(inline="always" if inline_source else "never", **PLAIN_FLAGS)(fn)
-    from leafwise.envs.core.compile import linking
-
-    return linking.compiled(fn, None, FLAGS, inline=inline, inline_source=inline_source)
+    folder = None if room is None else cache_folder(room, str(sorted(flags.items())))
+    function = linking.compiled(fn, folder, flags, inline=inline, inline_source=inline_source, bound=bound)
+    function.room = room
+    return function
 
 
 def _wrapping_integers(fn: Callable[P, R]) -> Callable[P, R]:

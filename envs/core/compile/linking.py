@@ -196,6 +196,8 @@ class Function(CPUDispatcher):
     overloads: Any
     _compiler: Any
     _cache_hits: Any
+    room: Path | None = None
+    """The source whose cache folder keeps it."""
     ident: Ident | None = None
     """What tells it from all others, in every process; None: it is not kept."""
     bound = ""
@@ -316,7 +318,7 @@ def compiled(
     before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder)  # numba reads it while it decorates
     try:
         source = "always" if inline_source else "never"
-        options = {"nopython": True, "boundscheck": None, "forceinline": inline, "inline": source, **flags}
+        options = {"nopython": True, "forceinline": inline, "inline": source, **flags}
         function = Function(py_func=fn, targetoptions=options, pipeline_class=Pipeline)
         if folder is None:
             return function

@@ -7,6 +7,7 @@ same, but more slowly, and compiles at every start.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import sys
@@ -26,10 +27,12 @@ DISABLED = bool(config.DISABLE_JIT)
 BOUNDSCHECK = bool(config.BOUNDSCHECK)
 """Whether compiled code checks every index, and takes a negative one for a mistake (slow; for tests and `check_game`)."""
 
+COMMON: dict[str, Any] = {"error_model": "numpy", "nogil": True}
 # No reference counting: an allocation in compiled code becomes a compile error, and array arguments cost nothing.
 # With index checks on, numba needs the runtime for its exceptions.
-FLAGS: dict[str, Any] = {"error_model": "numpy", "_nrt": BOUNDSCHECK, "nogil": True, "no_cfunc_wrapper": True}
-PLAIN_FLAGS: dict[str, Any] = {"error_model": "numpy", "nogil": True}
+AS_PLAYED: dict[str, Any] = {**COMMON, "_nrt": False, "no_cfunc_wrapper": True, "boundscheck": None}
+INDEX_CHECKED: dict[str, Any] = {**AS_PLAYED, "_nrt": True, "boundscheck": True}
+FLAGS = INDEX_CHECKED if BOUNDSCHECK else AS_PLAYED
 
 
 def _is_as_expected() -> bool:
@@ -68,17 +71,20 @@ PLAIN = not DISABLED and (bool(os.environ.get("LEAFWISE_PLAIN_NUMBA")) or not _i
 """Whether numba's own means alone are used."""
 
 
-def _refuse_negative_indices() -> None:
-    """Lets numba leave negative indices as they are, which the check of bounds then refuses: no row is counted from the end."""
+@functools.cache
+def refuse_negative_indices() -> None:
+    """Lets numba leave negative indices as they are where it checks them, and refuse them: no row is counted from the end."""
     from numba.np import arrayobj
 
-    cast = arrayobj.fix_integer_index.__globals__["types"].intp
+    before, cast = arrayobj.fix_integer_index, arrayobj.fix_integer_index.__globals__["types"].intp
 
     def as_it_is(context: Any, builder: Any, kind: Any, index: Any, size: Any) -> Any:
-        return context.cast(builder, index, kind, cast)
+        if context.enable_boundscheck:
+            return context.cast(builder, index, kind, cast)
+        return before(context, builder, kind, index, size)
 
     arrayobj.fix_integer_index = as_it_is
 
 
 if BOUNDSCHECK and not DISABLED:
-    _refuse_negative_indices()
+    refuse_negative_indices()

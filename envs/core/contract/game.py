@@ -41,7 +41,7 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 
 if TYPE_CHECKING:
-    from leafwise.envs.core.check.rows import RowReader
+    from leafwise.envs.core.check.inspection import RowReader
     from leafwise.envs.core.play.companion import Companion
 
 
@@ -226,7 +226,7 @@ class Game:
 
     @cached_property
     def _row_reader(self) -> RowReader:
-        from leafwise.envs.core.check.rows import RowReader
+        from leafwise.envs.core.check.inspection import RowReader
 
         return RowReader(self)
 

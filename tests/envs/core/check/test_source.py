@@ -12,9 +12,9 @@ import pytest
 
 import leafwise
 from games import coins, misplayed
-from leafwise.envs.core.check import slicing, source
-from leafwise.envs.core.check.child import load
-from leafwise.envs.core.check.fault import ContractError
+from leafwise.envs.core.check import source
+from leafwise.envs.core.check.process import load
+from leafwise.envs.core.check.source import ContractError
 
 RACE = """
 import sys
@@ -133,7 +133,7 @@ GAME2 = idle()
 
 
 def test_only_what_a_name_needs_is_kept() -> None:
-    kept = slicing.needed([SOURCE], "GAME")
+    kept = source.needed([SOURCE], "GAME")
     assert len(kept.splitlines()) == len(SOURCE.splitlines())
     statements = [ast.unparse(statement).splitlines()[0] for statement in ast.parse(kept).body]
     assert statements == [

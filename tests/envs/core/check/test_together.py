@@ -13,7 +13,8 @@ import pytest
 from games import hurried
 from leafwise.envs.core.check import process, source
 from leafwise.envs.core.check.checking import settled
-from leafwise.envs.core.check.fault import ContractError
+from leafwise.envs.core.check.inspection import PLAIN
+from leafwise.envs.core.check.source import ContractError
 from leafwise.envs.threes import GAME
 
 TEXTS = [
@@ -32,9 +33,9 @@ def results() -> dict[str, dict[str, Any]]:
     with TemporaryDirectory() as name:
         folder = Path(name)
         jobs = [
-            {"origin": source.origin(game, folder), "task": {"seconds": 0.0, "texts": TEXTS}} for game in games.values()
+            {"origin": source.origin(game, folder), "task": {"seconds": {PLAIN: 0.0}, "texts": TEXTS}} for game in games.values()
         ]
-        return dict(zip(games, process.run(jobs, "plain", folder, process.Limits(call_s=10.0)), strict=True))
+        return dict(zip(games, process.run(jobs, folder, process.Limits(call_s=10.0)), strict=True))
 
 
 @pytest.mark.parametrize("name", ["sound", "learned"])

@@ -15,7 +15,7 @@ import pytest
 import leafwise
 from contract.cases import CASES, positions
 from games import coins, nim
-from leafwise.envs.core.check.rows import MOST_LINES
+from leafwise.envs.core.check.inspection import MOST_LINES
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
@@ -146,8 +146,8 @@ import sys
 from random import Random
 import numpy as np
 import leafwise
-from leafwise.envs.core.check.altered import altered_row
-from leafwise.envs.core.check.rows import RowReader
+from leafwise.envs.core.check.walk import altered_row
+from leafwise.envs.core.check.inspection import RowReader
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
 

@@ -10,8 +10,7 @@ import pytest
 
 from games import dice
 from leafwise.envs.core.check.door import RuleFault
-from leafwise.envs.core.check.inspection import PLAIN, Task, inspect_game
-from leafwise.envs.core.check.inspection import check_option_files
+from leafwise.envs.core.check.inspection import PLAIN, Task, check_option_files, inspect_game
 from leafwise.envs.core.contract.options import from_file
 from leafwise.envs.registry import game, games
 

@@ -36,6 +36,12 @@ def press_ctrl_c_after(seconds):
     return timer
 
 
+def pressed(seconds, work, *arguments):
+    """Does some work, and presses Ctrl-C after so many seconds, which may be before it begins."""
+    press_ctrl_c_after(seconds)
+    work(*arguments)
+
+
 def compiled(search):
     """Lets a search begin, and stops it."""
     done = threading.Event()
@@ -108,8 +114,7 @@ def test_a_loop_of_an_environment_hears_ctrl_c():
                 env.reset()
 
     with pytest.raises(KeyboardInterrupt):
-        press_ctrl_c_after(0.3)
-        play()
+        pressed(0.3, play)
 
 
 def test_a_second_ctrl_c_ends_the_search_that_began_after_the_first():
@@ -121,22 +126,21 @@ def test_a_second_ctrl_c_ends_the_search_that_began_after_the_first():
         rescue = threading.Timer(20, search.stop)
         rescue.start()
         with pytest.raises(KeyboardInterrupt):
-            press_ctrl_c_after(0.02)
-            search(START)
+            pressed(0.02, search, START)
         rescue.cancel()
         assert time.monotonic() - began < 15, "it was heard when the search had ended"
 
 
 def test_presses_that_each_end_a_search_do_not_end_the_process(monkeypatch):
     """However quickly one follows another: only a press for what an earlier one has not ended yet is a second one."""
-    ended, search = [], Search(CASSIS, CASSIS.score(), 15, **LONG)
+    ended: list[int] = []
+    search = Search(CASSIS, CASSIS.score(), 15, **LONG)
     compiled(search)
     monkeypatch.setattr(os, "_exit", ended.append)
     end = time.monotonic() + 3 * SECOND_PRESS_SECONDS
     while time.monotonic() < end:
         with pytest.raises(KeyboardInterrupt):
-            press_ctrl_c_after(0.005)
-            search(START)
+            pressed(0.005, search, START)
     assert not ended
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from operator import attrgetter
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -89,39 +90,17 @@ def with_texts(door: Door, found: Answer) -> Answer:
     return said
 
 
-@dataclass(frozen=True)
-class GameTwin:
-    """Answers as a twin of plain Python does, by the rules of another game."""
-
-    game: Game
-
-    def read(self, text: str) -> State:
-        """Returns the position that a text describes."""
-        return self.game.parse(text)
-
-    def write(self, position: State) -> str:
-        """Returns the text of a position."""
-        return str(position)
-
-    def player(self, position: State) -> str:
-        """Returns who acts."""
-        return PLAYERS[position.current_player]
-
-    def returns(self, position: State) -> float:
-        """Returns player 0's return so far."""
-        return position.returns
-
-    def legal(self, position: State) -> tuple[str, ...]:
-        """Returns the names of the legal actions."""
-        return position.legal_names
-
-    def play(self, position: State, name: str) -> State:
-        """Returns where an action leads."""
-        return position.play(name)
-
-    def outcomes(self, position: State) -> list[tuple[float, State]]:
-        """Returns what chance can do."""
-        return position.outcomes()
+def game_twin(game: Game) -> SimpleNamespace:
+    """Returns a twin that answers by the rules of another game."""
+    return SimpleNamespace(
+        read=game.parse,
+        write=str,
+        player=lambda state: PLAYERS[state.current_player],
+        returns=attrgetter("returns"),
+        legal=attrgetter("legal_names"),
+        play=State.play,
+        outcomes=State.outcomes,
+    )
 
 
 def compare_with_twin(told: Mapping[str, Any], twin: Any) -> None:
@@ -142,10 +121,10 @@ def compare_with_twin(told: Mapping[str, Any], twin: Any) -> None:
                 expect(wanted == after, rule, f"{name!r} to lead to {wanted!r} as the twin says", repr(after))
         if "outcomes" in told:
             rule = "chance_outcomes"
-            mine = _by_text(told["outcomes"])
+            law = _by_text(told["outcomes"])
             theirs = _by_text((p, twin.write(after)) for p, after in twin.outcomes(position))
-            for text in sorted({*mine, *theirs}):
-                p, other = mine.get(text, 0.0), theirs.get(text, 0.0)
+            for text in sorted({*law, *theirs}):
+                p, other = law.get(text, 0.0), theirs.get(text, 0.0)
                 expect(abs(p - other) < WITHIN, rule, f"{text!r} with {other:.9g} as the twin says", f"{p:.9g}")
     except RuleFault as fault:
         raise fault.at(told["text"], told["row"]) from None

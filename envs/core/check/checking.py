@@ -72,7 +72,7 @@ def check_game(
         (result,) = run([job], folder, Limits(gigabytes, call_seconds))
     found = settled(game.name, result)
     if twin is not None:
-        other = answers.GameTwin(twin) if isinstance(twin, Game) else twin
+        other = answers.game_twin(twin) if isinstance(twin, Game) else twin
         for said in found["twins"]:
             try:
                 answers.compare_with_twin(said, other)

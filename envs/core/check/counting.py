@@ -93,7 +93,9 @@ def check(door: Door, row: Row, draws: int, key: int) -> None:
     for many, least, keys in (draws, SUSPICIOUS, Random(key)), (AGAIN * draws, CERTAIN, Random(key + 1)):
         counts = Counter(door.draw(row, keys.getrandbits(64), door.used).tobytes() for _ in range(many))
         if not counts.keys() <= law.keys():
-            raise RuleFault("sample_outcome", "expected one of the outcomes that chance_outcomes gives, got another row")
+            raise RuleFault(
+                "sample_outcome", "expected one of the outcomes that chance_outcomes gives, got another row"
+            )
         if chi_square_score([counts[outcome] for outcome in law], [many * p for p in law.values()]) <= least:
             return
     shares = {outcome: counts[outcome] / many for outcome in law}

@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
 
 Row = NDArray[Any]
-F = TypeVar("F", bound=Callable[..., Any])
 AT, TO, OUT = 1, 2, 3
 """Rows of `S` that a rule is given: the position, where an action leads, the first outcome. Row 0 is nobody's."""
 U_AT, U_TO, U_OUT = np.uint64(AT), np.uint64(TO), np.uint64(OUT)
@@ -63,9 +62,16 @@ class Door:
     """The rules of one game in one form; `guarded` says whether arrays check each index themselves (in plain Python)."""
 
     def __init__(
-        self, game: Game, form: Callable[[F], F], note: Note | None = None, *, guarded: bool, symmetries: int = 0
+        self,
+        game: Game,
+        form: Callable[[Any], Any],
+        note: Note | None = None,
+        *,
+        name: str = "",
+        guarded: bool,
+        symmetries: int = 0,
     ) -> None:
-        self.game, self.form, self.note, self.guarded = game, form, note, guarded
+        self.game, self.form, self.note, self.name, self.guarded = game, form, note, name, guarded
         self.symmetries = symmetries or game.symmetry_count
         own = game.symmetries
         rules = {**game.rules.functions(), "transform": own.transform, "transform_action": own.transform_action}
@@ -78,7 +84,7 @@ class Door:
         """The boxes of the observation by name; of a single one the name is ""."""
         self.T = game.tables()
         self.used, self.fresh = self.tables(), self.tables()
-        """Tables that are used for everything, whose scratch holds what earlier calls left; and such as are new at each position."""
+        """Tables whose scratch holds what earlier calls left, and such as are new at each position."""
         scratch = {path: array for path, array in arrays_of(self.fresh).items() if path in game.scratch}
         self._scratch = [(np.asarray(array).view(np.ndarray), np.array(array)) for array in scratch.values()]
         self._blocks: dict[tuple[str, int], Block] = {}
@@ -102,7 +108,7 @@ class Door:
     def stand(self, text: str) -> None:
         """Notes at which position rules are called from now on."""
         if self.note is not None:
-            self.note.position(text)
+            self.note.stand(self.name, text)
 
     def text(self, row: Row) -> str:
         """Returns the text of a row."""
@@ -263,7 +269,16 @@ class Door:
         P.guard.permit(frozenset(), own)
         for kind in (0, 1):
             n, S = self.once(
-                rule, {AT: row}, U_AT, P.array, U_OUT, rows=OUT + most, writes=own, blocks={P: None}, kind=kind, size=size
+                rule,
+                {AT: row},
+                U_AT,
+                P.array,
+                U_OUT,
+                rows=OUT + most,
+                writes=own,
+                blocks={P: None},
+                kind=kind,
+                size=size,
             )
             kept = S.is_junk(TO) and P.is_junk(slice(OUT))
             expect(kept, rule, "only the rows from o on to be written", "a change of one before")

@@ -68,18 +68,17 @@ class Found(NamedTuple):
 
 def open_door(game: Game, form: str, note: Note | None = None) -> Door:
     """Returns the door to a game's rules in one of their forms."""
-    if form == PLAIN:
-        return Door(game, PlainForms().called, note, guarded=True)
-    return Door(game, CheckedForms().of if form == CHECKED else lambda rule: rule, note, guarded=False)
+    forms = PlainForms().called if form == PLAIN else CheckedForms().of if form == CHECKED else lambda rule: rule
+    return Door(game, forms, note, name=form, guarded=form == PLAIN)
 
 
 def inspect_game(game: Game, task: Task, note: Note | None = None) -> Found:
     """Checks a game in this process; raises RuleFault where it breaks its contract."""
     check_option_files(game)
-    positions, expected, twins = 0, [], []
+    positions = 0
+    expected: list[answers.Answer] = []
+    twins: list[answers.Answer] = []
     for form, seconds in task.seconds.items():
-        if note is not None:
-            note.form(form)
         try:
             before = digest(game)
             door = open_door(game, form, note)

@@ -10,7 +10,6 @@ import mmap
 import os
 import re
 import signal
-import struct
 import subprocess
 import sys
 import traceback
@@ -31,8 +30,8 @@ COMPILE_S, START_S = 600.0, 120.0
 UNTOLD = "index is out of bounds"
 """What compiled code says in its exception; the numbers it prints."""
 OUTSIDE = re.compile(r"debug: IndexError: (index -?\d+) is out of bounds for (axis \d+ with size \d+)")
-SIZE, FORM_AT, RULE_AT, TEXT_AT = 4096, 16, 32, 128
-"""Bytes of a note, and where its parts begin."""
+SIZE, LONGEST = 8192, 600
+"""Bytes of a note, and letters of a position in it."""
 
 
 class Limits(NamedTuple):
@@ -54,50 +53,40 @@ class Died(Exception):
 class Said(NamedTuple):
     """What a note says."""
 
-    calls: int
+    calls: int = 0
     """Calls so far; where it stands still, nothing happens."""
-    compiling: bool
-    form: str
-    rule: str
-    position: str
+    compiling: bool = False
+    rule: str = ""
+    form: str = ""
+    position: str = ""
 
 
 class Note:
-    """A file as memory: the form, the position and the rule that are looked at."""
+    """A file as memory, in which the checking process says what it calls before it does: so its death can be explained."""
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
             path.write_bytes(bytes(SIZE))
         with path.open("r+b") as file:
             self._memory = mmap.mmap(file.fileno(), SIZE)
-        self._calls = 0
+        self._calls, self._at = 0, b'"",""'
 
-    def form(self, name: str) -> None:
-        """Says which form of the rules is called from now on."""
-        self._write(FORM_AT, RULE_AT, name)
-
-    def position(self, text: str) -> None:
-        """Says at which position rules are called from now on."""
-        self._write(TEXT_AT, SIZE, text)
+    def stand(self, form: str, position: str) -> None:
+        """Says in which form, and at which position, rules are called from now on."""
+        self._at = f"{json.dumps(form)},{json.dumps(position[:LONGEST])}".encode()
 
     def calling(self, rule: str, *, compiling: bool = False) -> None:
         """Says which rule is called now."""
         self._calls += 1
-        self._write(RULE_AT, TEXT_AT, rule)
-        struct.pack_into("<QQ", self._memory, 0, self._calls, compiling)
-
-    def _write(self, at: int, end: int, text: str) -> None:
-        words = text.encode(errors="replace")[: end - at - 2]
-        self._memory[at : at + 2 + len(words)] = struct.pack("<H", len(words)) + words
+        said = b"[%d,%d,%s,%s]\0" % (self._calls, compiling, json.dumps(rule).encode(), self._at)
+        self._memory[: len(said)] = said
 
     def read(self) -> Said:
-        """Returns what was said last, by whatever process."""
-        calls, compiling = struct.unpack_from("<QQ", self._memory, 0)
-        return Said(calls, bool(compiling), *map(self._read, (FORM_AT, RULE_AT, TEXT_AT)))
-
-    def _read(self, at: int) -> str:
-        (length,) = struct.unpack_from("<H", self._memory, at)
-        return self._memory[at + 2 : at + 2 + length].decode(errors="replace")
+        """Returns what was said last, by whatever process; nothing where it is being written."""
+        try:
+            return Said(*json.loads(self._memory[:].partition(b"\0")[0]))
+        except ValueError:
+            return Said()
 
     def close(self) -> None:
         """Lets go of the file."""
@@ -210,8 +199,7 @@ def check_one(job: dict[str, Any], note: Note) -> dict[str, Any]:
     from leafwise.envs.core.check.door import RuleFault
     from leafwise.envs.core.check.inspection import Task, inspect_game
 
-    note.position("")
-    note.form("")
+    note.stand("", "")
     note.calling("import")
     try:
         game = load(job["origin"])

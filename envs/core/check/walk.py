@@ -175,7 +175,7 @@ class Walk:
                     self._check_stranger(row, text)
 
     def _parsed(self, text: str) -> Any:
-        """Returns what an altered text is read as, None where it is refused; raises RuleFault if not by a ValueError in one line."""
+        """Returns what an altered text is read as, None where a ValueError in one line refuses it; raises RuleFault for others."""
         game = self.door.game
         self.door.stand(text)
         if self.door.note is not None:

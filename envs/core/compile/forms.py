@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -130,10 +129,6 @@ class CheckedForms(Forms):
 
     def _make(self, form: FunctionType, source: Any) -> Any:
         return index_checked(form, source)
-
-    def called(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Returns the form of a function as Python calls it."""
-        return self.of(function)
 
 
 def codes_of(code: CodeType) -> Iterator[CodeType]:

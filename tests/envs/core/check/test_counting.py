@@ -11,8 +11,8 @@ import pytest
 from games import dice, strange
 from leafwise.envs.core.check import process, source
 from leafwise.envs.core.check.checking import settled
-from leafwise.envs.core.check.inspection import PLAIN
 from leafwise.envs.core.check.counting import CYCLES, SUSPICIOUS, Kinds, Met, chi_square_score
+from leafwise.envs.core.check.inspection import PLAIN
 from leafwise.envs.core.check.source import ContractError
 
 

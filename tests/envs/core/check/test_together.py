@@ -33,7 +33,8 @@ def results() -> dict[str, dict[str, Any]]:
     with TemporaryDirectory() as name:
         folder = Path(name)
         jobs = [
-            {"origin": source.origin(game, folder), "task": {"seconds": {PLAIN: 0.0}, "texts": TEXTS}} for game in games.values()
+            {"origin": source.origin(game, folder), "task": {"seconds": {PLAIN: 0.0}, "texts": TEXTS}}
+            for game in games.values()
         ]
         return dict(zip(games, process.run(jobs, folder, process.Limits(call_s=10.0)), strict=True))
 

@@ -200,6 +200,7 @@ def known_child(own, filled, base, end, left, g, M):
 @jit
 def search(own, filled, g, M):
     """Returns a score that lies on the same side of `g` as the true one: at least g, or below, and a bound to it."""
+    # The loop below takes positions without a win in one and with a safe move
     left = M.cells - np.int64(count_bits(filled))
     empty = M.board ^ filled
     hostile = threats(own ^ filled, empty, M)
@@ -216,6 +217,7 @@ def search(own, filled, g, M):
         limit = np.int64(1) << 62
     ply = ZERO
     while True:
+        # Every now and then: may the search go on, and is the table large enough?
         nodes += 1
         if nodes & POLL == 0:
             M.out[NODES] = nodes
@@ -239,6 +241,7 @@ def search(own, filled, g, M):
             result = high
         else:
             done = False
+            # What the table knows may decide it
             if left >= MIN_TABLED:
                 h = hash_of(own, filled, left, M)
                 data = lookup(h, bits, M)
@@ -252,6 +255,7 @@ def search(own, filled, g, M):
                         result = high
                         done = True
         if not done:
+            # The moves: one may win, or be good enough by what the table knows of what it leads to
             base = ply * EIGHT
             end = expand(own, filled, moves, base, left, M)
             if end == base:
@@ -266,9 +270,11 @@ def search(own, filled, g, M):
                     result = known_child(own, filled, base, end, left, g, M)
                     done = result >= g
             if not done:
+                # Otherwise the position becomes a frame
                 M.frames[ply, 0], M.frames[ply, 1], M.frames[ply, 2] = own, filled, hostile
                 M.frames[ply, 3], M.frames[ply, 4], M.frames[ply, 5] = base, end, h
                 M.bounds[ply, 0], M.bounds[ply, 1], M.bounds[ply, 2] = -99, low, high
+        # Give the result to the position above, and on while that is decided or has no moves left
         while done:
             if ply == ZERO:
                 M.out[NODES] = nodes
@@ -278,6 +284,7 @@ def search(own, filled, g, M):
             g = 1 - g
             result = -result
             low, high = M.bounds[ply, 1], M.bounds[ply, 2]
+            # It reaches `g` there, or it is the best so far and other moves may do better
             if result >= g:
                 low = result
             else:
@@ -289,6 +296,7 @@ def search(own, filled, g, M):
             if left >= MIN_TABLED:
                 M.size[STORES] += 1
                 remember(M.frames[ply, 5], bits, low, high, left, M)
+        # The next move of the last frame
         j = M.frames[ply, 3]
         M.frames[ply, 3] = j + ONE
         cell, hostile, moves = M.moves[j, 0], M.moves[j, 1], M.moves[j, 2]

@@ -111,6 +111,12 @@ def lookup(h, bits, M):
 
 
 @jit(inline=True)
+def most_stores(M):
+    """Returns how many positions are stored before the table grows; where it may not, more than there will ever be."""
+    return np.int64(PRESSURE) << M.size[BITS] if M.size[BITS] < M.max_bits else np.int64(1) << 62
+
+
+@jit(inline=True)
 def remember(h, bits, low, high, left, M):
     """Stores bounds: the deeper position keeps the first place, the newer one gets the second."""
     first = (h >> (SIXTY_FOUR - bits + ONE)) << ONE
@@ -212,9 +218,7 @@ def search(own, filled, g, M):
         return -(left // 2)  # also a full board
     nodes = M.out[NODES]
     bits = u64(M.size[BITS])
-    limit = np.int64(PRESSURE) << M.size[BITS]
-    if M.size[BITS] >= M.max_bits:
-        limit = np.int64(1) << 62
+    limit = most_stores(M)
     ply = ZERO
     while True:
         # Every now and then: may the search go on, and is the table large enough?
@@ -227,12 +231,10 @@ def search(own, filled, g, M):
             if M.size[STORES] > limit:
                 grow(M)
                 bits += ONE
-                limit = limit * 2 if M.size[BITS] < M.max_bits else np.int64(1) << 62
+                limit = most_stores(M)
         # nobody wins with the next two chips: the mover not now, the opponent not after a safe move
         low, high = -((left - 2) // 2), (left - 1) // 2
-        result = 0
-        done = True
-        h = ZERO
+        result, done, h = 0, True, ZERO
         if left <= 2:
             result = 0
         elif low >= g:
@@ -249,11 +251,9 @@ def search(own, filled, g, M):
                     low = max(low, np.int64((data >> SIX) & LOW6) - 32)
                     high = min(high, np.int64(data & LOW6) - 32)
                     if low >= g:
-                        result = low
-                        done = True
+                        result, done = low, True
                     elif high < g:
-                        result = high
-                        done = True
+                        result, done = high, True
         if not done:
             # The moves: one may win, or be good enough by what the table knows of what it leads to
             base = ply * EIGHT
@@ -280,9 +280,7 @@ def search(own, filled, g, M):
                 M.out[NODES] = nodes
                 return result
             ply -= ONE
-            left += 1
-            g = 1 - g
-            result = -result
+            left, g, result = left + 1, 1 - g, -result
             low, high = M.bounds[ply, 1], M.bounds[ply, 2]
             # It reaches `g` there, or it is the best so far and other moves may do better
             if result >= g:

@@ -11,7 +11,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.words import need
+from leafwise.envs.core.contract.texts import need
 
 Row = NDArray[Any]
 

@@ -1,8 +1,8 @@
 """Positions as people type them: words `name=value`, whole numbers, boards of cells, and refusals in one line.
 
-A game's `text.parse` is made of these; `Game.parse` puts the game's name before a refusal. A board may be typed in lines or with '/',
-with spaces, commas or bars, numbered, as a list, and as NumPy prints it. A game names its symbols; the shapes are the same for all. A
-text that can be read in two ways is refused.
+A game's `text.parse` is made of these; `Game.parse` puts the game's name before a refusal. A board may be typed in lines or with
+'/', with spaces, commas or bars, numbered, as a list, and as NumPy prints it. A game names its symbols; the shapes are the same for
+all. A text that can be read in two ways is refused.
 """
 
 from __future__ import annotations

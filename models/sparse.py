@@ -29,8 +29,8 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
-from leafwise.envs.core.contract.softmax import logistic, logistic_of, win_less_loss, win_less_loss_of
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.core.softmax import logistic, logistic_of, win_less_loss, win_less_loss_of
 from leafwise.models.network import NetworkKind, network_kind
 from leafwise.models.seen import FEATURES, cells_seen, features_of, seen_by
 

@@ -13,7 +13,7 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, LeafSpec, leaf_spec
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
-from leafwise.envs.core.contract.softmax import softmax_term
+from leafwise.envs.core.softmax import softmax_term
 from leafwise.search.compiled import compiled_search
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.proofs import is_proven, open_bounds, proves, tighten

@@ -1,4 +1,7 @@
-"""The checked door to a game's rules: immutable positions for people, tests and tools."""
+"""The checked door to a game's rules: immutable positions for people, tests and tools.
+
+Rules trust their caller; a `State` does not: it checks actions, and rows from outside before compiled code sees them.
+"""
 
 from __future__ import annotations
 

@@ -222,6 +222,7 @@ def make_ntuple_siblings(
     @bind(room, inline=True)
     def mean_of_tuples(S, j, shared, P, o, T):
         """Returns how many outcomes chance row j has, 0 where it cannot say, and the mean of their values."""
+        # Each outcome has to differ from the board before in one cell alone; what it looks up is asked for ahead
         before, start = shared
         end = o + np.uint64(chance_outcomes(S, j, P, o, T))
         for i in range(o, end):
@@ -231,6 +232,7 @@ def make_ntuple_siblings(
                 return 0, 0.0
             if fetched:
                 ask_for(cell, rise, T.leaf)
+        # The values: finished games are worth their points, small tables are looked up where they may have changed
         add_up(T.leaf.near, T.leaf)
         total, last, known = 0.0, ZERO, False
         for i in range(o, end):

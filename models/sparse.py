@@ -29,8 +29,8 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, Speed
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import TERMINAL, Compiled
-from leafwise.envs.core.contract.softmax import logistic, logistic_of, win_less_loss, win_less_loss_of
 from leafwise.envs.core.contract.stream import u64
+from leafwise.envs.core.softmax import logistic, logistic_of, win_less_loss, win_less_loss_of
 from leafwise.models.network import NetworkKind, network_kind
 from leafwise.models.seen import FEATURES, cells_seen, features_of, seen_by
 
@@ -112,6 +112,7 @@ def _compiled(game: Game, active: Compiled, first_view: bool, head: str) -> Spar
         W = T.leaf
         outputs(S, i, T)
         x = W.hidden[W.sizes.shape[0] - 1]
+        # The heads: an output for each legal action, a chance to win, points, or chances to win, draw and lose
         best = np.float64(x[0])
         if head_max:
             n = legal_actions(S, i, W.legal, T)
@@ -200,6 +201,7 @@ class SparseNetwork:
 
         Raises ValueError for sizes, a head or tensors that do not fit.
         """
+        # The options have to fit the game and one another
         for what, given, known in (("head", head, HEADS), ("sees", sees, seen_by(game))):
             if given not in known:
                 raise ValueError(f"sparse networks: expected {what} among {', '.join(known)}, got {given!r}")
@@ -222,6 +224,7 @@ class SparseNetwork:
             raise ValueError(
                 f"sparse networks: expected 1 to 4 layers, multiples of 4 up to 4096, got {tuple(hidden)!r}"
             )
+        # The layers give the shapes of the tensors
         sizes = [*hidden, outputs_of(game, head)]
         shapes = {
             "embedding": (features.size(game.options), sizes[0]),
@@ -239,6 +242,7 @@ class SparseNetwork:
                 raise ValueError(
                     f"sparse networks: expected finite float32 {list(shape)} as {name!r}, got {got.dtype} {list(got.shape)}"
                 )
+        # The weights as compiled code reads them, with a last row of zeros for features that fill up a list, and scratch
         first_of, seen = cells_seen(game, sees)
         weights = SparseWeights(
             embedding=np.concatenate([tensors["embedding"], np.zeros((1, sizes[0]))], dtype=np.float32),

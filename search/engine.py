@@ -96,6 +96,7 @@ class Search(BaseSearch):
 
         Raises ValueError for options out of range, or an evaluator of another game.
         """
+        # How deep and how many decisions, by the game where it is not given
         super().__init__(game, evaluator, SearchOptions.of_call(locals()))
         options = self.options
         nodes = options.nodes or 0
@@ -107,6 +108,7 @@ class Search(BaseSearch):
         self._grows = bool(game.search.nodes and options.seconds) and not (nodes or options.cutoff or options.batched)
         """Whether the first depth is searched with more and more decisions: against the clock, where the game bounds a depth."""
         self._prunes = options.prunes(game)
+        # What is compiled: trees whose leaves are valued in batches, or searches without and with pruning
         self._frontier = None
         if options.batched:
             least, node_cost = (ROUNDED / nodes, 1.0 / nodes) if nodes else (options.cutoff, 0.0)
@@ -119,6 +121,7 @@ class Search(BaseSearch):
             self._windowed, self._root_search = Direct(compiled.pruning), Direct(compiled.pruning_root)
         self._find_actions = Direct(game.rules.candidates or game.rules.legal_actions)
         self._apply_action, self._action_cost = Direct(game.rules.apply_action), Direct(game.rules.action_cost)
+        # What every search writes to
         self._actions, self._values = np.zeros(game.max_actions, dtype=np.int64), np.zeros(game.max_actions)
         self._rounding = ROUNDING if game.max_stages else 0.0
         """What the order of sums changes where there are sums."""
@@ -130,6 +133,7 @@ class Search(BaseSearch):
         )
         self._remembers = self._prunes or len(self._B.table) > 1
         self._line_of = Line(self)
+        # The others that share the root's actions
         alone = {**vars(options), "threads": 1}
         self._others = [Search(game, evaluator, **alone) for _ in range(options.threads - 1)]
 

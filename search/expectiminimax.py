@@ -746,6 +746,7 @@ def make_search(rules: Rules, parts: Parts, room: Path, *, prunes: bool) -> Comp
                     found, left, lower, upper = next_action(S, B, f, given, value, T)
                     row = B.frames[f, FREE]
                     top = row + ONE
+                # No more rows there, or rows that need no frame of their own
                 given = not found
                 if not found:
                     value = close(S, B, f)

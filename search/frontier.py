@@ -182,15 +182,18 @@ def make_expand(rules: Rules, max_outcomes: int, room: Path) -> Compiled:
         then has. A [actions] is scratch."""
         rows, top, i = np.uint64(S.shape[0]), ONE, ZERO
         while i < top and i < most:
+            # The search may be stopped
             if i & POLL == ZERO and T.stop[0]:
                 tree.counts[F.FAILED] = F.STOPPED
                 return top
+            # A leaf has no children
             player = current_player(S, i, T)
             tree.value[i] = 0.0
             if is_leaf(S, tree, i, player, options, T):
                 set_leaf(S, tree, i, player, options.spec, T)
                 i += ONE
                 continue
+            # A node needs rows for all its children
             n = most_outcomes
             if player != CHANCE:
                 tree.counts[F.NODES] += 1
@@ -198,6 +201,7 @@ def make_expand(rules: Rules, max_outcomes: int, room: Path) -> Compiled:
             if top + n > rows:
                 tree.counts[F.FAILED] = F.NO_ROWS
                 return top
+            # The children are the rows from `top` on
             tree.kind[i] = AVERAGE if player == CHANCE else player
             tree.first[i] = top
             if player == CHANCE:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from leafwise.envs.cassis.rules import LOST, Tables
 from leafwise.envs.cassis.tables import edges
 from leafwise.envs.cassis.text import colours
-from leafwise.envs.core.contract.words import SIDES
+from leafwise.envs.core.contract.texts import SIDES
 from leafwise.envs.core.pictures.canvas import Canvas
 
 SIDE, RADIUS, FOOT = 380, 140, 40

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.cassis.rules import LOST, Tables, has_triangle
-from leafwise.envs.core.contract.words import SIDES, last_player, marked
+from leafwise.envs.core.contract.texts import SIDES, last_player, marked
 
 
 def colours(row: NDArray[Any], T: Tables) -> list[int]:

@@ -1,9 +1,9 @@
 """Friday, Robinson's fight against hazards, age and pirates (one player). Rules and rulings: `rules`; cards: `cards`."""
 
 from leafwise.envs.core.contract.game import Game
-from leafwise.envs.core.contract.outside import reads_back
 from leafwise.envs.core.contract.parts import Observation, SearchDefaults, Sizes, Text
 from leafwise.envs.core.contract.rules import Chance, Rules
+from leafwise.envs.core.contract.state import reads_back
 from leafwise.envs.friday import (
     candidates,
     chance,

@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.words import need
+from leafwise.envs.core.contract.texts import need
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import (
     BELOW,

@@ -130,6 +130,7 @@ def mean_tenths(points, count):
 @jit(inline=True)
 def see_sums(S, i, F, n, T):
     """Writes what sums over cards say of the game to come; returns how many features there are then."""
+    # Means and sizes of piles, the hazards not beaten, and the most life
     now, alive = int(phase(S, i)), np.int64(life(S, i))
     cards, stack = digest(in_play(S, i), T), digest(S[i, at.STACK], T)
     F[n] = step(VALUES + STRENGTH * now, mean_tenths(value_of(cards), count_of(cards)), STRENGTH)
@@ -141,6 +142,7 @@ def see_sums(S, i, F, n, T):
     F[n + 6] = step(UNBEATEN, rest(S, i, RED, T) // 3, 64)
     F[n + 7] = step(MOST_LIFE, T.max_life, 32)
     n += 8
+    # Once the pirates are dealt: what all cards in play lack against those not beaten
     if get(S[i, at.STATUS], at.SECOND_PIRATE_AT, at.M4) == ZERO:
         return n
     beaten = get(S[i, at.STATUS], at.BEATEN_AT, at.M2)
@@ -160,6 +162,7 @@ def see_sums(S, i, F, n, T):
 
 @jit
 def active(S, i, F, T):
+    # Cards by their kinds: in play, the stack, the discard pile, what lies on the table, hazards left and away, aging cards
     n = see_pile(F, 0, 0, in_play(S, i), T)
     n = see_pile(F, n, PILE, S[i, at.STACK], T)
     n = see_pile(F, n, 2 * PILE, S[i, at.DISCARD], T)
@@ -170,6 +173,7 @@ def active(S, i, F, T):
     n = see_hazards(F, n, 7 * PILE, left << at.HAZARD_SHIFT, T)
     n = see_hazards(F, n, 8 * PILE, away << at.HAZARD_SHIFT, T)
     n = see_aging(F, n, 9 * PILE, aging_pile(S, i), T)
+    # Cards that are known on top and at the bottom of the stack, the next one apart
     card = (S[i, at.KNOWN] >> at.TOP_AT) & at.CARD_MASK
     if card != ZERO:
         F[n] = NEXT + int(card) - 1
@@ -180,6 +184,7 @@ def active(S, i, F, T):
             F[n] = LATER + int(known & at.CARD_MASK) - 1
             n += 1
         known >>= at.CARD_BITS
+    # Cards that were doubled in this fight, and cards that are looked at
     cards = S[i, at.DOUBLED]
     while cards:
         F[n] = TWICE + int((cards & at.ENTRY_MASK) >> at.FOUR) - 1
@@ -190,6 +195,7 @@ def active(S, i, F, T):
         F[n] = SEEN + int(cards & at.CARD_MASK) - 1
         cards >>= at.CARD_BITS
         n += 1
+    # Life, the step under way, hazards left, the ability under way, and removal points
     status, here, now = S[i, at.STATUS], mode(S, i), int(phase(S, i))
     F[n] = LIFE + 32 * now + int(life(S, i))
     F[n + 1] = MODE + int(here)
@@ -197,6 +203,7 @@ def active(S, i, F, T):
     F[n + 3] = ABILITY + int(get(S[i, at.FIGHT], at.KIND_AT, at.M4))
     F[n + 4] = POINTS + int(get(S[i, at.FIGHT], at.POINTS_AT, at.M5))
     n += 5
+    # The pirates: both together while none is beaten, and each of those not beaten and fought
     beaten, fought = get(status, at.BEATEN_AT, at.M2), get(status, at.FOUGHT_AT, at.M2)
     first, second = get(status, at.PIRATE_AT, at.M4), get(status, at.SECOND_PIRATE_AT, at.M4)
     if beaten == ZERO:
@@ -210,11 +217,13 @@ def active(S, i, F, T):
         if (fought >> u64(k)) & ONE:
             F[n] = FOUGHT + number
             n += 1
+    # The hazards revealed or fought
     for where in (at.HAZARD_AT, at.SECOND_HAZARD_AT):
         hazard = get(status, where, at.M6)
         if hazard != ZERO:
             F[n] = ACTIVE + KINDS * now + int(hazard) - 1
             n += 1
+    # The fight: what the total lacks, as it is and with what the free cards left may bring
     if fought != ZERO or (get(status, at.HAZARD_AT, at.M6) != ZERO and here != at.CHOOSE and here != at.DEAL_HAZARD):
         lack = max(-MARGIN, min(MARGIN, hazard_value(S, i, T) - total(S, i, T)))
         free = max(0, min(FREE - 1, free_cards(S, i, T) - free_made(S, i)))

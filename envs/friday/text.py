@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.words import written
+from leafwise.envs.core.contract.texts import written
 from leafwise.envs.friday import layout as at
 from leafwise.envs.friday.cards import (
     CARDS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from leafwise.envs.core.contract.words import need, words_by_name
+from leafwise.envs.core.contract.texts import need, words_by_name
 from leafwise.envs.friday.cards import ABILITIES, CARDS, NAMES, PHASES
 
 TURNS = (

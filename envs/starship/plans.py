@@ -94,11 +94,13 @@ def make_build(value: Compiled, room: Any) -> Compiled:
         At level 1 the rows are scratch, one after another in the last one. With `turned` only places of one rotation are tried,
         drawn at random. Returns how many places were tried, and the greatest worth.
         """
+        # The places to be tried: of one rotation if asked, the best by the stage's strategy
         A, scores = W.places[level], W.scores[level]
         n = list_places(W.rows, i, A, scores, T.ship)
         if turned:
             n = of_one_rotation(A, scores, n, T.ship.grid, R)
         n = shortlist(A, scores, n, most, R)
+        # What each leads to, and its value; only the rows after the decision itself are kept
         greatest = -np.inf
         for m in range(n):
             there = u64(m + 1) if level == 0 else u64(W.rows.shape[0] - 1)
@@ -138,6 +140,7 @@ def make_build(value: Compiled, room: Any) -> Compiled:
         """
         zero = u64(0)
         while S[u64(k), at.TURN] != OVER:
+            # The decision, and what its places are worth
             for word in range(S.shape[1]):
                 W.rows[0, word] = S[u64(k), word]
             stage = T.ship.base[np.int64(S[u64(k), at.PHASE])]
@@ -146,6 +149,7 @@ def make_build(value: Compiled, room: Any) -> Compiled:
             n, W.values[k] = try_places(W, zero, TRIED, 0, turned, R, T)
             if width > 0 and n > 1:
                 follow(W, n, width, R, T)
+            # The place that is worth most, with noise at a temperature, or now and then any of them
             chosen, best = np.int64(0), -np.inf
             for m in range(n):
                 noise = heat * np.log(LEAST - np.log(LEAST + uniform(R))) if heat > 0.0 else 0.0
@@ -154,6 +158,7 @@ def make_build(value: Compiled, room: Any) -> Compiled:
             W.strayed[k] = how[STRAYS] > 0.0 and uniform(R) < how[STRAYS]
             if W.strayed[k]:
                 chosen = np.int64(below(R, u64(n)))
+            # Write the place down and take it
             for word in range(S.shape[1]):
                 W.after[k, word] = W.rows[chosen + 1, word]
             places[k] = W.places[0, chosen]

@@ -88,9 +88,11 @@ def make_expectimax(game: Game, evaluator: Evaluator) -> Compiled:
     @bind(game.room, cache=False)
     def entered(b, deck, depth, counts):
         t = transpose(b)
+        # A leaf: deep enough, or the game is over
         if depth == 0 or has_12288(b):
             counts[0] += 1
             return leaf(b)
+        # The four slides, up and down on the transposed board
         up, down = looked_up(t, slide_low), looked_up(t, slide_high)
         left, right = looked_up(b, slide_low), looked_up(b, slide_high)
         if up == t and down == t and left == b and right == b:
@@ -99,6 +101,7 @@ def make_expectimax(game: Game, evaluator: Evaluator) -> Compiled:
         highest = highest_rank(b)
         mean, size = 0.0, 0.0
         for card in range(1, 5):
+            # The card that comes next: 1 to 3 as often as the deck holds it, 4 stands for the bonus tiles of all ranks
             low, high, weight, rest = u64(card), u64(card), 0.0, deck
             if card < 4:
                 weight = np.float64((deck >> (THREE * (low - ONE))) & SEVEN)
@@ -111,6 +114,7 @@ def make_expectimax(game: Game, evaluator: Evaluator) -> Compiled:
                 size, weight = 1.0, BONUS
             if weight == 0.0:
                 continue
+            # The best slide: the mean over ranks and over the lanes that moved
             best = -np.inf
             for a in range(4):
                 before, after, first = t, up, S12
@@ -122,6 +126,7 @@ def make_expectimax(game: Game, evaluator: Evaluator) -> Compiled:
                     before, after, first = b, right, ZERO
                 if before == after:
                     continue
+                # Every tile in every lane that moved
                 lanes = lanes_that_moved(before, after)
                 total, n = 0.0, 0
                 for tile in range(low, high + ONE):

@@ -165,6 +165,7 @@ def make_line_siblings(room: Path, *, loses: bool, twice: bool) -> Compiled:
     @own
     def mean_of_bonuses(frame, ways, place, word, T):
         """Returns how many boards there are in which a bonus has entered, and their mean."""
+        # Each rank's boards, a lane each; a dead one, where there is a single lane, is worth 0
         low, high = (word >> r.LOW) & r.FIFTEEN, (word >> r.HIGH) & r.FIFTEEN
         worth, entries, m = T.leaf.by_tile.worth, count_bits(frame.lanes), ZERO
         m = value_bonuses(frame, ways[0], low, high, entries, m, T)
@@ -175,6 +176,7 @@ def make_line_siblings(room: Path, *, loses: bool, twice: bool) -> Compiled:
             for rank in range(low, high + ONE):
                 if r.is_dead(frame.x | (u64(rank) << place), T):
                     worth[rank] = 0.0
+        # Their mean, the ranks equally likely or weighted as the variant says
         law = T.bonus_value if T.hint != r.HINT_WINDOW3 else r.UNIFORM
         share, total = SHARES[entries], 0.0
         if law == r.UNIFORM:
@@ -191,6 +193,7 @@ def make_line_siblings(room: Path, *, loses: bool, twice: bool) -> Compiled:
 
     @own
     def means_of_lines(S, k, o, end, M, P, T):
+        # The means over the lanes, for each of the first four tiles
         frame = frame_of(S, k, T)
         r0, r1, r2, r3 = frame.rows
         ways = (
@@ -204,9 +207,11 @@ def make_line_siblings(room: Path, *, loses: bool, twice: bool) -> Compiled:
         total = add_part(total, PARTS[lanes + ONE], frame, ways[1], T)
         total = add_part(total, PARTS[lanes + TWO], frame, ways[2], T)
         worth[0], worth[1], worth[2], worth[3] = add_part(total, PARTS[lanes + THREE], frame, ways[3], T)
+        # The place of the tile where it may leave a dead board
         leaves, place = ZERO, NO_PLACE
         if loses and count_bits(occupied(frame.x)) == FULL_BUT_ONE:  # no other board can die; there is one lane
             place = S16 * count_bits(frame.lanes - ONE) + FOUR * frame.cell
+        # Each outcome, by the tile that it shows
         for q in range(o, end):
             word = S[q, 1]
             tile, low, high = (word >> r.SHOWN) & r.SEVEN, (word >> r.LOW) & r.FIFTEEN, (word >> r.HIGH) & r.FIFTEEN

@@ -14,8 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.typed_board import EMPTY, before_fields, typed_cells
-from leafwise.envs.core.contract.words import need, whole_number, words_by_name
+from leafwise.envs.core.contract.texts import EMPTY, before_fields, need, typed_cells, whole_number, words_by_name
 from leafwise.envs.threes import row as r
 from leafwise.envs.threes.row import Tables
 
@@ -118,7 +117,7 @@ def parse_row(text: str, T: Tables) -> NDArray[np.uint64]:
 
 
 def parse_board(text: str) -> int:
-    """Returns the board of `a b c d/e f g h/...`, or of another shape of `typed_board`; raises ValueError if it is none."""
+    """Returns the board of `a b c d/e f g h/...`, or of another shape that `typed_cells` reads; raises ValueError if it is none."""
     text = text.strip()
     lines = text.split("/")
     if [len(line.split()) for line in lines] != [4] * 4 or not set(text.replace("/", " ").split()) <= set(SYMBOLS):

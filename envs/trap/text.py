@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.typed_board import before_fields
-from leafwise.envs.core.contract.words import marked, need, whole_number
+from leafwise.envs.core.contract.texts import before_fields, marked, need, whole_number
 from leafwise.envs.trap import rules as r
 from leafwise.envs.trap.rules import Tables
 

@@ -111,6 +111,12 @@ def lookup(h, bits, M):
 
 
 @jit(inline=True)
+def most_stores(M):
+    """Returns how many positions are stored before the table grows; where it may not, more than there will ever be."""
+    return np.int64(PRESSURE) << M.size[BITS] if M.size[BITS] < M.max_bits else np.int64(1) << 62
+
+
+@jit(inline=True)
 def remember(h, bits, low, high, left, M):
     """Stores bounds: the deeper position keeps the first place, the newer one gets the second."""
     first = (h >> (SIXTY_FOUR - bits + ONE)) << ONE
@@ -200,6 +206,7 @@ def known_child(own, filled, base, end, left, g, M):
 @jit
 def search(own, filled, g, M):
     """Returns a score that lies on the same side of `g` as the true one: at least g, or below, and a bound to it."""
+    # The loop below takes positions without a win in one and with a safe move
     left = M.cells - np.int64(count_bits(filled))
     empty = M.board ^ filled
     hostile = threats(own ^ filled, empty, M)
@@ -211,11 +218,10 @@ def search(own, filled, g, M):
         return -(left // 2)  # also a full board
     nodes = M.out[NODES]
     bits = u64(M.size[BITS])
-    limit = np.int64(PRESSURE) << M.size[BITS]
-    if M.size[BITS] >= M.max_bits:
-        limit = np.int64(1) << 62
+    limit = most_stores(M)
     ply = ZERO
     while True:
+        # Every now and then: may the search go on, and is the table large enough?
         nodes += 1
         if nodes & POLL == 0:
             M.out[NODES] = nodes
@@ -225,12 +231,10 @@ def search(own, filled, g, M):
             if M.size[STORES] > limit:
                 grow(M)
                 bits += ONE
-                limit = limit * 2 if M.size[BITS] < M.max_bits else np.int64(1) << 62
+                limit = most_stores(M)
         # nobody wins with the next two chips: the mover not now, the opponent not after a safe move
         low, high = -((left - 2) // 2), (left - 1) // 2
-        result = 0
-        done = True
-        h = ZERO
+        result, done, h = 0, True, ZERO
         if left <= 2:
             result = 0
         elif low >= g:
@@ -239,6 +243,7 @@ def search(own, filled, g, M):
             result = high
         else:
             done = False
+            # What the table knows may decide it
             if left >= MIN_TABLED:
                 h = hash_of(own, filled, left, M)
                 data = lookup(h, bits, M)
@@ -246,12 +251,11 @@ def search(own, filled, g, M):
                     low = max(low, np.int64((data >> SIX) & LOW6) - 32)
                     high = min(high, np.int64(data & LOW6) - 32)
                     if low >= g:
-                        result = low
-                        done = True
+                        result, done = low, True
                     elif high < g:
-                        result = high
-                        done = True
+                        result, done = high, True
         if not done:
+            # The moves: one may win, or be good enough by what the table knows of what it leads to
             base = ply * EIGHT
             end = expand(own, filled, moves, base, left, M)
             if end == base:
@@ -266,18 +270,19 @@ def search(own, filled, g, M):
                     result = known_child(own, filled, base, end, left, g, M)
                     done = result >= g
             if not done:
+                # Otherwise the position becomes a frame
                 M.frames[ply, 0], M.frames[ply, 1], M.frames[ply, 2] = own, filled, hostile
                 M.frames[ply, 3], M.frames[ply, 4], M.frames[ply, 5] = base, end, h
                 M.bounds[ply, 0], M.bounds[ply, 1], M.bounds[ply, 2] = -99, low, high
+        # Give the result to the position above, and on while that is decided or has no moves left
         while done:
             if ply == ZERO:
                 M.out[NODES] = nodes
                 return result
             ply -= ONE
-            left += 1
-            g = 1 - g
-            result = -result
+            left, g, result = left + 1, 1 - g, -result
             low, high = M.bounds[ply, 1], M.bounds[ply, 2]
+            # It reaches `g` there, or it is the best so far and other moves may do better
             if result >= g:
                 low = result
             else:
@@ -289,6 +294,7 @@ def search(own, filled, g, M):
             if left >= MIN_TABLED:
                 M.size[STORES] += 1
                 remember(M.frames[ply, 5], bits, low, high, left, M)
+        # The next move of the last frame
         j = M.frames[ply, 3]
         M.frames[ply, 3] = j + ONE
         cell, hostile, moves = M.moves[j, 0], M.moves[j, 1], M.moves[j, 2]

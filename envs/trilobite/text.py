@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.words import SIDES, last_player, marked, need
+from leafwise.envs.core.contract.texts import SIDES, last_player, marked, need
 from leafwise.envs.trilobite.rules import Tables, has_line
 
 

@@ -92,6 +92,7 @@ class Mcts(BaseSearch):
         Raises ValueError for options out of range, or an evaluator of another game.
         """
         super().__init__(game, evaluator, MctsOptions.of_call(locals()))
+        # Options as compiled code reads them
         options, limits = self.options, value_bounds(game, evaluator)
         batched = evaluator.value is None or callable(options.prior)
         self.simulations = options.simulations
@@ -102,6 +103,7 @@ class Mcts(BaseSearch):
             one_ply=options.prior == "values",
             policy=options.prior == "policy",
         )
+        # The tree, of as many nodes as fit into its memory
         edges = min(game.max_actions, M.EDGES_A_NODE)
         proofs, at_once = options.proofs and game.max_outcomes == 0, options.at_once
         per_node = game.rows(1).nbytes + NODE_BYTES + EDGE_BYTES * edges + (BOUND_BYTES * (1 + edges) if proofs else 0)
@@ -109,6 +111,7 @@ class Mcts(BaseSearch):
         self.tree = new_tree(
             game, nodes, at_once if batched else 1, new_stream(options.seed), limits if proofs else None
         )
+        # What is compiled: a whole simulation, or its way down alone where leaves are valued in batches
         self._spec = leaf_spec(evaluator, game.stages)
         read = SearchOptions(depth=1).compiled(game, *limits)
         self._S, self._B = make_buffers(game, 2, 1, False, read, evaluator.speed.cache_values)

@@ -13,7 +13,7 @@ from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator, LeafSpec, leaf_spec
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Compiled, Rules
-from leafwise.envs.core.contract.softmax import softmax_term
+from leafwise.envs.core.softmax import softmax_term
 from leafwise.search.compiled import compiled_search
 from leafwise.search.mcts import tree as M
 from leafwise.search.mcts.proofs import is_proven, open_bounds, proves, tighten
@@ -154,6 +154,7 @@ def _compiled(
     @bind(room)
     def one_ply(S, B, node, tree, temperature, T):
         """Values the actions of a node by what follows each, chance averaged; returns the best, player 0's value."""
+        # Each action by a search without a decision; what finishes the game is proven where the tree holds proofs
         player, least, most = tree.player[node], np.inf, -np.inf
         proven, ended = proves(tree), False
         for e in range(tree.first[node], tree.end[node]):
@@ -167,6 +168,7 @@ def _compiled(
                 tree.edge_low[e], tree.edge_high[e], ended = value, value, True
             widen(tree, value)
             least, most = min(least, value), max(most, value)
+        # The prior is a softmax of these values, scaled to 0 to 1
         total, span = 0.0, most - least if most > least else 1.0
         top = 1.0 if player != 1 and temperature < SAFE_TEMPERATURE else 0.0
         for e in range(tree.first[node], tree.end[node]):
@@ -213,6 +215,7 @@ def _compiled(
         """Makes at most so many simulations, until the search is stopped or late, or knows all; returns how many were made."""
         clock, end, before, look, pause = B.deadline[0], B.deadline[1], np.int64(0), 0, 1
         for k in range(most):
+            # The clock is read after twice as many simulations each time, after half as many where these took too long
             if end > 0 and k == look:
                 now = np.int64(read(clock))
                 if now - before > PAUSE:
@@ -223,11 +226,13 @@ def _compiled(
                 if now >= end:
                     tree.counts[M.FAILED] = 1
                     return k
+            # The search is stopped, or knows all
             if T.stop[0]:
                 tree.counts[M.FAILED] = 1
                 return k
             if root_edge == NONE and is_proven(tree, root):
                 return k
+            # Down to a leaf, and back with its value
             how, node = descend(S, B.A[0], tree, 0, root, root_edge, options, T)
             back_up(tree, 0, value_of(S, B, how, node, tree, options, T), node, how == ENDED)
         return most

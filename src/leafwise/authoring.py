@@ -32,7 +32,6 @@ from leafwise.envs.core.contract.features import (
 )
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.options import RULE_ONLY, SHOWN_ONLY, from_file, need_one_of, need_whole
-from leafwise.envs.core.contract.outside import reads_back
 from leafwise.envs.core.contract.parts import (
     About,
     Labels,
@@ -45,10 +44,9 @@ from leafwise.envs.core.contract.parts import (
     Text,
 )
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL, Chance, Rules, Symmetries, copy_row
-from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.contract.state import State, reads_back
 from leafwise.envs.core.contract.stream import below, mix, new_stream, next_u64, u64, uniform
-from leafwise.envs.core.contract.typed_board import typed_cells
-from leafwise.envs.core.contract.words import need, whole_number, words_by_name
+from leafwise.envs.core.contract.texts import need, typed_cells, whole_number, words_by_name
 from leafwise.envs.core.pictures.canvas import Canvas
 from leafwise.envs.core.play.companion import Companion, Question, read_choices
 from leafwise.envs.core.play.forfeit import Forfeit

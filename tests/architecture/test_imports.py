@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import io
 import subprocess
 import sys
+import tokenize
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -17,6 +19,9 @@ FLOORS = ("envs", "search", "models", "training", "experiments", "leafwise")
 TRAINING_ONLY = ("torch", "stable_baselines3", "sb3_contrib", "tensorboard")
 LONGEST, LONGEST_FUNCTION = 900, 100
 """Lines of a file, and of a function without those inside it."""
+LONG_FUNCTION, LONGEST_UNTOLD = 60, 30
+"""Functions with more lines, those inside them counted, tell their blocks: so many lines of code may follow one another without a
+comment, a docstring or a function."""
 
 
 def tracked() -> list[str]:
@@ -191,6 +196,47 @@ def test_the_test_sees_long_functions() -> None:
     source = "def outer():\n    a = 1\n\n    @wraps(a)\n    def inner():\n        b = 2\n        return b\n\n    return inner\n"
     assert long_functions(source, 4) == ["outer, line 1: 5 lines"]
     assert long_functions(source, 2) == ["outer, line 1: 5 lines", "inner, line 5: 3 lines"]
+
+
+def told_lines(source: str, function: Function) -> set[int]:
+    """Returns the lines of a source that hold a comment, or the head of a function inside a function with its docstring."""
+    told = {
+        token.start[0]
+        for token in tokenize.generate_tokens(io.StringIO(source).readline)
+        if token.type == tokenize.COMMENT
+    }
+    for inner in [node for node in ast.walk(function) if isinstance(node, Function)]:
+        body = inner.body[1] if ast.get_docstring(inner) is not None and len(inner.body) > 1 else inner.body[0]
+        told |= set(range(inner.lineno, body.lineno))
+    return told
+
+
+def untold_blocks(source: str, least: int, most: int) -> list[str]:
+    """Returns where more than `most` lines of code follow one another, in functions of more than `least` lines in all."""
+    lines, found = source.splitlines(), []
+    for function in [node for node in ast.walk(ast.parse(source)) if isinstance(node, Function)]:
+        last = function.end_lineno or 0
+        if last - function.lineno + 1 > least:
+            told = told_lines(source, function)
+            block: list[int] = []
+            for number in range(function.lineno, last + 1):
+                block = [] if number in told else [*block, number] if lines[number - 1].strip() else block
+                if len(block) == most + 1 and block[-1] == number:
+                    found.append(f"{function.name}, line {block[0]}")
+    return found
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_long_functions_tell_their_blocks(name: str) -> None:
+    assert untold_blocks((ROOT / name).read_text(), LONG_FUNCTION, LONGEST_UNTOLD) == []
+
+
+def test_the_test_sees_blocks_that_are_not_told() -> None:
+    plain = 'def f(a, b):\n    """Adds."""\n    a += 1\n    b += 1\n\n    c = a + b\n    return c\n'
+    assert untold_blocks(plain, 6, 3) == ["f, line 3"]
+    assert untold_blocks(plain, 6, 4) == untold_blocks(plain, 7, 3) == []
+    assert untold_blocks(plain.replace("    c =", "    # The sum\n    c ="), 6, 3) == []
+    assert untold_blocks(plain.replace("    c =", "    def g():\n        return 1\n\n    c ="), 6, 3) == []
 
 
 def test_every_package_is_installed_and_every_folder_is_a_package() -> None:

@@ -242,6 +242,7 @@ def evaluate(
     played, as `leafwise.executor_for` has it, and change no game. With `file` the games are written
     there as they end; `resume` goes on with what it holds. Raises ValueError as `check` does, and for a file of something else.
     """
+    # Where games start: from seeds alone, or from openings that both seats play
     where: dict[str, Any] = {"cluster": cluster, "file": file, "resume": resume}
     check(game, text, games, first_seed, opponent, processes, plies=plies, keep=keep, **where)
     found = 0
@@ -251,10 +252,12 @@ def evaluate(
     else:
         drawing = any(draws(player(name, game)) for name in (text, opponent))
         starts, found = starts_of(game, games, first_seed, plies_of(game, plies), drawing)
+    # Pieces of work, but for those that the file holds
     pieces = [(starts[k][0], starts[k : k + BATCH]) for k in range(0, len(starts), BATCH)]
     kept = kept_games(game, text, opponent, plies, keep, file, resume)
     missing = [(seed, batch) for seed, batch in pieces if not kept.has(seed, game.players * len(batch))]
     done = game.players * (len(starts) - sum(len(batch) for _, batch in missing))
+    # Play, and keep what was played even if it breaks off
     try:
         with executor_for(Batches(game, text, opponent, keep), processes, cluster, len(missing)) as executor:
             for seed, batch in executor.stream(missing):
@@ -263,6 +266,7 @@ def evaluate(
                 progress(done)
     finally:
         kept.save()
+    # Figures of all games, in the order of their seeds
     played = [one for seed, batch in pieces for one in kept.batches[seed][: game.players * len(batch)]]
     moves = sum(p.moves for p in played)
     return Evaluation(

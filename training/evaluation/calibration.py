@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.softmax import LARGEST, logistic_of
+from leafwise.envs.core.softmax import LARGEST, logistic_of
 from leafwise.models.sparse import SparseNetwork
 
 BINS = 10

@@ -171,10 +171,12 @@ def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout) -> Com
     def value_rows(trainer, n, T):
         S, M, tuples = trainer.S, trainer.siblings, T.leaf.tuples
         look_at(trainer, n, T)
+        # Large tables are asked for AHEAD tuples before they are read
         for t in range(AHEAD):
             if far(t, T):
                 for r in range(n):
                     ask(trainer, r, t, T)
+        # Each tuple, for all positions
         for t in range(tuples):
             if far(t + AHEAD, T):
                 for r in range(n):
@@ -183,6 +185,7 @@ def make_value_rows(game: Game, network: NTupleFunctions, layout: Layout) -> Com
             else:
                 for r in range(n):
                     add(trainer, r, t, T)
+        # What is not learned, and the small tables where the game goes on
         for r in range(n):
             i = FREE + np.uint64(r)
             M.values[r] = potential(S, i, T)

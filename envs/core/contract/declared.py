@@ -1,4 +1,7 @@
-"""Refuses a `Game` that cannot be one, in a line that says what was expected: sizes, names, ranges, numbers of parameters."""
+"""Refuses a `Game` that cannot be one, in a line that says what was expected: sizes, names, ranges, numbers of parameters.
+
+None of its rules is run: whether they keep what `rules` promises is for `leafwise.check_game` to find.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +19,22 @@ import numpy as np
 from leafwise.envs.core.compile.jit import DISABLED
 from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.parts import Observation, OwnSearch, SearchDefaults, Sizes, Text, of_options
-from leafwise.envs.core.contract.rules import DEFAULTS, NO_CHANCE, Chance, Rules, Symmetries, one_stage, same_for_both
+from leafwise.envs.core.contract.rules import (
+    DEFAULTS,
+    NO_CHANCE,
+    PARAMETERS,
+    Chance,
+    Rules,
+    Symmetries,
+    one_stage,
+    same_for_both,
+)
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
 
-PARAMETERS = {
-    "initial_state": "S, i, T", "current_player": "S, i, T", "legal_actions": "S, i, A, T",
-    "apply_action": "S, i, a, j, T", "returns": "S, i, T", "observe": "S, i, O, e, T",
-    "observe_as": "S, i, player, O, e, T",
-    "chance_outcomes": "S, j, P, o, T", "sample_outcome": "S, j, R, T", "stage": "S, i, T",
-    "afterstates": "S, i, j, T", "apply_outcome": "S, k, o, j, T",
-    "action_cost": "S, i, a, T", "candidates": "S, i, A, T", "progress": "S, i, T", "key": "S, i, T",
-    "transform": "S, i, k, j, T", "transform_action": "a, k, T", "is_valid": "S, i, T",
-}  # fmt: skip
-"""What each compiled function of a game takes."""
 REWARD = "S, i, j, k, T"
+TRANSFORMS = ("transform", "transform_action")
 PARTS = {
     "rules": Rules, "sizes": Sizes, "observation": Observation, "text": Text, "symmetries": Symmetries,
     "search": SearchDefaults,
@@ -123,37 +126,33 @@ def _check_sizes(game: Game) -> None:
     _need(game, kind in "iu", "dtype as an integer type of NumPy", game.dtype)
     count = of_options(game.symmetries.count, game.options)
     _need(game, _whole(count, 1), "a count of symmetries of at least 1", count)
-    for name in ("transform", "transform_action"):
+    for name in TRANSFORMS:
         given = getattr(game.symmetries, name)
         _need(game, count == 1 or given not in DEFAULTS, f"symmetries.{name} for {count} symmetries", None)
 
 
 def _check_functions(game: Game) -> None:
-    symmetries = {name: getattr(game.symmetries, name) for name in ("transform", "transform_action")}
-    for name, function in {**game.rules.functions(), **symmetries}.items():
-        if function not in (*DEFAULTS, one_stage, same_for_both):
-            _check_function(game, f"{name}", function, PARAMETERS[name])
-    if game.rules.is_valid is not None:
-        _need(game, callable(game.rules.is_valid), "is_valid(S, i, T) as a function", game.rules.is_valid)
-        _need(game, _takes(game.rules.is_valid, 3), "is_valid(S, i, T)", _signature(game.rules.is_valid))
-    for name, reward in game.rewards.items():
-        if reward is not None:
-            _check_function(game, f"the reward {name}", reward, REWARD)
+    compiled = {**game.rules.functions(), **{name: getattr(game.symmetries, name) for name in TRANSFORMS}}
+    compiled = {name: rule for name, rule in compiled.items() if rule not in (*DEFAULTS, one_stage, same_for_both)}
+    taken = {name: (rule, PARAMETERS[name]) for name, rule in compiled.items()}
+    taken |= {f"the reward {name}": (rule, REWARD) for name, rule in game.rewards.items() if rule is not None}
+    for name, (rule, parameters) in taken.items():
+        _need(game, callable(rule), f"{name}({parameters}) as a function", rule)
+        _need(game, DISABLED or hasattr(rule, "py_func"), f"{name} compiled by jit", rule)
+        _need(game, _takes(rule, parameters.count(",") + 1), f"{name}({parameters})", _signature(rule))
+    is_valid = game.rules.is_valid
+    if is_valid is not None:
+        _need(game, callable(is_valid), "is_valid(S, i, T) as a function", is_valid)
+        _need(game, _takes(is_valid, 3), "is_valid(S, i, T)", _signature(is_valid))
     plain: dict[str, tuple[Callable[..., Any], int]] = {
         "make_tables": (game.make_tables, 1), "text.write": (game.text.write, 2),
         "text.parse": (game.text.parse, 2), "text.outcome_name": (game.text.outcome_name, 3),
     }  # fmt: skip
     if game.draw is not None:
         plain["draw"] = (game.draw, 2)
-    for name, (function, parameters) in plain.items():
+    for name, (function, n) in plain.items():
         _need(game, callable(function), f"{name} as a function", function)
-        _need(game, _takes(function, parameters), f"{name} with {parameters} parameters", _signature(function))
-
-
-def _check_function(game: Game, name: str, function: Any, parameters: str) -> None:
-    _need(game, callable(function), f"{name}({parameters}) as a function", function)
-    _need(game, DISABLED or hasattr(function, "py_func"), f"{name} compiled by jit", function)
-    _need(game, _takes(function, parameters.count(",") + 1), f"{name}({parameters})", _signature(function))
+        _need(game, _takes(function, n), f"{name} with {n} parameters", _signature(function))
 
 
 def _signature(function: Any) -> str:

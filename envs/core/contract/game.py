@@ -1,4 +1,7 @@
-"""A game: its compiled rules bound to names, sizes, texts and pictures."""
+"""A game: its rules (`rules`) and all else that it says (`parts`), in one variant (`options`).
+
+A `Game` that cannot be one is refused when it is made (`declared`). Its positions are those of `state`.
+"""
 
 from __future__ import annotations
 

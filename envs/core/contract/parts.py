@@ -1,4 +1,7 @@
-"""The named parts of a `Game`: sizes, observations, text, what searches take if they are not told."""
+"""What a game says beside its rules: sizes, observations, texts, what searches take if they are not told, players of its own.
+
+Each is a field of `Game`, in `game`. What depends on the variant is a function of the options.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ import gymnasium as gym
 import numpy as np
 from numpy.typing import NDArray
 
-from leafwise.envs.core.contract.words import need
+from leafwise.envs.core.contract.texts import need
 
 Row = NDArray[Any]
 

@@ -4,7 +4,7 @@ The functions work on rows of a 2-D array `S` of `game.dtype`, shape [rows, game
 that carries tables, run-time options, weights and the stop byte. Row indices are uint64. They are the fast door: they
 trust their caller, allocate nothing and never raise. The checked door is `leafwise.envs.core.contract.state.State`.
 
-A row holds what the player knows; chance holds the rest. Equal situations are equal rows.
+A row holds what the player knows; chance holds the rest. Equal situations are equal rows. `parts` has what else a game says.
 """
 
 from __future__ import annotations
@@ -175,6 +175,18 @@ NO_SYMMETRIES = Symmetries()
 """The identity alone."""
 
 
+PARAMETERS = {
+    "initial_state": "S, i, T", "current_player": "S, i, T", "legal_actions": "S, i, A, T",
+    "apply_action": "S, i, a, j, T", "returns": "S, i, T", "observe": "S, i, O, e, T",
+    "observe_as": "S, i, player, O, e, T",
+    "chance_outcomes": "S, j, P, o, T", "sample_outcome": "S, j, R, T", "stage": "S, i, T",
+    "afterstates": "S, i, j, T", "apply_outcome": "S, k, o, j, T",
+    "action_cost": "S, i, a, T", "candidates": "S, i, A, T", "progress": "S, i, T", "key": "S, i, T",
+    "transform": "S, i, k, j, T", "transform_action": "a, k, T", "is_valid": "S, i, T",
+}  # fmt: skip
+"""What each compiled function of a game takes."""
+
+
 @dataclass(frozen=True)
 class Rules:
     """One game's compiled functions (all plain Python under NUMBA_DISABLE_JIT=1)."""
@@ -243,12 +255,8 @@ class Rules:
 
     def functions(self) -> dict[str, Compiled]:
         """Returns all functions by name that compiled code calls; `is_valid` is none of them."""
-        names = (
-            "initial_state", "current_player", "legal_actions", "apply_action", "returns", "observe", "observe_as",
-            "chance_outcomes", "sample_outcome", "stage", "afterstates", "apply_outcome", "action_cost", "candidates", "progress",
-            "key",
-        )  # fmt: skip
-        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        found = {name: getattr(self, name, None) for name in PARAMETERS if name != "is_valid"}
+        return {name: function for name, function in found.items() if function is not None}
 
     def completed(self, own: Callable[[Compiled], Compiled]) -> Rules:
         """Returns the rules with `own` of every default function."""

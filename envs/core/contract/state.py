@@ -1,8 +1,11 @@
-"""The checked door to a game's rules: immutable positions for people, tests and tools."""
+"""The checked door to a game's rules: immutable positions for people, tests and tools.
+
+Rules trust their caller; a `State` does not: it checks actions, and rows from outside before compiled code sees them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.numbers import answered
-from leafwise.envs.core.contract.outside import checked_row
-from leafwise.envs.core.contract.parts import Picture
+from leafwise.envs.core.contract.parts import Picture, Row
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.lines import short
 from leafwise.envs.core.pictures.canvas import text_picture
 
 if TYPE_CHECKING:
@@ -226,6 +229,61 @@ class State:
 
     def __reduce__(self) -> Any:
         return State, (self.game, np.array(self.row))
+
+
+# Rows from outside the package: what a user, a file, a request or a pickle gives is checked before compiled code sees it.
+
+
+def checked_row(game: Game, given: Any) -> NDArray[Any]:
+    """Returns a row [width] of `game.dtype`, a copy; raises ValueError for one that the rules cannot go on from."""
+    row = _words(game, given)
+    is_valid = game.rules.is_valid
+    if is_valid is not None:
+        if not is_valid(row[None], FIRST, game.thread_tables):
+            raise _refused(game, row, "")
+    elif (fault := game._row_reader.fault(row)) is not None:
+        raise _refused(game, row, f": {fault.rule}: {fault.told}")
+    return row
+
+
+def _words(game: Game, given: Any) -> NDArray[Any]:
+    """Returns what is given as words, each the same number."""
+    try:
+        array = np.asarray(given)
+        words = array.astype(game.dtype) if array.dtype.kind in "biuO" else None
+    except (TypeError, ValueError, OverflowError):
+        raise _no_words(game, given) from None
+    if words is None:
+        raise _no_words(game, given)
+    if words.shape != (game.width,):
+        raise ValueError(f"{game.name}: expected a row of {game.width} words, got shape {words.shape}")
+    if array.dtype != words.dtype and array.tolist() != words.tolist():
+        raise _no_words(game, given)
+    return words
+
+
+def _no_words(game: Game, given: Any) -> ValueError:
+    return ValueError(f"{game.name}: expected a row of words of type {np.dtype(game.dtype)}, got {short(given)}")
+
+
+def _refused(game: Game, row: NDArray[Any], why: str) -> ValueError:
+    return ValueError(f"{game.name}: expected a row that the rules can go on from, got {short(row.tolist())}{why}")
+
+
+def reads_back(write: Callable[[Row, Any], str], parse: Callable[[str, Any], Row]) -> Callable[..., bool]:
+    """Returns an `is_valid` for a game whose texts tell all of a row, and whose `parse` refuses all that cannot be.
+
+    A row is valid if its text reads back as that row.
+    """
+
+    def is_valid(S: NDArray[Any], i: Any, T: Any) -> bool:
+        row = np.array(S[i])
+        try:
+            return bool(np.array_equal(parse(write(row, T), T), row))
+        except (ValueError, LookupError, ArithmeticError):
+            return False
+
+    return is_valid
 
 
 class Deal:

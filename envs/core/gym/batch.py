@@ -352,6 +352,7 @@ def _batch(
             B.flags[TRUNCATED, e] = 0
             B.flags[ILLEGAL, e] = 0
             B.reward[e] = 0.0
+            # Act where an episode goes on, and say how it ends
             start = B.flags[OVER, e] != GOING
             if not start:
                 over = try_action(e, B, T)
@@ -376,6 +377,7 @@ def _batch(
                     start = True
                 elif B.flags[ILLEGAL, e] and not over:
                     continue  # all is as it was
+            # Start the next one where it is over, and show what there is
             if start and not begin(e, B, T):
                 return SOME_UNBEGUN
             show(e, B.obs, B.mask, B, T)

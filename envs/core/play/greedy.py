@@ -70,6 +70,7 @@ def make_greedy(rules: Rules, value: Compiled, spec: LeafSpec, room: Path) -> Co
                     return total
                 top -= u64(1)
                 continue
+            # Chance opens its outcomes on the stack, each with its share; other rows are valued
             P[top] = 0.0
             player = current_player(S, top, T)
             if player == CHANCE and stage(S, top, T) != leaf_stage:

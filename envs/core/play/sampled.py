@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.rules import Compiled, Rules
-from leafwise.envs.core.contract.softmax import softmax_term
 from leafwise.envs.core.contract.stream import uniform
+from leafwise.envs.core.softmax import softmax_term
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game

@@ -85,15 +85,18 @@ def make_value(game: Game) -> Compiled:
 
     @bind(game.room)
     def nneonneo_value(b, deck, depth, limit, reach, highest, search, keys, cached, counts):
+        # A leaf: deep enough, or too improbable
         if depth >= limit or reach < LEAST_REACH:
             counts[LEAVES] += 1
             return score_of(b, transpose(b))
+        # The board may have been valued earlier in this search, at any depth and with any deck
         slot = mix(b) & u64(SLOTS - 1)
         if depth < CACHED_DEPTH:
             while keys[slot, 1] == search:
                 if keys[slot, 0] == b:
                     return cached[slot]
                 slot = (slot + ONE) & u64(SLOTS - 1)
+        # Each slide by its mean over the tiles that enter and their lanes
         best = NOTHING
         for a in range(4):
             before, after = moved(b, a)
@@ -104,6 +107,7 @@ def make_value(game: Game) -> Compiled:
             base = f32(1)
             value = NOTHING
             common = shared(after, a)
+            # Bonus tiles, all ranks equally likely
             if highest >= SEVEN:
                 base -= BONUS
                 share = f32(BONUS / f32(highest - SIX) / cells)
@@ -119,11 +123,13 @@ def make_value(game: Game) -> Compiled:
                             value += share * nneonneo_value(
                                 below, deck, depth + 1, limit, f32(reach * share), highest, search, keys, cached, counts
                             )
+            # The other tiles by how many of them the deck holds
             size = f32(cards_in(deck, ONE) + cards_in(deck, TWO) + cards_in(deck, THREE))
             for card in range(1, 4):
                 count = f32(cards_in(deck, u64(card)))
                 if count == NOTHING:
                     continue
+                # The next search has one card less; the last tiles are valued together
                 share = f32(base * count / size / cells)
                 rest = draw_card(deck, u64(card))
                 if depth + 1 >= limit or f32(reach * share) < LEAST_REACH:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from leafwise.envs.core.compile.jit import bind
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.rules import Compiled
 from leafwise.envs.core.contract.stream import u64
@@ -29,10 +30,10 @@ class Glance(NamedTuple):
     """(S, B, level, move, cell, T) -> what a pair is worth."""
 
 
-def make_glance(value: Compiled, own: Callable[[Any], Compiled]) -> Glance:
-    """Returns the functions for an evaluator's `value`, each bound by `own`."""
+def make_glance(value: Compiled, room: Path) -> Glance:
+    """Compiles the functions for an evaluator's `value`, to be inlined."""
 
-    @own
+    @bind(room, inline=True)
     def worth_of(S, B, j, thrower, T):
         """Returns what the board at row j, at the end of a turn, is worth to who threw."""
         B.counts[M.LEAVES] += 1
@@ -41,12 +42,12 @@ def make_glance(value: Compiled, own: Callable[[Any], Compiled]) -> Glance:
             return 0.0 if end == DRAW else 1.0 if end == thrower + ONE else -1.0
         return -value(S, j, T)
 
-    @own
+    @bind(room, inline=True)
     def has_trap(S, after, cell, T):
         """Whether a cell holds a trap."""
         return (S[after, 0] & T.bit[cell, 0]) | (S[after, 1] & SECOND_TRAPS & T.bit[cell, 1]) != ZERO
 
-    @own
+    @bind(room, inline=True)
     def end_turn(S, level, move, cell, T):
         """Writes the board after a move and a landing on a free cell, or on a trap (`T.cells`); returns its row."""
         after, scratch = u64(level * M.ROWS + 1 + move), u64(level * M.ROWS + M.MOVES + 1)
@@ -57,7 +58,7 @@ def make_glance(value: Compiled, own: Callable[[Any], Compiled]) -> Glance:
             land(S, after, cell, scratch, T)
         return scratch
 
-    @own
+    @bind(room, inline=True)
     def landed(S, B, level, move, cell, T):
         """Returns what a board of `end_turn` is worth to who threw; asked once."""
         known = B.landed[level, move, cell]
@@ -67,7 +68,7 @@ def make_glance(value: Compiled, own: Callable[[Any], Compiled]) -> Glance:
             B.landed[level, move, cell] = known
         return known
 
-    @own
+    @bind(room, inline=True)
     def corrected(S, B, level, move, cell, T):
         """Returns what the table knows of a board of `end_turn`, to who threw; as far as it does not, what `landed` says."""
         worth = landed(S, B, level, move, cell, T)
@@ -82,17 +83,18 @@ def make_glance(value: Compiled, own: Callable[[Any], Compiled]) -> Glance:
             return told
         return min(worth, told) if bound == M.AT_LEAST else max(worth, told)
 
-    @own
+    @bind(room, inline=True)
     def left_by_a_miss(S, B, level, move, cell, known, T):
         """Returns what a board of `end_turn` is worth to who threw, by the table where it is `known`."""
         return corrected(S, B, level, move, cell, T) if known else landed(S, B, level, move, cell, T)
 
-    @own
+    @bind(room, inline=True)
     def misses(S, B, level, move, cell, p, known, T):
         """Returns what the misses of a throw that hits at p add to its value, by the table where it is `known`.
 
         They are equally likely; those that land on a trap, or not beside the other player, count as the board unchanged.
         """
+        # The free cells around the target, as bits, and which of them lie beside the other player
         after = u64(level * M.ROWS + 1 + move)
         word = S[after, 1]
         player = turn_of(word) & ONE
@@ -102,6 +104,7 @@ def make_glance(value: Compiled, own: Callable[[Any], Compiled]) -> Glance:
         n = count_bits(low) + count_bits(high)
         low, high = low & T.near[other, 0] & ~S[after, 0], high & T.near[other, 1] & ~(word & SECOND_TRAPS)
         close = count_bits(low) + count_bits(high)
+        # All others leave the board unchanged; those beside are asked for one by one
         total = np.float64(n - close) * left_by_a_miss(S, B, level, move, T.cells, known, T)
         if close:
             for direction in range(8):
@@ -110,7 +113,7 @@ def make_glance(value: Compiled, own: Callable[[Any], Compiled]) -> Glance:
                     total += left_by_a_miss(S, B, level, move, to, known, T)
         return (1.0 - p) * total / np.float64(n)
 
-    @own
+    @bind(room, inline=True)
     def at_a_glance(S, B, level, move, cell, T):
         """Returns what a pair is worth without a search."""
         after = u64(level * M.ROWS + 1 + move)

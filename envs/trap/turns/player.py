@@ -102,6 +102,7 @@ class TurnSearch:
 
         Raises ValueError for options out of range, or an evaluator without a compiled value of decisions.
         """
+        # The options, each in its range
         if depth is not None and not 1 <= depth <= M.MOST_TURNS:
             raise ValueError(f"expected a depth of 1 to {M.MOST_TURNS} turns, got {depth!r}")
         if seconds is not None and not 0 < seconds <= 1e6:
@@ -119,6 +120,7 @@ class TurnSearch:
             raise ValueError(f"expected a clock among wall, cpu, got {clock!r}")
         if evaluator.value is None or evaluator.stage != "decision":
             raise ValueError(f"expected an evaluator with a compiled value of decisions, got {evaluator.name!r}")
+        # The compiled search, and the memory that it works in
         self.game, self.evaluator, self.seconds, self.clock = game, evaluator, seconds, clock
         self.depth = depth or (DEPTH if seconds is None else M.MOST_TURNS)
         self._T = game.tables(evaluator, candidates)

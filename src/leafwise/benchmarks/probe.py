@@ -53,27 +53,43 @@ def random_network(game):
     )
 
 
-def main(name, options, ids, depths, texts):
-    """Answers until standard input ends; `depths`: leaf -> depth of the searches that are measured; `texts`: positions of their
-    leaves."""
-    answers, sys.stdout = sys.stdout, sys.stderr  # whatever else is printed
-    import gymnasium
+class Works:
+    """What can be measured of one game. A method makes a work, which does so many units each time that it is called, and returns
+    how many; it takes the words that follow its name in what is asked for."""
 
-    import leafwise
+    def __init__(self, name, options, ids, depths, texts):
+        """Finds the game; the arguments are those of `main`."""
+        import leafwise
 
-    game = leafwise.game(name, **options)
-    works: dict = {}
+        self.leafwise, self.name, self.ids, self.depths, self.texts = leafwise, name, ids, depths, texts
+        self.game = leafwise.game(name, **options)
 
-    def states():
-        return [game.parse(text) for text in texts] or [game.new(seed) for seed in range(4)]
+    def of(self, asked):
+        """Returns the work that is asked for."""
+        kind, _, rest = asked.partition(" ")
+        makers = {
+            "step": self.steps, "batch_64": self.batch_steps, "search": self.searches, "leaf": self.leaves,
+            "program": self.program_moves, "solver": self.solver_answers, "td": self.learned_moves,
+            "selfplay": self.recorded_positions,
+        }  # fmt: skip
+        return makers[kind](rest)
 
-    def leaf_named(leaf):
-        if leaf == "sparse":
-            return random_network(game).evaluator(leaf)
-        return leafwise.load(leaf.partition(":")[2]) if leaf.startswith("load:") else game.score(leaf)
+    def states(self):
+        """Returns the positions that were given, or four starts."""
+        return [self.game.parse(text) for text in self.texts] or [self.game.new(seed) for seed in range(4)]
 
-    def stepping(rest):
-        env = gymnasium.make(ids, disable_env_checker=True).unwrapped
+    def leaf(self, name):
+        """Returns a leaf: a random network, a model of a path, or a score of the game."""
+        if name == "sparse":
+            return random_network(self.game).evaluator(name)
+        if name.startswith("load:"):
+            return self.leafwise.load(name.partition(":")[2])
+        return self.game.score(name)
+
+    def steps(self, rest):
+        import gymnasium
+
+        env = gymnasium.make(self.ids, disable_env_checker=True).unwrapped
         info = env.reset(seed=1)[1]
 
         def work():
@@ -86,8 +102,10 @@ def main(name, options, ids, depths, texts):
 
         return work
 
-    def batch(rest):
-        env = gymnasium.make_vec(ids, num_envs=64)
+    def batch_steps(self, rest):
+        import gymnasium
+
+        env = gymnasium.make_vec(self.ids, num_envs=64)
         info = env.reset(seed=1)[1]
 
         def work():
@@ -98,9 +116,9 @@ def main(name, options, ids, depths, texts):
 
         return work
 
-    def searching(leaf):
-        search = leafwise.Search(game, leaf_named(leaf), depth=depths[leaf])
-        found = [game.new(seed) for seed in range(4)]
+    def searches(self, leaf):
+        search = self.leafwise.Search(self.game, self.leaf(leaf), depth=self.depths[leaf])
+        found = [self.game.new(seed) for seed in range(4)]
 
         def work():
             for state in found:
@@ -109,18 +127,15 @@ def main(name, options, ids, depths, texts):
 
         return work
 
-    def leaves(rest):
+    def leaves(self, rest):
         leaf, _, depth = rest.partition(" depth=")
-        search, found = leafwise.Search(game, leaf_named(leaf), depth=int(depth), nodes=0), states()
+        search = self.leafwise.Search(self.game, self.leaf(leaf), depth=int(depth), nodes=0)
+        found = self.states()
+        return lambda: sum(search(state).leaves for state in found)
 
-        def work():
-            return sum(search(state).leaves for state in found)
-
-        return work
-
-    def program(rest):
-        there, _ = module("programs", name, rest)
-        player, found = getattr(there, rest.capitalize())(game), states()
+    def program_moves(self, program):
+        there, _ = module("programs", self.name, program)
+        player, found = getattr(there, program.capitalize())(self.game), self.states()
 
         def work():
             for state in found:
@@ -129,14 +144,15 @@ def main(name, options, ids, depths, texts):
 
         return work
 
-    def solver(rest):
+    def solver_answers(self, how):
         import numpy
 
-        there, _ = module("solver", name)
-        own, rng = there.Solver(game, 64), random.Random(3)
+        # Positions near the end of the game, 30 to 39 actions from its start
+        there, _ = module("solver", self.name)
+        solver, rng = there.Solver(self.game, 64), random.Random(3)
         ends: list = []
         while len(ends) < 300:
-            state = game.new(0)
+            state = self.game.new(0)
             for _ in range(rng.randrange(30, 40)):
                 if not state.is_terminal:
                     state = state.play(rng.choice(state.legal_actions))
@@ -144,32 +160,30 @@ def main(name, options, ids, depths, texts):
                 ends.append(state)
         rows = numpy.array([state.row for state in ends])
 
+        # One by one, by value alone or with that of every action; or all at once
         def one_by_one():
             for state in ends:
-                own.value(state)
+                solver.value(state)
             return len(ends)
 
         def with_actions():
             for state in ends:
-                own.solve(state)
+                solver.solve(state)
             return len(ends)
 
         def together():
-            own.scores(rows)
+            solver.scores(rows)
             return len(ends)
 
-        return {"one": one_by_one, "all": with_actions, "batch": together}[rest]
+        return {"one": one_by_one, "all": with_actions, "batch": together}[how]
 
-    def learning(rest):
+    def learned_moves(self, rest):
         from leafwise.models.ntuple import NTupleNetwork, Shape, parse_tuples
 
         there, _ = module("td")
-        network = NTupleNetwork.create(game, Shape(parse_tuples(NINE_TUPLES)))
-        trainer, T, run = (
-            there.new_trainer(game, 1),
-            game.tables(network.evaluator("td")),
-            there.kernels(network).td_games,
-        )
+        network = NTupleNetwork.create(self.game, Shape(parse_tuples(NINE_TUPLES)))
+        trainer, T = there.new_trainer(self.game, 1), self.game.tables(network.evaluator("td"))
+        run = there.kernels(network).td_games
 
         def play(moves):
             before = int(trainer.counts[there.MOVES])
@@ -179,12 +193,13 @@ def main(name, options, ids, depths, texts):
         play(WARM_UP)
         return lambda: play(MOVES_AT_ONCE)
 
-    def recording(rest):
+    def recorded_positions(self, rest):
         there, now = module("selfplay")
         depth = int(rest.partition("depth=")[2])
-        leaf = random_network(game).evaluator("newest")
-        table, record = there.new_table(game, depth, 1, leaf), there.new_record(game, POSITIONS_AT_ONCE + 2_000)
-        run, T = there.kernels(game, leaf).record_games, game.tables(leaf)
+        leaf = random_network(self.game).evaluator("newest")
+        table = there.new_table(self.game, depth, 1, leaf)
+        record = there.new_record(self.game, POSITIONS_AT_ONCE + 2_000)
+        run, T = there.kernels(self.game, leaf).record_games, self.game.tables(leaf)
         more = (1.0,) if now else ()  # openings need not be even
 
         def work():
@@ -194,21 +209,19 @@ def main(name, options, ids, depths, texts):
 
         return work
 
-    makers = {
-        "step": stepping, "batch_64": batch, "search": searching, "leaf": leaves, "program": program, "solver": solver,
-        "td": learning, "selfplay": recording,
-    }  # fmt: skip
 
-    def work_of(what):
-        kind, _, rest = what.partition(" ")
-        return makers[kind](rest)
-
+def main(name, options, ids, depths, texts):
+    """Answers until standard input ends; `depths`: leaf -> depth of the searches that are measured; `texts`: positions of their
+    leaves."""
+    answers, sys.stdout = sys.stdout, sys.stderr  # whatever else is printed
+    works = Works(name, options, ids, depths, texts)
+    begun: dict = {}
     for line in sys.stdin:
         asked = json.loads(line)
         try:
-            work = works.get(asked["name"])
+            work = begun.get(asked["name"])
             if work is None:
-                work = works[asked["name"]] = work_of(asked["name"])
+                work = begun[asked["name"]] = works.of(asked["name"])
                 work()  # compiles
             best, end = float("inf"), time.process_time() + asked["seconds"]
             while best == float("inf") or time.process_time() < end:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import leafwise
-from leafwise.envs.core.contract.words import SIDES, last_player, marked, need, whole_number, words_by_name, written
+from leafwise.envs.core.contract.texts import SIDES, last_player, marked, need, whole_number, words_by_name, written
 
 
 def test_a_refusal_says_what_was_expected_and_what_came() -> None:

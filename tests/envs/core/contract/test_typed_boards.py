@@ -12,7 +12,7 @@ import leafwise
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
-from leafwise.envs.core.contract.typed_board import before_fields, typed_cells
+from leafwise.envs.core.contract.texts import before_fields, typed_cells
 from leafwise.envs.core.play.by_name import is_board, move_names
 
 GAMES = [

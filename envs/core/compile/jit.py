@@ -26,6 +26,8 @@ from leafwise.envs.core.compile.mode import DISABLED, FLAGS, PLAIN, PLAIN_FLAGS
 P = ParamSpec("P")
 R = TypeVar("R")
 """What a function takes and returns: compiled it does the same, for a reader, an editor and a type checker."""
+_wrapping_integers = np.errstate(over="ignore")
+"""Decorates plain Python: 64-bit integers wrap around silently, as in compiled code."""
 SHOWN = 16
 """Digits of its fingerprint that are a part of a bound function's name."""
 
@@ -142,14 +144,3 @@ def _unkept(fn: Callable[..., Any], *, inline: bool, inline_source: bool = False
     from leafwise.envs.core.compile import linking
 
     return linking.compiled(fn, None, FLAGS, inline=inline, inline_source=inline_source)
-
-
-def _wrapping_integers(fn: Callable[P, R]) -> Callable[P, R]:
-    """Lets 64-bit integers wrap around silently, as compiled code does."""
-
-    @functools.wraps(fn)
-    def plain(*args: P.args, **named: P.kwargs) -> R:
-        with np.errstate(over="ignore"):
-            return fn(*args, **named)
-
-    return plain

@@ -104,17 +104,21 @@ def first_decision(game: Game, stream: NDArray[np.uint64]) -> State:
 
 
 class Stepper:
-    """Steps n environments of one game; everything it shows is overwritten by the next call.
+    """n environments of one game: their arrays, and the one compiled function that changes them.
 
-    `options` are checked ones; raises ValueError for an opponent that the game does not have.
+    Making a stepper compiles nothing. The first `reset` compiles `step_batch` of `batch.make_step`, with the game's rules, the
+    reward and the opponent inside, or loads it from the cache on disk. `reset`, `step` and `set_state` all run this function, so a
+    step compiles nothing more.
+
+    `options` are checked ones; raises ValueError for an opponent that the game does not have. Every call overwrites what the
+    buffers show.
     """
 
     def __init__(self, game: Game, n: int, options: EnvOptions) -> None:
         self.game, self.n, self.options = game, n, options
         play, evaluator, asked = seated(game, options.opponent)
         other = game.rewards.get(options.reward)  # type: ignore[arg-type]  # checked ones name a reward
-        fixed = game.rules, play, other, game.return_range, game.room
-        self.compiled = batch.plain_batch(*fixed) if asked else batch.make_batch(*fixed)
+        self._parts, self._asked = (game.rules, play, other, game.return_range, game.room), asked
         self.tables = game.tables(evaluator)
         scratch = STEP_ROWS + (rows_needed(game) if evaluator is not None else 0)
         self.buffers = batch.Buffers(
@@ -131,7 +135,7 @@ class Stepper:
             flags=np.zeros((5, n), dtype=np.uint8),
             counts=np.zeros((2, n), dtype=np.int64),
             patience=patience(game),
-            fresh=np.zeros(n, dtype=np.uint8),
+            task=np.zeros(n, dtype=np.uint8),
             legal=np.zeros(game.max_actions, dtype=np.int64),
             P=np.zeros(max(n + scratch, game.max_actions)),
             options=options.compiled(),
@@ -139,45 +143,49 @@ class Stepper:
         self.buffers.flags[batch.OVER] = batch.UNBEGUN  # until the first reset
 
     @cached_property
-    def call_step(self) -> Callable[[], int]:
-        """The compiled step; it returns what `batch.step_batch` does."""
-        return hold(self.compiled.step, self.buffers, self.tables)
-
-    @cached_property
-    def call_refresh(self) -> Callable[[], int]:
-        """The compiled refresh."""
-        return hold(self.compiled.refresh, self.buffers, self.tables)
+    def call(self) -> Callable[[], int]:
+        """The compiled function, which does what `buffers.task` says; it returns what `batch.step_batch` does."""
+        step = batch.make_step(*self._parts, plain=True) if self._asked else batch.shared_step(*self._parts)
+        return hold(step, self.buffers, self.tables)
 
     def start(self, keys: Mapping[int, np.uint64], where: NDArray[np.bool_] | None = None) -> None:
-        """Starts an episode everywhere, or where [n] says so, with new streams for the environments in `keys`."""
+        """Starts an episode everywhere, or where [n] says so, with new streams for the environments in `keys`.
+
+        The others show again what they are. Raises ValueError where the agent never gets to decide.
+        """
         for e, key in keys.items():
             self.buffers.R[e] = key, 0
-        self.buffers.fresh[:] = 1 if where is None else where
-        self.refresh()
+        self._run(batch.BEGIN if where is None else np.where(where, batch.BEGIN, batch.SHOW))
 
-    def refresh(self) -> None:
-        """Starts and shows what `fresh` says; raises ValueError where the agent never gets to decide."""
-        if self.call_refresh():
-            self.fail_to_begin()
+    def _run(self, task: int | NDArray[Any]) -> None:
+        """Calls with a task other than ACT, which is the one that `step` finds."""
+        self.buffers.task[:] = task
+        try:
+            self.check(self.call())
+        finally:
+            self.buffers.task[:] = batch.ACT
 
     def step(self) -> int:
-        """Takes `buffers.action`; returns the bits of `batch.step_batch`.
+        """Takes `buffers.action`; returns the bits of `batch.step_batch`. Raises ValueError as `check` does."""
+        return self.check(self.call())
 
-        Raises ValueError if one is refused, or where the agent does not get to decide any more.
+    def check(self, summary: int) -> int:
+        """Returns what a call has returned.
+
+        Raises ValueError if an action was refused, or where the agent does not get to decide any more.
         """
-        summary = self.call_step()
         if summary < 0:
-            self.refuse(-1 - summary)
+            self._refuse(-1 - summary)
         if summary == batch.SOME_UNBEGUN:
-            self.fail_to_begin()
+            self._fail_to_begin()
         return summary
 
-    def fail_to_begin(self) -> None:
+    def _fail_to_begin(self) -> None:
         """Raises ValueError, saying that the agent has nothing to decide."""
         e = int(np.flatnonzero(self.buffers.flags[batch.OVER] == batch.UNBEGUN)[0])
         raise nothing_to_decide(self.game, int(self.buffers.flags[batch.SEAT, e]) if self.game.players > 1 else None)
 
-    def refuse(self, e: int) -> None:
+    def _refuse(self, e: int) -> None:
         """Raises ValueError, saying why environment e cannot take its action."""
         action, game = int(self.buffers.action[e]), self.game
         where = f" in environment {e}" if self.n > 1 else ""
@@ -242,8 +250,7 @@ class Stepper:
         self.buffers.flags[batch.OVER] = state["over"]
         self.buffers.counts[batch.STEPS] = state["steps"]
         self.buffers.counts[batch.IN_A_ROW] = state["illegal_in_a_row"]
-        self.buffers.fresh[:] = 0
-        self.refresh()
+        self._run(batch.SHOW)
 
     def _checked(self, state: Any) -> dict[str, NDArray[Any]]:
         """Returns a state with all its arrays; raises ValueError for one that `get_state` cannot have returned."""

@@ -30,7 +30,7 @@ ACT, BEGIN, SHOW = 0, 1, 2
 STEPS, IN_A_ROW = 0, 1
 """Rows of `Buffers.counts`: steps of the episode, illegal actions since a legal one."""
 
-SOME_TERMINATED, SOME_TRUNCATED, SOME_ILLEGAL, SOME_UNBEGUN = 1, 2, 4, 8
+SOME_TERMINATED, SOME_TRUNCATED, SOME_ILLEGAL = 1, 2, 4
 SOME_ENDED = SOME_TERMINATED | SOME_TRUNCATED
 """Bits of what `step_batch` returns."""
 
@@ -73,7 +73,7 @@ class Buffers(NamedTuple):
     patience: int
     """Where IN_A_ROW ends an episode."""
     task: NDArray[np.uint8]
-    """[n]: what the call does in each environment, ACT, BEGIN or SHOW; read."""
+    """[n]: what the next call does in each environment, ACT, BEGIN or SHOW."""
     legal: NDArray[np.int64]
     """[max_actions]: scratch."""
     P: NDArray[np.float64]
@@ -262,10 +262,10 @@ def make_step(
 
     @bind(room, plain=plain)
     def step_batch(held):
-        """Does the task of every environment; returns bits SOME_..., or -1 - e if environment e refuses its action.
+        """Does the task of every environment, which is ACT afterwards; returns bits SOME_..., or a negative number if it fails.
 
-        Nothing changes if one refuses: its action is no id, or illegal under RAISE, or its episode is over. SOME_UNBEGUN alone: an
-        agent does not get to decide any more, and the call broke off there.
+        -1 - e: environment e refuses its action, which is no id, or illegal under RAISE, or its episode is over; nothing changes.
+        -1 - n: an agent does not get to decide any more, and the call broke off there.
         """
         B, T = held[0], held[1]
         n = B.reward.shape[0]
@@ -285,7 +285,9 @@ def make_step(
 
         summary = 0
         for e in range(n):
-            if B.task[e] == SHOW:
+            task = B.task[e]
+            B.task[e] = ACT
+            if task == SHOW:
                 if B.flags[OVER, e] == GOING:
                     B.so_far[e] = returns(B.S, u64(e), T)
                 show(e, B.obs, B.mask, B, T)
@@ -294,12 +296,12 @@ def make_step(
             B.flags[TRUNCATED, e] = 0
             B.flags[ILLEGAL, e] = 0
             B.reward[e] = 0.0
-            start = B.task[e] == BEGIN or B.flags[OVER, e] != GOING
+            start = task == BEGIN or B.flags[OVER, e] != GOING
             if not start:
                 over = act(e, B, T)
                 if over == UNDECIDED:
                     B.flags[OVER, e] = UNBEGUN
-                    return SOME_UNBEGUN
+                    return -1 - n
 
                 # Whether the episode ends: the game is over, or a count has reached its limit.
                 cut = B.counts[STEPS, e] >= B.options.max_episode_steps or B.counts[IN_A_ROW, e] >= B.patience
@@ -323,7 +325,7 @@ def make_step(
                 elif B.flags[ILLEGAL, e] and not over:
                     continue  # all is as it was
             if start and not begin(e, B, T):
-                return SOME_UNBEGUN
+                return -1 - n
             show(e, B.obs, B.mask, B, T)
         return summary
 

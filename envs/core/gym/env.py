@@ -113,7 +113,8 @@ class GameEnv(gym.Env[Observation, int]):
         info: dict[str, Any] = {"action_mask": self._copy_mask()}
         if not summary and self._quiet:
             return self._see(), self._reward[0], False, False, info
-        self._stepper.check(summary)
+        if summary < 0:
+            self._stepper.fail(summary)
         if summary & SOME_ILLEGAL:
             info["illegal"] = self._stepper.sentence(0)
         if self._display.window is not None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from operator import index
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,6 +102,11 @@ def first_decision(game: Game, stream: NDArray[np.uint64]) -> State:
     raise nothing_to_decide(game)
 
 
+def not_begun() -> int:
+    """Stands in for the compiled function until the first reset: environment 0 refuses its action."""
+    return -1
+
+
 class Stepper:
     """n environments of one game: their arrays, and the one compiled function that changes them.
 
@@ -119,6 +123,8 @@ class Stepper:
         play, evaluator, asked = seated(game, options.opponent)
         other = game.rewards.get(options.reward)  # type: ignore[arg-type]  # checked ones name a reward
         self._parts, self._asked = (game.rules, play, other, game.return_range, game.room), asked
+        self.call: Callable[[], int] = not_begun
+        """The compiled function from the first reset on; what it does and returns says `batch.make_step`."""
         self.tables = game.tables(evaluator)
         scratch = STEP_ROWS + (rows_needed(game) if evaluator is not None else 0)
         self.buffers = batch.Buffers(
@@ -142,12 +148,6 @@ class Stepper:
         )
         self.buffers.flags[batch.OVER] = batch.UNBEGUN  # until the first reset
 
-    @cached_property
-    def call(self) -> Callable[[], int]:
-        """The compiled function, which does what `buffers.task` says; it returns what `batch.step_batch` does."""
-        step = batch.make_step(*self._parts, plain=True) if self._asked else batch.shared_step(*self._parts)
-        return hold(step, self.buffers, self.tables)
-
     def start(self, keys: Mapping[int, np.uint64], where: NDArray[np.bool_] | None = None) -> None:
         """Starts an episode everywhere, or where [n] says so, with new streams for the environments in `keys`.
 
@@ -158,34 +158,33 @@ class Stepper:
         self._run(batch.BEGIN if where is None else np.where(where, batch.BEGIN, batch.SHOW))
 
     def _run(self, task: int | NDArray[Any]) -> None:
-        """Calls with a task other than ACT, which is the one that `step` finds."""
+        """Does a task other than ACT, once, in each environment; compiles at the first one."""
+        if self.call is not_begun:
+            step = batch.make_step(*self._parts, plain=True) if self._asked else batch.shared_step(*self._parts)
+            self.call = hold(step, self.buffers, self.tables)
         self.buffers.task[:] = task
         try:
-            self.check(self.call())
-        finally:
+            self.step()
+        except BaseException:  # of an opponent in Python too: what is left undone stays so
             self.buffers.task[:] = batch.ACT
+            raise
 
     def step(self) -> int:
-        """Takes `buffers.action`; returns the bits of `batch.step_batch`. Raises ValueError as `check` does."""
-        return self.check(self.call())
-
-    def check(self, summary: int) -> int:
-        """Returns what a call has returned.
-
-        Raises ValueError if an action was refused, or where the agent does not get to decide any more.
-        """
+        """Takes `buffers.action`; returns the bits that the call returns, and raises ValueError as `fail` does."""
+        summary = self.call()
         if summary < 0:
-            self._refuse(-1 - summary)
-        if summary == batch.SOME_UNBEGUN:
-            self._fail_to_begin()
+            self.fail(summary)
         return summary
 
-    def _fail_to_begin(self) -> None:
-        """Raises ValueError, saying that the agent has nothing to decide."""
+    def fail(self, summary: int) -> NoReturn:
+        """Raises ValueError, saying which action was refused, or that an agent does not get to decide any more."""
+        e = -1 - summary
+        if e < self.n:
+            self._refuse(e)
         e = int(np.flatnonzero(self.buffers.flags[batch.OVER] == batch.UNBEGUN)[0])
         raise nothing_to_decide(self.game, int(self.buffers.flags[batch.SEAT, e]) if self.game.players > 1 else None)
 
-    def _refuse(self, e: int) -> None:
+    def _refuse(self, e: int) -> NoReturn:
         """Raises ValueError, saying why environment e cannot take its action."""
         action, game = int(self.buffers.action[e]), self.game
         where = f" in environment {e}" if self.n > 1 else ""

@@ -36,6 +36,9 @@ class GameEnv(gym.Env[Observation, int]):
     `reset(seed=s)` starts the game that `game.new(s)` is (with seat="random" the seat is drawn first, and with `plies` random
     actions follow), and all further chance comes from the stream of that seed; `reset()` goes on with it. Raises ValueError for
     wrong input, TypeError for unknown keywords.
+
+    The first `reset` compiles one function, or loads it from the cache on disk: `step_batch` in `batch.py`, with the rules, the
+    reward and a compiled opponent inside. Every `reset`, `step` and `set_state` runs it; a step compiles nothing.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES["single"]), "render_fps": FPS}  # noqa: RUF012

@@ -9,6 +9,9 @@ from leafwise.envs.core.contract.stream import below, u64, uniform
 from leafwise.envs.threes import row as r
 from leafwise.envs.threes.row import FOUR, ONE, THREE, TWO, ZERO, highest_rank
 
+UNTIL_ENTRY = (ONE << r.DECK) - ONE | (u64(63) << r.LANES)
+"""The fields of word 1 that end with the entry: the phase, the tile shown and its bonuses, the lanes and the direction."""
+
 
 @jit(inline=True)
 def bonus_weight(rank, low, high, law):
@@ -25,13 +28,6 @@ def white_three(word, T):
     """Returns the probability that the tile shown as white is a 3."""
     three = (1.0 - T.bonus_p) * np.float64(r.deck_count(word, THREE)) / np.float64(r.deck_size(word))
     return three / (three + T.bonus_p)
-
-
-@jit(inline=True)
-def after_entry(word):
-    """Clears what ends with the entry and goes on to the draw."""
-    kept = word & ~((ONE << r.DECK) - ONE | (u64(63) << r.LANES))
-    return kept | r.DRAW
 
 
 @jit(inline=True)
@@ -54,7 +50,7 @@ def enter_outcomes(S, j, P, o, T):
     lanes = (word >> r.LANES) & r.FIFTEEN
     share = 1.0 / np.float64((lanes & ONE) + ((lanes >> ONE) & ONE) + ((lanes >> TWO) & ONE) + (lanes >> THREE))
     shown = (word >> r.SHOWN) & r.SEVEN
-    left = after_entry(word)
+    left = word & ~UNTIL_ENTRY | r.DRAW
     if shown < r.PLUS:
         return put_entering(S, j, P, o, 0, left, shown, share)
     n = 0
@@ -74,10 +70,8 @@ def enter_outcomes(S, j, P, o, T):
 
 
 @jit(inline=True)
-def bonus_chance(word, highest, T):
-    """Returns the probability that the next draw is a bonus."""
-    if highest < r.SEVEN:
-        return 0.0
+def bonus_chance(word, T):
+    """Returns the probability that the next draw is a bonus, once a 48 lies on the board."""
     if T.bonus_schedule == r.IID:
         return T.bonus_p
     if (word >> r.SLOT_USED) & ONE:
@@ -86,9 +80,9 @@ def bonus_chance(word, highest, T):
 
 
 @jit(inline=True)
-def slot_after(word, highest, bonus, T):
-    """Moves the slot21 cycle on by one draw."""
-    if T.bonus_schedule == r.IID or highest < r.SEVEN:
+def slot_after(word, bonus, T):
+    """Moves the slot21 cycle on by one draw, once a 48 lies on the board."""
+    if T.bonus_schedule == r.IID:
         return word
     position = ((word >> r.SLOT) & u64(31)) + ONE
     used = ((word >> r.SLOT_USED) & ONE) | bonus
@@ -108,8 +102,9 @@ def draw_outcomes(S, j, P, o, T):
     b = S[j, 0]
     highest = highest_rank(b)
     word = S[j, 1] & ~THREE
-    bonus = bonus_chance(word, highest, T)
-    base = slot_after(word, highest, ZERO, T)
+    bonus, base = 0.0, word
+    if highest >= r.SEVEN:
+        bonus, base = bonus_chance(word, T), slot_after(word, ZERO, T)
     size = np.float64(r.deck_size(word))
     white = T.hint == r.HINT_COLOUR and bonus > 0.0
     n = u64(0)
@@ -124,7 +119,7 @@ def draw_outcomes(S, j, P, o, T):
         return np.int64(n)
     low, high = FOUR, highest - THREE
     ranks = high - low + ONE
-    word = slot_after(word, highest, ONE, T)
+    word = slot_after(word, ONE, T)
     if white:
         S[o + n, 0] = b
         S[o + n, 1] = word | (r.WHITE << r.SHOWN) | (low << r.LOW) | (high << r.HIGH)
@@ -195,13 +190,12 @@ def chance_outcomes(S, j, P, o, T):
 
 @jit(inline=True)
 def random_card(word, R):
-    """Draws a base card from the deck, unless the deck is empty."""
-    k = below(R, r.deck_size(word))
-    if k < r.deck_count(word, ONE):
+    """Draws a base card from the deck."""
+    ones, twos = r.deck_count(word, ONE), r.deck_count(word, TWO)
+    k = below(R, ones + twos + r.deck_count(word, THREE))
+    if k < ones:
         return ONE
-    if k < r.deck_count(word, ONE) + r.deck_count(word, TWO):
-        return TWO
-    return THREE
+    return TWO if k < ones + twos else THREE
 
 
 @jit(inline=True)
@@ -213,68 +207,67 @@ def random_bonus(low, high, law, R):
     return low + below(R, n - TWO) + below(R, THREE)
 
 
-@jit(inline=True)
-def sample_enter(S, j, R, T):
-    word = S[j, 1]
-    shown = (word >> r.SHOWN) & r.SEVEN
-    left = after_entry(word)
-    rank = shown
-    if shown == r.WHITE and uniform(R) < white_three(word, T):
-        rank = THREE
-        left = r.without_card(left, THREE)
-    elif shown >= r.PLUS:
-        law = T.bonus_value if T.hint != r.HINT_WINDOW3 else r.UNIFORM
-        rank = random_bonus((word >> r.LOW) & r.FIFTEEN, (word >> r.HIGH) & r.FIFTEEN, law, R)
-    lanes = (word >> r.LANES) & r.FIFTEEN
-    count = (lanes & ONE) + ((lanes >> ONE) & ONE) + ((lanes >> TWO) & ONE) + (lanes >> THREE)
-    k = below(R, count)
-    lane = ZERO
-    while k or not (lanes >> lane) & ONE:
-        if (lanes >> lane) & ONE:
-            k -= ONE
-        lane += ONE
-    S[j, 0] |= rank << r.entry_shift(lane, (word >> r.DIRECTION) & THREE)
-    S[j, 1] = left
-
-
-@jit(inline=True)
-def sample_draw(S, j, R, T):
-    highest = highest_rank(S[j, 0])
-    word = S[j, 1] & ~THREE
-    bonus = bonus_chance(word, highest, T)
-    if bonus > 0.0 and uniform(R) < bonus:
-        word = slot_after(word, highest, ONE, T)
-        low, high = FOUR, highest - THREE
-        if T.hint == r.HINT_COLOUR:
-            S[j, 1] = word | (r.WHITE << r.SHOWN) | (low << r.LOW) | (high << r.HIGH)
-            return
-        if T.hint == r.HINT_EXACT:
-            low = random_bonus(low, high, T.bonus_value, R)
-            high = low
-        elif T.hint == r.HINT_WINDOW3 and high - low >= THREE:
-            low += below(R, high - low - ONE)
-            high = low + TWO
-        S[j, 1] = shown_bonus(word, low, high)
-        return
-    card = random_card(word, R)
-    if card == THREE and bonus > 0.0 and T.hint == r.HINT_COLOUR:
-        S[j, 1] = word | (r.WHITE << r.SHOWN) | (FOUR << r.LOW) | ((highest - THREE) << r.HIGH)
-        return
-    S[j, 1] = r.without_card(slot_after(word, highest, ZERO, T), card) | (card << r.SHOWN)
-
-
 @jit
 def sample_outcome(S, j, R, T):
-    phase = S[j, 1] & THREE
-    if phase == r.ENTER:
-        sample_enter(S, j, R, T)
-    elif phase == r.DRAW:
-        sample_draw(S, j, R, T)
-    else:
-        k = below(R, u64(4) + r.deck_size(S[j, 1]))
+    word = S[j, 1]
+    phase = word & THREE
+
+    # A card of the start, on one of the empty cells.
+    if phase == r.SETUP:
+        k = below(R, u64(4) + r.deck_size(word))
         cell = ZERO
         while k or (S[j, 0] >> (FOUR * cell)) & r.FIFTEEN:
             if (S[j, 0] >> (FOUR * cell)) & r.FIFTEEN == ZERO:
                 k -= ONE
             cell += ONE
-        with_setup_card(S, j, random_card(S[j, 1], R), cell)
+        with_setup_card(S, j, random_card(word, R), cell)
+        return
+
+    # The tile shown enters: first which tile it is, then in which lane.
+    if phase == r.ENTER:
+        left = word & ~UNTIL_ENTRY | r.DRAW
+        rank = (word >> r.SHOWN) & r.SEVEN
+        if rank == r.WHITE and uniform(R) < white_three(word, T):
+            rank = THREE
+            left = r.without_card(left, THREE)
+        elif rank >= r.PLUS:
+            law = T.bonus_value if T.hint != r.HINT_WINDOW3 else r.UNIFORM
+            rank = random_bonus((word >> r.LOW) & r.FIFTEEN, (word >> r.HIGH) & r.FIFTEEN, law, R)
+        lanes = (word >> r.LANES) & r.FIFTEEN
+        k = below(R, (lanes & ONE) + ((lanes >> ONE) & ONE) + ((lanes >> TWO) & ONE) + (lanes >> THREE))
+        lane = ZERO
+        while k or not (lanes >> lane) & ONE:
+            if (lanes >> lane) & ONE:
+                k -= ONE
+            lane += ONE
+        S[j, 0] |= rank << r.entry_shift(lane, (word >> r.DIRECTION) & THREE)
+        S[j, 1] = left
+        return
+
+    # The next tile is drawn. A bonus may come once a 48 lies on the board.
+    word &= ~THREE
+    bonus, highest = 0.0, highest_rank(S[j, 0])
+    low, high = FOUR, highest - THREE
+    if highest >= r.SEVEN:
+        bonus = bonus_chance(word, T)
+        if bonus > 0.0 and uniform(R) < bonus:
+            word = slot_after(word, ONE, T)
+            if T.hint == r.HINT_COLOUR:
+                S[j, 1] = word | (r.WHITE << r.SHOWN) | (low << r.LOW) | (high << r.HIGH)
+                return
+            if T.hint == r.HINT_EXACT:
+                low = random_bonus(low, high, T.bonus_value, R)
+                high = low
+            elif T.hint == r.HINT_WINDOW3 and high - low >= THREE:
+                low += below(R, high - low - ONE)
+                high = low + TWO
+            S[j, 1] = shown_bonus(word, low, high)
+            return
+        word = slot_after(word, ZERO, T)
+
+    # Else a card comes from the deck. Where only its colour is shown, a 3 looks like a bonus and has not left the deck.
+    card = random_card(word, R)
+    if card == THREE and bonus > 0.0 and T.hint == r.HINT_COLOUR:
+        S[j, 1] = word | (r.WHITE << r.SHOWN) | (low << r.LOW) | (high << r.HIGH)
+        return
+    S[j, 1] = r.without_card(word, card) | (card << r.SHOWN)

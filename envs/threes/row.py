@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.compile.jit import jit
-from leafwise.envs.core.contract.bits import LINE, NIBBLES, occupied, sum_of_rows, transpose
+from leafwise.envs.core.contract.bits import LINE, NIBBLES, occupied, transpose
 from leafwise.envs.core.contract.bits import flip as flip
 from leafwise.envs.core.contract.bits import highest_rank as highest_rank
 from leafwise.envs.core.contract.bits import looked_up as looked_up
 from leafwise.envs.core.contract.bits import mirror as mirror
+from leafwise.envs.core.contract.bits import sum_of_rows as sum_of_rows
 from leafwise.envs.core.contract.stream import u64
 
 DECISION, ENTER, DRAW, SETUP = u64(0), u64(1), u64(2), u64(3)
@@ -81,11 +82,6 @@ def ways_of(b, T):
 def is_dead(b, T):
     """Whether no slide is legal; a board with an empty cell never is."""
     return occupied(b) == NIBBLES and ways_of(b, T) == 0 and ways_of(transpose(b), T) == 0
-
-
-@jit(inline=True)
-def board_score(b, T):
-    return sum_of_rows(b, T.points)
 
 
 @jit(inline=True)

@@ -51,7 +51,7 @@ def current_player(S, i, T):
 def returns(S, i, T):
     if S[i, 1] & THREE == r.SETUP:
         return 0.0
-    return np.float64(r.board_score(S[i, 0], T)) - 3.0 * np.float64((S[i, 1] >> r.START) & r.FIFTEEN)
+    return np.float64(r.sum_of_rows(S[i, 0], T.points)) - 3.0 * np.float64((S[i, 1] >> r.START) & r.FIFTEEN)
 
 
 @jit(inline=True)
@@ -124,7 +124,7 @@ def apply_outcome(S, k, o, j, T):
 @jit(inline=True)
 def merge_points(S, i, j, k, T):
     """The reward "merges": the points made by merging, without those of entering tiles."""
-    return np.float64(r.board_score(S[j, 0], T) - r.board_score(S[i, 0], T))
+    return np.float64(r.sum_of_rows(S[j, 0], T.points) - r.sum_of_rows(S[i, 0], T.points))
 
 
 @jit(inline=True)

@@ -23,7 +23,7 @@ from leafwise.envs.core.contract.stream import u64
 from leafwise.envs.threes import row as r
 from leafwise.envs.threes.lines import ByTile, by_tile, make_line_siblings
 from leafwise.envs.threes.options import Options
-from leafwise.envs.threes.row import FOUR, ONE, THREE, board_score, highest_rank, occupied, transpose
+from leafwise.envs.threes.row import FOUR, ONE, THREE, highest_rank, occupied, sum_of_rows, transpose
 from leafwise.envs.threes.tables import cells_of
 
 TWO = u64(2)
@@ -126,7 +126,7 @@ def rows(S, i, T):
 
 @jit(inline=True)
 def total_score(S, i, T):
-    return np.float64(board_score(S[i, 0], T))
+    return np.float64(sum_of_rows(S[i, 0], T.points))
 
 
 @jit(inline=True)

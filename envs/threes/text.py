@@ -152,7 +152,7 @@ def parse_start(given: dict[str, str], board: int, T: Tables) -> int:
     text = given.get("start", "0")
     start = whole_number(text, "a start score")
     need("start" not in given or start in (3, 6, 9, 12), "start=3, 6, 9 or 12", text)
-    if start > r.board_score(np.uint64(board), T):
+    if start > r.sum_of_rows(np.uint64(board), T.points):
         raise ValueError(f"expected a start score of at most the board's, got start={text}")
     return start // 3 << int(r.START)
 

@@ -30,7 +30,7 @@ def is_valid(S, i, T):
     if phase == r.SETUP:
         return is_setup(b, word)
     start = (word >> r.START) & FIFTEEN
-    if b == ZERO or start > FOUR or 3 * np.int64(start) > r.board_score(b, T):
+    if b == ZERO or start > FOUR or 3 * np.int64(start) > r.sum_of_rows(b, T.points):
         return False
     if r.has_12288(b) and T.top == r.NO_MERGE_6144:
         return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from leafwise.envs.core.compile.held import unpacked
 from leafwise.envs.core.compile.jit import jit
 from leafwise.envs.core.contract.bits import count_bits
 from leafwise.envs.core.contract.stream import u64
@@ -108,7 +107,7 @@ def ask(held):
 
     `held` are request, scores and M. What the last position left is cleared. A FINISHED position has a score alone.
     """
-    request, scores, M = unpacked(held)
+    request, scores, M = held[0], held[1], held[2]
     M.stop[0] = 0
     for k in range(M.out.shape[0]):
         M.out[k] = 0

@@ -15,7 +15,8 @@ import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.extending import NativeValue, lower_builtin, models, register_model, type_callable, unbox
+from numba.core.typing.templates import AbstractTemplate, infer, signature
+from numba.extending import NativeValue, lower_builtin, models, register_model, unbox
 from numba.np import arrayobj
 
 WORD = ir.IntType(64)
@@ -41,13 +42,8 @@ class _Address(int):
     arguments: tuple[Any, ...]
 
 
-def unpacked(held: Any) -> Any:
-    """Returns the arguments that are held, a tuple; for compiled code, and the same where nothing is compiled."""
-    return held
-
-
 def hold(function: Callable[..., Any], *arguments: Any) -> Callable[[], Any]:
-    """Returns a call of `function(held)`, which begins with `unpacked(held)`, with arguments that stay.
+    """Returns a call of `function(held)` with arguments that stay: `held[0]`, `held[1]`, ... in the function, as in a tuple.
 
     They are arrays, numbers or tuples of these; TypeError for others. It is compiled at once. What is written into the arrays
     later is seen by the call, which keeps them alive.
@@ -106,23 +102,29 @@ def _address_of(kind: Any, given: Any, c: Any) -> Any:
     return NativeValue(c.pyapi.long_as_longlong(given), is_error=cgutils.is_not_null(c.builder, c.pyapi.err_occurred()))
 
 
-@type_callable(unpacked)
-def _type_unpacked(context: Any) -> Any:
-    def kind_of(held: Any) -> Any:
-        if isinstance(held, Held):
-            return types.Tuple(held.kinds)
-        return held if isinstance(held, types.BaseTuple) else None
+@infer
+class _Part(AbstractTemplate):
+    key = "static_getitem"
 
-    return kind_of
+    def generic(self, args: Any, kws: Any) -> Any:
+        """Returns the type of `held[k]`."""
+        held, k = args
+        return signature(held.kinds[k], *args) if isinstance(held, Held) and isinstance(k, int) else None
 
 
-@lower_builtin(unpacked, Held)
-def _unpack(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    pointer = builder.inttoptr(arguments[0], WORD.as_pointer())
-    words = (builder.load(builder.gep(pointer, [WORD(k)])) for k in itertools.count())
+@lower_builtin("static_getitem", Held, types.IntegerLiteral)
+def _part(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Emits `held[k]`, made of the words after those of the arguments before it."""
+    (held, _), (address, k) = signature.args, arguments
+    first = builder.inttoptr(address, WORD.as_pointer())
+    start = sum(map(_count, held.kinds[:k]))
+    words = (builder.load(builder.gep(first, [WORD(n)])) for n in itertools.count(start))
     return _value(context, builder, signature.return_type, words)
 
 
-@lower_builtin(unpacked, types.BaseTuple)
-def _leave(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    return arrayobj.impl_ret_borrowed(context, builder, signature.return_type, arguments[0])
+def _count(kind: Any) -> int:
+    """Returns how many words an argument is written down in."""
+    if isinstance(kind, types.BaseTuple):
+        parts: Any = kind
+        return sum(map(_count, parts))
+    return 1 + 2 * kind.ndim if isinstance(kind, types.Array) else 1

@@ -26,6 +26,8 @@ from leafwise.envs.core.compile.mode import COMMON, DISABLED, FLAGS, INDEX_CHECK
 P = ParamSpec("P")
 R = TypeVar("R")
 """What a function takes and returns: compiled it does the same, for a reader, an editor and a type checker."""
+_wrapping_integers = np.errstate(over="ignore")
+"""Decorates plain Python: 64-bit integers wrap around silently, as in compiled code."""
 SHOWN = 16
 """Digits of its fingerprint that are a part of a bound function's name."""
 
@@ -160,14 +162,3 @@ def _compiled(
     function = linking.compiled(fn, folder, flags, inline=inline, inline_source=inline_source, bound=bound)
     function.room = room
     return function
-
-
-def _wrapping_integers(fn: Callable[P, R]) -> Callable[P, R]:
-    """Lets 64-bit integers wrap around silently, as compiled code does."""
-
-    @functools.wraps(fn)
-    def plain(*args: P.args, **named: P.kwargs) -> R:
-        with np.errstate(over="ignore"):
-            return fn(*args, **named)
-
-    return plain

@@ -10,7 +10,7 @@ import numba
 import numpy as np
 
 from leafwise.envs.core.compile import emitted
-from leafwise.envs.core.compile.held import hold, unpacked
+from leafwise.envs.core.compile.held import hold
 from leafwise.envs.core.compile.linking import Function, compiled
 
 
@@ -71,7 +71,7 @@ def _other(copied: Function) -> Any:
 
 def _held(rule: Function) -> Any:
     def play_held(held):
-        S, T = unpacked(held)
+        S, T = held[0], held[1]
         return rule(S, T) * T.factor * T.leaf[0][0]
 
     return play_held

@@ -18,6 +18,8 @@ MIX_A = u64(0xBF58476D1CE4E5B9)
 MIX_B = u64(0x94D049BB133111EB)
 S11, S27, S30, S31 = u64(11), u64(27), u64(30), u64(31)
 ONE = u64(1)
+STEP = 1.0 / 9007199254740992.0
+"""2**-53, between two neighbours of what `uniform` returns."""
 
 
 def new_stream(key: int) -> NDArray[np.uint64]:
@@ -43,10 +45,11 @@ def next_u64(R):
 @jit(inline=True)
 def uniform(R):
     """Returns a random float in [0, 1), a multiple of 2**-53."""
-    return np.float64(next_u64(R) >> S11) * (1.0 / 9007199254740992.0)
+    return np.float64(next_u64(R) >> S11) * STEP
 
 
 @jit(inline=True)
 def below(R, n):
     """Returns a random uint64 in 0..n-1; off uniform by less than n * 2**-53."""
-    return u64(np.float64(n) * uniform(R))
+    R[1] += ONE
+    return u64(np.float64(n) * (np.float64(mix(R[0] + R[1] * GOLDEN) >> S11) * STEP))

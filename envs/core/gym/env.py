@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.gym.batch import SOME_ILLEGAL, SOME_TERMINATED, SOME_TRUNCATED, SOME_UNBEGUN
+from leafwise.envs.core.gym.batch import SOME_ILLEGAL, SOME_TERMINATED, SOME_TRUNCATED
 from leafwise.envs.core.gym.observation import Observation, at, reader
 from leafwise.envs.core.gym.opponents import Opponent
 from leafwise.envs.core.gym.options import RENDER_MODES, EnvOptions, as_game, explained, names_of
@@ -36,6 +36,9 @@ class GameEnv(gym.Env[Observation, int]):
     `reset(seed=s)` starts the game that `game.new(s)` is (with seat="random" the seat is drawn first, and with `plies` random
     actions follow), and all further chance comes from the stream of that seed; `reset()` goes on with it. Raises ValueError for
     wrong input, TypeError for unknown keywords.
+
+    The first `reset` compiles one function, or loads it from the cache on disk: `step_batch` in `batch.py`, with the rules, the
+    reward and a compiled opponent inside. Every `reset`, `step` and `set_state` runs it; a step compiles nothing.
     """
 
     metadata: dict[str, Any] = {"render_modes": list(RENDER_MODES["single"]), "render_fps": FPS}  # noqa: RUF012
@@ -71,13 +74,7 @@ class GameEnv(gym.Env[Observation, int]):
         self._action, self._reward = buffers.action.data, buffers.reward.data
         self._see, self._mask = reader(at(buffers.obs, 0)), buffers.mask[0]
         self._copy_mask = self._mask.copy
-        self._call_step = self._first_step
         self._quiet = self._display.window is None and not self._tells
-
-    def _first_step(self) -> int:
-        """Compiles the step, which takes its own place."""
-        self._call_step = self._stepper.call_step
-        return self._call_step()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -115,14 +112,12 @@ class GameEnv(gym.Env[Observation, int]):
             self._action[0] = action
         except (TypeError, ValueError):
             raise ValueError(f"{self.game.name}: expected an action id, got {action!r}") from None
-        summary = self._call_step()
+        summary = self._stepper.call()
         info: dict[str, Any] = {"action_mask": self._copy_mask()}
         if not summary and self._quiet:
             return self._see(), self._reward[0], False, False, info
         if summary < 0:
-            self._stepper.refuse(0)
-        if summary == SOME_UNBEGUN:
-            self._stepper.fail_to_begin()
+            self._stepper.fail(summary)
         if summary & SOME_ILLEGAL:
             info["illegal"] = self._stepper.sentence(0)
         if self._display.window is not None:
@@ -161,7 +156,7 @@ class GameEnv(gym.Env[Observation, int]):
         self._display.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        bound = ("_action", "_reward", "_see", "_mask", "_copy_mask", "_call_step", "_quiet")
+        bound = ("_action", "_reward", "_see", "_mask", "_copy_mask", "_quiet")
         return {name: value for name, value in self.__dict__.items() if name not in bound}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

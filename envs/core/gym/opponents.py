@@ -36,8 +36,10 @@ actions are drawn from its policy where it has one, else chosen as `greedy` does
 class Seated(NamedTuple):
     """An opponent as the step calls it."""
 
-    act: Callable[..., Any]
-    """`(S, i, o, A, P, R, T)` -> the action at row i; rows and P from o on and A are scratch, R [2] the stream."""
+    act: Callable[..., Any] | None = None
+    """`(S, i, o, A, P, R, T)` -> the action at row i; rows and P from o on and A are scratch, R [2] the stream.
+
+    None: there is no opponent."""
     evaluator: Evaluator | None = None
     """What it evaluates with, if `T` is to hold its weights."""
     asked: bool = False
@@ -47,7 +49,7 @@ class Seated(NamedTuple):
 def seated(game: Game, opponent: Opponent | None) -> Seated:
     """Returns an opponent as the step calls it; raises ValueError, listing what there is, for what is none."""
     if game.players == 1:
-        return Seated(batch.no_opponent(game.room))
+        return Seated()
     if isinstance(opponent, str):
         return _named(game, opponent)
     if isinstance(opponent, Evaluator):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from functools import cached_property
 from operator import index
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -103,18 +102,29 @@ def first_decision(game: Game, stream: NDArray[np.uint64]) -> State:
     raise nothing_to_decide(game)
 
 
-class Stepper:
-    """Steps n environments of one game; everything it shows is overwritten by the next call.
+def not_begun() -> int:
+    """Stands in for the compiled function until the first reset: environment 0 refuses its action."""
+    return -1
 
-    `options` are checked ones; raises ValueError for an opponent that the game does not have.
+
+class Stepper:
+    """n environments of one game: their arrays, and the one compiled function that changes them.
+
+    Making a stepper compiles nothing. The first `reset` compiles `step_batch` of `batch.make_step`, with the game's rules, the
+    reward and the opponent inside, or loads it from the cache on disk. `reset`, `step` and `set_state` all run this function, so a
+    step compiles nothing more.
+
+    `options` are checked ones; raises ValueError for an opponent that the game does not have. Every call overwrites what the
+    buffers show.
     """
 
     def __init__(self, game: Game, n: int, options: EnvOptions) -> None:
         self.game, self.n, self.options = game, n, options
         play, evaluator, asked = seated(game, options.opponent)
         other = game.rewards.get(options.reward)  # type: ignore[arg-type]  # checked ones name a reward
-        fixed = game.rules, play, other, game.return_range, game.room
-        self.compiled = batch.plain_batch(*fixed) if asked else batch.make_batch(*fixed)
+        self._parts, self._asked = (game.rules, play, other, game.return_range, game.room), asked
+        self.call: Callable[[], int] = not_begun
+        """The compiled function from the first reset on; what it does and returns says `batch.make_step`."""
         self.tables = game.tables(evaluator)
         scratch = STEP_ROWS + (rows_needed(game) if evaluator is not None else 0)
         self.buffers = batch.Buffers(
@@ -131,53 +141,50 @@ class Stepper:
             flags=np.zeros((5, n), dtype=np.uint8),
             counts=np.zeros((2, n), dtype=np.int64),
             patience=patience(game),
-            fresh=np.zeros(n, dtype=np.uint8),
+            task=np.zeros(n, dtype=np.uint8),
             legal=np.zeros(game.max_actions, dtype=np.int64),
             P=np.zeros(max(n + scratch, game.max_actions)),
             options=options.compiled(),
         )
         self.buffers.flags[batch.OVER] = batch.UNBEGUN  # until the first reset
 
-    @cached_property
-    def call_step(self) -> Callable[[], int]:
-        """The compiled step; it returns what `batch.step_batch` does."""
-        return hold(self.compiled.step, self.buffers, self.tables)
-
-    @cached_property
-    def call_refresh(self) -> Callable[[], int]:
-        """The compiled refresh."""
-        return hold(self.compiled.refresh, self.buffers, self.tables)
-
     def start(self, keys: Mapping[int, np.uint64], where: NDArray[np.bool_] | None = None) -> None:
-        """Starts an episode everywhere, or where [n] says so, with new streams for the environments in `keys`."""
+        """Starts an episode everywhere, or where [n] says so, with new streams for the environments in `keys`.
+
+        The others show again what they are. Raises ValueError where the agent never gets to decide.
+        """
         for e, key in keys.items():
             self.buffers.R[e] = key, 0
-        self.buffers.fresh[:] = 1 if where is None else where
-        self.refresh()
+        self._run(batch.BEGIN if where is None else np.where(where, batch.BEGIN, batch.SHOW))
 
-    def refresh(self) -> None:
-        """Starts and shows what `fresh` says; raises ValueError where the agent never gets to decide."""
-        if self.call_refresh():
-            self.fail_to_begin()
+    def _run(self, task: int | NDArray[Any]) -> None:
+        """Does a task other than ACT, once, in each environment; compiles at the first one."""
+        if self.call is not_begun:
+            step = batch.make_step(*self._parts, plain=True) if self._asked else batch.shared_step(*self._parts)
+            self.call = hold(step, self.buffers, self.tables)
+        self.buffers.task[:] = task
+        try:
+            self.step()
+        except BaseException:  # of an opponent in Python too: what is left undone stays so
+            self.buffers.task[:] = batch.ACT
+            raise
 
     def step(self) -> int:
-        """Takes `buffers.action`; returns the bits of `batch.step_batch`.
-
-        Raises ValueError if one is refused, or where the agent does not get to decide any more.
-        """
-        summary = self.call_step()
+        """Takes `buffers.action`; returns the bits that the call returns, and raises ValueError as `fail` does."""
+        summary = self.call()
         if summary < 0:
-            self.refuse(-1 - summary)
-        if summary == batch.SOME_UNBEGUN:
-            self.fail_to_begin()
+            self.fail(summary)
         return summary
 
-    def fail_to_begin(self) -> None:
-        """Raises ValueError, saying that the agent has nothing to decide."""
+    def fail(self, summary: int) -> NoReturn:
+        """Raises ValueError, saying which action was refused, or that an agent does not get to decide any more."""
+        e = -1 - summary
+        if e < self.n:
+            self._refuse(e)
         e = int(np.flatnonzero(self.buffers.flags[batch.OVER] == batch.UNBEGUN)[0])
         raise nothing_to_decide(self.game, int(self.buffers.flags[batch.SEAT, e]) if self.game.players > 1 else None)
 
-    def refuse(self, e: int) -> None:
+    def _refuse(self, e: int) -> NoReturn:
         """Raises ValueError, saying why environment e cannot take its action."""
         action, game = int(self.buffers.action[e]), self.game
         where = f" in environment {e}" if self.n > 1 else ""
@@ -242,8 +249,7 @@ class Stepper:
         self.buffers.flags[batch.OVER] = state["over"]
         self.buffers.counts[batch.STEPS] = state["steps"]
         self.buffers.counts[batch.IN_A_ROW] = state["illegal_in_a_row"]
-        self.buffers.fresh[:] = 0
-        self.refresh()
+        self._run(batch.SHOW)
 
     def _checked(self, state: Any) -> dict[str, NDArray[Any]]:
         """Returns a state with all its arrays; raises ValueError for one that `get_state` cannot have returned."""

@@ -17,7 +17,8 @@ from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.gym.env import GameEnv
 from leafwise.envs.core.gym.opponents import seated
 from leafwise.envs.core.gym.options import EnvOptions
-from leafwise.envs.core.gym.stepper import Stepper
+from leafwise.envs.core.gym.stepper import Stepper, not_begun
+from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.core.play.solver import FunctionPlayer, exact_solver
 from leafwise.search.players import RandomPlayer
 
@@ -219,3 +220,35 @@ def test_a_rebuilt_stepper_keeps_its_opponent() -> None:
     again = copy.deepcopy(stepper)
     assert again.options.opponent == "solver:level=easy"
     assert np.array_equal(again.buffers.S[:1], stepper.buffers.S[:1])
+
+
+def test_an_opponent_that_fails_in_a_reset_leaves_the_others_games_alone() -> None:
+    left = [4]
+
+    def opponent(state: State) -> int:
+        left[0] -= 1
+        if not left[0]:
+            raise RuntimeError("no more")
+        return state.legal_actions[0]
+
+    batch = GameVectorEnv(3, "trilobite", opponent=opponent, seat="second")
+    batch.reset(seed=1)
+    left[0] = 2
+    before = batch.state(2)
+    with pytest.raises(RuntimeError, match="no more"):
+        batch.reset(seed=2)  # in the second environment
+    batch.step(np.full(3, before.legal_actions[-1]))
+    assert batch.state(2) == before.play(before.legal_actions[-1]).play(before.legal_actions[0])
+
+
+def test_the_first_reset_compiles_all_that_steps_need() -> None:
+    env = GameEnv("trilobite")
+    with pytest.raises(ValueError, match="expected reset"):
+        env.step(0)
+    assert env._stepper.call is not_begun
+    env.reset(seed=0)
+    call = env._stepper.call
+    assert call is not not_begun
+    env.step(0)
+    env.reset()
+    assert env._stepper.call is call

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.numbers import real, switch, whole
+from leafwise.envs.core.errors import UserError
 from leafwise.search.expectiminimax import COLUMNS, COUNTS, POLL, POLL_EXPENSIVE, WORTHS
 from leafwise.search.table import ENTRY_BYTES, MAX_ACTIONS
 
@@ -103,9 +104,7 @@ class BaseOptions:
                 found[one.name] = real(value, between(least, most), f"{who}: expected {what['expected']}")
             elif kind == "str" and what["among"] and value not in what["among"]:
                 article = "an" if one.name[0] in "aeiou" else "a"
-                raise ValueError(
-                    f"{who}: expected {article} {one.name} among {', '.join(what['among'])}, got {value!r}"
-                )
+                raise UserError(f"{who}: expected {article} {one.name} among {', '.join(what['among'])}, got {value!r}")
         return replace(self, **found)
 
 
@@ -205,24 +204,24 @@ class SearchOptions(BaseOptions):
             batched = evaluator.value is None
         known = ", ".join(ORDERINGS)
         if isinstance(self.ordering, str) or not isinstance(self.ordering, Iterable):
-            raise ValueError(f"search: expected an ordering as names among {known}, got {self.ordering!r}")
+            raise UserError(f"search: expected an ordering as names among {known}, got {self.ordering!r}")
         ordering = tuple(self.ordering)
         for name in ordering:
             if name not in ORDERINGS:
-                raise ValueError(f"search: expected an ordering among {known}, got {name!r}")
+                raise UserError(f"search: expected an ordering among {known}, got {name!r}")
         found = replace(self, nodes=nodes, batched=batched, ordering=ordering).in_range("search")
         threads = found.threads
         if found.nodes and found.cutoff:
-            raise ValueError(f"search: expected a cutoff or nodes, got {found.cutoff!r} and {found.nodes!r}")
+            raise UserError(f"search: expected a cutoff or nodes, got {found.cutoff!r} and {found.nodes!r}")
         if found.clock == "cpu" and (threads > 1 or found.batched):
-            raise ValueError(f"search: expected the clock cpu with one thread and not batched, got {threads!r} threads")
+            raise UserError(f"search: expected the clock cpu with one thread and not batched, got {threads!r} threads")
         if found.batched and (found.pruning or found.table_mb or found.width is not None or threads > 1 or found.rare):
             got = f"{found.pruning!r}, {found.table_mb!r}, {found.width!r}, {threads!r} and {found.rare!r}"
-            raise ValueError(
+            raise UserError(
                 f"search: expected batched without pruning, table_mb, width, more threads and rare, got {got}"
             )
         if found.symmetric and found.whole_rows:
-            raise ValueError("search: expected symmetric or whole_rows, got both")
+            raise UserError("search: expected symmetric or whole_rows, got both")
         return found
 
     def prunes(self, game: Game) -> bool:
@@ -235,7 +234,7 @@ class SearchOptions(BaseOptions):
         if size is None:
             size = TABLE_MB if not self.batched and (self.prunes(game) or game.search.decisions_per_depth > 1) else 0.0
         if size and game.max_actions >= MAX_ACTIONS:
-            raise ValueError(f"search: expected table_mb=0 for {game.max_actions} actions, got {size!r}")
+            raise UserError(f"search: expected table_mb=0 for {game.max_actions} actions, got {size!r}")
         return 1 if size == 0 else 1 << max(1, int(size * 1e6 / ENTRY_BYTES).bit_length() - 1)
 
     def share(self, actions: int, nodes: int) -> tuple[float, float]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.search.options import ABOVE_0, CLOCKS, MOST_MB, SECONDS, BaseOptions, option
 
 Policy = Callable[[Any, Any], Any]
@@ -89,9 +90,9 @@ class MctsOptions(BaseOptions):
         found = replace(self, simulations=simulations, prior=prior).in_range("mcts")
         if not callable(prior) and prior not in PRIORS:
             expected = f"a prior among {', '.join(PRIORS)} or a function of rows"
-            raise ValueError(f"mcts: expected {expected}, got {prior!r}")
+            raise UserError(f"mcts: expected {expected}, got {prior!r}")
         if prior == "policy" and evaluator.policy is None:
-            raise ValueError(f"mcts: expected a leaf with a policy for the prior policy, got {evaluator.name!r}")
+            raise UserError(f"mcts: expected a leaf with a policy for the prior policy, got {evaluator.name!r}")
         if found.gumbel and found.simulations is None:
-            raise ValueError(f"mcts: expected gumbel of at least 0, with simulations, got {self.gumbel!r}")
+            raise UserError(f"mcts: expected gumbel of at least 0, with simulations, got {self.gumbel!r}")
         return found

@@ -8,6 +8,7 @@ from pathlib import Path
 from leafwise.cli import one_line_errors, say, units_of_leaf, why_no_units
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.companion import Advice, Following, Question
 from leafwise.envs.core.textfile import read_text, text_of
 from leafwise.envs.core.writing import write_named
@@ -37,10 +38,10 @@ def begun(game: Game, position: str, known: bool, file: str) -> Following:
     with one_line_errors():
         if file and Path(file).exists() and Path(file).stat().st_size:
             if position:
-                raise ValueError(f"expected a position or a game that goes on in {file!r}, got both")
+                raise UserError(f"expected a position or a game that goes on in {file!r}, got both")
             following = Following.load(game, read_text(file), file)
             if following.state is not None and following.state.is_terminal:
-                raise ValueError(f"expected a game that goes on in {file!r}, got a finished one")
+                raise UserError(f"expected a game that goes on in {file!r}, got a finished one")
             return following
         start = game.parse(position) if position else game.start() if known else None
         return Following(game, start)

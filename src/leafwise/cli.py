@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.options import options_from_text
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import perhaps, print_error
 from leafwise.envs.core.textfile import read_text, text_of
 from leafwise.envs.core.writing import is_stream
@@ -168,9 +169,9 @@ def records_of(file: str, game: Game) -> list[GameRecord]:
         records = list(read_games(read_text(file), file))
         for record in records:
             if record.game.name != game.name:
-                raise ValueError(f"expected games of {game.name} in {file!r}, got one of {record.game.name}")
+                raise UserError(f"expected games of {game.name} in {file!r}, got one of {record.game.name}")
         if game.given_options:
-            raise ValueError(f"expected no options of {game.name} with --game, whose file tells them, got {game!r}")
+            raise UserError(f"expected no options of {game.name} with --game, whose file tells them, got {game!r}")
     return records
 
 
@@ -178,7 +179,7 @@ def with_words(config: C, words: Mapping[str, str]) -> C:
     """Returns the options of a command with words appended to the position; raises ValueError if there is none to append to."""
     position: str = config.position  # type: ignore[attr-defined]
     if words and not position:
-        raise ValueError(f"expected a position with {' and '.join(map(flag_of, words))}, got none")
+        raise UserError(f"expected a position with {' and '.join(map(flag_of, words))}, got none")
     more = [f"{name}={text}" for name, text in words.items()]
     return dataclasses.replace(config, position=" ".join([position, *more]))  # type: ignore[type-var]
 
@@ -224,7 +225,7 @@ def check_options(game: str, options: Iterable[str], config_class: type) -> None
             here = ", ".join(flag_of(f.name) for f in options_of(config_class))
             others = ", ".join(map(flag_of, known)) or "none"
             near = perhaps(flag_of(name), map(flag_of, [*(f.name for f in options_of(config_class)), *known]))
-            raise ValueError(f"expected an option among {here} or {game}'s ({others}), got {flag_of(name)}{near}")
+            raise UserError(f"expected an option among {here} or {game}'s ({others}), got {flag_of(name)}{near}")
 
 
 def options_of(config_class: type) -> list[dataclasses.Field[Any]]:
@@ -288,11 +289,11 @@ def check_writable(file: str, flag: str, *, overwrite: bool = True) -> None:
     if is_stream(Path(file)):
         unfit = path.is_dir() or not os.access(file, os.W_OK)
     elif not overwrite and path.is_file():
-        raise ValueError(f"expected a new file for {flag}, or --overwrite, got {file!r}, which is there")
+        raise UserError(f"expected a new file for {flag}, or --overwrite, got {file!r}, which is there")
     else:
         unfit = not path.parent.is_dir() or not os.access(path.parent, os.W_OK)
     if unfit:
-        raise ValueError(f"expected a file in a folder that can be written to for {flag}, got {file!r}")
+        raise UserError(f"expected a file in a folder that can be written to for {flag}, got {file!r}")
 
 
 def print_json(value: object) -> None:
@@ -327,11 +328,11 @@ def make_search(game: Game, leaf_name: str, depth: int, seconds: float, options:
 
     with one_line_errors():
         if not 0 <= seconds < 1e6:
-            raise ValueError(f"expected --seconds of 0 to 1,000,000, got {seconds!r}")
+            raise UserError(f"expected --seconds of 0 to 1,000,000, got {seconds!r}")
         more = search_options(split(options))
         for name in ("depth", "seconds"):
             if name in more:
-                raise ValueError(f"expected {name} as --{name}, got it in --options")
+                raise UserError(f"expected {name} as --{name}, got it in --options")
         evaluator = named_leaf(game, leaf_name or BEST)
         search = Search(game, evaluator, depth or None, seconds=seconds or None, **more)
     load_code(Search(game, evaluator, 1, **more), game.new(0))

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.models.files import model_path
 from leafwise.models.seen import BOTH, FEATURES, OBSERVATION
 from leafwise.models.sparse import BOUND, SparseNetwork
@@ -110,7 +111,7 @@ class AlphaZero(GatedLearner):
         super().__init__(config, RANGES)
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
         if self.game.players != 2:
-            raise ValueError(f"alphazero: expected a game for two players, got {self.game.name!r}")
+            raise UserError(f"alphazero: expected a game for two players, got {self.game.name!r}")
         self.module = self.fresh()
         self.start = origin(config.init_from) if config.init_from else {}
         self.newest = self.module.export()
@@ -137,7 +138,7 @@ class AlphaZero(GatedLearner):
         network = load_sparse(model_path(config.init_from), self.game)
         if network.head != "policy" or network.hidden != config.hidden:
             told = f"{network.head} and --hidden {' '.join(map(str, network.hidden))}"
-            raise ValueError(f"expected --init-from with the head policy and --hidden as given, got {told}")
+            raise UserError(f"expected --init-from with the head policy and --hidden as given, got {told}")
         return SparseModule(network)
 
     def seen(self) -> str:

@@ -23,6 +23,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
@@ -135,22 +136,22 @@ def check(config: Config, game: Any) -> None:
     """Raises ValueError for options that do not go together."""
     searched = config.head == "value" or config.target_depth > 0
     if searched and config.gamma != 1:
-        raise ValueError(f"expected --gamma 1 where searches give the targets, got {config.gamma!r}")
+        raise UserError(f"expected --gamma 1 where searches give the targets, got {config.gamma!r}")
     if config.head == "value" and config.dueling:
-        raise ValueError("expected --head max with --dueling, got value")
+        raise UserError("expected --head max with --dueling, got value")
     if config.head == "max" and config.target_depth and config.n_step > 1:
-        raise ValueError(f"expected --n-step 1 with --target-depth in --head max, got {config.n_step}")
+        raise UserError(f"expected --n-step 1 with --target-depth in --head max, got {config.n_step}")
     if config.sees not in seen_by(game):
-        raise ValueError(f"expected --sees among {', '.join(seen_by(game))}, got {config.sees!r}")
+        raise UserError(f"expected --sees among {', '.join(seen_by(game))}, got {config.sees!r}")
     if config.credit and game.players == 2:
-        raise ValueError(f"expected --credit in a game for one player, got {game.name!r}")
+        raise UserError(f"expected --credit in a game for one player, got {game.name!r}")
     seen = features_of(game, config.sees)
     if seen.stage != "decision" and (config.head == "max" or game.players == 2):
         wanted = "--sees observation, or --head value in a game for one"
-        raise ValueError(f"expected {wanted}, in {game.name}, whose features are of chance, got {config.sees!r}")
+        raise UserError(f"expected {wanted}, in {game.name}, whose features are of chance, got {config.sees!r}")
     if config.head == "max" and seen.invariant:
         wanted = "--sees features+observation with --head max"
-        raise ValueError(f"expected {wanted}: symmetric positions share these features, got {config.sees!r}")
+        raise UserError(f"expected {wanted}: symmetric positions share these features, got {config.sees!r}")
 
 
 def head_of(config: Config, game: Any) -> str:

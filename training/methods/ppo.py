@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.models.seen import OBSERVATION, features_of, seen_by
 from leafwise.models.sparse import SparseNetwork
@@ -93,7 +94,7 @@ class MaskedPpo(GatedLearner):
         super().__init__(config, RANGES)
         if config.sees in seen_by(self.game) and features_of(self.game, config.sees).invariant:
             wanted = "expected --sees features+observation: symmetric positions share these features"
-            raise ValueError(f"{wanted}, got {config.sees!r}")
+            raise UserError(f"{wanted}, got {config.sees!r}")
         two = self.game.players == 2
         self.blank, self.seated = (
             blank_network(self.game, config.hidden, config.sees, 1.0 if two else config.scale) for _ in range(2)

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import uniform
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play.solver import labels_of
 from leafwise.models.files import model_path
 from leafwise.models.players import player
@@ -164,15 +165,15 @@ class SelfPlay(ReplayLearner):
         check_actors(config.piece, config.staleness, config.processes, config.cluster)
         self.solo = self.game.players == 1
         if self.solo and self.game.return_range != (0.0, 1.0):
-            raise ValueError(
+            raise UserError(
                 f"selfplay: expected a game for two players, or one that is won or lost, got {self.game.name!r}"
             )
         if not self.solo and (config.mix or config.easy):
-            raise ValueError(f"expected --mix and --easy for a game for one player, got {self.game.name!r}")
+            raise UserError(f"expected --mix and --easy for a game for one player, got {self.game.name!r}")
         if config.head not in ("value", "wdl") or (self.solo and config.head == "wdl"):
-            raise ValueError(f"expected --head value, or wdl in a game for two, got {config.head!r}")
+            raise UserError(f"expected --head value, or wdl in a game for two, got {config.head!r}")
         if config.match_from_start and (self.solo or not self.game.max_stages):
-            raise ValueError(f"expected --match-from-start in a game of chance for two, got {self.game.name!r}")
+            raise UserError(f"expected --match-from-start in a game of chance for two, got {self.game.name!r}")
         self.mix, self.easy = (
             {text: find_variant(config.game, text) for text in texts}
             for texts in (config.mix or (config.variant,), config.easy)

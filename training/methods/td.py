@@ -38,6 +38,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core import interrupts
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import stoppable
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
@@ -137,7 +138,7 @@ def check(config: Config) -> None:
         "power": (1e-3, 1), "average": (0, 100), "pruned": (0, 1e12),
     })  # fmt: skip
     if config.pruned and not (config.coherence and config.init_from):
-        raise ValueError("expected --coherence and --init-from with --pruned, got not both")
+        raise UserError("expected --coherence and --init-from with --pruned, got not both")
 
 
 def shape_of(config: Config, game: Game) -> Shape:
@@ -145,7 +146,7 @@ def shape_of(config: Config, game: Game) -> Shape:
     cells = features(game)
     named = dict(zip(cells.stage_words or cells.stages, cells.stages, strict=True))
     if config.valued is not None and config.valued not in named:
-        raise ValueError(f"expected --valued among {', '.join(named)}, got {config.valued!r}")
+        raise UserError(f"expected --valued among {', '.join(named)}, got {config.valued!r}")
     shape = Shape(
         tuples=parse_tuples(config.tuples),
         power={"power": config.power, "score": 1.0, "survival": 0.0}[
@@ -159,7 +160,7 @@ def shape_of(config: Config, game: Game) -> Shape:
     for name, table in shape.tables(game).items():
         if table.stage and shape.stage != table.stage:
             word = next(word for word, own in named.items() if own == table.stage)
-            raise ValueError(f"expected --small without {name}, or --valued {word}: elsewhere it is not known")
+            raise UserError(f"expected --small without {name}, or --valued {word}: elsewhere it is not known")
     return shape
 
 
@@ -167,10 +168,10 @@ def values_of(config: Config, option: str, names: Sequence[str]) -> tuple[int, .
     """Returns the values of the cells that an option names; raises ValueError for one that there is not, or out of order."""
     words = getattr(config, option).split()
     if unknown := [word for word in words if word not in names[1:]]:
-        raise ValueError(f"expected --{option} among {', '.join(names[1:])}, got {unknown[0]!r}")
+        raise UserError(f"expected --{option} among {', '.join(names[1:])}, got {unknown[0]!r}")
     values = tuple(names.index(word) for word in words)
     if list(values) != sorted(set(values)):
-        raise ValueError(f"expected --{option} with cells ascending, got {getattr(config, option)!r}")
+        raise UserError(f"expected --{option} with cells ascending, got {getattr(config, option)!r}")
     return values
 
 
@@ -183,7 +184,7 @@ def started(game: Game, shape: Shape, source: str) -> NTupleNetwork:
     old, new = given.shape, network.shape
     alike = replace(old, tuples=new.tuples, splits=new.splits) == new and old.copies in (1, new.copies)
     if not alike or not set(old.tuples) <= set(new.tuples):
-        raise ValueError(f"expected --init-from with a model of {new} or of some of its tuples, got {old}")
+        raise UserError(f"expected --init-from with a model of {new} or of some of its tuples, got {old}")
     for copy in range(new.copies):
         tables = network.tables(copy)
         for name, table in given.tables(copy if old.copies > 1 else 0).items():

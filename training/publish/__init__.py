@@ -19,6 +19,7 @@ from typing import Any
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import listed, take_modules
@@ -108,7 +109,7 @@ def publish(config: Config) -> Path:
     for option in dataclasses.fields(config):
         if option.name not in (*COMMON, *kind.OPTIONS) and getattr(config, option.name) != option.default:
             known = ", ".join(map(flag_of, kind.OPTIONS))
-            raise ValueError(f"expected of a model of {game.name} options among {known}, got {flag_of(option.name)}")
+            raise UserError(f"expected of a model of {game.name} options among {known}, got {flag_of(option.name)}")
     network, more = kind.prepare(kind.load(source, game), source, told, config)
     kept = {name: told[name] for name in ("steps", "seconds", "command", "commit")} | {"start": told.get("start", {})}
     kept |= {"hardware": hardware(), "selected": told["score"], "score": []}
@@ -119,7 +120,7 @@ def publish(config: Config) -> Path:
         save_network(draft, network, kept)
         size = draft.stat().st_size / 1e6
         if size > config.largest_mb:
-            raise ValueError(f"expected a file of at most {config.largest_mb:g} MB, got {size:.1f}")
+            raise UserError(f"expected a file of at most {config.largest_mb:g} MB, got {size:.1f}")
         network = kind.load(draft, game)  # what is measured is what was written
     finally:
         draft.unlink(missing_ok=True)

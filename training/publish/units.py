@@ -22,6 +22,7 @@ import numpy as np
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import as_command
 from leafwise.envs.core.lines import print_error
 from leafwise.models.files import game_of, load_evaluator, load_tensors, model_path
@@ -95,7 +96,7 @@ def fitted(game: Game, leaf: Callable[[], Evaluator], config: Config) -> Units:
     config = replace(config, **{name: getattr(config, name) or n for name, n in usual.items()})
     for name, low, high in (("games", 2, 40_000), ("depth", 1, 30), ("plies", 0, 1000), ("every", 1, 10**6)):
         if not low <= getattr(config, name) <= high:
-            raise ValueError(f"expected --{name} of {low} to {high:,}, got {getattr(config, name)}")
+            raise UserError(f"expected --{name} of {low} to {high:,}, got {getattr(config, name)}")
     played = valued_games(game, leaf, config)
     name = said.get("name") or usual_name(game, played)
     fit, check = played.share(odd=False), played.share(odd=True)

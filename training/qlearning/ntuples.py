@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.training.kernels.qlearning import q_games
 from leafwise.training.kernels.td import LONGEST
 from leafwise.training.methods import td
@@ -46,7 +47,7 @@ class NTupleQ(td.NTupleTd):
     def __init__(self, config: Config) -> None:
         check_ranges(config, {"exploration_fraction": (0, 1), "target_depth": (1, 3)})
         if config.actors > 1:
-            raise ValueError(f"dqn: expected --actors 1, got {config.actors}")
+            raise UserError(f"dqn: expected --actors 1, got {config.actors}")
         self.explored = np.zeros(LONGEST + 1, dtype=np.bool_)
         self.values = np.zeros(2)
         super().__init__(config)

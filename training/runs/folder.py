@@ -25,6 +25,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from leafwise.envs.core.commandline import quiet_when_unread, with_home
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED, as_command
 from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import source_of, take_modules
@@ -82,7 +83,7 @@ def need_train_extra() -> None:
     """Raises ValueError if what training needs beyond playing is not installed."""
     missing = [name for name in ("torch", "tensorboard") if importlib.util.find_spec(name) is None]
     if missing:
-        raise ValueError(f"expected the train extra, pip install 'leafwise[train]'; {' and '.join(missing)} not found")
+        raise UserError(f"expected the train extra, pip install 'leafwise[train]'; {' and '.join(missing)} not found")
 
 
 def hardware(threads: int = 1) -> str:
@@ -118,9 +119,9 @@ class RunFolder:
         """Returns the file of options of the run to resume, None for a new one; raises ValueError for the other kind."""
         before = config_file(self.path)
         if resume and before is None:
-            raise ValueError(f"expected a run to resume in {str(self.path)!r}, found no {CONFIG}")
+            raise UserError(f"expected a run to resume in {str(self.path)!r}, found no {CONFIG}")
         if not resume and before is not None:
-            raise ValueError(
+            raise UserError(
                 f"expected a new run folder, got {str(self.path)!r} with a run in it; use --resume to go on"
             )
         return before
@@ -145,11 +146,11 @@ class RunFolder:
         for name in sorted(described(config)):
             now, then, flag = getattr(config, name), before[name], flag_of(name)
             if name == "total_steps" and now < then:
-                raise ValueError(f"resume: expected {flag} of at least {then} as before, got {now}")
+                raise UserError(f"resume: expected {flag} of at least {then} as before, got {now}")
             if name == "total_steps" and now > then:
                 self.shorter = then
             elif now != then:
-                raise ValueError(f"resume: expected {flag} {then} as before, got {now}")
+                raise UserError(f"resume: expected {flag} {then} as before, got {now}")
 
     def checkpoint_due(self, seconds: float) -> bool:
         """Whether `seconds` have passed since the last checkpoint, or ten times what it took."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.stepper import first_decision
 from leafwise.envs.core.interrupts import Deferred
 from leafwise.envs.registry import game as find_game
@@ -52,7 +53,7 @@ def check_ranges(config: Any, ranges: dict[str, tuple[float, float]]) -> None:
     common = {name: span for name, span in RANGES.items() if hasattr(config, name)}
     for name, (low, high) in {**common, **ranges}.items():
         if not low <= getattr(config, name) <= high:
-            raise ValueError(f"expected {flag_of(name)} of {low:g} to {high:g}, got {getattr(config, name)!r}")
+            raise UserError(f"expected {flag_of(name)} of {low:g} to {high:g}, got {getattr(config, name)!r}")
 
 
 def run_path(config: Any, method: str) -> Path:
@@ -150,7 +151,7 @@ class Learner(ABC):
             self.take(*saved)
         except (ValueError, TypeError, LookupError, RuntimeError) as problem:  # torch raises the last
             file, what = str(self.folder.checkpoints.last), " ".join(str(problem).split())
-            raise ValueError(f"{file!r}: expected the state of such a run: {what:.300}") from None
+            raise UserError(f"{file!r}: expected the state of such a run: {what:.300}") from None
         return True
 
     def close(self) -> None:  # noqa: B027

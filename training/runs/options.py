@@ -20,6 +20,7 @@ import msgspec
 
 from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.options import options_from_text, types_of, with_files_read
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import short
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game as find_game
@@ -107,7 +108,7 @@ def take_option(words: Sequence[str], flag: str) -> tuple[str | None, list[str]]
         name, equals, value = word.partition("=")
         if name == flag:
             if not equals and k + 1 == len(words):
-                raise ValueError(f"expected a value after {flag}, got nothing")
+                raise UserError(f"expected a value after {flag}, got nothing")
             end = k + 1 if equals else k + 2
             return value if equals else words[k + 1], [*words[:k], *words[end:]]
     return None, list(words)
@@ -120,7 +121,7 @@ def variant_options(game: Game, variant: str) -> dict[str, Any]:
         option, equals, text = word.partition("=")
         if not equals or option not in game.defaults:
             known = ", ".join(f"{name}={value}" for name, value in game.defaults.items()) or "none"
-            raise ValueError(f"expected --variant with options of {game.name} like {known}, got {word!r}")
+            raise UserError(f"expected --variant with options of {game.name} like {known}, got {word!r}")
         texts[option] = text
     return options_from_text(types_of(game.options), texts, lambda name: f"{name} in --variant")
 
@@ -155,13 +156,13 @@ def read_table(path: Path) -> dict[str, Any]:
         text = read_text(path)
         table = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as problem:
-        raise ValueError(f"expected a file of options, got {str(path)!r}: {problem.strerror}") from None
+        raise UserError(f"expected a file of options, got {str(path)!r}: {problem.strerror}") from None
     except RecursionError:
-        raise ValueError(f"expected options in TOML or JSON, got {str(path)!r}: nested too deep") from None
+        raise UserError(f"expected options in TOML or JSON, got {str(path)!r}: nested too deep") from None
     except ValueError as problem:
-        raise ValueError(f"expected options in TOML or JSON, got {str(path)!r}: {short(problem)}") from None
+        raise UserError(f"expected options in TOML or JSON, got {str(path)!r}: {short(problem)}") from None
     if not isinstance(table, dict):
-        raise ValueError(f"expected options by name in {str(path)!r}, got {short(repr(table))}")
+        raise UserError(f"expected options by name in {str(path)!r}, got {short(repr(table))}")
     return table
 
 
@@ -176,12 +177,12 @@ def read_options(path: Path, config_class: type, *, told: bool = False) -> dict[
     for old, value in table.items():
         name = names.get(old, old)
         if name not in types or name in NOT_OPTIONS:
-            raise ValueError(f"expected in {str(path)!r} options of {config_class.__module__}, got {short(repr(old))}")
+            raise UserError(f"expected in {str(path)!r} options of {config_class.__module__}, got {short(repr(old))}")
         try:
             found[name] = msgspec.convert(value, types[name])
         except msgspec.ValidationError as problem:
             reason = short(str(problem).replace("`", ""))
-            raise ValueError(f"{str(path)!r}, {old}: {reason[:1].lower()}{reason[1:]}") from None
+            raise UserError(f"{str(path)!r}, {old}: {reason[:1].lower()}{reason[1:]}") from None
     renamed = [f"{old} is now called {names[old]}" for old in table if old in names]
     if told and renamed:
         print(f"warning: {str(path)!r}: {', '.join(renamed)}", file=sys.stderr)
@@ -217,7 +218,7 @@ def refuse_code(config: Any, path: Path, words: Sequence[str]) -> None:
     given = {word.partition("=")[0].replace("_", "-") for word in words}
     for name, value in described(config).items():
         if flag_of(name) not in given and (code := code_in(value, config.game)):
-            raise ValueError(
+            raise UserError(
                 f"expected {flag_of(name)} on the command line, since it names what runs code, got it from {str(path)!r} "
                 f"alone; if you trust it, add {shlex.join([flag_of(name), *code])}"
             )

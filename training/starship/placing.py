@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST, State
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.gym.vector import GameVectorEnv
 from leafwise.envs.starship.features import Observation
 from leafwise.models.files import load_tensors, model_path, save_tensors
@@ -91,7 +92,7 @@ class Placing(Learner):
         self.config = config
         self.game: Game = find_variant(config.game, config.variant)
         if "grid" not in self.game.features:
-            raise ValueError(f"placing: expected a game that builds on a grid, got {self.game.name!r}")
+            raise UserError(f"placing: expected a game that builds on a grid, got {self.game.name!r}")
         self.envs = GameVectorEnv(config.envs, self.game, reward=config.reward, autoreset_mode="SameStep")
         self.model, told = make_model(self.envs, config)
         self.ppo = PpoRun(self.model, told, self.envs, config)
@@ -177,7 +178,7 @@ def policy_builder(game: Game, path: str) -> PolicyBuilder:
     need_train_extra()
     tensors, told = load_tensors(model_path(path))
     if told.get("kind") != KIND or told.get("game") != game.name or told.get("options") != game.given_options:
-        raise ValueError(f"model {path!r}: expected a policy for {game}, got one of kind {told.get('kind')!r}")
+        raise UserError(f"model {path!r}: expected a policy for {game}, got one of kind {told.get('kind')!r}")
     return PolicyBuilder(game, tensors, told["channels"])
 
 

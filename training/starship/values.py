@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import FIRST
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.starship.mirror import mirrored
 from leafwise.envs.starship.plans import Plans
 from leafwise.envs.starship.quality import potential
@@ -181,7 +182,7 @@ class Builds(Learner):
         check_ranges(config, RANGES)
         variants = (config.variant, *config.mix)
         if len(config.shares) != len(variants) or not all(0 < share < np.inf for share in config.shares):
-            raise ValueError(f"expected --shares as {len(variants)} numbers above 0, got {config.shares!r}")
+            raise UserError(f"expected --shares as {len(variants)} numbers above 0, got {config.shares!r}")
         one_thread()
         self.config = config
         games = [find_variant(config.game, variant) for variant in variants]

@@ -17,6 +17,7 @@ from leafwise.envs.core.compile.jit import DISABLED
 from leafwise.envs.core.contract.options import values_of
 from leafwise.envs.core.contract.parts import Observation, OwnSearch, SearchDefaults, Sizes, Text, of_options
 from leafwise.envs.core.contract.rules import DEFAULTS, NO_CHANCE, Chance, Rules, Symmetries, one_stage, same_for_both
+from leafwise.envs.core.errors import UserError
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -82,7 +83,7 @@ def check_tables(game: Game, T: Any) -> None:
 def _need(game: Game, ok: object, expected: str, got: object) -> None:
     if not ok:
         told = repr(got)
-        raise ValueError(f"{game.name}: expected {expected}, got {told if len(told) < 200 else told[:200] + ' ...'}")
+        raise UserError(f"{game.name}: expected {expected}, got {told if len(told) < 200 else told[:200] + ' ...'}")
 
 
 def _whole(number: object, least: int) -> bool:

@@ -39,6 +39,7 @@ from leafwise.envs.core.contract.parts import (
 from leafwise.envs.core.contract.rules import NO_SYMMETRIES, Compiled, Rules, Symmetries, completed_symmetries
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
+from leafwise.envs.core.errors import UserError
 
 if TYPE_CHECKING:
     from leafwise.envs.core.check.rows import RowReader
@@ -123,12 +124,12 @@ class Game:
         for name in options:
             if name not in self.defaults:
                 known = ", ".join(self.defaults) or "none"
-                raise ValueError(f"{self.name}: expected options among ({known}), got {name!r:.80}")
+                raise UserError(f"{self.name}: expected options among ({known}), got {name!r:.80}")
         try:
             changed = replace(self.options, **options)
             hash(changed)
         except TypeError as problem:  # of a dataclass that checks no types itself
-            raise ValueError(
+            raise UserError(
                 f"{self.name}: expected options of their types, got {options!r:.80}: {problem}"
             ) from problem
         return self if changed == self.options else replace(self, options=changed)
@@ -243,7 +244,7 @@ class Game:
         known_names = self.search.candidates
         if candidates not in known_names:
             known = ", ".join(known_names) or "none"
-            raise ValueError(f"{self.name}: expected candidates among {known}, got {candidates!r}")
+            raise UserError(f"{self.name}: expected candidates among {known}, got {candidates!r}")
         return T._replace(candidates=known_names.index(candidates))
 
     @cached_property
@@ -260,7 +261,7 @@ class Game:
         """Returns the hand-made evaluator `name` (default: the game's own); raises ValueError if unknown."""
         name = name or self.default_score
         if name not in self.scores:
-            raise ValueError(f"{self.name}: expected a score among {', '.join(self.scores)}, got {name!r}")
+            raise UserError(f"{self.name}: expected a score among {', '.join(self.scores)}, got {name!r}")
         return self.scores[name](self.options)
 
     def action(self, name: str | int) -> int:
@@ -275,7 +276,7 @@ class Game:
                 if 0 <= (a := index(name)) < len(self.actions):
                     return a
         some = ", ".join(self.actions[:12]) + (", ..." if len(self.actions) > 12 else "")
-        raise ValueError(f"{self.name}: expected an action among {some}, got {name!r}")
+        raise UserError(f"{self.name}: expected an action among {some}, got {name!r}")
 
     def start(self) -> State:
         """Returns the state at the very start (a chance stage in games that begin with a shuffle)."""
@@ -290,12 +291,12 @@ class Game:
     def parse(self, text: str) -> State:
         """Returns the state that `text` describes; raises ValueError in the game's words."""
         if not isinstance(text, str):
-            raise ValueError(f"{self.name}: expected text, got {type(text).__name__}")
+            raise UserError(f"{self.name}: expected text, got {type(text).__name__}")
         try:
             return State(self, self.text.parse(text, self.thread_tables))
         except (ValueError, OverflowError) as problem:
             message = str(problem).removeprefix(f"{self.name}: ")
-            raise ValueError(_shortened(f"{self.name}: {message}")) from None
+            raise UserError(_shortened(f"{self.name}: {message}")) from None
 
     @property
     def room(self) -> Path:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import short
 
 if TYPE_CHECKING:
@@ -39,18 +40,18 @@ def _words(game: Game, given: Any) -> NDArray[Any]:
     if words is None:
         raise _no_words(game, given)
     if words.shape != (game.width,):
-        raise ValueError(f"{game.name}: expected a row of {game.width} words, got shape {words.shape}")
+        raise UserError(f"{game.name}: expected a row of {game.width} words, got shape {words.shape}")
     if array.dtype != words.dtype and array.tolist() != words.tolist():
         raise _no_words(game, given)
     return words
 
 
-def _no_words(game: Game, given: Any) -> ValueError:
-    return ValueError(f"{game.name}: expected a row of words of type {np.dtype(game.dtype)}, got {short(given)}")
+def _no_words(game: Game, given: Any) -> UserError:
+    return UserError(f"{game.name}: expected a row of words of type {np.dtype(game.dtype)}, got {short(given)}")
 
 
-def _refused(game: Game, row: NDArray[Any], why: str) -> ValueError:
-    return ValueError(f"{game.name}: expected a row that the rules can go on from, got {short(row.tolist())}{why}")
+def _refused(game: Game, row: NDArray[Any], why: str) -> UserError:
+    return UserError(f"{game.name}: expected a row that the rules can go on from, got {short(row.tolist())}{why}")
 
 
 def reads_back(write: Callable[[Row, Any], str], parse: Callable[[str, Any], Row]) -> Callable[..., bool]:

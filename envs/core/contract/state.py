@@ -13,6 +13,7 @@ from leafwise.envs.core.contract.numbers import answered
 from leafwise.envs.core.contract.outside import checked_row
 from leafwise.envs.core.contract.parts import Picture
 from leafwise.envs.core.contract.rules import CHANCE, TERMINAL
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.pictures.canvas import text_picture
 
 if TYPE_CHECKING:
@@ -106,12 +107,12 @@ class State:
         if a not in self.legal_actions:
             name = self.game.actions[a]
             if self.is_terminal:
-                raise ValueError(f"{self.game.name}: {name!r} is not legal, the game is over")
+                raise UserError(f"{self.game.name}: {name!r} is not legal, the game is over")
             if self.is_chance:
-                raise ValueError(f"{self.game.name}: {name!r} is not legal, chance acts next ({self.stage})")
+                raise UserError(f"{self.game.name}: {name!r} is not legal, chance acts next ({self.stage})")
             legal = self.legal_names
             expected = ", ".join(legal[:20]) + (f" and {len(legal) - 20} more" if len(legal) > 20 else "")
-            raise ValueError(f"{self.game.name}: expected a legal action ({expected}), got {name!r}")
+            raise UserError(f"{self.game.name}: expected a legal action ({expected}), got {name!r}")
         rows = self.rows(1)
         self.game.rules.apply_action(rows, FIRST, a, SECOND, self.game.thread_tables)
         return State.unchecked(self.game, rows[1])
@@ -119,7 +120,7 @@ class State:
     def outcomes(self) -> list[tuple[float, State]]:
         """Returns the successors of a chance stage with their probabilities; raises ValueError elsewhere."""
         if not self.is_chance:
-            raise ValueError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
+            raise UserError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
         rows = self.rows(self.game.max_outcomes)
         P = np.zeros(1 + self.game.max_outcomes)
         n = int(self.game.rules.chance_outcomes(rows, FIRST, P, SECOND, self.game.thread_tables))
@@ -146,7 +147,7 @@ class State:
     def sample(self, stream: NDArray[np.uint64]) -> State:
         """Returns the state after one chance stage drawn from `stream`, which moves on; raises ValueError elsewhere."""
         if not self.is_chance:
-            raise ValueError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
+            raise UserError(f"{self.game.name}: expected a chance stage, got {self.stage!r}")
         rows = self.rows()
         self.game.rules.sample_outcome(rows, FIRST, stream, self.game.thread_tables)
         return State.unchecked(self.game, rows[0])
@@ -161,7 +162,7 @@ class State:
     def transformed(self, symmetry: int) -> State:
         """Returns the state under one of the game's symmetries; 0 is the identity."""
         if not 0 <= symmetry < self.game.symmetry_count:
-            raise ValueError(
+            raise UserError(
                 f"{self.game.name}: expected a symmetry in 0..{self.game.symmetry_count - 1}, got {symmetry!r}"
             )
         rows = self.rows(1)
@@ -244,11 +245,11 @@ class Deal:
         stage = state.stage
         k = self._used.get(stage, 0)
         if k >= len(self.outcomes.get(stage, ())):
-            raise ValueError(f"deal: expected an outcome for stage {stage!r} number {k + 1}, got none")
+            raise UserError(f"deal: expected an outcome for stage {stage!r} number {k + 1}, got none")
         wanted = self.outcomes[stage][k]
         possible = state.outcomes_by_name()
         if wanted not in possible:
-            raise ValueError(f"deal: expected one of ({', '.join(possible)}) at stage {stage!r}, got {wanted!r}")
+            raise UserError(f"deal: expected one of ({', '.join(possible)}) at stage {stage!r}, got {wanted!r}")
         self._used[stage] = k + 1
         return possible[wanted]
 

@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from leafwise.envs.core.errors import UserError
+
 Alphabet = Mapping[str, int]
 """What may be typed for a cell -> its number; capitals count as small letters where they have no number of their own."""
 Row = list[str]
@@ -44,7 +46,7 @@ def typed_cells(text: str, lengths: Sequence[int], alphabets: Sequence[Alphabet]
         if (cells := numbers(cut, lengths, alphabet)) is not None
     }
     if len(found) > 1:
-        raise ValueError(f"expected a board that can be read in one way, got {text[:80]!r}")
+        raise UserError(f"expected a board that can be read in one way, got {text[:80]!r}")
     return list(found.pop()) if found else None
 
 

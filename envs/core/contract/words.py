@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leafwise.envs.core.contract.typed_board import EMPTY, Alphabet, typed_cells
+from leafwise.envs.core.errors import UserError
 
 SIDES = ".xo"
 """Marks of boards on which two take turns: empty, the first player's, the second's."""
@@ -25,7 +26,7 @@ def need(ok: object, expected: str, got: object = None, text: str | None = None)
     """Raises ValueError, `expected ..., got ...`, unless `ok`; `got` is None where nothing was, `text` is where it stood."""
     if not ok:
         offender = "none" if got is None else repr(got[:80] if isinstance(got, str) else got)
-        raise ValueError(f"expected {expected}, got {offender}" + ("" if text is None else f" in {text!r}"))
+        raise UserError(f"expected {expected}, got {offender}" + ("" if text is None else f" in {text!r}"))
 
 
 def whole_number(word: str, what: str, digits: int = 6) -> int:
@@ -79,7 +80,7 @@ def last_player(
     """
     first, second = (int(side).bit_count() for side in sides)
     if first - second not in (0, 1):
-        raise ValueError(f"expected as many x as o, or one more, got {first} x and {second} o in {text!r}")
+        raise UserError(f"expected as many x as o, or one more, got {first} x and {second} o in {text!r}")
     last = 0 if first > second else 1
     need(not holds(sides[1 - last]), f"no move after a {figure} of {SIDES[2 - last]}", text)
     own = [1 << bit for bit in range(64) if int(sides[last]) & loose & 1 << bit]

@@ -8,9 +8,10 @@ from typing import Any
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import OwnSearch, Programs
+from leafwise.envs.core.errors import UserError
 
 
-class UnknownPlayer(ValueError):
+class UnknownPlayer(UserError):
     """No player goes by the name at the front of a text."""
 
 
@@ -56,7 +57,7 @@ def named_ai(game: Game, text: str) -> Any:
     try:
         found = make(game, kind, split(rest))
     except ValueError as problem:
-        raise ValueError(f"player {text!r}: {problem}") from None
+        raise UserError(f"player {text!r}: {problem}") from None
     found.name = text
     return found
 

@@ -25,6 +25,7 @@ from leafwise.cli import (
     say,
 )
 from leafwise.envs.core.contract.options import texts_of
+from leafwise.envs.core.errors import UserError
 
 if TYPE_CHECKING:
     from leafwise.analysis import Analyst
@@ -174,7 +175,7 @@ def review_games(records: list[GameRecord], config: Config) -> int:
     with one_line_errors():
         if config.svg:
             if len(records) != 1:
-                raise ValueError(f"expected a file of one game with --svg, got {len(records)}")
+                raise UserError(f"expected a file of one game with --svg, got {len(records)}")
             check_writable(config.svg, "--svg", overwrite=config.overwrite)
     analysts: dict[Game, Analyst] = {}
     for number, record in enumerate(records, start=1):

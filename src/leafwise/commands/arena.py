@@ -12,6 +12,7 @@ import tyro
 
 from leafwise.cli import check_writable, cluster_errors, one_line_errors, parse_with_game, print_json, say
 from leafwise.commands.eval import progress_bar
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.core.writing import is_stream, write_named
@@ -145,7 +146,7 @@ def main(arguments: list[str]) -> int:
     file = Path(config.json) if config.json not in ("", "-") else None
     with one_line_errors():
         if config.resume and file is None:
-            raise ValueError("expected --resume with the file of --json, got none")
+            raise UserError("expected --resume with the file of --json, got none")
         tournament, makers = ready(
             game,
             config.players,

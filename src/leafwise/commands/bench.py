@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import tyro
 
 from leafwise.cli import fail, one_line_errors, parse, parse_with_game, print_json, say
+from leafwise.envs.core.errors import UserError
 
 if TYPE_CHECKING:
     from leafwise.benchmarks.judging import Compared
@@ -137,7 +138,7 @@ def main(arguments: list[str]) -> int:
         fail(f"expected a part among {', '.join(known)}{' with --compare' * bool(config.compare)}, got {config.part!r}")
     with one_line_errors():
         if not 0 < config.seconds <= 3600:
-            raise ValueError(f"expected --seconds above 0 and at most 3600, got {config.seconds!r}")
+            raise UserError(f"expected --seconds above 0 and at most 3600, got {config.seconds!r}")
     if config.compare:
         if config.save:
             fail("expected --compare without --save, got both")

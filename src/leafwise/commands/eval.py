@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import tyro
 
 from leafwise.cli import check_writable, cluster_errors, one_line_errors, parse_with_game, print_json, say, tell_untold
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED
 from leafwise.envs.core.play import prints
 from leafwise.training.runs.seeds import FINAL_SEED
@@ -199,11 +200,11 @@ def main(arguments: list[str]) -> int:
     with one_line_errors():
         keep = bool(config.save)
         if config.resume and not config.file:
-            raise ValueError("expected --resume with the file of --file, got none")
+            raise UserError("expected --resume with the file of --file, got none")
         file = Path(config.file) if config.file else None
         where: dict[str, Any] = {"cluster": config.cluster, "file": file, "resume": config.resume}
         if config.plies < -1:
-            raise ValueError(f"expected --plies of 0 or more, or -1 for the usual ones, got {config.plies!r}")
+            raise UserError(f"expected --plies of 0 or more, or -1 for the usual ones, got {config.plies!r}")
         where["plies"] = None if config.plies == -1 else config.plies
         check(game, config.player, config.games, config.seed, opponent, config.processes, keep=keep, **where)
         if config.file:

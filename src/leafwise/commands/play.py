@@ -21,6 +21,7 @@ from leafwise.cli import (
     units_of_leaf,
     why_no_units,
 )
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.play import prints
 from leafwise.envs.core.textfile import text_of
 from leafwise.envs.registry import game as find_game
@@ -258,12 +259,12 @@ def seats(config: Config, game: Game) -> dict[int, Player | None]:
 
     if game.players == 1:
         if config.opponent or config.strength:
-            raise ValueError(f"expected no --opponent and no --strength in {game.name}, a game for one player")
+            raise UserError(f"expected no --opponent and no --strength in {game.name}, a game for one player")
         if config.seat != "first":
-            raise ValueError(f"expected no --seat in {game.name}, a game for one player, got {config.seat!r}")
+            raise UserError(f"expected no --seat in {game.name}, a game for one player, got {config.seat!r}")
         return {0: None}
     if config.seat not in ("first", "second"):
-        raise ValueError(f"expected --seat first or second, got {config.seat!r}")
+        raise UserError(f"expected --seat first or second, got {config.seat!r}")
     own = 0 if config.seat == "first" else 1
     name = opponent_name(config)
     return {own: None, 1 - own: None if name == HUMAN else player(name, game, config.seed)}
@@ -274,7 +275,7 @@ def opponent_name(config: Config) -> str:
     if not config.strength:
         return config.opponent or "best"
     if config.opponent:
-        raise ValueError(f"expected --strength or --opponent, got {config.strength!r} and {config.opponent!r}")
+        raise UserError(f"expected --strength or --opponent, got {config.strength!r} and {config.opponent!r}")
     return f"level:{config.strength}"
 
 
@@ -361,7 +362,7 @@ def main(arguments: list[str]) -> int:
     with prints.shown(config.verbose):
         with one_line_errors():
             if not 0 <= config.seed < 2**63:
-                raise ValueError(f"expected --seed of 0 to 2**63 - 1, got {config.seed!r}")
+                raise UserError(f"expected --seed of 0 to 2**63 - 1, got {config.seed!r}")
             if config.save:
                 check_writable(config.save, "--save", overwrite=config.overwrite)
             state = game.parse(config.position) if config.position else game.start()

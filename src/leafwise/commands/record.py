@@ -19,6 +19,7 @@ from leafwise.cli import (
     units_of_leaf,
     why_no_units,
 )
+from leafwise.envs.core.errors import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,9 +78,9 @@ def check(config: Config) -> None:
     """Raises ValueError for numbers out of range and files that cannot be written."""
     for name, low, high in LIMITS:
         if not low <= getattr(config, name) <= high:
-            raise ValueError(f"expected --{name} of {low} to {high}, got {getattr(config, name)}")
+            raise UserError(f"expected --{name} of {low} to {high}, got {getattr(config, name)}")
     if not config.out.endswith(".gif"):
-        raise ValueError(f"expected a file name that ends with .gif for --out, got {config.out!r}")
+        raise UserError(f"expected a file name that ends with .gif for --out, got {config.out!r}")
     check_writable(config.out, "--out", overwrite=config.overwrite)
     if config.save:
         check_writable(config.save, "--save", overwrite=config.overwrite)
@@ -94,7 +95,7 @@ def played(config: Config, game: Game) -> GameRecord:
     usual = "best" if game.players == 2 else "best:depth=1"
     with one_line_errors():
         if config.opponent and game.players == 1:
-            raise ValueError(f"expected no --opponent in {game.name}, a game for one player")
+            raise UserError(f"expected no --opponent in {game.name}, a game for one player")
         names = [name or usual for name in (config.player, config.opponent)][: game.players]
         players = [player(name, game, config.seed + seat) for seat, name in enumerate(names)]
         record = play_game(game, players, config.seed, config.moves).record()

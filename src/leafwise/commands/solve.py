@@ -21,6 +21,7 @@ from leafwise.cli import (
     print_json,
     say,
 )
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED, Deferred
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def read_position(game: Game, text: str) -> State:
 
     state = game.parse(text) if is_board(text) else after_moves(game.start(), move_names(game, text), text.strip())
     if state.is_chance:
-        raise ValueError(f"{game.name}: expected what chance does next, {outcomes_told(state)}, got {text.strip()!r}")
+        raise UserError(f"{game.name}: expected what chance does next, {outcomes_told(state)}, got {text.strip()!r}")
     return state
 
 

@@ -6,6 +6,7 @@ import importlib
 
 from leafwise.cli import fail, flag_of, one_line_errors, say, tell_rules, tell_untold
 from leafwise.envs.core.contract.options import options_from_text
+from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import perhaps
 from leafwise.envs.registry import check_name, game, games, option_types
 from leafwise.training.runs.options import take_option
@@ -32,7 +33,7 @@ def with_variant(name: str, arguments: list[str]) -> list[str]:
     tell_rules(game(name, **options_from_text(option_types(name), given, flag_of)))
     for option in given:
         if any(word.partition("=")[0] == option for word in (variant or "").split(",")):
-            raise ValueError(f"expected {flag_of(option)} or {option} in --variant, got both")
+            raise UserError(f"expected {flag_of(option)} or {option} in --variant, got both")
     words = [*([variant] if variant else []), *(f"{option}={text}" for option, text in given.items())]
     return [*rest, "--variant", ",".join(words)] if words else rest
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from leafwise.cli import fail, one_line_errors, parse, say
+from leafwise.envs.core.errors import UserError
 
 MOST_THINKERS = 64
 
@@ -40,13 +41,13 @@ def main(arguments: list[str]) -> int:
 
     with one_line_errors():
         if not 0 <= config.port < 2**16:
-            raise ValueError(f"expected --port of 0 to 65535, got {config.port!r}")
+            raise UserError(f"expected --port of 0 to 65535, got {config.port!r}")
         if not 0 <= config.workers <= MOST_THINKERS:
-            raise ValueError(f"expected --workers of 0 to {MOST_THINKERS}, got {config.workers!r}")
+            raise UserError(f"expected --workers of 0 to {MOST_THINKERS}, got {config.workers!r}")
         if config.phone and config.host != LOOPBACK:
-            raise ValueError("expected --phone or --host, got both")
+            raise UserError("expected --phone or --host, got both")
         if config.runs != "runs" and not Path(config.runs).is_dir():
-            raise ValueError(f"expected a folder with --runs, got {config.runs!r}")
+            raise UserError(f"expected a folder with --runs, got {config.runs!r}")
         serve(
             EVERYWHERE if config.phone else config.host,
             config.port,

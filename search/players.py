@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -25,7 +26,7 @@ from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.parts import OwnSearch
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, asked_of_plugin
 from leafwise.envs.core.play.greedy import compiled_greedy, rows_needed
 from leafwise.envs.core.play.named import ByName, UnknownPlayer, named_ai, own_programs, split
 from leafwise.envs.registry import MORE_PLAYERS
@@ -215,7 +216,7 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
     if kind == LEVEL:
         try:
             return level_player(game, rest, seed, text, lambda: player(BEST, game, seed, leaf))
-        except ValueError as problem:
+        except UserError as problem:
             raise UserError(f"player {text!r}: {problem}") from None
     if kind == BEST:
         deep = game.search.best == "mcts" and any(word.startswith("depth=") for word in words)
@@ -233,10 +234,10 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
         try:
             options = search_options(words, search.options)
             found = leaf(game, name)
-            return cast(
-                Player, search.make(game, found if search.compiled else bound_values(game, found), text, **options)
-            )
-        except ValueError as problem:
+            values = found if search.compiled else bound_values(game, found)
+            make = partial(search.make, game, values, text, **options)
+            return cast(Player, asked_of_plugin(make))
+        except UserError as problem:
             raise UserError(f"player {text!r}: {problem}") from None
     if kind not in ("greedy", "search", "mcts", "rollout"):
         known = "".join(f", {name}" for names in own_programs(game).values() for name in names)
@@ -260,7 +261,7 @@ def _player(text: str, game: Game, seed: int, leaf: LeafSource, policy: PolicySo
                 options["prior"] = policy(game, prior.strip("\"'"))
             return MctsPlayer(Mcts(game, leaf(game, name), seed=seed, **options), text)
         options = search_options(words if kind == "search" else ["depth=1", *words])
-    except ValueError as problem:
+    except UserError as problem:
         raise UserError(f"player {text!r}: {problem}") from None
     return SearchPlayer(Search(game, leaf(game, name), all_values=False, **options), text)
 

@@ -12,7 +12,7 @@ from functools import cached_property, reduce
 from operator import index
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import gymnasium as gym
 import numpy as np
@@ -39,11 +39,13 @@ from leafwise.envs.core.contract.parts import (
 from leafwise.envs.core.contract.rules import NO_SYMMETRIES, Compiled, Rules, Symmetries, completed_symmetries
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import new_stream
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, asked_of_plugin
 
 if TYPE_CHECKING:
     from leafwise.envs.core.check.rows import RowReader
     from leafwise.envs.core.play.companion import Companion
+
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ class Game:
                 known = ", ".join(self.defaults) or "none"
                 raise UserError(f"{self.name}: expected options among ({known}), got {name!r:.80}")
         try:
-            changed = replace(self.options, **options)
+            changed = asked_of_plugin(lambda: replace(self.options, **options))
             hash(changed)
         except TypeError as problem:  # of a dataclass that checks no types itself
             raise UserError(
@@ -269,7 +271,7 @@ class Game:
         if isinstance(name, str):
             if name in self.actions:
                 return self.actions.index(name)
-            if (meant := self.text.action(name)) in self.actions:
+            if (meant := self.asked(lambda: self.text.action(name))) in self.actions:
                 return self.actions.index(meant)
         elif hasattr(name, "__index__") and not isinstance(name, bool):
             with contextlib.suppress(TypeError):  # an array of several numbers
@@ -292,11 +294,11 @@ class Game:
         """Returns the state that `text` describes; raises ValueError in the game's words."""
         if not isinstance(text, str):
             raise UserError(f"{self.name}: expected text, got {type(text).__name__}")
-        try:
-            return State(self, self.text.parse(text, self.thread_tables))
-        except (ValueError, OverflowError) as problem:
-            message = str(problem).removeprefix(f"{self.name}: ")
-            raise UserError(_shortened(f"{self.name}: {message}")) from None
+        return self.asked(lambda: State(self, self.text.parse(text, self.thread_tables)))
+
+    def asked(self, work: Callable[[], R]) -> R:
+        """Returns what one of the game's functions for texts answers; where it refuses, that is a UserError in the game's name."""
+        return asked_of_plugin(work, f"{self.name}: ")
 
     @property
     def room(self) -> Path:
@@ -321,11 +323,6 @@ class Game:
 
     def __reduce__(self) -> Any:
         return _rebuild, (self.module, self.given_options)
-
-
-def _shortened(message: str) -> str:
-    """Cuts the middle out of a message that quotes a very long text."""
-    return message if len(message) <= 300 else f"{message[:200]} ... {message[-60:]}"
 
 
 def _rebuild(module: str, options: dict[str, Any]) -> Game:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, asked_of_plugin
 
 RULE_ONLY = {"rule_only": True}
 """Metadata of a field that no network sees: a model of one variant serves another that differs in such options alone."""
@@ -100,7 +100,8 @@ def with_files_read(game: str, options: Any, given: Mapping[str, Any]) -> dict[s
     found = dict(given)
     for name in kinds.keys() & given.keys():
         value = given[name]
-        if isinstance(value, os.PathLike) or (isinstance(value, str) and value and not kinds[name](value)):
+        is_text = isinstance(value, str) and (not value or asked_of_plugin(functools.partial(kinds[name], value)))
+        if isinstance(value, os.PathLike) or (isinstance(value, str) and not is_text):
             try:
                 found[name] = read_text(Path(value))
             except OSError:

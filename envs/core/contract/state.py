@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from leafwise.envs.core.pictures.canvas import text_picture
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
 
+R = TypeVar("R")
 FIRST, SECOND = np.uint64(0), np.uint64(1)
 
 
@@ -128,17 +129,16 @@ class State:
 
     def outcome_name(self, after: State) -> str:
         """Returns what chance did at this stage to lead to one of its successors, in the game's words."""
-        return self.game.text.outcome_name(self.row, after.row, self.game.thread_tables)
+        return self._told(self.game.text.outcome_name, after.row)
 
     def outcome_words(self, after: State) -> str:
         """Returns the same in words for people."""
-        words = self.game.text.outcome_words or self.game.text.outcome_name
-        return words(self.row, after.row, self.game.thread_tables)
+        return self._told(self.game.text.outcome_words or self.game.text.outcome_name, after.row)
 
     def action_words(self, action: str | int) -> str:
         """Returns what a legal action, given by name or id, is here, in words for people."""
         a, words = self.game.action(action), self.game.text.action_words
-        return self.game.actions[a] if words is None else words(self.row, a, self.game.thread_tables)
+        return self.game.actions[a] if words is None else self._told(words, a)
 
     def outcomes_by_name(self) -> dict[str, State]:
         """Returns the successors of a chance stage by what chance did; raises ValueError elsewhere."""
@@ -191,24 +191,27 @@ class State:
 
     def board(self) -> str:
         """Returns several lines of text for a terminal."""
-        write = self.game.text.board or self.game.text.write
-        return write(self.row, self.game.thread_tables)
+        return self._told(self.game.text.board or self.game.text.write)
 
     def _repr_svg_(self) -> str:
         return self.svg()
 
     def legend(self) -> str:
         """Returns lines that say what the codes of the text and the board stand for, "" if there are none."""
-        return "" if self.game.text.legend is None else self.game.text.legend(self.row, self.game.thread_tables)
+        return "" if self.game.text.legend is None else self._told(self.game.text.legend)
 
     @property
     def points(self) -> float:
         """What the game's booklet would score if it ended here, the return so far where it says nothing."""
         count = self.game.text.points
-        return self.returns if count is None else count(self.row, self.game.thread_tables)
+        return self.returns if count is None else self._told(count)
+
+    def _told(self, function: Callable[..., R], *more: Any) -> R:
+        """Returns what a function of the game says of this row, and of `more` where it takes more."""
+        return self.game.asked(lambda: function(self.row, *more, self.game.thread_tables))
 
     def __str__(self) -> str:
-        return self.game.text.write(self.row, self.game.thread_tables)
+        return self._told(self.game.text.write)
 
     def __repr__(self) -> str:
         return f"{self.game!r}.parse({str(self)!r})"

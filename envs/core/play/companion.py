@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, asked_of_plugin
 from leafwise.envs.core.play.by_name import outcome_names, stepped
 from leafwise.envs.core.play.gamefile import GameRecord, Recorder, read_games
 from leafwise.envs.core.play.typed import Choice, chosen
@@ -191,7 +191,7 @@ class Following:
             self._set_out(start)
 
     def _set_out(self, start: State) -> None:
-        self.companion.check(start)
+        asked_of_plugin(lambda: self.companion.check(start))
         self.game, self._recorder = start.game, Recorder(start)
 
     @property
@@ -216,20 +216,20 @@ class Following:
         Raises ValueError, and changes nothing, for a line that says what cannot be.
         """
         if self._recorder is None:
-            start, told = self.companion.begin(self.game, line.strip())
+            start, told = asked_of_plugin(lambda: self.companion.begin(self.game, line.strip()))
             self._set_out(start)
             self._marks.clear()
             return told
         state, done = self._recorder.state, len(self._recorder.steps)
         if state.is_terminal:
             raise UserError(f"expected no more, {self.companion.ending(state)}, got {line!r}")
-        names = self.companion.read(state, line, best)
+        names = asked_of_plugin(lambda: self.companion.read(state, line, best))
         words = []
         try:
             for name in names:
                 words.append(self._step(name))
             words += [self._step(name) for name in only_outcomes(self._recorder.state)]
-        except ValueError:
+        except UserError:
             del self._recorder.steps[done:]
             raise
         self._marks.append(done)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.contract.state import State
 from leafwise.envs.core.contract.stream import below, new_stream, uniform
-from leafwise.envs.core.errors import UserError
+from leafwise.envs.core.errors import UserError, asked_of_plugin
 from leafwise.envs.core.play.named import ByName
 
 
@@ -98,10 +98,10 @@ def exact_solver(game: Game, table_mb: float = 64) -> Solver:
     if not (game.room / "solver.py").exists():
         raise UserError(f"expected a game with an exact solver, got {game.name!r}")
     try:
-        solver: Solver = importlib.import_module(f"{game.module}.solver").Solver(game, table_mb)
+        make: Callable[[Game, float], Solver] = importlib.import_module(f"{game.module}.solver").Solver
+        return asked_of_plugin(lambda: make(game, table_mb))
     except MemoryError:
         raise UserError(f"expected a table that fits into memory, got one of {table_mb:,.0f} MB") from None
-    return solver
 
 
 UNKNOWN = 2
@@ -121,8 +121,8 @@ class Labels(Protocol):
 
 def exact_labels(game: Game, table_mb: float) -> Labels:
     """Returns the labels of a game whose room has some, with a table of at most `table_mb`; raises ValueError for others."""
-    found: Labels = labels_of(game)(game, table_mb)
-    return found
+    make: Callable[[Game, float], Labels] = labels_of(game)
+    return asked_of_plugin(lambda: make(game, table_mb))
 
 
 def labels_of(game: Game) -> Any:

@@ -61,7 +61,7 @@ def listed() -> dict[str, Listed]:
                     )
                 for short in set(game.told["ids"]) & set(taken):
                     raise UserError(f"expected an id of its own, {short!r} is taken by the game {taken[short]!r}")
-        except ValueError as problem:
+        except UserError as problem:
             warnings.warn(f"{point} is left out: {problem}", PluginWarning, stacklevel=2)
         else:
             found |= more
@@ -138,7 +138,7 @@ def _listed_game(name: str) -> Game:
         found = imported(module_name(told.source) if told.source else told.module)
         if found.name != name:
             raise UserError(f"expected the game {name!r} in {told.module!r}, got {found.name!r}")
-    except ValueError as problem:
+    except UserError as problem:
         raise UserError(f"{told.plugin}: {problem}") from problem
     if wrong := [field for field, value in listing(found).items() if told.told[field] != value]:
         what = f"{told.plugin}: its data file and the game {name!r} differ in {', '.join(wrong)}"

@@ -132,7 +132,7 @@ def players(
     try:
         game_leaf = leafwise.player(SHIPPED.get(game.name, "search:learned,depth=1"), game)
         texts.append(("shipped", game_leaf.name))
-    except ValueError:
+    except UserError:
         print(f"{env_id}: no network ships", flush=True)
     if best := BEST.get(env_id):
         texts.append(("perfect" if best == "solver" else "best known", best))

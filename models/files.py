@@ -68,7 +68,7 @@ def load_network(path: Path, game: Game, kinds: tuple[str, ...] = ()) -> Any:
         raise refuse("kind", " or ".join(kinds), metadata["kind"])
     try:
         kind = network_kind(metadata["kind"])
-    except ValueError as problem:
+    except UserError as problem:
         raise UserError(f"model {str(path)!r}: {problem}") from None
     check_types(kind.needs)
     for name in kind.needs:

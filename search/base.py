@@ -197,7 +197,7 @@ def pickled_leaf(game: Game, evaluator: Evaluator) -> str | Evaluator:
     try:
         if is_same(registry.leaf(evaluator.name, game), evaluator):
             return evaluator.name
-    except (ValueError, Warning):  # no name of a leaf; or of a file that is not to be opened without a word
+    except (UserError, Warning):  # no name of a leaf; or of a file that is not to be opened without a word
         pass
     expected = "expected a leaf that has a name like a score's or a file's, or is made of a module's functions, to pickle a search"
     check_pickles(evaluator, f"{expected}, got {evaluator.name!r}")

@@ -94,7 +94,7 @@ def solver_player(game: Game, level: str, seed: int, name: str) -> SolverPlayer 
         return None
     try:
         return SolverPlayer(game, level, seed, name=name)
-    except ValueError:  # the solver is for smaller variants
+    except UserError:  # the solver is for smaller variants
         return None
 
 

@@ -87,12 +87,11 @@ def load(data: str | bytes) -> Ship:
     """Returns the ship that JSON text describes; ValueError, in one line, for anything else."""
     if len(data) > LARGEST_FILE:
         raise UserError(f"a ship file should have at most {LARGEST_FILE} bytes, got more")
+    text = text_of(data)
     try:
-        fields = json.loads(text_of(data), object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
+        fields = json.loads(text, object_pairs_hook=_no_duplicates, parse_constant=_no_constants)
     except RecursionError:
         raise UserError("a ship file should be JSON of at most four levels, got far deeper nesting") from None
-    except UnicodeDecodeError as problem:
-        raise UserError(f"a ship file should be UTF-8 text: {problem.reason} at byte {problem.start}") from None
     except json.JSONDecodeError as problem:
         raise UserError(f"a ship file should be JSON: {problem}") from None
     except ValueError as problem:

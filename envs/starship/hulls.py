@@ -62,5 +62,5 @@ def from_run_lengths(text: str, grid: int) -> NDArray[np.bool_]:
         lines.append("".join(int(count) * (" " if letter == "_" else ".") for count, letter in runs))
     try:
         return hull_mask(lines, grid)
-    except ValueError as problem:
+    except UserError as problem:
         raise UserError(f"expected another hull: {problem}, got {text[:60]!r}") from None

@@ -48,7 +48,7 @@ class Options:
                 grid = variants.built(self.preset, self.parameters, "given", self.targets).grid
                 object.__setattr__(self, "hull", variants.read_hull(self.hull, grid))
             _ = self.built
-        except ValueError as problem:
+        except UserError as problem:
             raise UserError(f"starship: {str(problem).removeprefix('starship: ')}") from None
 
     @property

@@ -55,7 +55,7 @@ def runs(parameters: Parameters) -> tuple[Run, ...]:
     for k, entry in enumerate(parameters.stages):
         try:
             number, title, settings = _read(parameters, entry)
-        except ValueError as problem:
+        except UserError as problem:
             raise UserError(f"stages[{k}]: {problem}") from None
         taken = number == PART_ARMOUR or number in (run.number for run in found)
         found.append(Run(FIRST_FURTHER + k if taken else number, number, title, settings))

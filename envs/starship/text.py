@@ -140,7 +140,7 @@ def parse_row(text: str, tables: GameTables) -> Row:
 def _read_hull(S: Row, T: Tables, text: str) -> None:
     try:
         mask = from_run_lengths(text, T.grid)
-    except ValueError as problem:
+    except UserError as problem:
         raise UserError(f"starship: {problem}") from None
     S[0, at.HEADER : at.HEADER + T.grid**2][mask.ravel()] = CORRIDOR
     load_planes(S, FIRST, T)

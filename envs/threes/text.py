@@ -251,7 +251,7 @@ def parse_entering_tile(text: str, highest: int, T: Tables) -> int:
         hidden = sign and before >= 7 and text == "|".join(map(str, candidates))
         try:
             return parse_next(sign if hidden else text, before, T)
-        except ValueError as problem:
+        except UserError as problem:
             refused = refused or str(problem)
     raise UserError(refused)
 

@@ -133,15 +133,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    from leafwise.envs.core.lines import print_error
-
     config = parse(Config, arguments, f"python -m {PROGRAM}")
-    try:
-        need_train_extra()
-        train(config)
-    except (ValueError, OSError) as problem:
-        print_error(problem)
-        return 2
+    need_train_extra()
+    train(config)
     return 0
 
 

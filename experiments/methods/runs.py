@@ -119,7 +119,7 @@ def curve(path: Path) -> dict[str, Any]:
     for tag in SCORES:
         try:
             found: Mapping[int, float] = logged(path, [tag])[tag]
-        except ValueError:
+        except UserError:
             continue
         steps = sorted(found)
         return {"tag": tag, "steps": steps, "values": [round(found[step], 4) for step in steps]}

@@ -157,7 +157,7 @@ def players(config: Config, game: Game) -> Iterator[str]:
         front = f"{leaf}," if leaf else ""
         try:
             player(f"search:{front}depth=1", game)
-        except ValueError:
+        except UserError:
             continue  # no network ships for the variant
         yield from (f"search:{front}depth={depth}" for depth in config.depths)
         for ms in config.milliseconds:

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from leafwise.envs.core.commandline import parse, quiet_when_unread
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import INTERRUPTED, as_command
-from leafwise.envs.core.lines import print_error
 from leafwise.training.execution.places import executor_for
 from leafwise.training.runs.folder import training_command
 
@@ -118,9 +117,6 @@ def command(config_class: type[C], study: Callable[[C], object]) -> Callable[...
         try:
             with quiet_when_unread():
                 study(config)
-        except (ValueError, OSError) as problem:
-            print_error(problem)
-            return 2
         except KeyboardInterrupt:
             print("stopped; the same command goes on", file=sys.stderr)
             return INTERRUPTED

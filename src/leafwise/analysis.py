@@ -23,8 +23,8 @@ class Analyst:
     """A search of one game, and what its values mean; loading its code is no part of a search's time."""
 
     def __init__(self, game: Game, leaf: str, depth: int, seconds: float, options: str, simulations: int = 0) -> None:
-        """Options are those of `leafwise.cli.make_search`, with simulations `make_tree_search`; wrong ones are one line and
-        status 2."""
+        """Options are those of `leafwise.cli.make_search`, with simulations `make_tree_search`; raises ValueError for
+        wrong ones."""
         self.search: Search | Mcts = (
             make_tree_search(game, leaf, simulations, seconds, options)
             if simulations

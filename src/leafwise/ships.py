@@ -19,7 +19,6 @@ from typing import Annotated, Any
 
 import tyro
 
-from leafwise.cli import one_line_errors
 from leafwise.envs.core.commandline import one_line
 from leafwise.envs.core.contract.options import read_text
 from leafwise.envs.core.errors import UserError
@@ -135,10 +134,9 @@ class Gallery(Common):
 
 
 def run(command: str, arguments: list[str]) -> int:
-    """Runs a command; returns 0, 1 if a ship is not valid. Wrong input is one line and status 2."""
+    """Runs a command; returns 0, 1 if a ship is not valid. Raises ValueError for wrong input."""
     kind, work = COMMANDS[command]
-    with one_line_errors():
-        return work(parse(kind, command, arguments))
+    return work(parse(kind, command, arguments))
 
 
 def gen(options: Gen) -> int:
@@ -202,7 +200,7 @@ def checked(options: Check) -> int:
     for path in options.files:
         try:
             ship = read(path)
-        except ValueError as problem:
+        except UserError as problem:
             raise UserError(f"{path}: {problem}") from None
         broken = [str(fault) for fault in check(ship)]
         if ship.valid and not broken:

@@ -33,7 +33,7 @@ class Unfit(UserError):
     """There is no such cluster, or what runs on a machine of it is not what runs here."""
 
 
-class Lost(RuntimeError):
+class Lost(UserError, RuntimeError):
     """A piece of work whose process ended again and again."""
 
 

@@ -21,7 +21,6 @@ from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import as_command
-from leafwise.envs.core.lines import print_error
 from leafwise.envs.registry import listed, take_modules
 from leafwise.models.files import (
     game_of,
@@ -44,6 +43,8 @@ NTUPLES = ("ntuple", "ntuple-packed")
 """Kinds of networks that are packed and measured by games."""
 COMMON = ("run", "out", "name", "largest_mb", "unit_games", "processes", "cluster")
 """Options of every kind."""
+TOLD_BY_A_RUN = ("kind", "steps", "seconds", "command", "commit", "score")
+"""What a run's model file says besides its game, and what is published says again."""
 
 
 @accepts(seeds="games", positions="judged", plies="judged_plies", ahead="judged_depth")
@@ -105,6 +106,8 @@ def publish(config: Config) -> Path:
     """Measures and writes a model; returns its path. Raises ValueError if there is no such model to publish."""
     source = model_path(config.run)
     game, told = game_of(source), load_tensors(source)[1]
+    if missing := [name for name in TOLD_BY_A_RUN if name not in told]:
+        raise UserError(f"model {str(source)!r}: expected what a run tells of its model, got no {', '.join(missing)}")
     kind = kind_of(game, told)
     for option in dataclasses.fields(config):
         if option.name not in (*COMMON, *kind.OPTIONS) and getattr(config, option.name) != option.default:
@@ -147,11 +150,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
-    try:
-        words = take_modules(words)
-        config = parse(Config, todays_words(Config, words), prog=f"python -m {MODULE}")
-        print(publish(config))
-    except (ValueError, KeyError) as problem:
-        print_error(problem)
-        return 2
+    words = take_modules(words)
+    config = parse(Config, todays_words(Config, words), prog=f"python -m {MODULE}")
+    print(publish(config))
     return 0

@@ -24,7 +24,6 @@ from leafwise.envs.core.contract.evaluator import Evaluator
 from leafwise.envs.core.contract.game import Game
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.interrupts import as_command
-from leafwise.envs.core.lines import print_error
 from leafwise.models.files import game_of, load_evaluator, load_tensors, model_path
 from leafwise.models.tensors import WEIGHTS, save_tensors
 from leafwise.models.units import CHANCE, CHANCE_WITH_DRAWS, SCORE, UNITS, Units, save_shipped_units
@@ -71,13 +70,9 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _run(arguments: list[str]) -> int:
     config = parse(Config, arguments, "python -m leafwise.training.publish.units")
-    try:
-        path = model_path(config.model)
-        game = game_of(path)
-        units = fitted(game, partial(load_evaluator, game, path), config)
-    except ValueError as problem:
-        print_error(problem)
-        return 2
+    path = model_path(config.model)
+    game = game_of(path)
+    units = fitted(game, partial(load_evaluator, game, path), config)
     if path.parent.resolve() == WEIGHTS.resolve():
         save_shipped_units(path.name, units)
     else:

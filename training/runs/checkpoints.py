@@ -43,13 +43,13 @@ class Checkpoints:
 
         Raises ValueError if there are some, and none can be used.
         """
-        problem: ValueError | None = None
+        problem: UserError | None = None
         for file in (self.last, self.before):
             try:
                 found = load_tensors(file) if file.exists() else None
                 if found and (name := not_finite(found[0])):
                     raise UserError(f"expected finite numbers in {name!r}, got nan or infinity in {str(file)!r}")
-            except ValueError as wrong:
+            except UserError as wrong:
                 problem = problem or wrong
                 continue
             if found and file is self.before:

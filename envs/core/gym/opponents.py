@@ -91,7 +91,7 @@ def _named(game: Game, text: str) -> Seated:
         return Seated(_asking(game, registry.player(text, game), text), asked=True)
     except UnknownPlayer:
         raise UserError(_expected(game, text)) from None
-    except ValueError as problem:
+    except UserError as problem:
         raise UserError(f"{game.name}: opponent {text!r}: {str(problem).removeprefix(f'{game.name}: ')}") from None
 
 
@@ -121,7 +121,7 @@ def _asking(game: Game, player: Any, name: str) -> Callable[..., int]:
         choice = player.choose(state)
         try:
             action = game.action(choice)
-        except ValueError:
+        except UserError:
             action = -1
         if action not in state.legal_actions:
             raise UserError(f"{game.name}: expected a legal action from opponent {name!r}, got {choice!r} at {state}")

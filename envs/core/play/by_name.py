@@ -55,7 +55,7 @@ def is_action(game: Game, name: str) -> bool:
     """Whether a text names an action, in any of its spellings."""
     try:
         game.action(name)
-    except ValueError:
+    except UserError:
         return False
     return True
 
@@ -70,6 +70,6 @@ def after_moves(state: State, names: Sequence[str], text: str) -> State:
     for number, name in enumerate(names, start=1):
         try:
             state = stepped(state, name)
-        except ValueError as problem:
+        except UserError as problem:
             raise UserError(f"{problem} as move {number} of {text!r}") from None
     return state

@@ -233,14 +233,14 @@ def read_games(text: str, source: str = "game") -> Iterator[GameRecord]:
                 reader = Reader(number)
             if line and reader is not None:
                 reader.read(line, number)
-        except ValueError as problem:
+        except UserError as problem:
             at = getattr(problem, "line", number)
             raise UserError(f"{source}, line {at}: {problem}") from None
     if reader is None:
         raise UserError(f"{source}, line 1: expected a game that begins with [Game ...], got none")
     try:
         last = reader.record()
-    except ValueError as problem:
+    except UserError as problem:
         raise UserError(f"{source}, line {getattr(problem, 'line', reader.first)}: {problem}") from None
     yield last
 

@@ -96,7 +96,7 @@ def compare(
     def take(name: str, measure: Callable[[], Compared]) -> None:
         try:
             found[name] = measure()
-        except ValueError as problem:
+        except UserError as problem:
             tell(name, f"not measured: {problem}")
         else:
             tell(name, found[name])

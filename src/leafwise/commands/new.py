@@ -13,7 +13,7 @@ from pathlib import Path
 
 import tyro
 
-from leafwise.cli import one_line_errors, parse, say
+from leafwise.cli import parse, say
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.plugins import NAME
 from leafwise.envs.registry import games, listed
@@ -118,15 +118,14 @@ def tell_starter(folder: Path) -> None:
 def main(arguments: list[str]) -> int:
     """Runs the command."""
     config = parse(Config, arguments, "leafwise new")
-    with one_line_errors():
-        if bool(config.name) == bool(config.course):
-            given = "both" if config.name else "neither"
-            raise UserError(f"expected the name of a game, or --course FOLDER, got {given}")
-        if config.course:
-            write_starter(Path(config.course))
-            tell_starter(Path(config.course))
-            return 0
-        folder = write(config.name, Path(config.dir))
+    if bool(config.name) == bool(config.course):
+        given = "both" if config.name else "neither"
+        raise UserError(f"expected the name of a game, or --course FOLDER, got {given}")
+    if config.course:
+        write_starter(Path(config.course))
+        tell_starter(Path(config.course))
+        return 0
+    folder = write(config.name, Path(config.dir))
     module = folder / f"leafwise_{config.name}"
     say(f"{folder}: the rules are in {module / '__init__.py'}")
     say(f"  check it   cd {folder} && pytest")

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import tyro
 
 from leafwise.cli import (
-    fail,
     numbered_lines,
-    one_line_errors,
     parse_with_game,
     positions_of,
     print_json,
@@ -163,18 +161,16 @@ def main(arguments: list[str]) -> int:
     """Runs the command."""
     config, game = parse_with_game(Config, arguments, "leafwise solve")
     if config.moves is not None and config.file:
-        fail("expected --moves or --file, got both")
+        raise UserError("expected --moves or --file, got both")
     from leafwise.envs.core.play.solver import exact_solver
 
-    with one_line_errors():
-        solver = exact_solver(game, config.table_mb)
+    solver = exact_solver(game, config.table_mb)
     one = config.moves is not None or (not config.file and sys.stdin.isatty())
     many = iter(()) if one else numbered_lines(config.file)
     first = next(many, None)
     if one or (first is None and not config.file):  # nothing at standard input: the start, as at a terminal
         text = config.moves or ""
-        with one_line_errors():
-            state = read_position(game, text)
+        state = read_position(game, text)
         solution, interrupted = solve(solver, state, config.actions)
         if config.json:
             print_json(described(text, solution))

@@ -124,7 +124,7 @@ def answering(endpoint: Endpoint, pool: Pool) -> Callable[[Request], Any]:
     async def answer(request: Request) -> Response:
         try:
             ask = await asked(request, endpoint.ask)
-        except ValueError as problem:
+        except UserError as problem:
             return problem_response(413 if isinstance(problem, TooLong) else 400, problem)
         lane = pool.thinking if endpoint.thinks(ask) else pool.rules
         messages = lane.run(endpoint.job, ask, endpoint.seconds(ask))

@@ -91,7 +91,7 @@ def meant_for(model: Path) -> str:
     try:
         options = config_file(model.parent)
         return str(read_table(options).get("game", "")) if options else ""
-    except (ValueError, OSError):
+    except (UserError, OSError):
         return ""
 
 
@@ -124,7 +124,7 @@ def has_solver(game: Game) -> bool:
         return False
     try:
         exact_solver(game, NO_TABLE_MB)
-    except ValueError as problem:
+    except UserError as problem:
         return "exact solver" not in str(problem)  # else it is the memory that is refused
     return True
 
@@ -146,7 +146,7 @@ def is_ready(game: Game, name: str) -> bool:
     """Whether a program of a game's room plays without options."""
     try:
         return named_ai(game, name) is not None
-    except ValueError:
+    except UserError:
         return False
 
 

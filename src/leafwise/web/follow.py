@@ -46,7 +46,7 @@ def followed(game: Game, ask: FollowAsk) -> Following:
     for number, name in enumerate(ask.moves, start=1):
         try:
             (recorder.happen if recorder.state.is_chance else recorder.play)(name)
-        except ValueError as problem:
+        except UserError as problem:
             raise UserError(f"{problem} as step {number}") from None
     return Following.load(game, str(recorder.record()))
 

@@ -29,7 +29,7 @@ def write_record(ask: RecordAsk, control: Control) -> Iterator[dict[str, Any]]:
                 recorder.steps.append(Step(before, outcome(before, name), None))
             else:
                 recorder.play(name)
-        except ValueError as problem:
+        except UserError as problem:
             raise UserError(f"{problem} as step {number}") from None
     yield {"file": str(recorder.record())}
 

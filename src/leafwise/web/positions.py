@@ -92,7 +92,7 @@ def tell_state(ask: StateAsk, control: Control) -> Iterator[dict[str, Any]]:
     for number, name in enumerate(ask.moves, start=1):
         try:
             after = stepped(state, name)
-        except ValueError as problem:
+        except UserError as problem:
             raise UserError(f"{problem} as step {number}") from None
         steps.append({"name": name, "player": acting(state), "text": str(after)})
         state = after

@@ -71,7 +71,7 @@ def tell_runs(ask: RunsAsk, control: Control) -> Iterator[dict[str, Any]]:
     for name, folder in known.items():
         try:
             found.append(brief(name, folder))
-        except (ValueError, OSError) as problem:
+        except (UserError, OSError) as problem:
             found.append(
                 {"name": printable(name), "wrong": reason(problem, folder / MODEL), "written": last_written(folder)}
             )
@@ -79,7 +79,7 @@ def tell_runs(ask: RunsAsk, control: Control) -> Iterator[dict[str, Any]]:
         if folder.name not in known:
             try:
                 model_of(folder)
-            except ValueError as problem:
+            except UserError as problem:
                 wrong = reason(problem, folder / MODEL)
                 found.append({"name": printable(folder.name), "wrong": wrong, "written": last_written(folder)})
     root = runs_folder()
@@ -123,7 +123,7 @@ def model_of(folder: Path) -> dict[str, Any]:
     file = folder / MODEL
     try:
         return load_metadata(file) if file.is_file() else {}
-    except ValueError as problem:
+    except UserError as problem:
         raise UserError(f"expected a model in {MODEL!r} of {folder.name!r}: {reason(problem, file)}") from None
 
 

@@ -85,7 +85,7 @@ def state_of(preset: str, seed: int, places: Sequence[str]) -> State:
             raise UserError(f"expected at most {number - 1} places, the ship is finished, got {len(places)}")
         try:
             state = state.play(name).settle(stream)
-        except ValueError as problem:
+        except UserError as problem:
             raise UserError(f"place {number}: {problem}") from None
     return state
 

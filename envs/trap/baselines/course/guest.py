@@ -133,7 +133,7 @@ class GuestPlayer(ByName):
             if self._process is None or int(r.turn_of(word)) < 2:
                 try:
                     self._begin(number)
-                except ValueError as problem:
+                except UserError as problem:
                     raise Forfeit(f"{self.name}: {problem}") from None
         at = divmod(int(r.cell_of(word, number - 1)), self._T.size)
         marks = [CODES[what] for what in cells(state.row, self._T)]

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 
 import msgspec
 
@@ -22,9 +22,11 @@ from leafwise.envs.core.commandline import parse
 from leafwise.envs.core.contract.options import options_from_text, types_of, with_files_read
 from leafwise.envs.core.errors import UserError
 from leafwise.envs.core.lines import short
+from leafwise.envs.core.ranges import Range
 from leafwise.envs.core.textfile import read_text
 from leafwise.envs.registry import game as find_game
 from leafwise.envs.registry import games
+from leafwise.training.runs.seeds import SELECTION_SEED
 
 if TYPE_CHECKING:
     from leafwise.envs.core.contract.game import Game
@@ -46,9 +48,9 @@ class RunOptions:
     """Options of the game, like board=7x6,k=4."""
     run: str = ""
     """Run folder (default: runs/GAME-METHOD-SEED)."""
-    seed: int = 1
+    seed: Annotated[int, Range(0, SELECTION_SEED - 1)] = 1
     """Key of the run's random streams, below 900,000."""
-    checkpoint_seconds: float = 30.0
+    checkpoint_seconds: Annotated[float, Range(0, 1e9)] = 30.0
     """Seconds between two checkpoints, at least."""
     resume: bool = False
     """Go on with the run in the folder, with its options; a greater --total-steps lengthens it."""

@@ -43,8 +43,13 @@ def values_of(options: Any) -> dict[str, Any]:
 
 def types_of(options: Any) -> dict[str, str]:
     """Returns the type of each option of a dataclass (or instance) as it is written: `int | None`."""
-    types = {field.name: field.type for field in dataclasses.fields(options)}
-    return {name: kind.__name__ if isinstance(kind, type) else str(kind) for name, kind in types.items()}
+    return {field.name: _written_type(field.type) for field in dataclasses.fields(options)}
+
+
+def _written_type(kind: Any) -> str:
+    """Returns a type as it is written, without the range that stands beside it."""
+    text = kind.__name__ if isinstance(kind, type) else str(kind)
+    return text.removeprefix("Annotated[").partition(",")[0] if text.startswith("Annotated[") else text
 
 
 def texts_of(source: Path, class_name: str, without: str = "") -> dict[str, str]:
